@@ -1,0 +1,190 @@
+"""What a part must look like to be plugged in, and the one list of everything that is.
+
+A part is a frozen dataclass whose numbers have limits that are data: the same object makes the check,
+the message, the help text and the bad values of the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import PolicyError
+from incrowd.flow import Cover, Microdata
+from incrowd.schema import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A whole number of at least `low` (and at most `high`)."""
+
+    low: int
+    high: int | None = None
+
+    def words(self) -> str:
+        top = "" if self.high is None else f" and at most {self.high}"
+        return f"a whole number of at least {self.low}{top}"
+
+    def allows(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return False
+        return value >= self.low and (self.high is None or value <= self.high)
+
+    def bad_values(self) -> tuple[object, ...]:
+        over = () if self.high is None else (self.high + 1,)
+        return (self.low - 1, self.low + 0.5, "many", None, True, *over)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """An exact number between `low` and `high`, given as a decimal (text, whole number or float)."""
+
+    low: Fraction
+    high: Fraction | None
+    low_included: bool = False
+
+    def words(self) -> str:
+        top = "" if self.high is None else f" and at most {self.high}"
+        return f"a number {'of at least' if self.low_included else 'above'} {self.low}{top}"
+
+    def allows(self, value: object) -> bool:
+        try:
+            number = exact(value)
+        except ValueError:
+            return False
+        enough = number >= self.low if self.low_included else number > self.low
+        return enough and (self.high is None or number <= self.high)
+
+    def bad_values(self) -> tuple[object, ...]:
+        over = () if self.high is None else (str(float(self.high) + 0.5),)
+        return (str(float(self.low) - 0.5), "many", None, True, *over)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few words."""
+
+    words_allowed: tuple[str, ...]
+
+    def words(self) -> str:
+        return "one of " + ", ".join(self.words_allowed)
+
+    def allows(self, value: object) -> bool:
+        return isinstance(value, str) and value in self.words_allowed
+
+    def bad_values(self) -> tuple[object, ...]:
+        return ("no-such-word", 7, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """True or false."""
+
+    def words(self) -> str:
+        return "true or false"
+
+    def allows(self, value: object) -> bool:
+        return isinstance(value, bool)
+
+    def bad_values(self) -> tuple[object, ...]:
+        return ("yes", 1, None)
+
+
+AnyLimit = Limit | Share | Choice | Switch
+
+
+def exact(value: object) -> Fraction:
+    """Read a decimal exactly as it was written: 0.1 is one tenth, not the nearest binary number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+        raise ValueError("not a number")
+    return Fraction(str(value))
+
+
+class Limited:
+    """A dataclass that checks its fields against `limits` at birth."""
+
+    limits: ClassVar[Mapping[str, AnyLimit]] = {}
+
+    def __post_init__(self) -> None:
+        for name, limit in self.limits.items():
+            value = getattr(self, name)
+            if not limit.allows(value):
+                shown = value if isinstance(value, int | float | str) else type(value).__name__
+                raise PolicyError(f"{type(self).__name__}: {name} must be {limit.words()}, got {shown}.")
+
+
+class Progress(Protocol):
+    """Told now and then how much of the present step is done, from 0 to 1."""
+
+    def __call__(self, done: float) -> None: ...
+
+
+def silent(done: float) -> None:
+    """A progress that nobody watches."""
+
+
+@runtime_checkable
+class Guard(Protocol):
+    """A veto on groups: a grouper makes no group that a guard does not allow."""
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        """May these records (indices) be a group of their own?"""
+        ...
+
+
+@runtime_checkable
+class Grouper(Protocol):
+    """Decides who hides with whom."""
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover: ...
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A promise about every class of a release."""
+
+    monotone: ClassVar[bool]  # does merging two classes that keep it give a class that keeps it?
+
+    def claims(self, data: Microdata) -> tuple[Claim, ...]:
+        """What the release may say about itself."""
+        ...
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        """What a grouper must respect."""
+        ...
+
+    def infeasible(self, data: Microdata) -> str:
+        """Why no release of this table can keep the promise; empty if it can."""
+        ...
+
+
+Part = TypeVar("Part", bound=type)
+_CATALOGUE: dict[str, dict[str, Any]] = {}
+
+
+def register(family: str, name: str) -> Callable[[Part], Part]:
+    """Enter a class into the catalogue under a name that policies use."""
+
+    def enter(part: Part) -> Part:
+        known = _CATALOGUE.setdefault(family, {})
+        if name in known:
+            raise ValueError(f"{family} {name} is registered twice")
+        known[name] = part
+        return part
+
+    return enter
+
+
+def catalogue(family: str) -> Mapping[str, Any]:
+    """Every registered part of a family, by name."""
+    return dict(_CATALOGUE.get(family, {}))
+
+
+def option_names(part: Any) -> tuple[str, ...]:
+    """The names of a part's fields: the options a policy may set."""
+    return tuple(field.name for field in fields(part))

@@ -1,0 +1,245 @@
+"""The nouns that stages hand to each other: frozen, and valid from birth.
+
+::
+
+    Table ─ encode ─► Microdata ─ hide ─► Cover ─ generalize ─► Regions ─ assign ─► Assignment
+                                                                                        │
+    Table (published) ◄─────────────────────── release ◄────────────────────────────────┘
+
+Arrays inside nouns are never written to after birth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import TableError
+from incrowd.hierarchy import Hierarchy
+from incrowd.schema import Kind, Shape
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextColumn:
+    """A column of texts, each distinct text once: row i says ``texts[codes[i]]``. None is NULL."""
+
+    codes: Codes
+    texts: tuple[str | None, ...]
+
+    def __len__(self) -> int:
+        return self.codes.size
+
+    def __repr__(self) -> str:
+        return f"TextColumn({len(self)} rows, {len(self.texts)} distinct)"
+
+    def take(self, rows: NDArray[np.int64] | Codes) -> TextColumn:
+        return TextColumn(self.codes[rows], self.texts)
+
+    def rows(self) -> list[str | None]:
+        """Every row's text, as a list."""
+        return np.array([*self.texts, None], dtype=object)[:-1][self.codes].tolist()  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Named columns of texts, all of one length."""
+
+    names: tuple[str, ...]
+    columns: tuple[TextColumn, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.columns) or len(set(self.names)) != len(self.names):
+            raise TableError("a table needs one distinct name for each column")
+        if len({len(column) for column in self.columns}) > 1:
+            raise TableError("the columns of a table must have one length")
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows: {', '.join(self.names)})"
+
+    def column(self, name: str) -> TextColumn:
+        return self.columns[self.names.index(name)]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Sequence[str | None]]) -> Table:
+        """Build from lists of texts.
+
+        Examples
+        --------
+        >>> Table.of({"sex": ["F", "M", "F"]}).column("sex").codes.tolist()
+        [0, 1, 0]
+        """
+        coded = []
+        for texts in columns.values():
+            seen: dict[str | None, int] = {}
+            codes = np.fromiter((seen.setdefault(text, len(seen)) for text in texts), np.int32, len(texts))
+            coded.append(TextColumn(codes, tuple(seen)))
+        return cls(tuple(columns), tuple(coded))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """The domain of one quasi-identifier, numbered 0..m-1.
+
+    Numbers and dates are numbered in their order, leaves of a hierarchy depth first, other categories
+    by falling frequency. ``position[c]`` is where code c lies in the column's own unit (its rank where
+    there is none), so widths are measured in values and not in ranks. Missing is a code like any other:
+    the first of a range, a leaf where the hierarchy names it, else the last of a tree.
+    """
+
+    name: str
+    kind: Kind
+    shape: Shape
+    texts: tuple[str, ...]
+    position: NDArray[np.float64]
+    missing: int = -1
+    tree: Hierarchy | None = None
+    family: tuple[frozenset[int], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Attribute({self.name!r}, {self.shape}, {len(self)} values)"
+
+    @property
+    def real(self) -> slice:
+        """Codes of the real values of a range (everything but missing)."""
+        return slice(1, None) if self.missing == 0 else slice(None)
+
+    @property
+    def span(self) -> float:
+        """Distance from the smallest to the largest real value, 0 if there is only one."""
+        real = self.position[self.real] if self.shape is Shape.RANGE else self.position
+        return float(real[-1] - real[0]) if real.size else 0.0
+
+    @property
+    def missing_in_tree(self) -> bool:
+        return self.tree is not None and 0 <= self.missing < len(self.tree.leaves)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sensitive:
+    """A sensitive column, numbered: numbers and dates in their order, others as met."""
+
+    name: str
+    kind: Kind
+    codes: Codes
+    size: int
+    tree: Hierarchy | None = None
+
+    def __repr__(self) -> str:
+        return f"Sensitive({self.name!r}, {self.size} values)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Microdata:
+    """The table as numbers: codes (n, d), their domains, sensitive columns, whose row each is."""
+
+    codes: Codes
+    attributes: tuple[Attribute, ...]
+    sensitive: tuple[Sensitive, ...] = ()
+    entity: Codes | None = None
+
+    def __post_init__(self) -> None:
+        n, d = self.codes.shape
+        if d != len(self.attributes):
+            raise TableError("microdata needs one attribute for each column of codes")
+        for j, attribute in enumerate(self.attributes):
+            column = self.codes[:, j]
+            if n and not (column.min() >= 0 and column.max() < len(attribute)):
+                raise TableError(f"a code of {attribute.name} lies outside its domain")
+
+    def __len__(self) -> int:
+        return self.codes.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Microdata({len(self)} rows, {[a.name for a in self.attributes]})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cover:
+    """Who hides with whom.
+
+    A partition, as the group of each record: groups are numbered 0..g-1, none is empty.
+    """
+
+    labels: Codes
+
+    def __post_init__(self) -> None:
+        if self.labels.size:
+            counts = np.bincount(self.labels)
+            if self.labels.min() < 0 or not counts.all():
+                raise ValueError("groups must be numbered from 0 without gaps")
+
+    def __len__(self) -> int:
+        return int(self.labels.max()) + 1 if self.labels.size else 0
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        return np.bincount(self.labels)
+
+    def members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Records sorted by group, and where each group starts: (order (n,), starts (g+1,))."""
+        order = np.argsort(self.labels, kind="stable")
+        return order, np.concatenate([[0], np.cumsum(self.sizes)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueSets:
+    """A set of codes for each region, end to end: region r holds ``codes[starts[r]:starts[r+1]]``."""
+
+    starts: NDArray[np.int64]
+    codes: Codes
+
+    def of(self, region: int) -> Codes:
+        return self.codes[self.starts[region] : self.starts[region + 1]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """What the rows say: r distinct regions, and which of them each record's row carries.
+
+    ``low``, ``high`` (r, d) are the smallest and largest real code (for a tree: of the published node);
+    both are -1 where there is only missing. ``missing`` (r, d) says whether missing is inside (never set
+    for a missing value that is a leaf of its tree). ``node`` (r, d) is the tree node, -1 where the
+    attribute has no tree. ``sets[j]`` lists the codes where attribute j is published as sets.
+    ``means`` are texts per region for columns that publish their mean.
+    """
+
+    of: Codes
+    low: Codes
+    high: Codes
+    missing: NDArray[np.bool_]
+    node: Codes
+    sets: tuple[ValueSets | None, ...]
+    means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.low.shape[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assignment:
+    """Who is behind which row, and in which order rows appear.
+
+    Published row p carries the region of record ``region[p]`` and the private part of record
+    ``private[p]``. Both are permutations of 0..n-1.
+    """
+
+    region: NDArray[np.int64]
+    private: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for permutation in (self.region, self.private):
+            seen = np.zeros(permutation.size, dtype=np.bool_)
+            seen[permutation] = True
+            if not seen.all():
+                raise ValueError("an assignment must name every record once")

@@ -1,0 +1,159 @@
+"""Words that every room shares, as plain data.
+
+Nothing here computes: the judge (`verify.py`) imports this module and `errors` and nothing else, so
+whatever stands here must be too simple to be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from incrowd.errors import PolicyError
+
+FORMAT_VERSION = 1
+MISSING = "missing"
+EVERYTHING = "*"
+ESCAPED = "\\|{}[]*"
+MANIFEST = "release.json"
+
+
+class Role(StrEnum):
+    """What a column is to the people it describes."""
+
+    IDENTIFIER = "identifier"  # names a person: never published
+    QUASI = "quasi_identifier"  # known to outsiders: published generalised
+    SENSITIVE = "sensitive"  # what must not be learnt about a person: published as it is
+    KEEP = "keep"  # harmless by the publisher's word: published as it is
+    DROP = "drop"  # not published
+    ENTITY = "entity"  # tells which rows are one person: never published
+
+    @property
+    def published(self) -> bool:
+        return self in (Role.QUASI, Role.SENSITIVE, Role.KEEP)
+
+
+class Kind(StrEnum):
+    """How a column's texts are read."""
+
+    NUMERIC = "numeric"
+    DATE = "date"
+    ORDERED = "ordered"
+    CATEGORICAL = "categorical"
+
+
+class Shape(StrEnum):
+    """What a published quasi-identifier cell looks like when it is not a single value."""
+
+    RANGE = "range"  # [20,40], closed, numbers and dates
+    TREE = "node"  # a label of the column's hierarchy
+    SET = "set"  # {F|M}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the input table: what it is and how to read it.
+
+    `levels` are the rows of its hierarchy as written (leaf first, top last), `order` the values of an
+    ordered column from low to high, `family` its permissible sets, `format` how its dates are written
+    (strptime; empty means ISO). `mean` asks for the class mean beside the range.
+    """
+
+    name: str
+    role: Role
+    kind: Kind = Kind.CATEGORICAL
+    shape: Shape = Shape.SET
+    levels: tuple[tuple[str, ...], ...] = ()
+    order: tuple[str, ...] = ()
+    family: tuple[frozenset[str], ...] = ()
+    format: str = ""
+    mean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Every column of the input, in the input's order, each with a role."""
+
+    columns: tuple[Column, ...]
+    missing: frozenset[str] = frozenset({""})
+
+    def __post_init__(self) -> None:
+        if not self.having(Role.QUASI):
+            raise PolicyError(
+                "no column has the role 'quasi_identifier', so there is nothing to generalise; "
+                "to publish the table unchanged, copy the file"
+            )
+        if len(self.having(Role.ENTITY)) > 1:
+            raise PolicyError("only one column can have the role 'entity'")
+
+    def having(self, *roles: Role) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.role in roles)
+
+    @property
+    def published(self) -> tuple[Column, ...]:
+        """The columns of the release, in order (class means come right after their column)."""
+        return tuple(column for column in self.columns if column.role.published)
+
+    def column(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence a release says about itself, with the numbers to check it by.
+
+    `model` is a registered model name; `parameters` are exact: whole numbers, or decimal text for
+    what is not whole. `column` is the sensitive column it speaks of, empty for all rows as such.
+    """
+
+    model: str
+    parameters: Mapping[str, int | str]
+    column: str = ""
+    adversary: str = ""
+    assumptions: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "parameters": dict(self.parameters),
+            **({"column": self.column} if self.column else {}),
+            "adversary": self.adversary,
+            "assumptions": list(self.assumptions),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing the judge looked at."""
+
+    name: str
+    passed: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the judge found. It is a refusal unless every required check ran and passed."""
+
+    required: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        ran = tuple(check.name for check in self.checks)
+        return bool(self.required) and ran == self.required and all(c.passed for c in self.checks)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if not check.passed)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "passed": self.passed,
+            "required": list(self.required),
+            "checks": [{"name": c.name, "passed": c.passed, "detail": c.detail} for c in self.checks],
+            "facts": dict(self.facts),
+        }
