@@ -6,6 +6,7 @@ the message, the help text and the bad values of the tests.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -97,11 +98,16 @@ class Switch:
 
 AnyLimit = Limit | Share | Choice | Switch
 
+# No 1/3, which no decimal text can say, and no exponent that would fill the memory with zeros.
+_DECIMAL = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?")
+
 
 def exact(value: object) -> Fraction:
     """Read a decimal exactly as it was written: 0.1 is one tenth, not the nearest binary number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError("not a number")
+    if not _DECIMAL.fullmatch(str(value)):
+        raise ValueError("not a decimal")
     return Fraction(str(value))
 
 
@@ -138,6 +144,15 @@ class Guard(Protocol):
 
 
 @runtime_checkable
+class Rule(Guard, Protocol):
+    """A guard that can also say how far a class goes."""
+
+    def reached(self, rows: NDArray[np.int32]) -> int | float | Fraction:
+        """The strongest parameter that these records keep; a float is for display only."""
+        ...
+
+
+@runtime_checkable
 class Grouper(Protocol):
     """Decides who hides with whom."""
 
@@ -148,14 +163,20 @@ class Grouper(Protocol):
 class Model(Protocol):
     """A promise about every class of a release."""
 
+    name: ClassVar[str]  # as registered, and as in the manifest
     monotone: ClassVar[bool]  # does merging two classes that keep it give a class that keeps it?
+    more_is_safer: ClassVar[bool]  # of what `reached` says: a large l is safe, a large t is not
 
     def claims(self, data: Microdata) -> tuple[Claim, ...]:
         """What the release may say about itself."""
         ...
 
+    def rule(self, data: Microdata) -> Rule:
+        """What every class must keep."""
+        ...
+
     def guards(self, data: Microdata) -> tuple[Guard, ...]:
-        """What a grouper must respect."""
+        """What a grouper must respect beyond its own k."""
         ...
 
     def infeasible(self, data: Microdata) -> str:

@@ -127,7 +127,11 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sensitive:
-    """A sensitive column, numbered: numbers and dates in their order, others as met."""
+    """A sensitive column, numbered.
+
+    Numbers, dates and ordered values are numbered in their order, missing first; values with a tree as
+    its leaves, missing after them unless it is a leaf; others as met. Not every code need occur.
+    """
 
     name: str
     kind: Kind
@@ -158,7 +162,7 @@ class Microdata:
                 raise TableError(f"a code of {attribute.name} lies outside its domain")
 
     def __len__(self) -> int:
-        return self.codes.shape[0]
+        return int(self.codes.shape[0])
 
     def __repr__(self) -> str:
         return f"Microdata({len(self)} rows, {[a.name for a in self.attributes]})"
@@ -168,10 +172,13 @@ class Microdata:
 class Cover:
     """Who hides with whom.
 
-    A partition, as the group of each record: groups are numbered 0..g-1, none is empty.
+    A partition, as the group of each record: groups are numbered 0..g-1, none is empty. Where every
+    column is recoded on its own, `slabs` (n, d) says in which part of each column's domain a record lies;
+    a cell then speaks for its slab, and a group is a combination of slabs.
     """
 
     labels: Codes
+    slabs: Codes | None = None
 
     def __post_init__(self) -> None:
         if self.labels.size:
@@ -194,36 +201,57 @@ class Cover:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueSets:
-    """A set of codes for each region, end to end: region r holds ``codes[starts[r]:starts[r+1]]``."""
+    """Sets of codes, end to end: set i holds ``codes[starts[i]:starts[i+1]]``, ascending."""
 
     starts: NDArray[np.int64]
     codes: Codes
 
-    def of(self, region: int) -> Codes:
-        return self.codes[self.starts[region] : self.starts[region + 1]]
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    def of(self, i: int) -> Codes:
+        return self.codes[self.starts[i] : self.starts[i + 1]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """The distinct cells of one column, c of them.
+
+    ``low``, ``high`` (c,) are the smallest and largest real code (of a tree: of the published node), both
+    -1 where there is only missing. ``missing`` (c,) says whether missing is inside; it is never set for a
+    missing value that is a leaf of its tree. ``node`` (c,) are tree nodes, ``sets`` the codes of sets.
+    """
+
+    low: Codes
+    high: Codes
+    missing: NDArray[np.bool_]
+    node: Codes | None = None
+    sets: ValueSets | None = None
+
+    def __len__(self) -> int:
+        return self.low.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:
     """What the rows say: r distinct regions, and which of them each record's row carries.
 
-    ``low``, ``high`` (r, d) are the smallest and largest real code (for a tree: of the published node);
-    both are -1 where there is only missing. ``missing`` (r, d) says whether missing is inside (never set
-    for a missing value that is a leaf of its tree). ``node`` (r, d) is the tree node, -1 where the
-    attribute has no tree. ``sets[j]`` lists the codes where attribute j is published as sets.
-    ``means`` are texts per region for columns that publish their mean.
+    ``cell[r, j]`` is the cell of region r in column j, an index into ``cells[j]``. ``means`` are texts per
+    region for columns that publish their mean.
     """
 
     of: Codes
-    low: Codes
-    high: Codes
-    missing: NDArray[np.bool_]
-    node: Codes
-    sets: tuple[ValueSets | None, ...]
+    cell: Codes
+    cells: tuple[Cells, ...]
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return self.low.shape[0]
+        return int(self.cell.shape[0])
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many records carry each region."""
+        return np.bincount(self.of, minlength=len(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

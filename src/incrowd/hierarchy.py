@@ -6,8 +6,10 @@ leaves depends only on the smallest and the largest of them. Ranges and trees so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,8 @@ from incrowd.errors import HierarchyError
 from incrowd.schema import EVERYTHING
 
 MOST_LEVELS = 32
+
+Member = TypeVar("Member", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,10 +48,11 @@ class Hierarchy:
     def from_rows(cls, rows: Iterable[Sequence[str]], column: str = "") -> Hierarchy:
         """Build from rows (leaf, level 1, …, top): one row for each leaf, all of one length.
 
-        A last column that does not hold one label everywhere gets a root ``*`` above it. A node whose
-        label repeats its only child's label is that child. A label that means different leaves at
-        different levels (as in ICD codes, where 250 is a code and a category) is told apart by its
-        level: ``250 (level 1)``. Leaves keep the order in which they and their ancestors are first met.
+        A last column that does not hold one label everywhere gets a root ``*`` above it. A label may
+        stand at several levels of a row if it means the same leaves there. One that means different
+        leaves at different levels (as in ICD codes, where 250 is a code and a category) is told apart by
+        its level: ``250 (level 1)``; only leaves and the root ``*`` keep their names. Leaves keep the order
+        in which they and their ancestors are first met.
 
         Examples
         --------
@@ -61,7 +66,7 @@ class Hierarchy:
     def covering(self, low: int, high: int) -> int:
         """The smallest node over leaves `low` to `high`."""
         node = int(self.leaf_node[low])
-        while self.high[node] < high or self.low[node] > low:
+        while self.high[node] < high:
             node = int(self.parent[node])
         return node
 
@@ -98,24 +103,38 @@ def _checked_rows(rows: Iterable[Sequence[str]], column: str) -> list[tuple[str,
     if len({row[0] for row in table}) < len(table):
         line = _first_repeat([row[0] for row in table])
         raise HierarchyError(f"{where} names a leaf twice, in line {line}")
+    nameless = [line for line, row in enumerate(table, 1) if row[0] and "" in row]
+    if nameless:
+        raise HierarchyError(f"{where} has an empty label above a leaf with a name, in line {nameless[0]}")
     if len({row[-1] for row in table}) > 1 or len(table[0]) == 1:
         table = [(*row, EVERYTHING) for row in table]
-    return _told_apart(table)
+    return _told_apart(table, where)
 
 
-def _told_apart(table: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    meaning: dict[tuple[int, str], list[int]] = {}
-    for i, row in enumerate(table):
-        for level, label in enumerate(row):
-            meaning.setdefault((level, label), []).append(i)
-    first: dict[str, list[int]] = {}
-    unclear = {label for (_, label), rows in meaning.items() if first.setdefault(label, rows) != rows}
+def _told_apart(table: list[tuple[str, ...]], where: str) -> list[tuple[str, ...]]:
+    unclear = _unclear_labels(table)
     if not unclear:
         return table
+    top = len(table[0]) - 1
+    # A leaf keeps its name. So does a root `*`, since that is how a release writes the whole domain.
+    kept = {0, top} if table[0][top] == EVERYTHING and all(row[0] != EVERYTHING for row in table) else {0}
+    taken = {label for row in table for label in row}
+    if any(f"{label} (level {i})" in taken for label in unclear for i in range(1, top + 1)):
+        raise HierarchyError(f"{where} has labels that cannot be told apart by their level; rename them")
     return [
-        (row[0], *(f"{x} (level {i})" if x in unclear else x for i, x in enumerate(row[1:], 1)))
+        tuple(x if x not in unclear or i in kept else f"{x} (level {i})" for i, x in enumerate(row))
         for row in table
     ]
+
+
+def _unclear_labels(table: list[tuple[str, ...]]) -> set[str]:
+    """Labels that mean different leaves at different levels."""
+    meaning: dict[tuple[int, str], list[int]] = {}
+    for line, row in enumerate(table):
+        for level, label in enumerate(row):
+            meaning.setdefault((level, label), []).append(line)
+    first: dict[str, list[int]] = {}
+    return {label for (_, label), lines in meaning.items() if first.setdefault(label, lines) != lines}
 
 
 def _first_repeat(texts: Sequence[str]) -> int:
@@ -215,7 +234,7 @@ class _Builder:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class Family(Generic[Member]):
     """The permissible sets of one column: all singletons, the whole domain, and what was given.
 
     Every set of values has one smallest permissible superset exactly if the family is closed under
@@ -228,17 +247,17 @@ class Family:
     (['a'], ['a', 'b', 'c'])
     """
 
-    domain: frozenset[str]
-    members: frozenset[frozenset[str]]
+    domain: frozenset[Member]
+    members: frozenset[frozenset[Member]]
 
     @classmethod
     def of(
         cls,
-        domain: Iterable[str],
-        subsets: Iterable[Iterable[str]],
+        domain: Iterable[Member],
+        subsets: Iterable[Iterable[Member]],
         complete: bool = False,
         column: str = "",
-    ) -> Family:
+    ) -> Family[Member]:
         """Check the family; with `complete`, add the intersections that it lacks instead of refusing."""
         whole = frozenset(domain)
         given = {frozenset(subset) for subset in subsets}
@@ -263,11 +282,14 @@ class Family:
         large = [member for member in self.members if len(member) > 1]
         return all(a <= b or b <= a or not a & b for a in large for b in large)
 
-    def closure(self, values: Iterable[str]) -> frozenset[str]:
+    def closure(self, values: Iterable[Member]) -> frozenset[Member]:
         """The smallest permissible set that holds all values."""
         wanted = frozenset(values)
+        if not wanted or not wanted <= self.domain:
+            raise HierarchyError("only a set of one or more values of the domain has a smallest superset")
         return min((member for member in self.members if wanted <= member), key=len)
 
 
-def _lacking_intersections(members: set[frozenset[str]]) -> set[frozenset[str]]:
-    return {a & b for a in members for b in members if a & b} - members
+def _lacking_intersections(members: set[frozenset[Member]]) -> set[frozenset[Member]]:
+    large = [member for member in members if len(member) > 1]  # a singleton cuts nothing new out of a set
+    return {a & b for a, b in combinations(large, 2) if a & b} - members

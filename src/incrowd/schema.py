@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from incrowd.errors import PolicyError
 
@@ -52,24 +52,34 @@ class Shape(StrEnum):
     SET = "set"  # {F|M}
 
 
+_NOT_SAID = cast(Shape, "")
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of the input table: what it is and how to read it.
 
     `levels` are the rows of its hierarchy as written (leaf first, top last), `order` the values of an
     ordered column from low to high, `family` its permissible sets, `format` how its dates are written
-    (strptime; empty means ISO). `mean` asks for the class mean beside the range.
+    (strptime; empty means ISO). `mean` asks for the class mean beside the range. A `shape` that is not
+    given follows from the rest: a node where there is a hierarchy, a range for numbers and dates, else a set.
     """
 
     name: str
     role: Role
     kind: Kind = Kind.CATEGORICAL
-    shape: Shape = Shape.SET
+    shape: Shape = _NOT_SAID
     levels: tuple[tuple[str, ...], ...] = ()
     order: tuple[str, ...] = ()
     family: tuple[frozenset[str], ...] = ()
     format: str = ""
     mean: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.shape:
+            measured = self.kind in (Kind.NUMERIC, Kind.DATE) and not self.family
+            plain = Shape.RANGE if measured else Shape.SET
+            object.__setattr__(self, "shape", Shape.TREE if self.levels else plain)
 
 
 @dataclass(frozen=True, slots=True)

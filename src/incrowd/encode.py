@@ -1,0 +1,253 @@
+"""The table as numbers: every quasi-identifier becomes dense integer codes over its own domain.
+
+Only distinct texts are read; rows are translated by one look-up for each column. Texts with one canonical
+form (``1`` and ``1.0``) share a code, and missing has a code like any other value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import PolicyError, TableError, unknown
+from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
+from incrowd.hierarchy import Family, Hierarchy
+from incrowd.hierarchy_builders import complete, grow
+from incrowd.reading import Value, offsets, read_column, read_texts, value_text
+from incrowd.schema import MISSING, Column, Kind, Role, Schema, Shape
+
+
+def encode(table: Table, schema: Schema) -> Microdata:
+    """Number the columns of a table as its schema says.
+
+    Raises
+    ------
+    TableError
+        A column is not there, or holds texts that its kind cannot be; the message says how many.
+    HierarchyError
+        A hierarchy is no tree or lacks values of its column, or a family is not closed.
+
+    Examples
+    --------
+    >>> table = Table.of({"age": ["30", "", "7"], "sex": ["F", "M", "F"]})
+    >>> age = Column("age", Role.QUASI, Kind.NUMERIC)
+    >>> data = encode(table, Schema((age, Column("sex", Role.QUASI))))
+    >>> data.codes.tolist(), data.attributes[0].texts, data.attributes[0].missing
+    ([[2, 0], [0, 1], [1, 0]], ('', '7', '30'), 0)
+    """
+    absent = [column.name for column in schema.columns if column.name not in table.names]
+    if absent:
+        raise TableError(unknown("in the table", absent, table.names))
+    quasi = schema.having(Role.QUASI)
+    codes = np.empty((len(table), len(quasi)), dtype=np.int32)
+    attributes = []
+    for j, column in enumerate(quasi):
+        met = _Met.of(column, table, schema.missing)
+        domain = _domain(met)
+        codes[:, j] = met.rows(domain)
+        attributes.append(_attribute(met, domain))
+    return Microdata(
+        codes,
+        tuple(attributes),
+        tuple(_sensitive(column, table, schema.missing) for column in schema.having(Role.SENSITIVE)),
+        _entity(table, schema),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Met:
+    """What a column really holds: its distinct texts, read, and how often each occurs.
+
+    ``real`` are places in ``source.texts`` that occur and are not missing, ``values`` and ``texts`` what
+    they say and how it is written in canonical form, ``gone`` the places that mean missing.
+    """
+
+    column: Column
+    source: TextColumn
+    missing_texts: frozenset[str]
+    counts: NDArray[np.int64]
+    real: Sequence[int]
+    gone: Sequence[int]
+    values: Sequence[Value]
+    texts: Sequence[str]
+
+    @classmethod
+    def of(cls, column: Column, table: Table, missing_texts: frozenset[str]) -> _Met:
+        source = table.column(column.name)
+        counts = np.bincount(source.codes, minlength=len(source.texts))
+        real, raw, gone = [], [], []
+        for place in np.flatnonzero(counts).tolist():
+            text = source.texts[place]
+            if text is None or text in missing_texts:
+                gone.append(place)
+            else:
+                real.append(place)
+                raw.append(text)
+        values = read_column(raw, column.kind, column.format, column.name)
+        _check_missing(column, values, missing_texts)
+        return cls(column, source, missing_texts, counts, real, gone, values, [*map(value_text, values)])
+
+    def rows(self, domain: _Domain) -> Codes:
+        """Every row's code."""
+        code = {text: i for i, text in enumerate(domain.texts) if i != domain.missing}
+        lookup = np.full(len(self.source.texts), -1, dtype=np.int32)
+        lookup[self.real] = [code[text] for text in self.texts]
+        lookup[self.gone] = domain.missing
+        return lookup[self.source.codes]
+
+
+def _check_missing(column: Column, values: Sequence[Value], missing_texts: frozenset[str]) -> None:
+    """If -9 means missing, -9.0 can be neither a number nor silently the same."""
+    gone = {value for value in read_texts([*missing_texts], column.kind, column.format) if value is not None}
+    twins = len(gone.intersection(values))
+    if twins:
+        raise TableError(
+            f"{column.name} also writes {twins} of the values that mean missing in another form; "
+            "name every form under 'missing'"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Domain:
+    """Canonical texts by code, and which of them is missing (-1: none)."""
+
+    texts: tuple[str, ...]
+    missing: int = -1
+    position: Sequence[float] | None = None
+    tree: Hierarchy | None = None
+
+
+def _domain(met: _Met) -> _Domain:
+    if met.column.levels:
+        return _leaves(met)
+    if met.column.kind in (Kind.NUMERIC, Kind.DATE):
+        return _measured(met)
+    return _declared(met) if met.column.kind is Kind.ORDERED else _frequent(met)
+
+
+def _measured(met: _Met) -> _Domain:
+    """Numbers and dates in their order, missing first."""
+    order = sorted(set(met.values))
+    texts, position = [value_text(value) for value in order], offsets(order)
+    if not met.gone:
+        return _Domain(tuple(texts), -1, position)
+    return _Domain(("", *texts), 0, [0.0, *position])
+
+
+def _leaves(met: _Met) -> _Domain:
+    """All leaves that the hierarchy declares, then missing, unless a leaf stands for it."""
+    column = met.column
+    tree = grow(column.levels, column.kind, column.format, column.name)
+    complete(tree.rows, met.texts, column.name)
+    stand_ins = [i for i, leaf in enumerate(tree.leaves) if leaf in met.missing_texts]
+    if not stand_ins and MISSING not in met.texts:  # else the word is a value of this column
+        stand_ins = [i for i, leaf in enumerate(tree.leaves) if leaf == MISSING]
+    if stand_ins:
+        return _Domain(tree.leaves, stand_ins[0], tree=tree)
+    if met.gone:
+        return _Domain((*tree.leaves, ""), len(tree.leaves), tree=tree)
+    return _Domain(tree.leaves, tree=tree)
+
+
+def _declared(met: _Met) -> _Domain:
+    """The values of an ordered column as declared, missing first unless it has its place among them."""
+    order = met.column.order
+    if not order or len(set(order)) < len(order):
+        raise PolicyError(
+            f"{met.column.name} is ordered: its values must be named from low to high, each once"
+        )
+    strange = len(set(met.texts) - set(order))
+    if strange:
+        raise TableError(
+            f"{met.column.name} is ordered, but {strange} of its values have no place in the order"
+        )
+    stand_ins = [i for i, text in enumerate(order) if text in met.missing_texts]
+    if stand_ins:
+        return _Domain(order, stand_ins[0])
+    return _Domain(("", *order), 0) if met.gone else _Domain(order)
+
+
+def _frequent(met: _Met) -> _Domain:
+    """Categories by falling frequency, then by text; those that only a family names come last."""
+    counts: dict[str, int] = dict.fromkeys((t for s in met.column.family for t in s - met.missing_texts), 0)
+    for place, text in zip(met.real, met.texts, strict=True):
+        counts[text] = counts.get(text, 0) + int(met.counts[place])
+    ranked = [(-count, text, False) for text, count in counts.items()]
+    if met.gone or any(s & met.missing_texts for s in met.column.family):
+        ranked.append((-int(met.counts[met.gone].sum()), "", True))
+    ranked.sort()
+    missing = next((i for i, (_, _, gone) in enumerate(ranked) if gone), -1)
+    return _Domain(tuple(text for _, text, _ in ranked), missing)
+
+
+def _attribute(met: _Met, domain: _Domain) -> Attribute:
+    column = met.column
+    position = range(len(domain.texts)) if domain.position is None else domain.position
+    return Attribute(
+        name=column.name,
+        kind=column.kind,
+        shape=_shape(column),
+        texts=domain.texts,
+        position=np.array(position, dtype=np.float64),
+        missing=domain.missing,
+        tree=domain.tree,
+        family=_family(met, domain),
+    )
+
+
+def _shape(column: Column) -> Shape:
+    if column.levels:
+        return Shape.TREE
+    measured = column.kind in (Kind.NUMERIC, Kind.DATE)
+    return Shape.RANGE if measured and column.shape is not Shape.SET else Shape.SET
+
+
+def _family(met: _Met, domain: _Domain) -> tuple[frozenset[int], ...]:
+    """The permissible sets as codes, small ones first: single values, the declared sets, everything."""
+    column = met.column
+    if not column.family:
+        return ()
+    if column.levels or column.kind in (Kind.NUMERIC, Kind.DATE):
+        raise PolicyError(f"{column.name}: a family is for categorical and ordered columns without hierarchy")
+    code = {text: i for i, text in enumerate(domain.texts) if i != domain.missing}
+    code |= dict.fromkeys(met.missing_texts, domain.missing)
+    sets = [frozenset(code.get(text, -1) for text in subset) for subset in column.family]  # `of` refuses -1
+    family = Family.of(range(len(domain.texts)), sets, column=column.name)
+    return tuple(sorted(family.members, key=lambda member: (len(member), sorted(member))))
+
+
+def _sensitive(column: Column, table: Table, missing_texts: frozenset[str]) -> Sensitive:
+    if column.kind is Kind.CATEGORICAL and not column.levels:
+        codes, size = _as_met(table.column(column.name))
+        return Sensitive(column.name, column.kind, codes, size)
+    met = _Met.of(column, table, missing_texts)
+    domain = _domain(met)
+    return Sensitive(column.name, column.kind, met.rows(domain), len(domain.texts), domain.tree)
+
+
+def _as_met(source: TextColumn) -> tuple[Codes, int]:
+    """Number texts in the order of their first rows. NULL is published as an empty text, so it is one."""
+    n = len(source)
+    first = np.full(len(source.texts), n, dtype=np.int64)
+    np.minimum.at(first, source.codes, np.arange(n))
+    lookup = np.full(len(source.texts), -1, dtype=np.int32)
+    seen: dict[str, int] = {}
+    for place in np.argsort(first, kind="stable")[: int((first < n).sum())].tolist():
+        lookup[place] = seen.setdefault(source.texts[place] or "", len(seen))
+    return lookup[source.codes], len(seen)
+
+
+def _entity(table: Table, schema: Schema) -> Codes | None:
+    """Whose row each is, numbered from 0 without gaps."""
+    for column in schema.having(Role.ENTITY):
+        source = table.column(column.name)
+        counts = np.bincount(source.codes, minlength=len(source.texts))
+        gone = [i for i, text in enumerate(source.texts) if text is None or text in schema.missing]
+        nameless = int(counts[gone].sum())
+        if nameless:
+            raise TableError(f"{column.name} says whose row it is, but is missing in {nameless} rows")
+        return (np.cumsum(counts > 0, dtype=np.int32) - 1)[source.codes]
+    return None

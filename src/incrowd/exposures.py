@@ -1,0 +1,95 @@
+"""Requests that are known to give something away: refused unless accepted by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import Exposure, PolicyError, unknown
+from incrowd.flow import Microdata, Regions, Table, TextColumn
+from incrowd.policy import Policy
+from incrowd.schema import Role, Schema
+
+EVERY = "all"  # accepts every exposure: for research
+UNIQUE_SHARE = 0.05  # a kept column is near-unique if more than this share of its rows stands alone
+
+
+@dataclass(frozen=True)
+class Known:
+    """An exposure: the name by which it is accepted, and what it gives away."""
+
+    name: str
+    meaning: str
+
+    def accepted(self, accept: Sequence[str]) -> bool:
+        return self.name in accept or EVERY in accept
+
+
+NEAR_UNIQUE_KEEP = Known(
+    "near-unique-keep",
+    "a kept column is published as it is; if most of its values occur once, whoever knows a person's value "
+    "finds the row",
+)
+SMALL_MEANS = Known(
+    "small-means",
+    "range and mean of a class of three give all three values away; means are shown for classes below five",
+)
+EXPOSURES = (NEAR_UNIQUE_KEEP, SMALL_MEANS)
+
+
+def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None:
+    """Refuse what exposes people and was not accepted.
+
+    Raises
+    ------
+    Exposure
+        With the name to accept it by.
+    """
+    names = [EVERY, *(known.name for known in EXPOSURES)]
+    strange = [name for name in accept if name not in names]
+    if strange:
+        raise PolicyError(unknown("an exposure", strange, names))
+    if NEAR_UNIQUE_KEEP.accepted(accept):
+        return
+    for column in schema.having(Role.KEEP):
+        alone = _alone(table.column(column.name))
+        if alone > UNIQUE_SHARE * len(table):
+            raise Exposure(
+                NEAR_UNIQUE_KEEP.name,
+                f"{column.name} is to be kept as it is, but {alone} of {len(table)} rows have a value in it "
+                "that nobody else has; make it a quasi-identifier, or drop it",
+            )
+
+
+def _alone(column: TextColumn) -> int:
+    """How many rows have a value that no other row has."""
+    return int((np.bincount(column.codes) == 1).sum())
+
+
+def warnings_of(schema: Schema, data: Microdata, regions: Regions, policy: Policy) -> tuple[str, ...]:
+    """What a publisher should know about a release that keeps its promise."""
+    found = []
+    if policy.privacy.l is None and policy.privacy.t is None:
+        for sensitive in data.sensitive:
+            told = _told(sensitive.codes, regions)
+            if told:
+                found.append(
+                    f"{told} rows lie in classes where {sensitive.name} has one value only: whoever finds the "
+                    "class learns it (ask for l = 2 or more)"
+                )
+    if data.entity is None and not schema.having(Role.SENSITIVE, Role.KEEP):
+        found.append("the release has no column besides the quasi-identifiers")
+    return tuple(found)
+
+
+def _told(codes: NDArray[np.int32], regions: Regions) -> int:
+    """How many rows lie in regions with a single sensitive value."""
+    order = np.argsort(regions.of, kind="stable")
+    sizes = regions.sizes
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    ordered = codes[order]
+    single = np.minimum.reduceat(ordered, starts) == np.maximum.reduceat(ordered, starts)
+    return int(sizes[single].sum())

@@ -1,0 +1,56 @@
+"""From groups to regions: each column's smallest permissible cell over each group."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.flow import Attribute, Cells, Codes, Cover, Microdata, Regions
+from incrowd.generalize.groups import Groups
+from incrowd.generalize.means import means_of
+from incrowd.generalize.ranges import range_cells
+from incrowd.generalize.sets import set_cells
+from incrowd.generalize.trees import tree_cells
+from incrowd.schema import Shape
+
+
+def generalize(data: Microdata, cover: Cover, means: tuple[str, ...] = (), least: int = 5) -> Regions:
+    """The region of each record's row.
+
+    Parameters
+    ----------
+    means : tuple of str
+        Columns whose class mean is published beside the range.
+    least : int
+        Classes with fewer known values publish no mean: range and mean of three give all three away.
+
+    Notes
+    -----
+    Groups that happen to say the same become one region, so a region is what an outsider sees as a class.
+    """
+    whole = Groups.of(cover.labels)
+    found = [_column(data, cover, j, whole) for j in range(len(data.attributes))]
+    per_group = np.stack([cell for _, cell in found], axis=1)
+    rows, of_group = np.unique(per_group, axis=0, return_inverse=True)
+    of = of_group.reshape(-1).astype(np.int32)[cover.labels]
+    regions = Regions(of, rows.astype(np.int32), tuple(cells for cells, _ in found))
+    texts = means_of(data, Groups.of(of), means, least)
+    return Regions(regions.of, regions.cell, regions.cells, texts)
+
+
+def _column(data: Microdata, cover: Cover, j: int, whole: Groups) -> tuple[Cells, NDArray[np.int64]]:
+    """The distinct cells of column j, and which of them each group has (g,)."""
+    attribute, codes = data.attributes[j], data.codes[:, j]
+    if cover.slabs is None:
+        return _cells(attribute, codes, whole)
+    slabs = cover.slabs[:, j]
+    cells, of_slab = _cells(attribute, codes, Groups.of(slabs))
+    return cells, of_slab[slabs[whole.first]]
+
+
+def _cells(attribute: Attribute, codes: Codes, groups: Groups) -> tuple[Cells, NDArray[np.int64]]:
+    if attribute.shape is Shape.RANGE:
+        return range_cells(attribute, codes, groups)
+    if attribute.shape is Shape.TREE:
+        return tree_cells(attribute, codes, groups)
+    return set_cells(attribute, codes, groups)

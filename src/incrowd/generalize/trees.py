@@ -1,0 +1,41 @@
+"""Hierarchies: the lowest node over all values of a group."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.flow import Attribute, Cells, Codes
+from incrowd.generalize.groups import Groups
+
+
+def tree_cells(attribute: Attribute, codes: Codes, groups: Groups) -> tuple[Cells, NDArray[np.int64]]:
+    """The distinct nodes of a column, and which of them each group has.
+
+    A missing value that the hierarchy names is a leaf like any other; otherwise it is kept beside the node,
+    but the root stands for everything.
+    """
+    tree = attribute.tree
+    if tree is None:
+        raise ValueError("a tree-shaped attribute needs its hierarchy")
+    low, high = groups.bounds(codes)
+    beside = len(tree.leaves)  # the code of a missing value outside the tree
+    missing = high == beside
+    only = low == beside
+    if missing.any():
+        high = groups.bounds(np.where(codes == beside, -1, codes).astype(np.int32))[1]
+    node = tree.coverings(np.where(only, 0, low), np.where(only, 0, high))
+    node = np.where(only, -1, node)
+    missing |= (node == 0) & (len(attribute) > beside)
+    _, first, of = np.unique(node.astype(np.int64) * 2 + missing, return_index=True, return_inverse=True)
+    at = node[first].astype(np.int32)
+    real = at >= 0
+    return (
+        Cells(
+            low=np.where(real, tree.low[at], -1).astype(np.int32),
+            high=np.where(real, tree.high[at], -1).astype(np.int32),
+            missing=missing[first],
+            node=at,
+        ),
+        of,
+    )

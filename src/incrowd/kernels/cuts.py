@@ -1,0 +1,314 @@
+"""Where a set of points can be cut: medians, children of a tree node, and what a cut would cost.
+
+A cut sends rows with ``low <= code <= high`` to the left, of the rows equal to `high` only the first
+`ties`. Masses are sums of weights: one for each row, or the number of equal records that it stands for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.jit import inlined, kernel
+
+RANGE, SET, TREE = 0, 1, 2
+ALL_TIES = 2**62
+SMALL = 512  # rows up to which a median is found by halving the range
+
+
+class Geometry(NamedTuple):
+    """Where codes lie and what a set of them costs, for all attributes end to end.
+
+    Attribute j owns ``start[j]:start[j+1]`` of `position` and `leaf`. `scale` is one over its span (for
+    sets: over the number of its other values). `parent`, `high` and `cost` are of tree nodes.
+    """
+
+    shape: NDArray[np.int8]
+    scale: NDArray[np.float64]
+    start: NDArray[np.int64]
+    position: NDArray[np.float64]
+    leaf: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    high: NDArray[np.int32]
+    cost: NDArray[np.float64]
+
+
+class Cut(NamedTuple):
+    """A cut of column `dim` with `mass` on the left; `dim` is -1 where there is none.
+
+    `children` says that instead the smallest tree node over the rows is cut into all its children.
+    """
+
+    dim: int
+    low: int
+    high: int
+    ties: int
+    mass: int
+    children: bool
+
+
+class Node(NamedTuple):
+    """Rows first..last-1 of a buffer with their mass, and whose turn it is in a round robin."""
+
+    first: int
+    last: int
+    mass: int
+    turn: int
+
+
+class Work(NamedTuple):
+    """Scratch space of one run."""
+
+    tally: NDArray[np.int64]  # (buckets,)
+    side: NDArray[np.int8]  # (n,)
+    place: NDArray[np.int32]  # (n,)
+    low: NDArray[np.int64]  # (d,) bounds of the node at hand
+    high: NDArray[np.int64]  # (d,)
+    tried: NDArray[np.bool_]  # (d,) columns that are out of question for it
+    stamp: NDArray[np.int64]  # (2, codes of all attributes) when a code was last seen on a side
+    clock: NDArray[np.int64]  # (2,) the time of `stamp`; rows done so far
+    child_mass: NDArray[np.int64]  # (tree nodes,)
+    child_low: NDArray[np.int64]  # (tree nodes,)
+    child_high: NDArray[np.int64]  # (tree nodes,)
+
+
+def scratch(n: int, d: int, codes: int, nodes: int) -> Work:
+    """Scratch space for n rows of d columns."""
+    return Work(
+        tally=np.zeros(1 << 12, np.int64),
+        side=np.zeros(n, np.int8),
+        place=np.zeros(n, np.int32),
+        low=np.zeros(d, np.int64),
+        high=np.zeros(d, np.int64),
+        tried=np.zeros(d, np.bool_),
+        stamp=np.zeros((2, codes), np.int64),
+        clock=np.zeros(2, np.int64),
+        child_mass=np.zeros(nodes, np.int64),
+        child_low=np.zeros(nodes, np.int64),
+        child_high=np.zeros(nodes, np.int64),
+    )
+
+
+@inlined
+def covering(j: int, low: int, high: int, geometry: Geometry) -> Any:
+    """Smallest node of attribute j's tree over leaves low..high."""
+    node = geometry.leaf[geometry.start[j] + low]
+    while geometry.high[node] < high:
+        node = geometry.parent[node]
+    return node
+
+
+@inlined
+def extent(j: int, low: int, high: int, geometry: Geometry) -> Any:
+    """Normalised width of codes low..high of attribute j, counted in values; of a tree, its node's cost."""
+    if geometry.shape[j] == TREE:
+        return geometry.cost[covering(j, low, high, geometry)]
+    start = geometry.start[j]
+    return (geometry.position[start + high] - geometry.position[start + low]) * geometry.scale[j]
+
+
+@inlined
+def bounds(columns: Any, first: int, last: int, low: Any, high: Any) -> None:
+    """Smallest and largest code of each column over rows first..last-1, into low, high (d,)."""
+    for j in range(columns.shape[0]):
+        column = columns[j, first:last]
+        least = column[0]
+        most = column[0]
+        for i in range(column.size):
+            least = min(least, column[i])
+            most = max(most, column[i])
+        low[j] = least
+        high[j] = most
+
+
+@inlined
+def median(column: Any, weights: Any, low: int, high: int, total: int, tally: Any) -> Any:
+    """Lower median: codes (m,), weights (m,) or (0,) -> (code, mass below it, mass of it).
+
+    Narrows the range by tallies of at most `tally.size` buckets.
+    """
+    wanted = (total + 1) // 2
+    below = 0
+    whole = True
+    while True:
+        shift = 0
+        while ((high - low) >> shift) >= tally.size:
+            shift += 1
+        tally[: ((high - low) >> shift) + 1] = 0
+        if whole and shift == 0 and weights.size == 0:  # the common case, kept free of tests
+            for i in range(column.size):
+                tally[column[i] - low] += 1
+        else:
+            for i in range(column.size):
+                if low <= column[i] <= high:
+                    tally[(column[i] - low) >> shift] += weights[i] if weights.size else 1
+        bucket = 0
+        while below + tally[bucket] < wanted:
+            below += tally[bucket]
+            bucket += 1
+        low += bucket << shift
+        if shift == 0:
+            return low, below, tally[bucket]
+        high = min(high, low + (1 << shift) - 1)
+        whole = False
+
+
+@inlined
+def small_median(column: Any, weights: Any, low: int, high: int, total: int) -> Any:
+    """As `median`, by halving the range of codes: quicker than a tally for few rows."""
+    wanted = (total + 1) // 2
+    while low < high:
+        middle = (low + high) // 2
+        if mass_upto(column, weights, middle) >= wanted:
+            high = middle
+        else:
+            low = middle + 1
+    below = mass_upto(column, weights, low - 1)
+    return low, below, mass_upto(column, weights, low) - below
+
+
+@inlined
+def mass_upto(column: Any, weights: Any, code: int) -> Any:
+    """Mass of the rows with at most this code."""
+    most = column.dtype.type(code)
+    if weights.size:
+        mass = 0
+        for i in range(column.size):
+            mass += weights[i] if column[i] <= most else 0
+        return mass
+    rows = np.int32(0)
+    for i in range(column.size):
+        rows += np.int32(column[i] <= most)
+    return np.int64(rows)
+
+
+@inlined
+def middle_of(j: int, column: Any, weights: Any, total: int, work: Work) -> Any:
+    """Lower median of column j over the node at hand, with the masses below it and of it."""
+    if column.size <= SMALL:
+        return small_median(column, weights, work.low[j], work.high[j], total)
+    return median(column, weights, work.low[j], work.high[j], total, work.tally)
+
+
+@kernel
+def count_children(j: int, column: Any, weights: Any, geometry: Geometry, work: Work) -> Any:
+    """Tally rows by the child of the smallest node over them -> (node, mass of the smallest child).
+
+    Fills child_mass, child_low, child_high for the children that are inhabited.
+    """
+    node = covering(j, work.low[j], work.high[j], geometry)
+    leaves = geometry.leaf[geometry.start[j] : geometry.start[j + 1]]
+    for i in range(column.size):
+        work.child_mass[child_of(node, leaves[column[i]], geometry)] = 0
+    for i in range(column.size):
+        child = child_of(node, leaves[column[i]], geometry)
+        if work.child_mass[child] == 0:
+            work.child_low[child] = column[i]
+            work.child_high[child] = column[i]
+        work.child_mass[child] += weights[i] if weights.size else 1
+        work.child_low[child] = min(work.child_low[child], column[i])
+        work.child_high[child] = max(work.child_high[child], column[i])
+    smallest = np.int64(ALL_TIES)
+    for i in range(column.size):
+        smallest = min(smallest, work.child_mass[child_of(node, leaves[column[i]], geometry)])
+    return node, smallest
+
+
+@inlined
+def child_of(node: int, leaf: int, geometry: Geometry) -> Any:
+    """The child of `node` above (or at) the node of a leaf; the leaf itself if it is `node`."""
+    while leaf != node and geometry.parent[leaf] != node:
+        leaf = geometry.parent[leaf]
+    return leaf
+
+
+@kernel
+def best_child(j: int, column: Any, total: int, k: int, geometry: Geometry, work: Work, node: int) -> Any:
+    """The child that is cheapest to cut off, both sides keeping k -> (low, high, mass), or mass -1.
+
+    Cheapest: the largest drop in the attribute's own loss; of equal ones the one with the lowest code.
+    """
+    leaves = geometry.leaf[geometry.start[j] : geometry.start[j + 1]]
+    best = 0.0
+    low, high, found = 0, 0, -1
+    for i in range(column.size):
+        child = child_of(node, leaves[column[i]], geometry)
+        mass = work.child_mass[child]
+        if mass >= k and total - mass >= k:
+            inside = covering(j, work.child_low[child], work.child_high[child], geometry)
+            drop = mass * (geometry.cost[node] - geometry.cost[inside])
+            if found < 0 or drop > best or (drop == best and work.child_low[child] < low):
+                best = drop
+                low, high, found = work.child_low[child], work.child_high[child], mass
+    return low, high, found
+
+
+@inlined
+def mark(column: Any, cut: Cut, side: Any) -> Any:
+    """Say for each row whether the cut sends it right: side (m,) becomes 0 or 1 -> rows on the left."""
+    rows = 0
+    if cut.ties == ALL_TIES:
+        for i in range(column.size):
+            side[i] = (column[i] < cut.low) | (column[i] > cut.high)
+            rows += 1 - side[i]
+        return rows
+    ties = cut.ties
+    for i in range(column.size):
+        tie = column[i] == cut.high
+        side[i] = (column[i] > cut.high) | (tie & (ties <= 0))
+        ties -= tie
+        rows += 1 - side[i]
+    return rows
+
+
+@inlined
+def side_bounds(column: Any, side: Any, low: int, high: int) -> Any:
+    """Bounds of both sides -> (left low, left high, right low, right high), given those of all rows."""
+    first = column.dtype.type(low)
+    last = column.dtype.type(high)
+    left_low, left_high, right_low, right_high = last, first, last, first
+    for i in range(column.size):
+        code = column[i]
+        left_low = min(left_low, last if side[i] else code)
+        left_high = max(left_high, first if side[i] else code)
+        right_low = min(right_low, code if side[i] else last)
+        right_high = max(right_high, code if side[i] else first)
+    return left_low, left_high, right_low, right_high
+
+
+@kernel
+def side_counts(column: Any, side: Any, start: int, work: Work) -> Any:
+    """How many different codes each side has -> (left, right)."""
+    work.clock[0] += 1
+    now = work.clock[0]
+    left = 0
+    right = 0
+    for i in range(column.size):
+        at = start + column[i]
+        if work.stamp[side[i], at] != now:
+            work.stamp[side[i], at] = now
+            if side[i]:
+                right += 1
+            else:
+                left += 1
+    return left, right
+
+
+@kernel
+def loss_after(columns: Any, node: Node, cut: Cut, geometry: Geometry, work: Work) -> Any:
+    """Loss of all cells if the node is cut as `work.side` says."""
+    left, right = cut.mass, node.mass - cut.mass
+    loss = 0.0
+    for j in range(columns.shape[0]):
+        if work.low[j] == work.high[j]:
+            continue
+        column = columns[j, node.first : node.last]
+        if geometry.shape[j] == SET:
+            here, there = side_counts(column, work.side, geometry.start[j], work)
+            loss += ((here - 1) * left + (there - 1) * right) * geometry.scale[j]
+        else:
+            a, b, c, d = side_bounds(column, work.side, work.low[j], work.high[j])
+            loss += extent(j, a, b, geometry) * left + extent(j, c, d, geometry) * right
+    return loss

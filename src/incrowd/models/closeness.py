@@ -1,0 +1,220 @@
+"""t-closeness: a class looks like the whole table, so that finding somebody's class teaches little.
+
+How far two distributions lie apart is the least work that turns one into the other (earth mover's
+distance). Each of the three ground distances is a path length in some tree, and on a tree the least work
+is known: across every edge goes exactly the surplus of the side below it. Hence, with P and Q the shares
+of class and table below an edge,
+
+    work = sum over edges of length * |P - Q|
+
+which whole numbers decide: with n of N rows in the class, n * N * (P - Q) is N * (count in the class) -
+n * (count in the table).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.contracts import AnyLimit, Choice, Rule, Share, exact, register
+from incrowd.errors import PolicyError
+from incrowd.flow import Codes, Microdata, Sensitive
+from incrowd.hierarchy import Hierarchy
+from incrowd.models.column import ColumnModel, dense, tally
+from incrowd.schema import Kind
+
+SAFE = 2**62  # below it int64 does not overflow, with a factor of two to spare
+Whole = NDArray[np.int64]
+
+
+class _Ground(Protocol):
+    """A ground distance: whole-number work, and the unit that it is counted in."""
+
+    @property
+    def unit(self) -> int: ...
+
+    def work(self, rows: NDArray[np.int32]) -> int:
+        """unit * n * N times the distance between these n rows and all N rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tree:
+    """Distance by a tree: half the path from leaf to leaf, twice its height being one unit.
+
+    ``paths[v]`` are the edges above value v, an edge being named by its lower node; ``length`` (edges,)
+    is a whole number and ``total`` (edges,) counts the table's rows below the edge.
+    """
+
+    codes: Codes
+    paths: Codes
+    length: Whole
+    total: Whole
+    unit: int
+
+    @classmethod
+    def of(cls, codes: Codes, paths: Codes, length: Whole, unit: int) -> _Tree:
+        total = np.bincount(paths[codes].ravel(), minlength=length.size)
+        return cls(codes, paths, length, total, unit)
+
+    @classmethod
+    def flat(cls, codes: Codes) -> _Tree:
+        """All different values are equally far apart: a tree of one level."""
+        codes, size = dense(codes)
+        return cls.of(codes, np.arange(size, dtype=np.int32)[:, None], np.ones(size, dtype=np.int64), 2)
+
+    @classmethod
+    def grown(cls, column: Sensitive, tree: Hierarchy) -> _Tree:
+        """Values lie as far apart as their smallest common node is high; missing hangs from the root."""
+        leaves, nodes = len(tree.leaves), len(tree.labels)
+        outside = np.arange(nodes, nodes + max(column.size - leaves, 0), dtype=np.int32)
+        parent = np.concatenate([tree.parent, np.zeros_like(outside)])
+        level = np.concatenate([tree.level, np.zeros_like(outside)]).astype(np.int64)
+        step = np.concatenate([tree.leaf_node, outside])
+        paths = np.empty((step.size, tree.height), dtype=np.int32)
+        for above in range(tree.height):
+            paths[:, above] = step
+            step = parent[step]
+        return cls.of(column.codes, paths, level[parent] - level, 2 * tree.height)
+
+    def work(self, rows: NDArray[np.int32]) -> int:
+        """Edges above nothing of the class are not visited: across them goes all that the table has there.
+
+        Were none visited, that would come to half a unit for every row of the table, the height of the
+        tree; so the visited edges correct that sum. No step exceeds 3/2 * unit * n * N.
+        """
+        n, whole = rows.size, self.codes.size
+        edges, counts = tally(self.paths.take(self.codes.take(rows), axis=0).ravel(), self.length.size)
+        length, total = self.length.take(edges), self.total.take(edges)
+        if n * whole * self.unit >= SAFE:
+            length, total, counts = (part.astype(object) for part in (length, total, counts))
+        mass = n * total
+        return n * whole * self.unit // 2 + int(length @ (abs(whole * counts - mass) - mass))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """Distance by rank, of m values in order: neighbours are 1/(m-1) apart.
+
+    ``below[i]`` counts the table's rows with value i or less, ``sums[i]`` adds up below[0..i-1].
+    """
+
+    codes: Codes
+    below: Whole
+    sums: Whole
+
+    @classmethod
+    def of(cls, codes: Codes) -> _Line:
+        codes, size = dense(codes)
+        below = np.cumsum(np.bincount(codes, minlength=size))
+        return cls(codes, below, np.concatenate([[0], np.cumsum(below)]))
+
+    @property
+    def unit(self) -> int:
+        return max(self.below.size - 1, 1)
+
+    def work(self, rows: NDArray[np.int32]) -> int:
+        """The sum over i of |N * (rows of the class up to i) - n * below[i]|.
+
+        From one value of the class to the next the first term stays and the second grows, so that its
+        sign turns at most once, at `turn`, and two differences of `sums` add up the stretch.
+        """
+        n, whole, size = rows.size, self.codes.size, self.below.size
+        values, counts = tally(self.codes.take(rows), size)
+        ends = np.full(values.size + 1, size, dtype=np.int64)
+        ends[:-1] = values
+        start, end = ends[:-1], ends[1:]
+        have = whole * counts.cumsum()
+        turn = np.minimum(np.maximum(self.below.searchsorted(have // n, side="right"), start), end)
+        edge = self.sums.take(ends)
+        reach, sums = 2 * turn - start - end, 2 * self.sums.take(turn) - edge[:-1] - edge[1:]
+        if n * whole * size >= SAFE:
+            have = have.astype(object)
+        return n * int(edge[0] - sums.sum()) + int(have @ reach)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Close:
+    ground: _Ground
+    whole: int
+    t: Fraction
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        if not rows.size:
+            return False
+        scale = self.ground.unit * rows.size * self.whole
+        return self.ground.work(rows) * self.t.denominator <= self.t.numerator * scale
+
+    def reached(self, rows: NDArray[np.int32]) -> Fraction:
+        return Fraction(self.ground.work(rows), self.ground.unit * rows.size * self.whole)
+
+
+@register("model", "t-closeness")
+@dataclass(frozen=True)
+class Closeness(ColumnModel):
+    """In every class the column is distributed almost as in the whole table.
+
+    Parameters
+    ----------
+    t : decimal
+        Largest distance between a class and the table, above 0 and at most 1. Taken exactly as written.
+    distance : {"equal", "ordered", "hierarchical"}
+        How far two values are apart: all the same; by rank, for numbers, dates and ordered values; or by
+        the height of their smallest common node in the column's hierarchy.
+    column : str
+        The sensitive column.
+
+    References
+    ----------
+    Li, Li, Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007.
+
+    Examples
+    --------
+    >>> Closeness(0.2, "equal", "disease") == Closeness("0.2", "equal", "disease")
+    True
+    """
+
+    t: str | float
+    distance: str
+    column: str
+    name: ClassVar[str] = "t-closeness"
+    more_is_safer: ClassVar[bool] = False
+    assumed: ClassVar[tuple[str, ...]] = ("the distribution of the whole table may be known to everyone",)
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        "t": Share(Fraction(0), Fraction(1)),
+        "distance": Choice(("equal", "ordered", "hierarchical")),
+    }
+
+    def rule(self, data: Microdata) -> Rule:
+        return _Close(self._ground(self.sensitive(data)), len(data), exact(self.t))
+
+    def _ground(self, column: Sensitive) -> _Ground:
+        if self.distance == "equal":
+            return _Tree.flat(column.codes)
+        if self.distance == "ordered":
+            return _Line.of(self._in_order(column))
+        if column.tree is None:
+            raise PolicyError(
+                f"t-closeness: {column.name} has no hierarchy; give it one, or say t_distance = "
+                '"equal" or "ordered"'
+            )
+        return _Tree.grown(column, column.tree)
+
+    def _in_order(self, column: Sensitive) -> Codes:
+        """The column's codes, if they follow an order of its values; leaves follow their tree."""
+        if column.tree is not None:
+            raise PolicyError(
+                f"t-closeness: {column.name} has a hierarchy, which numbers its values in its own way; "
+                'say t_distance = "hierarchical", or take the hierarchy away'
+            )
+        if column.kind is Kind.CATEGORICAL:
+            raise PolicyError(
+                f"t-closeness: {column.name} is categorical and has no order; say t_distance = "
+                '"equal", or give the column the type numeric, date or ordered'
+            )
+        return column.codes

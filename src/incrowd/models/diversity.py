@@ -1,0 +1,218 @@
+"""l-diversity: no class gives away the sensitive value of the people in it.
+
+Three readings of "l well-represented values" (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam,
+"l-diversity: privacy beyond k-anonymity", ICDE 2006 and TKDD 2007). Each is decided in whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.contracts import AnyLimit, Limit, Rule, Share, exact, register
+from incrowd.flow import Codes, Microdata
+from incrowd.models.column import ColumnModel, dense, everyone, tally
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """One column, with gapless codes: how often does each value occur in a class?"""
+
+    codes: Codes
+    size: int
+
+    def counts(self, rows: NDArray[np.int32]) -> Counts:
+        return tally(self.codes.take(rows), self.size)[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Distinct:
+    values: _Values
+    l: int  # noqa: E741  the paper's letter
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        return self.reached(rows) >= self.l
+
+    def reached(self, rows: NDArray[np.int32]) -> int:
+        return self.values.counts(rows).size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entropy:
+    values: _Values
+    l: Fraction  # noqa: E741
+    least: int  # the smallest number of values that can reach l
+    log_l: float
+    log_size: float  # of what l is written with, for the error bound
+
+    @classmethod
+    def of(cls, values: _Values, l: Fraction) -> _Entropy:  # noqa: E741
+        above, below = math.log(l.numerator), math.log(l.denominator)
+        return cls(values, l, math.ceil(l), above - below, above + below)
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        """Is exp(H) >= l, that is n log n - sum c log c >= n log l?
+
+        Floats decide where they must be right, and whole numbers where they might not be. With
+        u = 2^-53, a logarithm is off by at most 8u of itself, a product by u, a sum of m terms of one
+        sign by (m-1)u of itself. The terms are together at most n log n, and log l is off by at most
+        3u(log a + log b + 1) for l = a/b; so the difference is off by less than
+        (m + 16) u n (log n + log a + log b + 1). The margin is twice that.
+        """
+        counts = self.values.counts(rows)
+        n = rows.size
+        if counts.size < self.least or not n:
+            return False
+        if counts.size == self.l:  # only even shares reach the number of values, and near them H hardly moves
+            return bool(counts.min() == counts.max())
+        log_n = math.log(n)
+        surplus = n * (log_n - self.log_l) - float((counts * np.log(counts)).sum())
+        margin = (counts.size + 16) * 2.0**-52 * n * (log_n + self.log_size + 1.0)
+        return surplus > 0 if abs(surplus) > margin else self._allows_exactly(counts)
+
+    def _allows_exactly(self, counts: Counts) -> bool:
+        """n^n >= l^n * product of c^c. Dividing all counts by their common divisor takes the same root
+        of both sides, so that ties, which need simple shares, are decided in small numbers."""
+        divisor = int(np.gcd.reduce(counts))
+        reduced: list[int] = (counts // divisor).tolist()
+        n = sum(reduced)
+        least: int = self.l.numerator**n * math.prod(c**c for c in reduced)
+        return int((n * self.l.denominator) ** n) >= least
+
+    def reached(self, rows: NDArray[np.int32]) -> float:
+        """exp(H), for display only: the decision is `allows`."""
+        counts = self.values.counts(rows)
+        if not counts.size:
+            return 0.0
+        return math.exp(math.log(rows.size) - float((counts * np.log(counts)).sum()) / rows.size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Recursive:
+    values: _Values
+    c: Fraction
+    l: int  # noqa: E741
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        """Is the most frequent value rarer than c times all but the l-1 most frequent ones together?"""
+        counts = np.sort(self.values.counts(rows))
+        if counts.size < self.l:
+            return False
+        return self._rarer(int(counts[-1]), int(counts[: 1 - self.l].sum()))
+
+    def reached(self, rows: NDArray[np.int32]) -> int:
+        """The largest l that holds with this c; 0 if none does."""
+        tails = np.cumsum(np.sort(self.values.counts(rows)))[::-1].tolist()  # tails[l-1] = r_l + … + r_m
+        if not tails:
+            return 0
+        most = tails[0] - tails[1] if len(tails) > 1 else tails[0]
+        return sum(self._rarer(most, tail) for tail in tails)
+
+    def _rarer(self, most: int, tail: int) -> bool:
+        return most * self.c.denominator < self.c.numerator * tail
+
+
+@register("model", "distinct-l-diversity")
+@dataclass(frozen=True)
+class DistinctDiversity(ColumnModel):
+    """Every class holds at least l different values of the column. Missing is a value of its own.
+
+    Parameters
+    ----------
+    l : int
+        Different values in each class, at least 2.
+    column : str
+        The sensitive column.
+    """
+
+    l: int  # noqa: E741
+    column: str
+    name: ClassVar[str] = "distinct-l-diversity"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2)}
+
+    def rule(self, data: Microdata) -> Rule:
+        return _Distinct(_values(self, data), self.l)
+
+    def shortfall(self, data: Microdata) -> str:
+        return f"{self.column}: only {_values(self, data).size} distinct values, l={self.l}"
+
+
+@register("model", "entropy-l-diversity")
+@dataclass(frozen=True)
+class EntropyDiversity(ColumnModel):
+    r"""Every class is at least as uncertain as l equally frequent values.
+
+    .. math:: -\sum_v p_v \log p_v \ge \log l
+
+    Parameters
+    ----------
+    l : int or decimal
+        Effective number of values, at least 1; ``"2.5"`` or 2.5 is taken exactly as written.
+    column : str
+        The sensitive column.
+    """
+
+    l: str | float  # noqa: E741
+    column: str
+    name: ClassVar[str] = "entropy-l-diversity"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Share(Fraction(1), None, low_included=True)}
+
+    def rule(self, data: Microdata) -> _Entropy:
+        return _Entropy.of(_values(self, data), exact(self.l))
+
+    def shortfall(self, data: Microdata) -> str:
+        """Names the largest l with two decimals that does hold for the whole table."""
+        rule, rows = self.rule(data), everyone(data)
+        cents = math.floor(100 * rule.reached(rows)) + 1
+        while not _Entropy.of(rule.values, Fraction(cents, 100)).allows(rows):
+            cents -= 1
+        return (
+            f"{self.column}: the whole table as one class reaches l={cents / 100:.2f} by entropy, l={self.l}"
+        )
+
+
+@register("model", "recursive-l-diversity")
+@dataclass(frozen=True)
+class RecursiveDiversity(ColumnModel):
+    r"""In every class the most frequent value is not too frequent, and the rare ones not too rare.
+
+    With counts :math:`r_1 \ge r_2 \ge \dots \ge r_m` it asks :math:`r_1 < c\,(r_l + \dots + r_m)`; a class
+    with fewer than l values fails.
+
+    Parameters
+    ----------
+    c : decimal
+        Above 0; the smaller, the stricter. Taken exactly as written.
+    l : int
+        At least 2.
+    column : str
+        The sensitive column.
+    """
+
+    c: str | float
+    l: int  # noqa: E741
+    column: str
+    name: ClassVar[str] = "recursive-l-diversity"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"c": Share(Fraction(0), None), "l": Limit(2)}
+
+    def rule(self, data: Microdata) -> Rule:
+        return _Recursive(_values(self, data), exact(self.c), self.l)
+
+    def shortfall(self, data: Microdata) -> str:
+        values, largest = _values(self, data), self.rule(data).reached(everyone(data))
+        return (
+            f"{self.column}: {values.size} distinct values; the whole table as one class reaches "
+            f"l={largest} with c={self.c}, l={self.l}"
+        )
+
+
+def _values(model: ColumnModel, data: Microdata) -> _Values:
+    return _Values(*dense(model.sensitive(data).codes))

@@ -1,0 +1,338 @@
+"""The story: a table and a policy go in, a verified release comes out.
+
+Nothing is returned or given its final name before the judge has accepted it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from incrowd import models, tables
+from incrowd.audit import schema_as_dict
+from incrowd.contracts import Model, Progress, silent
+from incrowd.encode import encode
+from incrowd.errors import Infeasible, InputError, NotVerified
+from incrowd.exposures import SMALL_MEANS, check_exposures, warnings_of
+from incrowd.flow import Assignment, Microdata, Regions, Table
+from incrowd.generalize import generalize
+from incrowd.measure import measure_all, published
+from incrowd.methods import method
+from incrowd.policy import Policy
+from incrowd.release import manifest, published_table
+from incrowd.schema import MANIFEST, Claim, Role, Schema, Verdict
+from incrowd.stage import audit_folder, commit, stage
+from incrowd.typed import as_cells, typed_columns
+from incrowd.verify import Case, CsvRows, judge_rows, verify
+
+LEAST_FOR_MEAN = 5
+Watch = Callable[[str], Progress]
+
+
+def unwatched(step: str) -> Progress:
+    """Nobody looks."""
+    return silent
+
+
+class TableRows:
+    """A table in memory as the judge wants it."""
+
+    def __init__(self, table: Table) -> None:
+        self.names = table.names
+        self._table = table
+
+    def __iter__(self) -> Any:
+        return tables.iter_rows(self._table)
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A release that the judge has not seen. It never leaves this module."""
+
+    source: object
+    policy: Policy
+    original: Table
+    schema: Schema
+    data: Microdata
+    regions: Regions
+    assignment: Assignment
+    table: Table
+    claims: tuple[Claim, ...]
+    manifest: Mapping[str, Any]
+    warnings: tuple[str, ...]
+
+    def rows_of_original(self) -> Any:
+        """The original as the judge reads it: a CSV file by its own reader, anything else from memory."""
+        if isinstance(self.source, str | os.PathLike) and ".parquet" not in Path(self.source).suffixes:
+            return CsvRows(Path(self.source))
+        return TableRows(self.original)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A verified release.
+
+    Attributes
+    ----------
+    table : frame or Table
+        The published rows, as the kind of frame that came in.
+    verdict : Verdict
+        What the judge found.
+    manifest : mapping
+        What the release says about itself.
+    warnings : tuple of str
+        What the publisher should know; not published.
+    """
+
+    verdict: Verdict
+    _draft: Draft = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.verdict.passed:
+            raise NotVerified(_failures(self.verdict))
+
+    @cached_property
+    def table(self) -> Any:
+        draft = self._draft
+        if isinstance(draft.source, str | os.PathLike | Table):
+            return draft.table
+        rows = draft.assignment.private
+        native = {
+            column.name: (column.name, rows)
+            for column in draft.schema.published
+            if column.role is not Role.QUASI
+        }
+        return tables.as_frame(draft.table, draft.source, native)
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        return self._draft.manifest
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self._draft.warnings
+
+    def loss(self) -> dict[str, Any]:
+        """Every measure of what was lost."""
+        return loss_of(self._draft.table, self._draft.data, self._draft.policy.k)
+
+    def write(self, folder: str | Path, format: str = "csv", typed: bool = False, replace: bool = False) -> Path:
+        """Write the release and its private audit beside it; verified once more from the written bytes."""
+        return _write(self._draft, Path(folder), Form(format, typed, replace), unwatched).folder
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a release is written."""
+
+    format: str = "csv"
+    typed: bool = False
+    replace: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in ("csv", "parquet"):
+            raise InputError("the format of a release is csv or parquet")
+        if self.typed and self.format != "parquet":
+            raise InputError("typed columns need Parquet: CSV has only texts")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A release on disk, and what its publisher may know about it."""
+
+    folder: Path
+    audit: Path
+    verdict: Verdict
+    loss: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    warnings: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "release": str(self.folder),
+            "audit": str(self.audit),
+            "verdict": self.verdict.as_dict(),
+            "loss": dict(self.loss),
+            "manifest": dict(self.manifest),
+            "warnings": list(self.warnings),
+        }
+
+
+def publish(
+    source: object,
+    policy: Policy,
+    *,
+    k: int | None = None,
+    method: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    accept: Sequence[str] = (),
+    watch: Watch = unwatched,
+) -> Release:
+    """Anonymize a table and verify the result; nothing is written.
+
+    Parameters
+    ----------
+    source : path, frame or Table
+        CSV, TSV or Parquet file; pandas, polars or Arrow frame.
+    policy : Policy
+        Roles, promise and method.
+    k, method, options, accept
+        Override the policy.
+
+    Raises
+    ------
+    InputError
+        If table, policy or hierarchies are wrong.
+    Refused
+        If the promise cannot be kept, a known exposure was not accepted, or the judge says no.
+    """
+    draft = _draft(source, policy.with_(method=method, options=options, accept=accept, k=k), watch)
+    case = Case(
+        original=TableRows(draft.original),
+        published=TableRows(draft.table),
+        schema=draft.schema,
+        claims=draft.claims,
+        accepted=draft.policy.accept,
+        hint=draft.assignment.private,
+    )
+    return Release(judge_rows(case, watch("verify")), draft)
+
+
+def publish_to(
+    source: object, policy: Policy, folder: str | Path, form: Form | None = None, watch: Watch = unwatched
+) -> Written:
+    """Anonymize a table and write the verified release; see `publish`."""
+    form = form or Form()
+    destination = Path(folder)
+    with stage(destination, form.replace):  # refuse a bad destination before hours of work
+        pass
+    return _write(_draft(source, policy, watch), destination, form, watch)
+
+
+def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
+    """All stages up to the judge."""
+    recipe = method(policy.method)
+    grouper = recipe.grouper(policy.k, policy.options)
+    promised = models.from_policy(policy.privacy.model_dump(), list(policy.sensitive))
+    watch("read")
+    table = source if isinstance(source, Table) else tables.read(source)
+    schema = policy.schema(table)
+    check_exposures(table, schema, policy.accept)
+    watch("encode")
+    data = encode(table, schema)
+    _check_feasible(promised, data)
+    guards = tuple(guard for model in promised for guard in model.guards(data))
+    cover = grouper.group(data, guards, watch("hide"))
+    watch("generalize")
+    means = tuple(column.name for column in schema.published if column.mean)
+    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
+    regions = generalize(data, cover, means, least)
+    assignment = recipe.behind(len(data), os.urandom)
+    rows = published_table(table, schema, data, regions, assignment)
+    claims = tuple(claim for model in promised for claim in model.claims(data))
+    said = manifest(schema, rows, claims, _method_words(policy), policy.accept)
+    warnings = warnings_of(schema, data, regions, policy)
+    return Draft(source, policy, table, schema, data, regions, assignment, rows, claims, said, warnings)
+
+
+def _check_feasible(promised: Sequence[Model], data: Microdata) -> None:
+    reasons = [reason for model in promised if (reason := model.infeasible(data))]
+    if reasons:
+        raise Infeasible("\n".join(reasons))
+
+
+def _method_words(policy: Policy) -> dict[str, Any]:
+    recipe = method(policy.method)
+    return {
+        "name": recipe.name,
+        "options": json.loads(json.dumps(dict(policy.options), default=str)),
+        "paper": recipe.paper,
+        "form": "printed" if recipe.printed(policy.options) else "hardened",
+    }
+
+
+def _write(draft: Draft, destination: Path, form: Form, watch: Watch) -> Written:
+    """Stage, verify from the staged bytes, then rename."""
+    with stage(destination, form.replace) as folder:
+        watch("write")
+        said = _write_release(draft, folder / "release", form)
+        verdict = _judge(draft, folder / "release", form, watch("verify"))
+        if not verdict.passed:
+            raise NotVerified(_failures(verdict))
+        watch("measure")
+        loss = loss_of(draft.table, draft.data, draft.policy.k)
+        written = Written(destination, audit_folder(destination), verdict, loss, said, draft.warnings)
+        _write_json(folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(draft.source)})
+        _write_json(folder / "audit" / "schema.json", schema_as_dict(draft.schema))
+        commit(folder, destination, form.replace)
+    return written
+
+
+def _write_release(draft: Draft, folder: Path, form: Form) -> dict[str, Any]:
+    data = folder / f"data.{form.format}"
+    if form.format == "csv":
+        tables.write_csv(draft.table, data)
+    else:
+        typed = typed_columns(draft.data, draft.regions) if form.typed else None
+        tables.write_parquet(draft.table, data, typed)
+    with data.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    said = {**draft.manifest, "files": {data.name: {"sha256": digest, "bytes": data.stat().st_size}}}
+    _write_json(folder / MANIFEST, said)
+    return said
+
+
+def _judge(draft: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
+    return verify(
+        folder,
+        draft.rows_of_original(),
+        draft.schema,
+        draft.claims,
+        published=None if form.format == "csv" else TableRows(read_release(folder, draft.schema)),
+        hint=draft.assignment.private,
+        progress=progress,
+    )
+
+
+def read_release(folder: Path, schema: Schema) -> Table:
+    """The published rows of a release folder, as cells."""
+    parquet = folder / "data.parquet"
+    if not parquet.exists():
+        return tables.unprotected_table(tables.read(folder / "data.csv"))
+    return as_cells(tables.read(parquet), schema)
+
+
+def loss_of(table: Table, data: Microdata, k: int) -> dict[str, Any]:
+    """Every measure of a published table."""
+    return measure_all(published(table, data), data, k)
+
+
+def _failures(verdict: Verdict) -> str:
+    lines = [f"  {check.name}: {check.detail}" for check in verdict.failures]
+    skipped = [name for name in verdict.required if name not in {check.name for check in verdict.checks}]
+    lines += [f"  {name}: was not checked" for name in skipped]
+    return "the judge rejected the release; nothing was written\n" + "\n".join(lines)
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _fingerprint(source: object) -> dict[str, Any]:
+    if not isinstance(source, str | os.PathLike):
+        return {"kind": type(source).__name__}
+    with Path(source).open("rb") as file:
+        return {"name": Path(source).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}

@@ -1,0 +1,269 @@
+"""The request: which column is what to the people in the table, and what is promised to them.
+
+One model makes the check, the messages and the JSON Schema (``docs/policy.schema.json``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
+
+from incrowd.errors import PolicyError, unknown
+from incrowd.flow import Table, TextColumn
+from incrowd.hierarchy import Family
+from incrowd.hierarchy_builders import Rows, build_levels, complete, grow, read_levels
+from incrowd.policy_file import Location, read_toml, sentences
+from incrowd.policy_parts import (
+    Columns,
+    Described,
+    Part,
+    Plain,
+    Privacy,
+    Public,
+    Quasi,
+    QuasiTable,
+    SensitiveTable,
+    Texts,
+    same_name,
+)
+from incrowd.reading import infer_kind
+from incrowd.schema import Column, Kind, Role, Schema, Shape
+
+# What a column must be for a builder that suits one kind only, where the policy does not say.
+KIND_OF_BUILDER = {"prefix": Kind.CATEGORICAL, "mask": Kind.CATEGORICAL, "dates": Kind.DATE}
+
+
+class Policy(Part):
+    """Roles of columns, the promise, and the method that is to keep it.
+
+    Parameters are the keys of the policy file; ``docs/policy.md`` explains each.
+
+    Examples
+    --------
+    >>> policy = Policy(quasi_identifiers=["age", "zip"], sensitive=["disease"], identifiers=["name"])
+    >>> policy.with_(k=10).k
+    10
+    >>> Policy(privacy={"kk": 10})
+    Traceback (most recent call last):
+    ...
+    incrowd.errors.PolicyError: privacy.kk is not known: did you mean 'k'?
+    """
+
+    identifiers: Columns = Field(default=(), description="Columns that name a person: never published.")
+    sensitive: SensitiveTable = Field(
+        default_factory=dict, description="Columns nobody may learn about a person: published as they are."
+    )
+    keep: Columns = Field(default=(), description="Harmless columns: published as they are.")
+    drop: Columns = Field(default=(), description="Columns that are not published.")
+    missing: Texts = Field(default=("",), description="Texts that mean missing.")
+    entity: str | None = Field(default=None, description="The column that says which rows are one person.")
+    method: str = Field(default="mondrian", description="A method of the catalogue.")
+    accept: Texts = Field(default=(), description="Known exposures that are accepted, by name.")
+    quasi_identifiers: QuasiTable = Field(
+        default_factory=dict, description="Columns that outsiders may know: published generalised."
+    )
+    privacy: Privacy = Field(default=Privacy(), description="What is promised.")
+    options: Plain = Field(default_factory=dict, description="Options of the method.")
+    public: Public | None = Field(default=None, description="The public table of k-join-anonymity.")
+
+    _folder: Path = PrivateAttr(default=Path())
+
+    def __init__(self, /, **parts: Any) -> None:
+        try:
+            super().__init__(**parts)
+        except ValidationError as error:
+            raise PolicyError(sentences(error, _keys_at)) from None
+
+    @model_validator(mode="after")
+    def _one_role_each(self) -> Self:
+        seen: dict[str, Role] = {}
+        for name, role in self._said():
+            if name in seen:
+                raise ValueError(f"column {name} has two roles: {seen[name]} and {role}; keep one of them")
+            seen[name] = role
+        return self
+
+    def _said(self) -> Iterator[tuple[str, Role]]:
+        named: tuple[tuple[Role, Sequence[str]], ...] = (
+            (Role.IDENTIFIER, self.identifiers),
+            (Role.SENSITIVE, tuple(self.sensitive)),
+            (Role.KEEP, self.keep),
+            (Role.DROP, self.drop),
+            (Role.ENTITY, () if self.entity is None else (same_name(self.entity),)),
+            (Role.QUASI, tuple(self.quasi_identifiers)),
+        )
+        for role, names in named:
+            for name in names:
+                yield name, role
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy file (TOML). Paths inside it are relative to the folder it lies in."""
+        path = Path(path)
+        return cls.from_dict(read_toml(path), folder=path.parent)
+
+    @classmethod
+    def from_dict(cls, parts: Mapping[str, Any], folder: str | Path | None = None) -> Policy:
+        """Build from a mapping such as `as_dict` gives; `folder` is where relative paths start."""
+        policy = cls(**{str(key): value for key, value in parts.items()})
+        policy._folder = Path(folder or ".")
+        return policy
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of a policy, for editors and other tools."""
+        dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+        return dialect | cls.model_json_schema() | {"description": "A policy of incrowd, see docs/policy.md."}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Whatever differs from the defaults, in words that JSON knows."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def with_(
+        self,
+        *,
+        method: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        accept: Sequence[str] = (),
+        **privacy: Any,
+    ) -> Policy:
+        """A copy with another method, more options, more accepted exposures, or another promise.
+
+        The other keywords are those of ``[privacy]``; None leaves a number as it is. Options belong to
+        a method: naming another method leaves the old one's behind.
+        """
+        parts = self.as_dict()
+        kept = {} if method not in (None, self.method) else parts.get("options", {})
+        changes = {key: value for key, value in privacy.items() if value is not None}
+        parts |= {
+            "method": method or self.method,
+            "options": {**kept, **(options or {})},
+            "accept": list(dict.fromkeys((*self.accept, *accept))),
+            "privacy": {**parts.get("privacy", {}), **changes},
+        }
+        return Policy.from_dict(parts, folder=self._folder)
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths of the policy start."""
+        return self._folder
+
+    @property
+    def k(self) -> int:
+        """The least size of a crowd; an error if the policy does not say."""
+        if self.privacy.k is None:
+            raise PolicyError("the policy does not say k: write k = 10 under [privacy], or pass k")
+        return self.privacy.k
+
+    def schema(self, table: Table) -> Schema:  # type: ignore[override]  # not pydantic's old name for JSON Schema
+        """What every column of the table is: roles as said, kinds found out, hierarchies read or built."""
+        roles = dict(self._said())
+        known = {same_name(name): name for name in table.names}
+        absent = [name for name in roles if name not in known]
+        if absent:
+            raise PolicyError(unknown("in the table", absent, table.names))
+        homeless = [name for plain, name in known.items() if plain not in roles]
+        if homeless:
+            raise PolicyError(_without_role(homeless))
+        return Schema(
+            tuple(self._column(known[plain], roles[plain], table) for plain in known), frozenset(self.missing)
+        )
+
+    def _column(self, name: str, role: Role, table: Table) -> Column:
+        said = self.quasi_identifiers.get(same_name(name)) or self.sensitive.get(same_name(name))
+        if said is None:
+            return Column(name, role)
+        texts = _met(table.column(name), self.missing)
+        kind = _kind(said, texts)
+        quasi = said if isinstance(said, Quasi) else Quasi()
+        return Column(
+            name,
+            role,
+            kind,
+            _shape(said, kind, name),
+            levels=_levels(said, texts, kind, name, self._folder),
+            order=_order(said, texts, name),
+            family=_permissible(quasi, texts, name),
+            format=said.format,
+            mean=quasi.mean,
+        )
+
+
+def _keys_at(place: Location) -> Sequence[str]:
+    """The keys that a policy knows at a place."""
+    parts: dict[str, type[Part]] = {"privacy": Privacy, "public": Public, "sensitive": Described}
+    part = parts.get(str(place[0]), Quasi) if place else Policy
+    return tuple(part.model_fields)
+
+
+def _without_role(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:40]) + (", …" if len(names) > 40 else "")
+    return (
+        f"{len(names)} columns have no role, and nothing is published by accident: {shown}\n"
+        "  put each under identifiers, quasi_identifiers, sensitive, keep or drop"
+    )
+
+
+def _met(column: TextColumn, missing: Sequence[str]) -> list[str]:
+    """The distinct texts that some row has and that do not mean missing."""
+    texts = (column.texts[place] for place in np.unique(column.codes).tolist())
+    return [text for text in texts if text is not None and text not in missing]
+
+
+def _kind(said: Described, texts: Sequence[str]) -> Kind:
+    if said.type is not None:
+        return Kind(said.type)
+    if said.format:
+        return Kind.DATE
+    builder = next(iter(said.hierarchy), "") if isinstance(said.hierarchy, dict) else ""
+    return KIND_OF_BUILDER.get(builder) or infer_kind(texts)
+
+
+def _shape(said: Described, kind: Kind, name: str) -> Shape:
+    """Ranges for what lies on a line, nodes where there is a tree, sets otherwise."""
+    on_a_line = kind in (Kind.NUMERIC, Kind.DATE)
+    if said.hierarchy is not None:
+        return Shape.TREE
+    if not isinstance(said, Quasi):
+        return Shape.RANGE if on_a_line else Shape.SET
+    if said.publish == "range" and not on_a_line:
+        raise PolicyError(f"{name} is {kind}, and only numbers and dates are published as ranges")
+    if said.mean and kind is not Kind.NUMERIC:
+        raise PolicyError(f"{name} is {kind}, and only numbers have a mean")
+    if said.family is not None and on_a_line:
+        raise PolicyError(f"{name} is {kind}; a family is for categorical and ordered columns")
+    return Shape.RANGE if on_a_line and said.publish != "set" else Shape.SET
+
+
+def _levels(said: Described, texts: Sequence[str], kind: Kind, name: str, folder: Path) -> Rows:
+    if said.hierarchy is None:
+        return ()
+    if not isinstance(said.hierarchy, str):
+        return build_levels(said.hierarchy, texts, kind, said.format, name)
+    rows = read_levels(folder / said.hierarchy)
+    complete(rows, texts, name, kind, said.format)
+    return grow(rows, kind, said.format, name).rows
+
+
+def _order(said: Described, texts: Sequence[str], name: str) -> tuple[str, ...]:
+    unlisted = len(set(texts) - set(said.values)) if said.values else 0
+    if unlisted:
+        raise PolicyError(f"{name} has {unlisted} distinct values that its list 'values' does not name")
+    return said.values
+
+
+def _permissible(said: Quasi, texts: Sequence[str], name: str) -> tuple[frozenset[str], ...]:
+    """The sets of the family and, if asked for, the intersections it lacks; single values need no word."""
+    if said.family is None:
+        return ()
+    declared = {frozenset(subset) for subset in said.family}
+    domain = frozenset(texts).union(*declared)
+    closed = Family.of(domain, declared, said.complete, name)
+    large = (
+        member for member in closed.members if len(member) > 1 and (member in declared or member != domain)
+    )
+    return tuple(sorted(large, key=lambda member: (len(member), sorted(member))))

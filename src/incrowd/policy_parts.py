@@ -1,0 +1,211 @@
+"""The parts of a policy: what may stand in each of its tables, checked as it is read.
+
+Numbers that are not whole stay the text that was written: 0.1 is one tenth, not the nearest binary number.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+
+def same_name(name: str) -> str:
+    """The form in which names are compared: é is one character, however it was typed."""
+    return unicodedata.normalize("NFC", name)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise ValueError('must be a list of texts, such as ["a", "b"]')
+    if len(set(value)) < len(value):
+        raise ValueError("says the same twice")
+    return tuple(value)
+
+
+def _columns(value: object) -> tuple[str, ...]:
+    return _names([same_name(name) for name in _names(value)])
+
+
+def _described(value: object) -> object:
+    """A plain list of columns is a table whose columns say nothing more."""
+    if isinstance(value, list | tuple):
+        return {name: {} for name in _columns(value)}
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a list of column names, or a table with one entry for each column")
+    return dict(zip(_columns(list(value)), value.values(), strict=True))
+
+
+def _exact(value: object) -> int | str:
+    """A whole number, or the text of a decimal exactly as it was written."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float | Decimal):
+        value = format(Decimal(str(value)), "f")
+        value = value if "." in value else f"{value}.0"
+    if not isinstance(value, str) or not re.fullmatch(r"-?[0-9]+\.[0-9]+", value):
+        raise ValueError("must be a number")
+    return value
+
+
+def _between(low: str, high: str) -> Any:
+    def check(value: object) -> int | str:
+        number = _exact(value)
+        if not Fraction(low) < Fraction(number) <= Fraction(high):
+            raise ValueError(f"must be above {low} and at most {high}")
+        return number
+
+    return BeforeValidator(check, json_schema_input_type=int | float | str)
+
+
+def _plain(value: object) -> object:
+    """The same value without anything that JSON cannot say; decimals become text."""
+    if isinstance(value, float | Decimal):
+        return _exact(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    raise ValueError("must be made of texts, numbers, true and false, lists and tables")
+
+
+def _hierarchy(value: object) -> object:
+    if value is None or isinstance(value, str | Mapping):
+        return _plain(value)
+    raise ValueError("must be the path of a file, or a table such as {prefix = [5, 4, 3]}")
+
+
+def _options(value: object) -> object:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a table of options")
+    return _plain(value)
+
+
+def _family(value: object) -> object:
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be a list of lists of values")
+    return tuple(_names(subset) for subset in value)
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_type=list[str])]
+Columns = Annotated[tuple[str, ...], BeforeValidator(_columns, json_schema_input_type=list[str])]
+Plain = Annotated[dict[str, Any], BeforeValidator(_options, json_schema_input_type=dict[str, Any])]
+Builder = Annotated[str | dict[str, Any] | None, BeforeValidator(_hierarchy)]
+Subsets = Annotated[
+    tuple[tuple[str, ...], ...] | None,
+    BeforeValidator(_family, json_schema_input_type=list[list[str]] | None),
+]
+
+
+class Part(BaseModel):
+    """Unknown keys are refused, types are taken strictly, and nothing changes after birth."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Described(Part):
+    """How the texts of a column are to be read."""
+
+    type: Literal["numeric", "categorical", "date", "ordered"] | None = Field(
+        default=None, description="What the texts mean; found out from the table where it is not said."
+    )
+    hierarchy: Builder = Field(
+        default=None, description="A file (leaf;level 1;…;*), relative to the policy, or a builder."
+    )
+    values: Texts = Field(default=(), description="The values of an ordered column, from low to high.")
+    format: str = Field(
+        default="", description="How the dates are written, as strptime has it; ISO if not said."
+    )
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if bool(self.values) != (self.type == "ordered"):
+            raise ValueError('must have both type = "ordered" and values, from low to high, or neither')
+        if self.format and self.type not in (None, "date"):
+            raise ValueError('has a format, which is for type = "date"')
+        return self
+
+
+class Quasi(Described):
+    """A column that outsiders may know, and how it is published."""
+
+    family: Subsets = Field(default=None, description="The sets of values that may be published.")
+    complete: bool = Field(default=False, description="Add the intersections that the family lacks.")
+    mean: bool = Field(default=False, description="Publish the mean of each class beside its range.")
+    publish: Literal["range", "node", "set"] | None = Field(
+        default=None,
+        description="What a generalised cell looks like; follows from type and hierarchy if not said.",
+    )
+
+    @model_validator(mode="after")
+    def _publishable(self) -> Self:
+        if self.family is not None and (self.hierarchy is not None or self.publish not in (None, "set")):
+            raise ValueError("has a family, which is published as sets and without a hierarchy")
+        if self.complete and self.family is None:
+            raise ValueError("says complete, which is for a family")
+        if self.publish == "node" and self.hierarchy is None:
+            raise ValueError('says publish = "node", which needs a hierarchy')
+        if self.publish in ("range", "set") and self.hierarchy is not None:
+            raise ValueError("has a hierarchy, which is published as nodes: leave out one of the two")
+        if self.mean and (self.hierarchy is not None or self.family is not None or self.publish == "set"):
+            raise ValueError("says mean, which is for numbers that are published as a range")
+        return self
+
+
+class Privacy(Part):
+    """What is promised. Everything that is given holds at once."""
+
+    k: Annotated[int, Field(ge=2)] | None = Field(default=None, description="The least size of a crowd.")
+    l: Annotated[int | str, _between("1", "1000000")] | None = Field(  # noqa: E741 - its name in the papers
+        default=None, description="How diverse the sensitive values of a crowd must be."
+    )
+    l_kind: Literal["distinct", "entropy", "recursive"] | None = Field(
+        default=None, description="In which sense they are diverse; distinct if not said."
+    )
+    c: Annotated[int | str, _between("0", "1000000")] | None = Field(
+        default=None, description="The constant of recursive (c,l)-diversity."
+    )
+    t: Annotated[int | str, _between("0", "1")] | None = Field(
+        default=None,
+        description="How far the sensitive values of a crowd may be from those of the whole table.",
+    )
+    t_distance: Literal["equal", "ordered", "hierarchical"] | None = Field(
+        default=None, description="How that distance is measured; equal if not said."
+    )
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if (self.c is not None) != (self.l_kind == "recursive"):
+            raise ValueError('must have both l_kind = "recursive" and c, or neither')
+        if self.l is None and self.l_kind is not None:
+            raise ValueError("says l_kind, which needs l")
+        if self.t is None and self.t_distance is not None:
+            raise ValueError("says t_distance, which needs t")
+        return self
+
+
+class Public(Part):
+    """The public table of k-join-anonymity."""
+
+    table: str = Field(description="The file, relative to the policy.")
+    id: str = Field(description="The column that says who is who in both tables.")
+    membership_secret: bool = Field(
+        default=True, description="Must nobody learn who is in the private table?"
+    )
+
+
+QuasiTable = Annotated[
+    dict[str, Quasi], BeforeValidator(_described, json_schema_input_type=list[str] | dict[str, Quasi])
+]
+SensitiveTable = Annotated[
+    dict[str, Described], BeforeValidator(_described, json_schema_input_type=list[str] | dict[str, Described])
+]

@@ -1,0 +1,211 @@
+"""Read Parquet in a child process that may die.
+
+A crafted Parquet file can crash its reader or make it allocate without end. So a child with limits on
+memory and time opens it, allowed to touch that one file only, and sends every value as text in CSV, which
+our own reader takes apart as strictly as any file. Inside, columns are called c0, c1, …: no name of the
+table becomes part of a statement. The child's own words never reach the user, since they may quote data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from incrowd.errors import TableError
+from incrowd.flow import Table, TextColumn
+from incrowd.tables.csvblock import blocks_of
+from incrowd.tables.csvin import read_rows
+from incrowd.tables.duckdb import connection, memory
+from incrowd.tables.rules import (
+    CELL_LIMIT,
+    ROW_LIMIT,
+    check_names,
+    check_size,
+    check_texts,
+    check_width,
+    chosen,
+)
+from incrowd.tables.texts import column_of, float_text, moment_texts
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_NULL = "-"  # a NULL as the child writes it; any other cell is its text after one sign
+_SECONDS, _SECONDS_PER_MIB = 300, 10  # of processor time that a file may take to read
+_SPARE = 4 * 1024**3  # address space of the child beyond what DuckDB may use
+
+_FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64}
+_MOMENTS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+_PLAIN = (
+    *("VARCHAR", "JSON", "UUID", "BOOLEAN", "TIME", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
+)
+
+
+def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None) -> Table:
+    """Read a Parquet file as texts."""
+    if file.read(4) != b"PAR1":
+        raise TableError(f"{source} is not a Parquet file")
+    with tempfile.TemporaryDirectory(prefix="incrowd-") as folder, _child(file.fileno(), folder) as child:
+        try:
+            table = _received(child, source, columns)
+        finally:
+            child.kill()
+    if table is None:
+        raise TableError(f"{source} is damaged, or cannot be read with the memory and time allowed")
+    return table
+
+
+def _child(descriptor: int, folder: str) -> subprocess.Popen[bytes]:
+    """Start the reader. All its temporary files go into our folder: killed, it cannot tidy up itself."""
+    path = os.pathsep.join(map(os.path.abspath, sys.path))
+    return subprocess.Popen(  # noqa: S603 -- our own interpreter, our own module, a number
+        [sys.executable, "-P", "-m", __name__, str(descriptor)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        pass_fds=[descriptor],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "TMPDIR": folder},
+    )
+
+
+def _received(child: subprocess.Popen[bytes], source: str, columns: Sequence[str] | None) -> Table | None:
+    """Ask the child for columns and read what it sends; None if it died."""
+    answer, question = child.stdout, child.stdin
+    described = _described(answer)
+    if answer is None or question is None or described is None:
+        return None
+    names, types, rows = described
+    check_names(names, source)
+    check_size(rows, source)
+    places = chosen(names, columns)
+    for place in places:
+        _check_type(types[place], names[place], source)
+    with contextlib.suppress(BrokenPipeError), question:
+        question.write(json.dumps(places).encode() + b"\n")
+    table = _sent_rows(answer, [names[place] for place in places])
+    if child.wait() != 0:
+        return None
+    if table is None or len(table) != rows:
+        raise TableError(
+            f"{source} holds a NUL character, a cell of more than {CELL_LIMIT} bytes, "
+            f"or a row of more than {ROW_LIMIT} bytes"
+        )
+    typed = zip(table.columns, (types[place] for place in places), table.names, strict=True)
+    return Table(table.names, tuple(_as_texts(column, kind, name, source) for column, kind, name in typed))
+
+
+def _described(answer: IO[bytes] | None) -> tuple[list[str], list[str], int] | None:
+    """Names, types and number of rows as the child tells them; None if it died before it could."""
+    line = answer.readline() if answer else b""
+    return tuple(json.loads(line)) if line.endswith(b"\n") else None
+
+
+def _check_type(kind: str, name: str, source: str) -> None:
+    if kind.endswith("WITH TIME ZONE"):
+        raise TableError(
+            f"{source}: column {name!r} has moments with a time zone; convert them to local time without one"
+        )
+    if kind not in (*_PLAIN, *_FLOATS, *_MOMENTS) and not re.fullmatch(r"DECIMAL\(\d+,\d+\)", kind):
+        raise TableError(
+            f"{source}: column {name!r} is not of a plain type (it holds lists, records, bytes or "
+            "durations); convert it to text, numbers or dates, or leave it out"
+        )
+
+
+def _sent_rows(stream: IO[bytes], names: list[str]) -> Table | None:
+    try:
+        return read_rows(blocks_of(stream, "the child"), names, range(len(names)), ord(","))
+    except TableError:
+        return None  # the caller knows better words: lines and bytes of the child mean nothing to a user
+
+
+def _as_texts(column: TextColumn, kind: str, name: str, source: str) -> TextColumn:
+    texts = [None if text == _NULL else (text or "")[1:] for text in column.texts]
+    check_texts(texts, name, source)
+    if kind in _FLOATS:
+        return column_of(column.codes, [text and float_text(_FLOATS[kind](text)) for text in texts])
+    if kind in _MOMENTS:
+        present = [text for text in texts if text]
+        found = dict(zip(present, _moments(present, kind, name, source), strict=True))
+        return column_of(column.codes, [text and found[text] for text in texts])
+    return TextColumn(column.codes, tuple(texts))
+
+
+def _moments(texts: list[str], kind: str, name: str, source: str) -> list[str]:
+    moments = None
+    with contextlib.suppress(ValueError):  # before the year 1, or infinite
+        moments = np.array(texts, dtype=f"datetime64[{'ns' if kind == 'TIMESTAMP_NS' else 'us'}]")
+    if moments is None:
+        raise TableError(f"{source}: column {name!r} holds a date outside the years 1 to 9999")
+    return moment_texts(moments, name, source)
+
+
+def _limit(size: int) -> None:
+    """Bound what a file of some size can cost, and leave no core dump with data in it."""
+    seconds = _SECONDS + _SECONDS_PER_MIB * (size // 2**20)
+    wanted = {
+        resource.RLIMIT_AS: memory() + _SPARE,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_CORE: 0,
+    }
+    for which, value in wanted.items():
+        hard = resource.getrlimit(which)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (value, value))
+
+
+def _describe(session: DuckDBPyConnection, path: str) -> tuple[list[str], list[str], int]:
+    """Names as they stand in the file, types, number of rows."""
+    schema = session.execute("SELECT name, num_children FROM parquet_schema(?)", [path]).fetchall()
+    names = _top_names(schema)
+    check_width(len(names), "the file")
+    types = [row[1] for row in session.execute(f"DESCRIBE {_select('*', len(names), path)}").fetchall()]
+    (rows,) = session.execute("SELECT num_rows FROM parquet_file_metadata(?)", [path]).fetchall()[0]
+    return names, types, rows
+
+
+def _top_names(schema: list[tuple[str, int | None]]) -> list[str]:
+    """Names of the columns among all elements of a schema, each followed by its own elements."""
+    names, inside = [], 0
+    for name, children in schema[1:]:
+        if inside == 0:
+            names.append(name)
+        else:
+            inside -= 1
+        inside += children or 0
+    return names
+
+
+def _select(cells: str, width: int, path: str) -> str:
+    names = ", ".join(f"c{place}" for place in range(width))
+    return f"SELECT {cells} FROM read_parquet('{path}', hive_partitioning = false) AS t({names})"  # noqa: S608
+
+
+def _serve(descriptor: int) -> None:
+    """The child's whole life: describe the file, learn which columns are wanted, send them."""
+    _limit(os.fstat(descriptor).st_size)
+    path = f"/dev/fd/{descriptor}"
+    with connection(path, "/dev/stdout") as session:
+        names, types, rows = _describe(session, path)
+        sys.stdout.write(json.dumps([names, types, rows]) + "\n")
+        sys.stdout.flush()
+        places: list[int] = json.loads(sys.stdin.readline())
+        cells = ", ".join(f"coalesce('=' || CAST(c{place} AS VARCHAR), '{_NULL}')" for place in places)
+        copy = f"COPY ({_select(cells, len(names), path)}) TO '/dev/stdout' (FORMAT csv, HEADER false)"
+        session.execute(copy)
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))

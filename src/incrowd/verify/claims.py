@@ -1,0 +1,185 @@
+"""The sentences a release says about itself, counted again: whole numbers and fractions only.
+
+A class is the set of rows with the same generalised texts. Texts that mean one value (1 and 1.0 in a
+column of numbers) are one value; missing is a value like any other.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from incrowd.schema import Claim, Column, Kind, Role, Schema
+from incrowd.verify.distance import Histogram, equal, farthest, hierarchical, ordered
+from incrowd.verify.fault import Fault, need
+from incrowd.verify.rows import Ints
+from incrowd.verify.values import Tree, tree_of, value
+
+_DECIMAL = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?")
+CLOSE = 1e-7  # logarithms decide only what is farther from the limit than this
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crowds:
+    """What claims speak of: the class of each row, its size in persons, and the sensitive texts."""
+
+    schema: Schema
+    row_class: Ints
+    persons: Ints
+    sensitive: Mapping[str, tuple[Ints, Sequence[str]]]
+
+    def column(self, claim: Claim) -> Column:
+        named = [column for column in self.schema.having(Role.SENSITIVE) if column.name == claim.column]
+        need(len(named) == 1, "the claim speaks of no sensitive column")
+        return named[0]
+
+    def histogram(self, claim: Claim) -> Histogram:
+        """The values of the claim's column in their order, missing first."""
+        column = self.column(claim)
+        codes, texts = self.sensitive[column.name]
+        meaning = [_meaning(column, text, self.schema.missing) for text in texts]
+        place = {thing: place for place, thing in enumerate(sorted(set(meaning)))}
+        ranks = np.array([place[thing] for thing in meaning], np.int64)
+        return Histogram.of(self.row_class, ranks[codes], len(place))
+
+    def leaves(self, claim: Claim) -> tuple[Histogram, Tree]:
+        """The values of the claim's column as leaves of its hierarchy."""
+        column = self.column(claim)
+        codes, texts = self.sensitive[column.name]
+        tree, leaf = _leaves(column, texts, self.schema.missing)
+        return Histogram.of(self.row_class, leaf[codes], len(tree.leaf)), tree
+
+
+def _meaning(column: Column, text: str, missing: frozenset[str]) -> tuple[int, Any]:
+    """What sorts and tells apart the values of a column. In a flat one every text is its own value."""
+    if text not in missing or (column.kind is Kind.CATEGORICAL and not column.levels):
+        return (1, value(column, text))
+    named = [place for place, value in enumerate(column.order) if value in missing]
+    return (1, named[0]) if named else (0, "")
+
+
+def _leaves(column: Column, texts: Sequence[str], missing: frozenset[str]) -> tuple[Tree, Ints]:
+    """The leaf of each text. Missing that is no leaf hangs from the root by itself."""
+    need(bool(column.levels), "the column has no hierarchy")
+    levels = list(column.levels)
+    if len({row[-1] for row in levels}) > 1 or len(levels[0]) == 1:
+        levels = [(*row, "") for row in levels]
+    named = next((row[0] for row in levels if row[0] in missing), None)
+    if named is None and any(text in missing for text in texts):
+        named = "\0"
+        levels.append((*[named] * (len(levels[0]) - 1), levels[0][-1]))
+    tree = tree_of(levels)
+    leaves = [named if text in missing else text for text in texts]
+    places = [tree.leaf.get(leaf or "", -1) for leaf in leaves]
+    need(min(places) >= 0, "the hierarchy lacks a value of the column")
+    return tree, np.array(places, np.int64)
+
+
+def check_claim(claim: Claim, crowds: Crowds) -> int | str:
+    """What the release reaches, or a Fault if that is less than the claim."""
+    if claim.model not in _MODELS:
+        raise Fault("the judge does not know this model, so it cannot confirm it")
+    parameters, check = _MODELS[claim.model]
+    need(set(claim.parameters) == set(parameters), "the claim has not exactly the model's parameters")
+    return check(claim, crowds)
+
+
+def _whole(claim: Claim, name: str) -> int:
+    number = claim.parameters[name]
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise Fault(f"{name} is not a whole number of at least 1")
+    return number
+
+
+def _decimal(claim: Claim, name: str) -> Fraction:
+    text = str(claim.parameters[name])
+    need(_DECIMAL.fullmatch(text) is not None, f"{name} is not a decimal")
+    return Fraction(text)
+
+
+def k_anonymity(claim: Claim, crowds: Crowds) -> int:
+    """Every class has at least k persons."""
+    need(not claim.column, "k-anonymity speaks of rows, not of a column")
+    smallest = int(crowds.persons.min())
+    need(smallest >= _whole(claim, "k"), f"the smallest class has {smallest}")
+    return smallest
+
+
+def distinct_diversity(claim: Claim, crowds: Crowds) -> int:
+    """Every class has at least l different values."""
+    reached = int(np.bincount(crowds.histogram(claim).group).min())
+    need(reached >= _whole(claim, "l"), f"a class has {reached} different values")
+    return reached
+
+
+def entropy_diversity(claim: Claim, crowds: Crowds) -> str:
+    """The entropy of every class is at least log l: nⁿ ≥ lⁿ · ∏ cᶜ for counts c of its n rows."""
+    limit = _decimal(claim, "l")
+    need(limit >= 1, "l is below 1")
+    found = crowds.histogram(claim)
+    rows, logs = found.rows, found.count * np.log(found.count)
+    entropy = np.log(rows) - np.bincount(found.group, logs) / rows
+    margin = entropy - math.log(limit)
+    near = np.flatnonzero(np.abs(margin) <= CLOSE)
+    starts = np.searchsorted(found.group, near), np.searchsorted(found.group, near, side="right")
+    fair = all(_enough_entropy(found.count[a:b].tolist(), limit) for a, b in zip(*starts, strict=True))
+    worst = f"{math.floor(math.exp(float(entropy.min())) * 1e4 + CLOSE) / 1e4:.4f}"
+    need(fair and not (margin < -CLOSE).any(), f"a class reaches {worst}")
+    return worst
+
+
+def _enough_entropy(counts: list[int], limit: Fraction) -> bool:
+    n = sum(counts)
+    taken = math.prod(count**count for count in counts)
+    return bool(n**n * limit.denominator**n >= limit.numerator**n * taken)
+
+
+def recursive_diversity(claim: Claim, crowds: Crowds) -> str:
+    """In every class r₁ < c · (r_l + … + r_m), for counts r from the most to the least frequent value."""
+    c, place = _decimal(claim, "c"), _whole(claim, "l")
+    found = crowds.histogram(claim)
+    order = np.lexsort((-found.count, found.group))
+    group, count = found.group[order], found.count[order]
+    first = np.searchsorted(group, np.arange(len(found)))
+    tail = np.where(np.arange(group.size) - first[group] >= place - 1, count, 0)
+    tails = np.bincount(group, tail).astype(np.int64).tolist()
+    pairs = set(zip(count[first].tolist(), tails, strict=True))
+    need(all(top < c * rest for top, rest in pairs), "a class has a value that is too frequent")
+    worst = max(Fraction(top, rest) for top, rest in pairs)
+    return _rounded_up(worst)
+
+
+def t_closeness(claim: Claim, crowds: Crowds) -> str:
+    """No class is farther than t from the whole table, in earth mover's distance."""
+    limit, distance = _decimal(claim, "t"), str(claim.parameters["distance"])
+    if distance == "equal":
+        worst = farthest(equal(crowds.histogram(claim)))
+    elif distance == "ordered":
+        need(crowds.column(claim).kind is not Kind.CATEGORICAL, "the column has no order")
+        worst = farthest(ordered(crowds.histogram(claim)))
+    elif distance == "hierarchical":
+        worst = farthest(hierarchical(*crowds.leaves(claim)))
+    else:
+        raise Fault("the judge does not know this distance")
+    need(worst <= limit, f"a class is {_rounded_up(worst)} away from the whole table")
+    return _rounded_up(worst)
+
+
+def _rounded_up(share: Fraction) -> str:
+    return f"{math.ceil(share * 10**4) / 10**4:.4f}"
+
+
+Checker = Callable[[Claim, Crowds], int | str]
+_MODELS: Mapping[str, tuple[tuple[str, ...], Checker]] = {
+    "k-anonymity": (("k",), k_anonymity),
+    "distinct-l-diversity": (("l",), distinct_diversity),
+    "entropy-l-diversity": (("l",), entropy_diversity),
+    "recursive-l-diversity": (("c", "l"), recursive_diversity),
+    "t-closeness": (("t", "distance"), t_closeness),
+}

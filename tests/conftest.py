@@ -1,0 +1,32 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("incrowd", deadline=None, print_blob=True)
+settings.load_profile("incrowd")
+
+SEEDS = range(100) if os.environ.get("INCROWD_SEEDS") == "all" else (7,)
+
+
+@pytest.fixture(params=SEEDS, ids=lambda seed: f"seed{seed}")
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    return np.random.default_rng(request.param)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real tables, or a skip that says what is not tested without it."""
+    here = Path(__file__).resolve().parents[1]
+    folder = Path(os.environ.get("INCROWD_DATA", here.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(
+            f"no real tables: set INCROWD_DATA to the folder that holds them (looked in {folder.name}/)"
+        )
+    return folder

@@ -1,0 +1,96 @@
+"""Small tables of codes for tests of grouping: the same table for incrowd and for its naive twin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from incrowd.flow import Attribute, Cover, Microdata
+from incrowd.hierarchy import Hierarchy
+from incrowd.schema import Kind, Shape
+
+
+@dataclass(frozen=True)
+class CodeTable:
+    """Points with their axes, as `naive` wants them; `data` is what incrowd wants."""
+
+    points: list[tuple[int, ...]]
+    axes: list[tuple[str, Any]]
+
+    @property
+    def data(self) -> Microdata:
+        attributes = tuple(_attribute(f"a{j}", axis) for j, axis in enumerate(self.axes))
+        codes = np.array(self.points, np.int32).reshape(len(self.points), len(self.axes))
+        return Microdata(codes, attributes)
+
+
+def _attribute(name: str, axis: tuple[str, Any]) -> Attribute:
+    kind, about = axis
+    if kind == "range":
+        return Attribute(name, Kind.NUMERIC, Shape.RANGE, tuple(map(str, about)), np.array(about, np.float64))
+    if kind == "set":
+        return Attribute(
+            name,
+            Kind.CATEGORICAL,
+            Shape.SET,
+            tuple(f"v{i}" for i in range(about)),
+            np.arange(about, dtype=float),
+        )
+    tree = tree_of(about)
+    return Attribute(
+        name, Kind.CATEGORICAL, Shape.TREE, tree.leaves, np.arange(len(tree.leaves), dtype=float), tree=tree
+    )
+
+
+def tree_of(paths: Sequence[Sequence[frozenset[int]]]) -> Hierarchy:
+    """The hierarchy with these paths; a node is named by its leaves."""
+    longest = max(map(len, paths))
+    rows = [[str(sorted(node)) for node in path] for path in paths]
+    return Hierarchy.from_rows([[row[0]] * (longest - len(row)) + row for row in rows])
+
+
+def groups_of(cover: Cover) -> set[frozenset[int]]:
+    """A cover as a set of sets of records."""
+    return {frozenset(np.flatnonzero(cover.labels == g).tolist()) for g in range(len(cover))}
+
+
+TREES = (
+    ((0, 1), (2, 3), (4,)),
+    ((0,), (1, 2, 3, 4, 5)),
+    ((0, 1, 2), (3, 4, 5), (6, 7, 8)),
+)
+
+
+def paths_of(children: Sequence[Sequence[int]]) -> list[list[frozenset[int]]]:
+    """Paths of a tree of two levels, given the leaves of each child of the root."""
+    root = frozenset(leaf for child in children for leaf in child)
+    found = []
+    for child in children:
+        for leaf in child:
+            middle = [frozenset(child)] if len(child) > 1 else []
+            found.append([frozenset({leaf}), *middle, root])
+    return found
+
+
+@st.composite
+def code_tables(
+    draw: st.DrawFn, kinds: Sequence[str] = ("range", "set", "tree"), most: int = 40
+) -> CodeTable:
+    """Tables of up to `most` records with many ties."""
+    axes: list[tuple[str, Any]] = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(kinds))
+        if kind == "range":
+            positions = draw(st.sets(st.integers(0, 20), min_size=1, max_size=7))
+            axes.append(("range", sorted(positions)))
+        elif kind == "set":
+            axes.append(("set", draw(st.integers(2, 6))))
+        else:
+            axes.append(("tree", paths_of(draw(st.sampled_from(TREES)))))
+    sizes = [about if kind == "set" else len(about) for kind, about in axes]
+    point = st.tuples(*(st.integers(0, size - 1) for size in sizes))
+    return CodeTable(draw(st.lists(point, min_size=1, max_size=most)), axes)
