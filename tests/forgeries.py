@@ -170,7 +170,7 @@ def with_missing(text: str, missing: bool) -> str:
 
 
 def mean(values: list[Decimal]) -> str:
-    return str((sum(values) / len(values)).quantize(Decimal("0.01"), ROUND_HALF_EVEN))
+    return str((sum(values, Decimal(0)) / len(values)).quantize(Decimal("0.01"), ROUND_HALF_EVEN))
 
 
 def set_of(values: set[str]) -> str:
@@ -241,17 +241,24 @@ def claim(name: str, **parameters: int | str) -> Spoiler:
     return spoil
 
 
+def writing(name: str, text: str) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        (folder / name).write_text(text)
+
+    return spoil
+
+
 # Files
 
 
 @forgery("files")
 def extra_file(r: Release) -> None:
-    r.after.append(lambda folder: (folder / "notes.txt").write_text("x") and None)
+    r.after.append(writing("notes.txt", "x"))
 
 
 @forgery("files")
 def hidden_file(r: Release) -> None:
-    r.after.append(lambda folder: (folder / ".data.csv.swp").write_text("x") and None)
+    r.after.append(writing(".data.csv.swp", "x"))
 
 
 @forgery("files")
@@ -313,7 +320,7 @@ def manifest_lists_a_second_file(r: Release) -> None:
 
 @forgery("files")
 def manifest_is_no_json(r: Release) -> None:
-    r.after.append(lambda folder: (folder / "release.json").write_text("{") and None)
+    r.after.append(writing("release.json", "{"))
 
 
 @forgery("files")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+import naive
 import numpy as np
 from hypothesis import strategies as st
 
-import naive
 from incrowd.flow import Attribute, Codes, Microdata, Sensitive
 from incrowd.hierarchy import Hierarchy
 from incrowd.models import Closeness

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from patients import PATHS, Values, close, coded, distance, microdata, tables
 
-import naive
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes
 from incrowd.hierarchy import Hierarchy
 from incrowd.models import Closeness, closeness
 from incrowd.schema import Kind
-from patients import PATHS, Values, close, coded, distance, microdata, tables
 
 # t-closeness (Li, Li, Venkatasubramanian 2007): its salaries of 3K to 11K, with the distances it prints, and
 # its diseases with their hierarchy, with its distances of leaves; those of classes are worked out by hand.

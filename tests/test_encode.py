@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from incrowd.encode import encode
 from incrowd.errors import HierarchyError, IncrowdError, PolicyError, TableError
 from incrowd.flow import Attribute, Codes, Microdata, Table, TextColumn
-from incrowd.hierarchy_builders import read_levels
+from incrowd.hierarchy.builders import read_levels
 from incrowd.reading import infer_kind, read_column, value_text
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 

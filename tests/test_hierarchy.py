@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import Family, Hierarchy
-from incrowd.hierarchy_builders import grow, read_levels, write_levels
-from incrowd.hierarchy_files import MOST_BYTES
+from incrowd.hierarchy.builders import grow, read_levels, write_levels
+from incrowd.hierarchy.files import MOST_BYTES
 from incrowd.schema import Kind
 
 DATA = Path(os.environ.get("INCROWD_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

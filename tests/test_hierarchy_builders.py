@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from incrowd.errors import HierarchyError, IncrowdError, PolicyError
 from incrowd.hierarchy import Hierarchy
-from incrowd.hierarchy_builders import build_levels, complete, grow
+from incrowd.hierarchy.builders import build_levels, complete, grow
 from incrowd.schema import Kind
 
 SECRET = "four-and-twenty"
@@ -29,9 +29,9 @@ def levels(
 
 def test_prefix() -> None:
     assert levels({"prefix": [5, 4, 2]}, ["90210", "90123", "01234"]) == {
-        "01234": ("01234", "0123*", "01***"),
-        "90123": ("90123", "9012*", "90***"),
-        "90210": ("90210", "9021*", "90***"),
+        "01234": ("01234", "0123_", "01___"),
+        "90123": ("90123", "9012_", "90___"),
+        "90210": ("90210", "9021_", "90___"),
     }
 
 
@@ -39,17 +39,17 @@ def test_prefix_of_values_of_different_length() -> None:
     """One prefix is one label, whatever follows; a value with nothing to hide keeps its name."""
     assert levels({"prefix": [4, 2]}, ["12", "1234", "12345", "123456"]) == {
         "12": ("12", "12"),
-        "1234": ("1234", "12****"),
-        "12345": ("1234**", "12****"),
-        "123456": ("1234**", "12****"),
+        "1234": ("1234", "12____"),
+        "12345": ("1234__", "12____"),
+        "123456": ("1234__", "12____"),
     }
 
 
 def test_mask() -> None:
     assert levels({"mask": [1, 3]}, ["1234", "1299", "7"]) == {
-        "1234": ("123*", "1***"),
-        "1299": ("129*", "1***"),
-        "7": ("* (level 1)", "* (level 2)"),  # nothing is left of it, but it is not everything
+        "1234": ("123_", "1___"),
+        "1299": ("129_", "1___"),
+        "7": ("_", "_"),  # nothing is left of it, but it is not everything
     }
 
 

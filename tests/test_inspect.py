@@ -20,11 +20,11 @@ from incrowd.encode import encode
 from incrowd.errors import PolicyError, TableError
 from incrowd.examples import clinic
 from incrowd.flow import Table
-from incrowd.inspect_table import WELL_KNOWN_MISSING, Profile, inspect
 from incrowd.policy import Policy
-from incrowd.policy_parts import same_name
-from incrowd.policy_text import policy_text
-from incrowd.role_hints import OUTSIDERS_KNOW, says, tokens
+from incrowd.policy.parts import same_name
+from incrowd.profile.policy_text import policy_text
+from incrowd.profile.role_hints import OUTSIDERS_KNOW, says, tokens
+from incrowd.profile.table import WELL_KNOWN_MISSING, Profile, inspect
 from incrowd.schema import Kind, Role, Schema
 
 DATA = Path(os.environ.get("INCROWD_DATA", Path(__file__).parents[2] / "shared" / "data"))

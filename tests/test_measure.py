@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_tables import flat, microdata, ranged, release, treed
 
 from incrowd.contracts import catalogue
 from incrowd.errors import PolicyError, TableError
@@ -19,7 +20,6 @@ from incrowd.measure import Published, better, measure_all, parse_cells, publish
 from incrowd.measure.loss import AverageClass, CertaintyPenalty, Discernibility, Entropy, GlobalPenalty
 from incrowd.measure.published import group_sizes
 from incrowd.schema import Kind, Shape
-from measure_tables import flat, microdata, ranged, release, treed
 
 HERE = Path(__file__).parent
 NAMES = ["dm", "c_avg", "ncp_perimeter", "ncp", "gcp", "entropy", "il", "il_zero", "tree"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import naive
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_tables import close, flat, ranged, release, treed
 
-import naive
 from incrowd.flow import Attribute, Microdata
 from incrowd.measure import better, better_rows, measure_all, parse_cells, per_attribute
 from incrowd.measure.loss import CertaintyPenalty, GlobalPenalty
-from measure_tables import close, flat, ranged, release, treed
 
 NASTY = ["a", "a|b", "*", "missing", "{x}", "[1,2]", "\\", "b, c", "", "=1"]
 TREE = [

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measure_tables import box, close, flat, microdata, numbers_and_sex, plain_set, ranged, release, treed
 
 from incrowd.flow import Attribute, Microdata
 from incrowd.measure import better, better_rows, measure_all
 from incrowd.measure.loss import CertaintyPenalty
-from measure_tables import box, close, flat, microdata, numbers_and_sex, plain_set, ranged, release, treed
 
 HERE = Path(__file__).parent
 

@@ -10,12 +10,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patients import OUTSIDE, Values, close, coded, distance, microdata, tables
 
-import naive
 from incrowd.contracts import Model, Rule, catalogue, exact, option_names
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Codes
@@ -29,7 +30,6 @@ from incrowd.models import (
     reached,
 )
 from incrowd.models.column import dense, tally
-from patients import OUTSIDE, Values, close, coded, distance, microdata, tables
 
 NOTES = Path(__file__).parent.parent / "docs" / "claims"
 MODELS = sorted(catalogue("model"))

@@ -244,7 +244,7 @@ def test_fewer_than_k_records_are_refused() -> None:
 def test_limits_refuse_bad_values(name: str) -> None:
     for bad in StrictMondrian.limits[name].bad_values():
         with pytest.raises(PolicyError, match=name):
-            StrictMondrian(**{"k": 2, name: bad})
+            StrictMondrian(**{"k": 2, name: bad})  # type: ignore[arg-type]
 
 
 def test_all_records_equal_are_one_group_unless_relaxed() -> None:

@@ -16,7 +16,7 @@ from incrowd.errors import PolicyError
 from incrowd.flow import Table
 from incrowd.models import from_policy
 from incrowd.policy import Policy
-from incrowd.policy_file import MOST_BYTES, toml_key, toml_text
+from incrowd.policy.file import MOST_BYTES, toml_key, toml_text
 from incrowd.schema import Role, Shape
 
 DOCS = Path(__file__).parent.parent / "docs"

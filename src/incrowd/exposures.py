@@ -77,8 +77,8 @@ def warnings_of(schema: Schema, data: Microdata, regions: Regions, policy: Polic
             told = _told(sensitive.codes, regions)
             if told:
                 found.append(
-                    f"{told} rows lie in classes where {sensitive.name} has one value only: whoever finds the "
-                    "class learns it (ask for l = 2 or more)"
+                    f"{told} rows lie in classes where {sensitive.name} has one value only: whoever finds "
+                    "the class learns it (ask for l = 2 or more)"
                 )
     if data.entity is None and not schema.having(Role.SENSITIVE, Role.KEEP):
         found.append("the release has no column besides the quasi-identifiers")

@@ -34,7 +34,7 @@ class Method:
     adversary: str
     needs: str
     not_claimed: str
-    printed: Callable[[Mapping[str, Any]], bool] = lambda options: False
+    printed: Callable[[Mapping[str, Any]], bool] = lambda _options: False
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ LEAST_FOR_MEAN = 5
 Watch = Callable[[str], Progress]
 
 
-def unwatched(step: str) -> Progress:
+def unwatched(_step: str) -> Progress:
     """Nobody looks."""
     return silent
 
@@ -124,7 +124,9 @@ class Release:
         """Every measure of what was lost."""
         return loss_of(self._draft.table, self._draft.data, self._draft.policy.k)
 
-    def write(self, folder: str | Path, format: str = "csv", typed: bool = False, replace: bool = False) -> Path:
+    def write(
+        self, folder: str | Path, format: str = "csv", typed: bool = False, replace: bool = False
+    ) -> Path:
         """Write the release and its private audit beside it; verified once more from the written bytes."""
         return _write(self._draft, Path(folder), Form(format, typed, replace), unwatched).folder
 
@@ -270,7 +272,9 @@ def _write(draft: Draft, destination: Path, form: Form, watch: Watch) -> Written
         watch("measure")
         loss = loss_of(draft.table, draft.data, draft.policy.k)
         written = Written(destination, audit_folder(destination), verdict, loss, said, draft.warnings)
-        _write_json(folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(draft.source)})
+        _write_json(
+            folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(draft.source)}
+        )
         _write_json(folder / "audit" / "schema.json", schema_as_dict(draft.schema))
         commit(folder, destination, form.replace)
     return written

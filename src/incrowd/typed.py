@@ -39,7 +39,9 @@ def _members(attribute: Attribute, cells: Cells) -> Members:
 
     if cells.sets is None:
         raise TableError(f"{attribute.name} has no sets to write")
-    words = [MISSING if code == attribute.missing else escaped(text) for code, text in enumerate(attribute.texts)]
+    words = [
+        MISSING if code == attribute.missing else escaped(text) for code, text in enumerate(attribute.texts)
+    ]
     sets = (cells.sets.of(i).tolist() for i in range(len(cells)))
     return Members(tuple(tuple(sorted(words[code] for code in codes)) for codes in sets))
 
@@ -57,9 +59,7 @@ def as_cells(table: Table, schema: Schema) -> Table:
             columns[column.name] = _intervals(table, column.name)
         if column.mean and f"{column.name}_mean" in table.names:
             columns[f"{column.name}_mean"] = table.column(f"{column.name}_mean").rows()
-    extra = set(table.names) - {
-        name + end for name in columns for end in ("", "_lo", "_hi", "_missing")
-    }
+    extra = set(table.names) - {name + end for name in columns for end in ("", "_lo", "_hi", "_missing")}
     for name in sorted(extra):  # the judge must see what should not be there
         columns[name] = table.column(name).rows()
     return Table.of(columns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class Mondrian(Limited):
         """
         if len(data) < self.k:
             raise Infeasible(f"n={len(data)} < k={self.k}: there are too few records to hide anyone")
-        run = _Run(self, data)
+        run = Run(self, data)
         if guards:
             return Cover(run.guarded(guards, progress))
         return Cover(run.unguarded(progress))
@@ -94,7 +94,7 @@ class RelaxedMondrian(Mondrian):
     strict: ClassVar[bool] = False
 
 
-class _Run:
+class Run:
     """One table being cut: buffers, rules and scratch space for the kernels."""
 
     def __init__(self, recipe: Mondrian, data: Microdata) -> None:
@@ -110,7 +110,7 @@ class _Run:
         weights = np.zeros(0, np.int32)
         if distinct is not None:
             codes, weights = codes[distinct.first], distinct.count
-        points, spare, rules, geometry, queries, work = self._prepare(codes, weights)
+        points, spare, rules, geometry, queries, work = self.prepare(codes, weights)
         labels = np.empty(codes.shape[0], np.int32)
         with watched(progress, work.clock, codes.shape[0]):
             kernels.grow(points, spare, rules, geometry, queries, work, labels)
@@ -122,7 +122,7 @@ class _Run:
         from incrowd.kernels.cuts import Node
 
         n, d = self.data.codes.shape
-        buffers, spare, rules, geometry, queries, work = self._prepare(self.data.codes, np.zeros(0, np.int32))
+        buffers, spare, rules, geometry, queries, work = self.prepare(self.data.codes, np.zeros(0, np.int32))
         pair = (buffers, spare)
         parts = np.empty(geometry.parent.size + 3, np.int64)
         labels = np.empty(n, np.int32)
@@ -149,7 +149,7 @@ class _Run:
                 work.tried[cut.dim] = True
         return labels
 
-    def _prepare(
+    def prepare(
         self, codes: NDArray[np.int32], weights: NDArray[np.int32]
     ) -> tuple[Points, Points, Rules, Geometry, Queries, Work]:
         from incrowd.kernels import cuts
@@ -157,7 +157,7 @@ class _Run:
 
         n, d = codes.shape
         small = max((len(a) for a in self.data.attributes), default=0) < 2**15
-        columns = np.ascontiguousarray(codes.T, dtype=np.int16 if small else np.int32)
+        columns: Any = np.ascontiguousarray(codes.T, dtype=np.int16 if small else np.int32)
         points = kernels.Points(columns, weights, np.arange(n, dtype=np.int32))
         spare = kernels.Points(np.empty_like(columns), np.empty_like(weights), np.empty(n, np.int32))
         geometry = geometry_of(self.data)

@@ -77,7 +77,7 @@ def queries_of(workload: Iterable[Query], attributes: Sequence[Attribute]) -> Qu
         weight=np.array([query.weight for query in workload], np.float64),
         upto=upto,
         first_edge=np.concatenate([[0], np.cumsum([len(found) for found in edges])]).astype(np.int64),
-        edges=np.array([code for found in edges for code in sorted(found)], np.int32),
+        edges=np.array([code for found in edges for code in sorted(found)], np.int64),
     )
 
 

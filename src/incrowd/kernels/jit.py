@@ -7,7 +7,7 @@ machine pays for compiling. No fast-math: sums must not depend on the machine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -16,11 +16,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile a function over arrays."""
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return cast(Function, compiled)
 
 
 def inlined(function: Function) -> Function:
     """Compile a helper into each kernel that calls it: passing many arrays costs more than small work."""
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
-    return compiled
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+    return cast(Function, compiled)

@@ -39,7 +39,7 @@ UPTO_MEDIAN, BELOW_MEDIAN, BY_TREE = 0, 1, 2  # the cuts that a column can have
 class Points(NamedTuple):
     """A buffer: codes (d, n), weights (n,) or (0,) if each row counts one, and whose rows they are."""
 
-    columns: NDArray[np.int32]
+    columns: NDArray[np.int16] | NDArray[np.int32]
     weights: NDArray[np.int32]
     ids: NDArray[np.int32]
 
@@ -64,7 +64,7 @@ class Queries(NamedTuple):
     weight: NDArray[np.float64]
     upto: NDArray[np.int32]
     first_edge: NDArray[np.int64]
-    edges: NDArray[np.int32]
+    edges: NDArray[np.int64]
 
 
 @inlined
@@ -183,14 +183,14 @@ def cheapest_cut(
 
 
 @kernel
-def edge_cut(j: int, column: Any, weights: Any, edge: int, node: Node, rules: Rules, work: Work) -> Any:
+def edge_cut(j: int, column: Any, weights: Any, edge: Any, node: Node, rules: Rules, work: Work) -> Any:
     """The cut right after the code `edge`, where a query begins or ends."""
     if edge < work.low[j] or edge >= work.high[j]:
         return no_cut()
     mass = mass_upto(column, weights, edge)
     if not allowable(mass, node, rules):
         return no_cut()
-    return Cut(j, work.low[j], np.int64(edge), ALL_TIES, mass, False)
+    return Cut(j, work.low[j], edge, ALL_TIES, mass, False)
 
 
 @kernel

@@ -18,7 +18,7 @@ import numpy as np
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.verify.distance import Histogram, equal, farthest, hierarchical, ordered
 from incrowd.verify.fault import Fault, need
-from incrowd.verify.rows import Ints
+from incrowd.verify.rows import Codes, Ints
 from incrowd.verify.values import Tree, tree_of, value
 
 _DECIMAL = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?")
@@ -32,7 +32,7 @@ class Crowds:
     schema: Schema
     row_class: Ints
     persons: Ints
-    sensitive: Mapping[str, tuple[Ints, Sequence[str]]]
+    sensitive: Mapping[str, tuple[Codes, Sequence[str]]]
 
     def column(self, claim: Claim) -> Column:
         named = [column for column in self.schema.having(Role.SENSITIVE) if column.name == claim.column]

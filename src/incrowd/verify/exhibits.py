@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from incrowd.schema import Claim, Role, Schema
 from incrowd.verify.domain import Domain
 from incrowd.verify.rows import (
+    Codes,
     Ints,
     Numbering,
-    Picker,
     Restoring,
     Rows,
     as_is,
-    column,
     fold,
-    joined,
     numbers_of,
     restored,
 )
@@ -84,7 +82,7 @@ class Case:
 class Texts:
     """A column of texts, each distinct text once: row i says ``texts[codes[i]]``."""
 
-    codes: Ints
+    codes: Codes
     texts: Sequence[Any]
 
 
@@ -94,57 +92,70 @@ class Exhibits:
 
     evidence: Evidence
     quasi: Mapping[str, Texts]  # original
-    entity: Ints | None  # original
+    entity: Codes | None  # original
     means: Mapping[str, Texts]  # published
     sensitive: Mapping[str, Texts]  # published
 
 
 def read(case: Case, progress: Progress) -> Exhibits:
     """Read the original, then the release."""
-    private = Numbering()
+    private = {c.name: Numbering() for c in case.schema.having(Role.SENSITIVE, Role.KEEP)}
+    quasi = [c.name for c in case.schema.having(Role.QUASI)]
     records = _Reading(case.original, "the original", as_is)
-    quasi = {c.name: records.column(c.name, Numbering()) for c in case.schema.having(Role.QUASI)}
-    entity = [records.column(c.name, Restoring(as_is)) for c in case.schema.having(Role.ENTITY)]
-    record_private = records.private(case.schema, private)
+    records.want({name: Numbering() for name in quasi})
+    records.want({c.name: Restoring(Numbering(), as_is) for c in case.schema.having(Role.ENTITY)})
+    records.want({name: Restoring(numbers, as_is) for name, numbers in private.items()})
     records.read()
     progress(0.4)
 
     rows = _Reading(case.published, "the release", case.undo)
-    cells = [rows.column(name, Restoring(case.undo, null=NO_CELL)) for name in quasi]
-    means = {c.name: rows.column(c.name + MEAN, Numbering()) for c in case.schema.published if c.mean}
-    spoken_of = {claim.column for claim in case.claims}
-    sensitive = [c.name for c in case.schema.having(Role.SENSITIVE) if c.name in spoken_of]
-    values = {name: rows.column(name, Restoring(case.undo)) for name in sensitive}
-    row_private = rows.private(case.schema, private)
+    rows.want({name: Restoring(Numbering(), case.undo, null=NO_CELL) for name in quasi})
+    rows.want({c.name + MEAN: Numbering() for c in case.schema.published if c.mean})
+    rows.want({name: Restoring(numbers, case.undo) for name, numbers in private.items()})
     rows.read()
     progress(0.8)
+    return _exhibits(case, records, rows)
 
-    originals = {name: records.texts(place) for name, place in quasi.items()}
-    domains = [
-        Domain(case.schema.column(name), own.texts, case.schema.missing) for name, own in originals.items()
-    ]
-    shown = [_in_order(rows.texts(place)) for place in cells]
+
+def _exhibits(case: Case, records: _Reading, rows: _Reading) -> Exhibits:
+    schema = case.schema
+    originals = {c.name: records.found[c.name] for c in schema.having(Role.QUASI)}
+    domains = [Domain(schema.column(name), own.texts, schema.missing) for name, own in originals.items()]
+    shown = [_in_order(rows.found[name]) for name in originals]
+    record_private, row_private = _private(schema, records, rows)
     row_class, class_cells = _classes(shown)
+    entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
     return Exhibits(
         evidence=Evidence(
-            record_private=records.codes(record_private),
+            record_private=record_private,
             record_ranks=[d.ranks[own.codes] for d, own in zip(domains, originals.values(), strict=True)],
-            row_private=rows.codes(row_private),
+            row_private=row_private,
             row_class=row_class,
             class_cells=class_cells,
-            regions=[domain.regions(cell.texts) for domain, cell in zip(domains, shown, strict=True)],
+            regions=[domain.regions(cells.texts) for domain, cells in zip(domains, shown, strict=True)],
         ),
         quasi=originals,
-        entity=records.codes(entity[0]) if entity else None,
-        means={name: rows.texts(place) for name, place in means.items()},
-        sensitive={name: rows.texts(place) for name, place in values.items()},
+        entity=entity[0] if entity else None,
+        means={c.name: rows.found[c.name + MEAN] for c in schema.published if c.mean},
+        sensitive={c.name: rows.found[c.name] for c in schema.having(Role.SENSITIVE)},
     )
+
+
+def _private(schema: Schema, records: _Reading, rows: _Reading) -> tuple[Ints, Ints]:
+    """One number for each private part, the same in both tables for the same texts."""
+    names = [c.name for c in schema.having(Role.SENSITIVE, Role.KEEP)]
+    both = [np.concatenate([records.found[name].codes, rows.found[name].codes]) for name in names]
+    sizes = [len(rows.found[name].texts) for name in names]
+    if not names:
+        both, sizes = [np.zeros(len(records) + len(rows), np.int32)], [1]
+    part = fold(both, sizes)
+    return part[: len(records)], part[len(records) :]
 
 
 def _in_order(column: Texts) -> Texts:
     """The same column with its texts sorted, so that no number tells in which order rows were met."""
     order = sorted(range(len(column.texts)), key=column.texts.__getitem__)
-    place = np.empty(len(order), np.int64)
+    place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order))
     return Texts(place[column.codes], [column.texts[i] for i in order])
 
@@ -153,37 +164,27 @@ def _classes(columns: Sequence[Texts]) -> tuple[Ints, list[Ints]]:
     """The class of each row, and for each column the cell that each class shows."""
     row_class = fold([column.codes for column in columns], [len(column.texts) for column in columns])
     first = np.unique(row_class, return_index=True)[1]
-    return row_class, [column.codes[first] for column in columns]
+    return row_class, [column.codes[first].astype(np.int64) for column in columns]
 
 
 class _Reading:
-    """What to pick from a table, then one pass over it."""
+    """One pass over a table: name the columns that are wanted, then read."""
 
     def __init__(self, rows: Rows, what: str, undo: Callable[[str], str]) -> None:
-        self._rows, self._what, self._undo = rows, what, undo
+        self._rows, self._what = rows, what
         self._place = {undo(name): place for place, name in enumerate(rows.names)}
-        self._picks: list[tuple[Picker, dict[Any, int]]] = []
-        self._found: list[Ints] = []
+        self._wanted: dict[str, Numbering | Restoring] = {}
+        self.found: dict[str, Texts] = {}
 
-    def column(self, name: str, numbers: dict[Any, int]) -> int:
-        return self._pick(column(self._place[name]), numbers)
-
-    def private(self, schema: Schema, numbers: Numbering) -> int:
-        names = [c.name for c in schema.having(Role.SENSITIVE, Role.KEEP)]
-        if not names:
-            return self._pick(lambda block: [""] * len(block), numbers)
-        return self._pick(joined([self._place[name] for name in names], self._undo), numbers)
-
-    def _pick(self, picker: Picker, numbers: dict[Any, int]) -> int:
-        self._picks.append((picker, numbers))
-        return len(self._picks) - 1
+    def want(self, columns: Mapping[str, Numbering | Restoring]) -> None:
+        self._wanted.update(columns)
 
     def read(self) -> None:
-        self._found = numbers_of(self._rows, self._picks, self._what)
+        picks = [(self._place[name], numbers) for name, numbers in self._wanted.items()]
+        codes = numbers_of(self._rows, picks, self._what)
+        for (name, numbers), column in zip(self._wanted.items(), codes, strict=True):
+            met = numbers.numbers if isinstance(numbers, Restoring) else numbers
+            self.found[name] = Texts(column, list(met))
 
-    def codes(self, place: int) -> Ints:
-        return self._found[place]
-
-    def texts(self, place: int) -> Texts:
-        numbers = self._picks[place][1]
-        return Texts(self._found[place], numbers.met if isinstance(numbers, Restoring) else list(numbers))
+    def __len__(self) -> int:
+        return next(iter(self.found.values())).codes.size

@@ -100,7 +100,7 @@ class Folder:
             raise InputError(f"{PARQUET} must be read by the caller; hand its rows over as `published`")
         if published is not None and CSV in self._names:
             raise InputError(f"the judge reads {CSV} by itself; hand over no other rows")
-        return CsvRows(self.path / CSV, delimiter=",", encoding="utf-8") if published is None else published
+        return CsvRows(self.path / CSV, delimiter=",", marked=False) if published is None else published
 
     def check_files(self) -> str:
         """Exactly the manifest and one data file, both plain, the data byte for byte as the manifest says."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 
 from incrowd.verify.fault import need
-from incrowd.verify.rows import Ints
+from incrowd.verify.rows import Codes, Ints
 from incrowd.verify.values import number
 
 FEWEST_VALUES = 5
@@ -31,15 +31,14 @@ class MeanColumn:
     """
 
     name: str
-    shown: Ints
+    shown: Codes
     shown_texts: Sequence[str | None]
-    own: Ints
+    own: Codes
     own_texts: Sequence[str | None]
 
     def check(self, row_class: Ints, missing: frozenset[str], small_too: bool) -> None:
         values = [None if text is None or text in missing else number(text) for text in self.own_texts]
-        written = [str(text) for text, read in zip(self.own_texts, values, strict=True) if read is not None]
-        places = 1 + max(map(_decimals, written), default=0)
+        places = 1 + max((_places(value) for value in values if value is not None), default=0)
         classes = _Classes.of(row_class, self.own, values)
         where = f"column {self.name}"
         for group, text in self._shown_by(row_class):
@@ -66,15 +65,15 @@ class _Classes:
     sums: list[Fraction]
 
     @classmethod
-    def of(cls, row_class: Ints, own: Ints, values: Sequence[int | Fraction | None]) -> _Classes:
+    def of(cls, row_class: Ints, own: Codes, values: Sequence[int | Fraction | None]) -> _Classes:
         classes = int(row_class.max()) + 1
         counts, sums = [0] * classes, [Fraction(0)] * classes
         pairs, times = np.unique(row_class * len(values) + own, return_counts=True)
-        for pair, count in zip(pairs.tolist(), times.tolist(), strict=True):
+        for pair, often in zip(pairs.tolist(), times.tolist(), strict=True):
             value = values[pair % len(values)]
             if value is not None:
-                counts[pair // len(values)] += count
-                sums[pair // len(values)] += count * value
+                counts[pair // len(values)] += often
+                sums[pair // len(values)] += often * value
         return cls(np.bincount(row_class).tolist(), counts, sums)
 
     def mean(self, group: int) -> Fraction:
@@ -82,13 +81,14 @@ class _Classes:
         return self.sums[group] / self.values[group]
 
 
-def _decimals(text: str) -> int:
-    """How many decimal places a number is written with, 2 for 1.50 and for 15e-1 one."""
-    return max(0, -int(Decimal(text).as_tuple().exponent))
+def _places(value: int | Fraction) -> int:
+    """How many decimal places a number needs, one for 1.50."""
+    return next(places for places in count() if (value * 10**places).denominator == 1)
 
 
 def _says(text: str, mean: Fraction, places: int) -> bool:
     """Is the text the mean, rounded half to even, with no more than so many decimal places?"""
-    if not _DECIMAL.fullmatch(text) or _decimals(text) > places:
+    written = _DECIMAL.fullmatch(text)
+    if not written or len(written[1] or ".") - 1 > places:
         return False
     return Fraction(text) == Fraction(round(mean * 10**places), 10**places)

@@ -1,38 +1,38 @@
-"""The judge's own reading: rows of texts in, numbers out, without ever holding a table of texts."""
+"""The judge's own reading: texts in, numbers out, without ever holding a table of texts."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property, partial
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.verify.fault import Fault, need
+from incrowd.verify.grid import Coder, Grid
 
 Ints = NDArray[np.int64]
 Cells = Sequence[str | None]
 
-BLOCK = 256  # rows at a time: few enough to stay in the processor's cache
+ROWS_AT_ONCE = 256
+BYTES_AT_ONCE = 2**19
 DELIMITERS = ",;\t|"
 LARGEST_CELL = 2**31 - 1
-BETWEEN = "\x1f"
+MARK = "\ufeff".encode()
 
 _STARTS = tuple("'=+-@\t\r")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
 _DANGEROUS = re.compile(r"[=+\-@\t\r]")
-_RISKY_STARTS = [BETWEEN + sign for sign in _STARTS]
-_RISKY_CELL = re.compile(rf"(?:^|{BETWEEN})['=+\-@\t\r]")
 _PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -51,52 +51,108 @@ class CsvRows:
     Parameters
     ----------
     path : path
-        A file with a header.
+        A file with a header, in UTF-8.
     delimiter : str
         Without one, the header decides: the one of ``, ; tab |`` that cuts it into most names.
-    encoding : str
-        UTF-8, with or without a byte order mark.
+    marked : bool
+        May the file start with a byte order mark? Where it may not, the mark is part of the first name.
     """
 
-    def __init__(self, path: str | Path, delimiter: str = "", encoding: str = "utf-8-sig") -> None:
+    def __init__(self, path: str | Path, delimiter: str = "", marked: bool = True) -> None:
         self.path = Path(path)
         self._delimiters = delimiter or DELIMITERS
-        self._encoding = encoding
+        self._marked = marked
 
     @property
     def names(self) -> Sequence[str]:
         return self._layout[1]
 
+    @property
+    def delimiter(self) -> str:
+        return self._layout[0]
+
     def __iter__(self) -> Iterator[Cells]:
-        return islice(self._lines(self._layout[0]), 1, None)
+        for piece in self.pieces():
+            yield from self.parsed(piece)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file after its header, cut where lines end."""
+        _ = self.names  # a file without a header is an error, not a table without rows
+        pieces = self._pieces()
+        first = next(pieces, b"")
+        if below := first[len(self._header_of(first)) :]:
+            yield below
+        yield from pieces
+
+    def parsed(self, piece: bytes) -> list[list[str]]:
+        """The rows of a piece, by the csv module. Blank lines are no rows, unless a row is one cell."""
+        with self._problems_named():
+            rows = _parsed(piece, self.delimiter)
+        return [row or [""] for row in rows if row or len(self.names) == 1]
 
     @cached_property
     def _layout(self) -> tuple[str, list[str]]:
         """The delimiter and the header."""
         csv.field_size_limit(LARGEST_CELL)
-        headers = {mark: self._header(mark) for mark in self._delimiters}
-        return max(headers.items(), key=lambda found: len(found[1]))
-
-    def _header(self, delimiter: str) -> list[str]:
-        header = next(self._lines(delimiter), None)
-        if not header:
+        header = self._header_of(next(self._pieces(), b""))
+        with self._problems_named():
+            found = {mark: (_parsed(header, mark) or [[]])[0] for mark in self._delimiters}
+        delimiter, names = max(found.items(), key=lambda layout: len(layout[1]))
+        if not names:
             raise TableError(f"{self.path.name} has no header")
-        return header
+        return delimiter, names
 
-    def _lines(self, delimiter: str) -> Iterator[list[str]]:
+    def _header_of(self, piece: bytes) -> bytes:
+        """The first line of a piece; a line feed inside quotes does not end it."""
+        end = piece.find(b"\n") + 1
+        while end and piece[:end].count(b'"') % 2:
+            end = piece.find(b"\n", end) + 1
+        return piece[:end] if end else piece
+
+    def _pieces(self) -> Iterator[bytes]:
+        with self._problems_named(), self._open() as file:
+            rest = file.read(len(MARK))
+            if self._marked and rest == MARK:
+                rest = b""
+            while block := file.read(BYTES_AT_ONCE):
+                rest += block
+                end = _last_line_end(rest)
+                if end:
+                    yield rest[:end]
+                    rest = rest[end:]
+            if rest:
+                yield rest if rest.endswith(b"\n") else rest + b"\n"
+
+    def _open(self) -> BinaryIO:
+        opened: Any = gzip.open if self.path.suffix == ".gz" else open
+        file: BinaryIO = opened(self.path, "rb")
+        return file
+
+    @contextmanager
+    def _problems_named(self) -> Iterator[None]:
         try:
-            with self._open() as file:
-                yield from csv.reader(file, delimiter=delimiter, strict=True)
+            yield
         except UnicodeDecodeError:
             raise TableError(f"{self.path.name} is not UTF-8; save it as UTF-8") from None
         except (csv.Error, OSError, EOFError, zlib.error) as problem:
             reason = type(problem).__name__
             raise TableError(f"{self.path.name} cannot be read as CSV ({reason})") from None
 
-    def _open(self) -> TextIO:
-        opened: Any = gzip.open if self.path.suffix == ".gz" else open
-        file: TextIO = opened(self.path, "rt", newline="", encoding=self._encoding)
-        return file
+
+def _parsed(piece: bytes, delimiter: str) -> list[list[str]]:
+    lines = io.StringIO(piece.decode(), newline="")
+    return list(csv.reader(lines, delimiter=delimiter, strict=True))
+
+
+def _last_line_end(text: bytes) -> int:
+    """Where the last line ends that is complete: after a line feed outside quotes. 0 if there is none."""
+    end = text.rfind(b"\n") + 1
+    quotes = text.count(b'"', 0, end)
+    while end and quotes % 2:
+        before = text.rfind(b"\n", 0, end - 1) + 1
+        quotes -= text.count(b'"', before, end)
+        end = before
+    return end
 
 
 class Numbering(dict[Any, int]):
@@ -110,18 +166,14 @@ class Numbering(dict[Any, int]):
 class Restoring(dict[str | None, int]):
     """Numbers texts by what they say once a protection is undone; NULL says `null`."""
 
-    def __init__(self, undo: Callable[[str], str], null: str = "") -> None:
+    def __init__(self, numbers: Numbering, undo: Callable[[str], str], null: str = "") -> None:
         super().__init__()
-        self._numbers = Numbering()
+        self.numbers = numbers
         self._undo, self._null = undo, null
 
     def __missing__(self, text: str | None) -> int:
-        number = self[text] = self._numbers[self._null if text is None else self._undo(text)]
+        number = self[text] = self.numbers[self._null if text is None else self._undo(text)]
         return number
-
-    @property
-    def met(self) -> list[str]:
-        return list(self._numbers)
 
 
 def restored(text: str) -> str:
@@ -146,81 +198,57 @@ def as_is(text: str) -> str:
     return text
 
 
-Picker = Callable[[list[Cells]], Iterable[Hashable]]
+Codes = NDArray[np.int32]
+Picks = Sequence[tuple[int, Mapping[str | None, int]]]
 
 
-def numbers_of(rows: Rows, pickers: Sequence[tuple[Picker, Mapping[Any, int]]], what: str) -> list[Ints]:
-    """Read all rows once; for each picker, the number of what it picked from each row."""
-    parts: list[list[NDArray[np.int32]]] = [[] for _ in pickers]
-    for block in _blocks(rows, what):
-        for part, (pick, numbers) in zip(parts, pickers, strict=True):
-            part.append(np.fromiter(map(numbers.__getitem__, pick(block)), np.int32, len(block)))
-    return [np.concatenate([np.empty(0, np.int32), *part]).astype(np.int64) for part in parts]
+def numbers_of(rows: Rows, picks: Picks, what: str) -> list[Codes]:
+    """Read all rows once; for each picked column, the number of each row's text."""
+    parts: list[list[Codes]] = [[np.empty(0, np.int32)] for _ in picks]
+    blocks = _csv_blocks(rows, picks, what) if isinstance(rows, CsvRows) else _blocks(rows, picks, what)
+    for block in blocks:
+        for part, codes in zip(parts, block, strict=True):
+            part.append(codes)
+    return [np.concatenate(part) for part in parts]
 
 
-def _blocks(rows: Rows, what: str) -> Iterator[list[Cells]]:
+def _blocks(rows: Rows, picks: Picks, what: str) -> Iterator[list[Codes]]:
+    width, stream = len(rows.names), iter(rows)
+    while block := list(islice(stream, ROWS_AT_ONCE)):
+        yield _numbered(block, picks, width, what)
+
+
+def _csv_blocks(rows: CsvRows, picks: Picks, what: str) -> Iterator[list[Codes]]:
+    """Plain pieces of a file are cut into cells all at once, others row by row."""
+    coders = [(place, Coder(numbers)) for place, numbers in picks]
     width = len(rows.names)
-    stream = iter(rows)
-    while block := list(islice(stream, BLOCK)):
-        if not all(block):  # blank lines are no rows, unless a row is one empty cell
-            block = [row or ("",) for row in block if row or width == 1]
-        need(set(map(len, block)) <= {width}, f"{what} has rows with more or fewer cells than its header")
-        if block:
-            yield block
+    for piece in rows.pieces():
+        grid = Grid.of(piece, rows.delimiter, width)
+        if grid is not None:
+            yield [grid.codes(place, coder) for place, coder in coders]
+        else:
+            yield _numbered(rows.parsed(piece), picks, width, what)
 
 
-def column(place: int) -> Picker:
-    """Pick the cells of one column."""
-    return partial(map, itemgetter(place))
-
-
-def joined(places: Sequence[int], undo: Callable[[str], str]) -> Picker:
-    """Pick several columns as one text that no other combination of cells gives.
-
-    Cells are put end to end with a rare sign between them: one text takes a tenth of the memory of a
-    tuple of texts. Where a cell itself holds that sign there are more signs than gaps, and the cells'
-    lengths are added. NULL is written as an empty cell, so it is one here.
-    """
-    # A slice keeps a single cell in a sequence, as several cells are.
-    pick = itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
-
-    def texts_of(block: list[Cells]) -> Sequence[str]:
-        picked: list[Any] = list(map(pick, block))
-        with suppress(TypeError):  # a NULL
-            texts = list(map(BETWEEN.join, picked))
-            whole = BETWEEN + BETWEEN.join(texts)
-            if whole.count(BETWEEN) == len(places) * len(texts):
-                risky = undo is not as_is and any(start in whole for start in _RISKY_STARTS)
-                return _undone(texts, undo) if risky else texts
-        return [_spelled([undo(cell or "") for cell in cells]) for cells in picked]
-
-    return texts_of
-
-
-def _undone(texts: list[str], undo: Callable[[str], str]) -> list[str]:
+def _numbered(block: Sequence[Cells], picks: Picks, width: int, what: str) -> list[Codes]:
+    need(set(map(len, block)) <= {width}, f"{what} has rows with more or fewer cells than its header")
+    columns = list(zip(*block, strict=True)) or [()] * width
     return [
-        BETWEEN.join(map(undo, text.split(BETWEEN))) if _RISKY_CELL.search(text) else text for text in texts
+        np.fromiter(map(numbers.__getitem__, columns[place]), np.int32, len(block))
+        for place, numbers in picks
     ]
 
 
-def _spelled(cells: list[str]) -> str:
-    text = BETWEEN.join(cells)
-    if text.count(BETWEEN) == len(cells) - 1:
-        return text
-    return text + BETWEEN + ",".join(str(len(cell)) for cell in cells)
-
-
-def fold(columns: Sequence[Ints], sizes: Sequence[int]) -> Ints:
+def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
     """One number for each distinct combination of columns, 0..m-1 in the order of the combinations."""
     key, size = np.zeros(columns[0].size, np.int64), 1
     for codes, radix in zip(columns, sizes, strict=True):
         if size * radix >= 2**62:
-            key, size = ranked(key)
+            key, size = _ranked(key)
         key, size = key * radix + codes, size * radix
-    return ranked(key)[0]
+    return _ranked(key)[0]
 
 
-def ranked(key: Ints) -> tuple[Ints, int]:
-    """Numbers 0..m-1 for the distinct values of an array, in their order, and m."""
+def _ranked(key: Ints) -> tuple[Ints, int]:
     distinct, place = np.unique(key, return_inverse=True)
     return place.reshape(-1).astype(np.int64, copy=False), distinct.size

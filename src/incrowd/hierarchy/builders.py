@@ -14,8 +14,8 @@ from decimal import Decimal
 from itertools import pairwise
 
 from incrowd.errors import HierarchyError, PolicyError, unknown
-from incrowd.hierarchy import Hierarchy
-from incrowd.hierarchy_files import Rows, read_levels, write_levels
+from incrowd.hierarchy.files import Rows, read_levels, write_levels
+from incrowd.hierarchy.tree import Hierarchy
 from incrowd.reading import (
     EXACT,
     Number,
@@ -32,6 +32,7 @@ from incrowd.schema import EVERYTHING, Kind
 __all__ = ["Rows", "build_levels", "complete", "grow", "read_levels", "write_levels"]
 
 Label = Callable[[Value], str]
+FILL = "_"  # for characters that a label hides: an asterisk would have to be escaped in every cell
 
 
 def grow(rows: Iterable[Sequence[str]], kind: Kind, format: str = "", column: str = "") -> Hierarchy:
@@ -185,7 +186,7 @@ def _rising(numbers: Sequence[int]) -> bool:
 
 
 def _prefix(wanted: _Wanted) -> list[tuple[str, ...]]:
-    """A value that is cut is filled with * up to the longest value, so one prefix is one label."""
+    """A value that is cut is filled up to the longest value, so one prefix is one label."""
     wanted.needs(Kind.CATEGORICAL, Kind.ORDERED)
     lengths = wanted.whole("prefix")
     if not _rising(lengths[::-1]):
@@ -195,7 +196,7 @@ def _prefix(wanted: _Wanted) -> list[tuple[str, ...]]:
     def keeping(length: int) -> Label:
         def label(value: Value) -> str:
             text = str(value)
-            return text if len(text) <= length else text[:length].ljust(longest, "*")
+            return text if len(text) <= length else text[:length].ljust(longest, FILL)
 
         return label
 
@@ -209,7 +210,7 @@ def _mask(wanted: _Wanted) -> list[tuple[str, ...]]:
         raise wanted.wrong("each entry of mask must be larger than the one before")
 
     def hiding(count: int) -> Label:
-        return lambda value: str(value)[:-count].ljust(len(str(value)), "*")
+        return lambda value: str(value)[:-count].ljust(len(str(value)), FILL)
 
     return wanted.rows([hiding(count) for count in counts])
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table, TextColumn
+from incrowd.profile.role_hints import Facts, suggest
 from incrowd.reading import infer_kind, read_texts
-from incrowd.role_hints import Facts, suggest
 from incrowd.schema import Kind, Role
 
 WELL_KNOWN_MISSING = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from incrowd.inspect_table import ColumnProfile, Profile
-from incrowd.policy_file import toml_key, toml_text
+from incrowd.policy.file import toml_key, toml_text
+from incrowd.profile.table import ColumnProfile, Profile
 from incrowd.schema import Role
 
 SUGGESTED_K = 10
@@ -25,7 +25,7 @@ def policy_text(profile: Profile, source_name: str = "the table") -> str:
     Examples
     --------
     >>> from incrowd.flow import Table
-    >>> from incrowd.inspect_table import inspect
+    >>> from incrowd.profile.table import inspect
     >>> text = policy_text(inspect(Table.of({"age": ["30", "41"], "disease": ["flu", "cold"]})))
     >>> [line for line in text.splitlines() if line.startswith(("age", "k ="))]
     ['age = {type = "numeric"}  # neighbours, colleagues or public registers know it', 'k = 10']

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from incrowd.errors import HierarchyError
-from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.tree import Hierarchy
 
 Rows = tuple[tuple[str, ...], ...]
 

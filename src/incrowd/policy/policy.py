@@ -15,9 +15,9 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from incrowd.errors import PolicyError, unknown
 from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Family
-from incrowd.hierarchy_builders import Rows, build_levels, complete, grow, read_levels
-from incrowd.policy_file import Location, read_toml, sentences
-from incrowd.policy_parts import (
+from incrowd.hierarchy.builders import Rows, build_levels, complete, grow, read_levels
+from incrowd.policy.file import Location, read_toml, sentences
+from incrowd.policy.parts import (
     Columns,
     Described,
     Part,

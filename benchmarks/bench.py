@@ -1,0 +1,115 @@
+"""The benchmark table: every figure as a ratio to a reference measured in the same run.
+
+Machines differ and are noisy, so no bare seconds. One kd is the processor time that
+`scipy.spatial.cKDTree(x, leafsize=10, balanced_tree=True)` takes for a million rows of six uniform codes
+below 1000. Each figure is the best of a few runs; growth compares a million rows with a quarter of them.
+
+    ./run bench            everything
+    ./run bench mondrian   only what has this word in its name
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int32]
+RUNS = 5
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line: what was measured, in which unit, and the goal it is held to."""
+
+    name: str
+    size: str
+    ratio: float
+    unit: str
+    goal: float | None = None
+    growth: float | None = None
+    memory: float | None = None
+
+    @property
+    def met(self) -> str:
+        return "" if self.goal is None else ("yes" if self.ratio <= self.goal else "NO")
+
+
+def cpu(work: Callable[[], Any], runs: int = RUNS) -> float:
+    """Least processor seconds of a few runs, threads included."""
+    best = math.inf
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def peak_mb() -> float:
+    """Largest memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def uniform(n: int) -> Codes:
+    """Six columns of codes below 1000."""
+    return np.random.default_rng(1).integers(0, 1000, (n, 6), dtype=np.int32)
+
+
+def kd_seconds(codes: Codes) -> float:
+    from scipy.spatial import cKDTree
+
+    points = codes.astype(np.float64)
+    return cpu(lambda: cKDTree(points, leafsize=10, balanced_tree=True))
+
+
+@dataclass
+class Bench:
+    """Collects figures and prints each as soon as it is known."""
+
+    wanted: str
+    kd: float
+    as_json: bool
+
+    def run(self) -> None:
+        from figures import FIGURES
+
+        if not self.as_json:
+            print(f"1 kd = {self.kd:.3f} processor seconds here\n")
+            print(f"{'figure':<46}{'size':<26}{'ratio':>9} {'unit':<22}{'goal':>6}  met  growth   peak MB")
+        for figure in self._figures(FIGURES):
+            self._print(figure)
+
+    def _figures(self, known: Any) -> Iterator[Figure]:
+        for name, make in known.items():
+            if self.wanted in name:
+                yield from make(self.kd)
+
+    def _print(self, figure: Figure) -> None:
+        if self.as_json:
+            print(json.dumps(figure.__dict__ | {"met": figure.met}))
+            return
+        goal = "" if figure.goal is None else f"{figure.goal:g}"
+        growth = "" if figure.growth is None else f"{figure.growth:.2f}"
+        memory = "" if figure.memory is None else f"{figure.memory:.0f}"
+        print(
+            f"{figure.name:<46}{figure.size:<26}{figure.ratio:>9.3f} {figure.unit:<22}{goal:>6}  "
+            f"{figure.met:<4} {growth:>6} {memory:>9}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    Bench(words[0] if words else "", kd_seconds(uniform(1_000_000)), "--json" in sys.argv).run()
+
+
+if __name__ == "__main__":
+    main()

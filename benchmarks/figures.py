@@ -1,0 +1,176 @@
+"""What is measured. A function here takes the seconds of one kd and yields figures."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
+
+from incrowd.contracts import silent
+from incrowd.flow import Attribute, Microdata
+from incrowd.hide.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
+from incrowd.hide.single import SingleDimensional
+from incrowd.schema import Kind, Shape
+
+N = 1_000_000
+K = 10
+
+
+def census(n: int) -> Codes:
+    """Six skewed columns with the domains of a census."""
+    rng = np.random.default_rng(2)
+    domains = (78, 2, 16, 800, 50, 400)
+    return np.stack([(rng.beta(2, 5, n) * size).astype(np.int32) for size in domains], axis=1)
+
+
+def microdata(codes: Codes) -> Microdata:
+    """Codes as numbers that are their own values."""
+    dense = np.empty_like(codes)
+    attributes = []
+    for j in range(codes.shape[1]):
+        values, dense[:, j] = np.unique(codes[:, j], return_inverse=True)
+        texts = tuple(map(str, values.tolist()))
+        attributes.append(Attribute(f"a{j}", Kind.NUMERIC, Shape.RANGE, texts, values.astype(np.float64)))
+    return Microdata(dense, tuple(attributes))
+
+
+def kernel_seconds(recipe: Mondrian, data: Microdata) -> float:
+    """The compiled run alone, on codes in the form it takes."""
+    from incrowd.hide.mondrian import Run
+    from incrowd.kernels import mondrian
+
+    best = float("inf")
+    for _ in range(5):
+        run = Run(recipe, data)
+        prepared = run.prepare(data.codes, np.zeros(0, np.int32))
+        labels = np.empty(len(data), np.int32)
+        start = time.process_time()
+        mondrian.grow(*prepared, labels)
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def growth(recipe: Mondrian, codes: Codes, whole: float) -> float:
+    """Time for all rows over time for a quarter, as a multiple of linear times logarithm."""
+    quarter = kernel_seconds(recipe, microdata(codes[: len(codes) // 4]))
+    linear_log = 4 * np.log(len(codes)) / np.log(len(codes) // 4)
+    return float(whole / quarter / linear_log)
+
+
+def mondrian_kernels(_kd: float) -> Iterator[Figure]:
+    """Strict and relaxed cuts against a cKDTree of the same array."""
+    goals = {"widest": 0.30, "gain": 3.0}
+    for table, codes in (("uniform", uniform(N)), ("census-like", census(N))):
+        reference = kd_seconds(codes)
+        data = microdata(codes)
+        for choose, goal in goals.items():
+            for recipe in (StrictMondrian(K, choose=choose), RelaxedMondrian(K, choose=choose)):
+                kernel_seconds(recipe, microdata(codes[:2000]))
+                whole = kernel_seconds(recipe, data)
+                kind = "strict" if recipe.strict else "relaxed"
+                yield Figure(
+                    f"mondrian {kind} {choose} ({table})",
+                    f"n={N} d=6 k={K}",
+                    whole / reference,
+                    "cKDTree, same array",
+                    goal,
+                    growth(recipe, codes, whole),
+                    peak_mb(),
+                )
+
+
+def single_dimensional(_kd: float) -> Iterator[Figure]:
+    for table, codes in (("uniform", uniform(N)), ("census-like", census(N))):
+        reference = kd_seconds(codes)
+        data, recipe = microdata(codes), SingleDimensional(K)
+        recipe.group(microdata(codes[:2000]), (), silent)
+        whole = cpu(partial(recipe.group, data, (), silent))
+        yield Figure(f"single ({table})", f"n={N} d=6 k={K}", whole / reference, "cKDTree, same array", 1.0)
+
+
+CENSUS_POLICY = """
+sensitive = ["CIT", "INDP", "OCCP", "ESR", "WKHP", "MIL", "DIS", "HICOV", "NP", "NPF", "TEN", "RNTP", "HINCP",
+  "PINCP", "WAGP", "PWGTP", "STATE"]
+[quasi_identifiers]
+PUMA = {type = "categorical"}
+AGEP = {type = "numeric"}
+SEX = {type = "categorical"}
+RAC1P = {type = "categorical"}
+HISP = {type = "categorical"}
+SCHL = {type = "categorical"}
+MAR = {type = "categorical"}
+COW = {type = "categorical"}
+[privacy]
+k = 10
+"""
+
+
+def real_data() -> Path | None:
+    here = Path(__file__).resolve().parents[1]
+    folder = Path(os.environ.get("INCROWD_DATA", here.parent / "shared" / "data"))
+    return folder if folder.is_dir() else None
+
+
+def publish_census(_kd: float) -> Iterator[Figure]:
+    """The whole command, verification included, against DuckDB copying the same file."""
+    data = real_data()
+    if data is None:
+        print("publish census: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        table = folder / "census.csv"
+        with gzip.open(data / "acs2024_census" / "census.csv.gz", "rb") as source, table.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        (folder / "policy.toml").write_text(CENSUS_POLICY)
+        copy = min(_child(folder, _COPY)[0] for _ in range(3))
+        publish = f"import sys; sys.argv[1:] = {_ARGUMENTS!r}; from incrowd.cli import main; main()"
+        runs = []
+        for _ in range(3):
+            runs.append(_child(folder, publish))
+            shutil.rmtree(folder / "out")
+            shutil.rmtree(folder / "out.audit")
+        seconds, memory = min(runs)
+        with table.open(newline="") as rows:
+            size = f"n={sum(1 for _ in csv.reader(rows)) - 1} 25 columns k=10"
+        yield Figure("publish census", size, seconds / copy, "DuckDB CSV to CSV", 8.0, None, memory)
+        yield Figure("publish census, peak memory", size, memory / 1500, "of 1.5 GB", 1.0)
+
+
+_ARGUMENTS = ["publish", "census.csv", "-p", "policy.toml", "-o", "out", "--json"]
+_COPY = (
+    "import duckdb; duckdb.execute(\"COPY (SELECT * FROM read_csv('census.csv')) "
+    "TO 'copy.csv' (FORMAT csv, HEADER)\")"
+)
+
+
+def _child(folder: Path, code: str) -> tuple[float, float]:
+    """Processor seconds and peak megabytes of a Python process of its own."""
+    pid = os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-c", f"import os; os.chdir({str(folder)!r}); {code}"],
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
+    )
+    _, status, used = os.wait4(pid, 0)
+    if status:
+        raise subprocess.CalledProcessError(status, code)
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
+    "mondrian kernels": mondrian_kernels,
+    "single": single_dimensional,
+    "publish census": publish_census,
+}

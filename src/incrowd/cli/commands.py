@@ -1,0 +1,328 @@
+"""The command line: the same words as in Python.
+
+Exit codes: 0 done, 1 refused or not verified, 2 wrong input.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from incrowd import __version__
+from incrowd.cli import screen
+from incrowd.errors import IncrowdError, InputError
+
+if TYPE_CHECKING:
+    from incrowd.policy import Policy
+
+app = typer.Typer(
+    help="Publish a table about people so that everyone in it hides in a crowd of at least k.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
+PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy file (TOML).")]
+Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
+Names = list[str] | None
+
+
+@contextmanager
+def boundary(as_json: bool) -> Iterator[None]:
+    """Turn every error into one sentence and an exit code; never a traceback, which would quote data."""
+    try:
+        yield
+    except IncrowdError as error:
+        screen.complain(str(error), as_json, error.exit_code)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        screen.complain("stopped; nothing was published", as_json, 1)
+        raise typer.Exit(1) from None
+    except MemoryError:
+        screen.complain("the table needs more memory than there is; nothing was published", as_json, 2)
+        raise typer.Exit(2) from None
+    except (typer.Exit, BrokenPipeError):
+        raise
+    except Exception as error:
+        screen.complain(_unexpected(error), as_json, 2)
+        raise typer.Exit(2) from None
+
+
+def _unexpected(error: Exception) -> str:
+    """Where it happened, but not what was in hand."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "unknown place"
+    return (
+        f"internal error ({type(error).__name__} in {where}); nothing was published. "
+        "Please report this line; it holds no data."
+    )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"incrowd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish a table about people so that everyone in it hides in a crowd of at least k.
+
+    First time here? Run: incrowd demo
+    """
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where to leave the files; else thrown away.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The whole story on a bundled table, in under a minute.
+
+    Example: incrowd demo --folder tour
+    """
+    with boundary(as_json):
+        from incrowd.cli.tour import tour
+
+        tour(folder, as_json)
+
+
+@app.command()
+def inspect(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a first policy here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look at a table: columns, suggested roles, who stands out; write a first policy.
+
+    Example: incrowd inspect patients.csv -o policy.toml
+    """
+    with boundary(as_json):
+        from incrowd import tables
+        from incrowd.cli.stories import show_profile
+        from incrowd.profile.policy_text import policy_text
+        from incrowd.profile.table import inspect as look
+
+        if output is not None and output.exists():
+            raise InputError(f"{output} exists; name a new file")
+        with screen.watching(as_json) as watch:
+            watch("read")
+            rows = tables.read(table)
+            watch("inspect")
+            profile = look(rows)
+        if output is not None:
+            _write_new(output, policy_text(profile, table.name))
+        if as_json:
+            screen.print_json(profile.as_dict())
+        else:
+            show_profile(profile, table, output)
+
+
+def _write_new(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+@app.command()
+def publish(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The release: a folder that does not exist yet.")
+    ],
+    policy: PolicyFile = None,
+    qi: Annotated[
+        Names, typer.Option(help="Quasi-identifiers, if there is no policy file (repeat, or a,b,c).")
+    ] = None,
+    sensitive: Annotated[
+        Names, typer.Option("--sensitive", "--sa", help="Sensitive columns (as --qi).")
+    ] = None,
+    identifiers: Annotated[Names, typer.Option(help="Columns that name a person (as --qi).")] = None,
+    keep: Annotated[Names, typer.Option(help="Columns published as they are (as --qi).")] = None,
+    drop: Annotated[Names, typer.Option(help="Columns not published (as --qi).")] = None,
+    method: Annotated[str | None, typer.Option(help="Overrides the policy; see: incrowd methods.")] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", "-k", help="Least size of a crowd; overrides the policy.")
+    ] = None,
+    l: Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")] = None,  # noqa: E741
+    t: Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="An option of the method: name=value.")
+    ] = None,
+    accept: Annotated[Names, typer.Option(help="Accept a known exposure by name.")] = None,
+    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    typed: Annotated[
+        bool, typer.Option("--typed", help="Parquet: intervals as two columns, sets as lists.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the release once the new one is verified.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Anonymize, verify, write. Nothing appears at the output unless the judge accepts it.
+
+    Example: incrowd publish patients.csv -p policy.toml -o release
+    """
+    with boundary(as_json):
+        from incrowd.cli.stories import show_release
+        from incrowd.pipeline import Form, publish_to
+
+        roles = {
+            "quasi_identifiers": _split(qi),
+            "sensitive": _split(sensitive),
+            "identifiers": _split(identifiers),
+            "keep": _split(keep),
+            "drop": _split(drop),
+        }
+        asked = _policy(policy, roles).with_(
+            method=method,
+            options=dict(_setting(text) for text in settings or []),
+            accept=_split(accept),
+            k=k,
+            l=_number("l", l),
+            t=_number("t", t),
+        )
+        with screen.watching(as_json) as watch:
+            written = publish_to(table, asked, output, Form(format, typed, replace), watch)
+        if as_json:
+            screen.print_json(written.as_dict())
+        else:
+            show_release(written, table)
+
+
+def _split(names: list[str] | None) -> list[str]:
+    return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
+
+
+def _policy(path: Path | None, roles: dict[str, list[str]]) -> Policy:
+    from incrowd.policy import Policy
+
+    given = [name for name, columns in roles.items() if columns]
+    if path is not None and given:
+        raise InputError(
+            f"{given[0]}: columns have their roles in the policy file, or on the command line, not both"
+        )
+    if path is not None:
+        return Policy.load(path)
+    if not given:
+        raise InputError(
+            "say what the columns are: -p policy.toml (write one: incrowd inspect TABLE -o policy.toml), "
+            "or --qi, --sensitive, --identifiers, --keep, --drop"
+        )
+    return Policy.from_dict(dict(roles))
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise InputError("--set takes name=value, for example --set choose=widest")
+    plain = {"true": True, "false": False}
+    if value in plain:
+        return name, plain[value]
+    return name, int(value) if value.lstrip("-").isdigit() else value
+
+
+def _number(name: str, text: str | None) -> int | str | None:
+    """Whole numbers as such, decimals exactly as written."""
+    from incrowd.contracts import exact
+
+    if text is None:
+        return None
+    try:
+        exact(text)
+    except ValueError:
+        raise InputError(f"--{name} takes a number") from None
+    return int(text) if text.isdigit() else text
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A release.")],
+    original: Original,
+    policy: PolicyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a written release once more, independently. Exit code 0 if it holds, 1 if not.
+
+    Example: incrowd verify release --original patients.csv -p policy.toml
+    """
+    with boundary(as_json):
+        from incrowd.cli.stories import show_verdict
+        from incrowd.policy import Policy
+        from incrowd.rejudge import verify_release
+
+        with screen.watching(as_json) as watch:
+            verdict = verify_release(folder, original, Policy.load(policy) if policy else None, watch)
+        if as_json:
+            screen.print_json(verdict.as_dict())
+        else:
+            show_verdict(verdict)
+        if not verdict.passed:
+            raise typer.Exit(1)
+
+
+@app.command()
+def measure(
+    published: Annotated[Path, typer.Argument(help="A release, or a table that another tool wrote.")],
+    original: Original,
+    policy: PolicyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """What a release lost, by every measure; also of a table made by another tool.
+
+    Example: incrowd measure release --original patients.csv
+    """
+    with boundary(as_json):
+        from incrowd.cli.stories import show_loss
+        from incrowd.policy import Policy
+        from incrowd.rejudge import measure_release
+
+        with screen.watching(as_json) as watch:
+            loss = measure_release(published, original, Policy.load(policy) if policy else None, watch)
+        if as_json:
+            screen.print_json(loss)
+        else:
+            show_loss(loss)
+
+
+@app.command()
+def methods(as_json: AsJson = False) -> None:
+    """The catalogue: what each method promises, against whom, and what it does not.
+
+    Example: incrowd methods --json
+    """
+    with boundary(as_json):
+        from incrowd.cli.stories import show_methods
+        from incrowd.methods import METHODS
+
+        if as_json:
+            screen.print_json([method.as_dict() for method in METHODS.values()])
+        else:
+            show_methods(list(METHODS.values()))
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except BrokenPipeError:
+        sys.stderr.close()  # a reader such as head has left; that is no error
+        sys.exit(0)

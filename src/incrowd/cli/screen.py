@@ -1,0 +1,112 @@
+"""What a person sees: progress on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from incrowd.contracts import Progress, silent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from incrowd.pipeline import Watch
+
+PATIENCE = 2.0  # seconds before a bar appears
+STEPS = {
+    "read": "reading the table",
+    "encode": "numbering its values",
+    "hide": "finding who hides with whom",
+    "generalize": "writing what each row says",
+    "write": "writing the stage",
+    "verify": "judging the release",
+    "measure": "measuring what was lost",
+    "inspect": "looking at columns and their combinations",
+}
+
+
+def console() -> Console:
+    """Standard output, coloured if it is a terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
+
+
+def print_json(content: object) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def complain(message: str, as_json: bool, exit_code: int) -> None:
+    """Say what is wrong: one sentence on standard error, or a JSON document for machines."""
+    if as_json:
+        print_json({"error": message, "exit_code": exit_code})
+    else:
+        sys.stderr.write(f"incrowd: {message}\n")
+
+
+@contextmanager
+def watching(quiet: bool) -> Iterator[Watch]:
+    """A bar with the time left for each step, shown once the work has taken two seconds."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _step: silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    timer = threading.Timer(PATIENCE, bar.start)
+    timer.daemon = True
+
+    def watch(step: str) -> Progress:
+        for task in bar.tasks:
+            bar.update(task.id, completed=1.0)
+        task_id = bar.add_task(STEPS.get(step, step), total=1.0)
+        return lambda done: bar.update(task_id, completed=done)
+
+    timer.start()
+    try:
+        yield watch
+    finally:
+        timer.cancel()
+        bar.stop()
+
+
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
+    """A table for `console().print`."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
+    for name in header:
+        shown.add_column(name, overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(cell) for cell in row))
+    return shown
+
+
+def number(value: object) -> str:
+    """A number for people."""
+    if isinstance(value, float):
+        return f"{value:,.4f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def facts(pairs: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Rows of a two-column table."""
+    return [(name.replace("_", " "), number(value)) for name, value in pairs.items()]

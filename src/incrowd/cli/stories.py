@@ -1,0 +1,109 @@
+"""Results in words, for people at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from incrowd.cli import screen
+from incrowd.methods import Method
+from incrowd.pipeline import Written
+from incrowd.profile.table import Profile
+from incrowd.schema import Verdict
+
+SHOWN_COMBINATIONS = 5
+MEANINGS = {
+    "gcp": "mean share of each domain that a cell covers: 0 nothing was generalised, 1 nothing is left",
+    "c_avg": "mean class size in units of k; 1 is ideal",
+    "dm": "sum of squared class sizes",
+    "ncp": "sum of the shares that cells cover",
+    "ncp_perimeter": "sum of the perimeters of all rows' boxes, in the columns' units",
+    "entropy": "mean bits of a value that a cell hides",
+    "il": "information loss as the outliers paper prints it, summed over columns",
+    "il_zero": "the same, an exact number costing nothing",
+    "tree": "mean height of the published nodes",
+}
+
+
+def show_profile(profile: Profile, source: Path, output: Path | None) -> None:
+    """What `inspect` found, and what to do next."""
+    out = screen.console()
+    rows = [
+        (c.name, str(c.kind), f"{c.distinct:,}", f"{c.missing:,}", f"{c.once:,}", str(c.role), c.reason)
+        for c in profile.columns
+    ]
+    header = ("column", "kind", "distinct", "missing", "alone", "suggested role", "because")
+    out.print(screen.table(f"{source.name}: {profile.rows:,} rows", header, rows))
+    risk = profile.risk
+    if risk.columns:
+        out.print(
+            f"Risk now: {risk.unique:,} of {profile.rows:,} rows are unique on the suggested "
+            f"quasi-identifiers; {risk.below_10:,} have fewer than nine others like them."
+        )
+    for found in profile.combinations[:SHOWN_COMBINATIONS]:
+        out.print(f"  {' + '.join(found.columns)} alone make {found.unique:,} rows unique", markup=False)
+    if profile.bounded:
+        out.print(profile.bounded, markup=False)
+    if output is None:
+        out.print(f"Next: incrowd inspect {source} -o policy.toml", markup=False)
+    else:
+        out.print(f"Wrote {output}. Read it, change what is wrong, then:", markup=False)
+        out.print(f"  incrowd publish {source} -p {output} -o release", markup=False)
+
+
+def show_release(written: Written, source: Path) -> None:
+    """A release on disk: what it promises, what it lost, what to do next."""
+    out = screen.console()
+    facts = written.verdict.facts
+    out.print(
+        f"Published {facts['rows']:,} rows in {facts['classes']:,} classes to {written.folder}", markup=False
+    )
+    for claim in written.manifest["claims"]:
+        about = f" for {claim['column']}" if claim.get("column") else ""
+        numbers = ", ".join(f"{name} = {value}" for name, value in claim["parameters"].items())
+        out.print(f"  promised and verified: {claim['model']}{about} ({numbers})", markup=False)
+    out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
+    out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
+    for warning in written.warnings:
+        out.print(f"  note: {warning}", markup=False)
+    out.print(f"Private, not to be published: {written.audit}", markup=False)
+    out.print(f"Next: incrowd verify {written.folder} --original {source}", markup=False)
+
+
+def show_verdict(verdict: Verdict) -> None:
+    """Every check, and the sum of them."""
+    out = screen.console()
+    rows = [("passed" if c.passed else "FAILED", c.name, c.detail) for c in verdict.checks]
+    out.print(screen.table("", ("", "check", ""), rows))
+    out.print("The release holds what it claims." if verdict.passed else "The release is REJECTED.")
+
+
+def show_loss(loss: Mapping[str, Any]) -> None:
+    """Every measure with its meaning, then column by column."""
+    out = screen.console()
+    rows = [(name, screen.number(value), MEANINGS.get(name, "")) for name, value in loss["loss"].items()]
+    title = (
+        f"{loss['rows']:,} rows in {loss['classes']:,} classes, the smallest of {loss['smallest_class']:,}"
+    )
+    out.print(screen.table(title, ("measure", "value", "meaning"), rows))
+    columns = loss["columns"]
+    names = list(next(iter(columns.values()))) if columns else []
+    per_column = [(name, *(screen.number(values[m]) for m in names)) for name, values in columns.items()]
+    out.print(screen.table("", ("column", *names), per_column))
+
+
+def show_methods(found: Sequence[Method]) -> None:
+    """The catalogue."""
+    out = screen.console()
+    for method in found:
+        words = method.as_dict()
+        rows = [
+            (key.replace("_", " "), str(words[key]))
+            for key in ("guarantee", "adversary", "not_claimed", "needs")
+        ]
+        rows += [("paper", f"{method.paper}, {method.section}")]
+        rows += [
+            (f"--set {n}=", f"{o['must_be']} (default {o['default']})") for n, o in words["options"].items()
+        ]
+        out.print(screen.table(method.name, ("", method.publishes), rows))

@@ -1,0 +1,82 @@
+"""The demo: from a raw table to a verified release, step by step."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from incrowd import tables
+from incrowd.cli import screen
+from incrowd.errors import InputError
+from incrowd.examples import write_example
+from incrowd.pipeline import publish_to
+from incrowd.policy import Policy
+from incrowd.profile.table import inspect
+from incrowd.rejudge import verify_release
+from incrowd.schema import Role
+
+SHOWN_ROWS = 5
+
+
+def tour(folder: Path | None, as_json: bool) -> None:
+    """Generate the clinic's patients, look at them, publish them, and judge the release once more."""
+    if folder is not None and folder.exists():
+        raise InputError(f"{folder} exists; name a new folder")
+    place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory(prefix="incrowd-demo-")
+    with place as home:
+        _tell(Path(home), as_json, kept=folder is not None)
+
+
+def _tell(home: Path, as_json: bool, kept: bool) -> None:
+    home.mkdir(exist_ok=True)
+    write_example(home)
+    patients, release = home / "patients.csv", home / "release"
+    policy = Policy.load(home / "policy.toml")
+    with screen.watching(as_json) as watch:
+        watch("read")
+        table = tables.read(patients)
+        profile = inspect(table)
+        written = publish_to(patients, policy, release, watch=watch)
+        verdict = verify_release(release, patients, policy, watch)
+    if as_json:
+        screen.print_json(
+            {"risk_before": profile.as_dict()["risk"], **written.as_dict(), "again": verdict.as_dict()}
+        )
+        return
+    out = screen.console()
+    names = [column.name for column in policy.schema(table).having(Role.QUASI)]
+    out.print(f"1. A clinic has {len(table):,} patients. It wants to hand the table to researchers.")
+    out.print(
+        f"   Without names, {profile.risk.unique:,} of them are still the only one with their "
+        f"{', '.join(profile.risk.columns)}.",
+        markup=False,
+    )
+    out.print(screen.table("", table.names, _first_rows(table)))
+    out.print(
+        f"2. The policy says: {', '.join(names)} are what outsiders know; nobody may stand out in them."
+    )
+    privacy = policy.privacy.model_dump(exclude_none=True)
+    out.print(f"   Promised: {', '.join(f'{key} = {value}' for key, value in privacy.items())}. Published:")
+    published = tables.unprotected_table(tables.read(release / "data.csv"))
+    out.print(screen.table("", published.names, _first_rows(published)))
+    facts = written.verdict.facts
+    out.print(
+        f"3. Everyone now hides among at least {facts['smallest_class']} persons "
+        f"({facts['classes']} classes); {written.loss['gcp']:.1%} of what the quasi-identifiers said is lost."
+    )
+    passed = "confirmed" if verdict.passed else "REJECTED"
+    out.print(f"   An independent judge read the files again and {passed} it: {len(verdict.checks)} checks.")
+    out.print("Now yours: incrowd inspect YOUR.csv -o policy.toml")
+    if kept:
+        out.print(f"The files of this tour are in {home}.", markup=False)
+
+
+def _first_rows(table: Any) -> list[tuple[str, ...]]:
+    rows = []
+    for row in tables.iter_rows(table):
+        rows.append(tuple(cell or "" for cell in row))
+        if len(rows) == SHOWN_ROWS:
+            break
+    return rows

@@ -1,0 +1,5 @@
+"""The request: which column is what to the people in the table, and what is promised to them."""
+
+from incrowd.policy.policy import Policy
+
+__all__ = ["Policy"]

@@ -1,0 +1,123 @@
+"""Judging and measuring what is already written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from incrowd import models, tables
+from incrowd.audit import schema_from_dict
+from incrowd.encode import encode
+from incrowd.errors import InputError
+from incrowd.flow import Table
+from incrowd.measure import measure_all, per_attribute
+from incrowd.measure import published as read_published
+from incrowd.pipeline import TableRows, Watch, read_release, unwatched
+from incrowd.policy import Policy
+from incrowd.schema import MANIFEST, Claim, Schema, Verdict
+from incrowd.stage import audit_folder
+from incrowd.verify import CsvRows, verify
+
+
+def verify_release(folder: Path, original: Path, policy: Policy | None, watch: Watch = unwatched) -> Verdict:
+    """Judge a release folder against the table it was made from.
+
+    With a policy, the release must claim exactly what the policy asks for. Without one, roles and
+    hierarchies are taken from the audit beside the release and claims from its manifest.
+    """
+    watch("read")
+    table = tables.read(original)
+    schema = _schema(folder, table, policy)
+    claims = _claims_said(folder) if policy is None else _claims_asked(policy, table, schema)
+    csv = ".parquet" not in original.suffixes
+    parquet = (folder / "data.parquet").exists()
+    return verify(
+        folder,
+        CsvRows(original) if csv else TableRows(table),
+        schema,
+        claims,
+        published=TableRows(read_release(folder, schema)) if parquet else None,
+        progress=watch("verify"),
+    )
+
+
+def _schema(folder: Path, table: Table, policy: Policy | None) -> Schema:
+    if policy is not None:
+        return policy.schema(table)
+    path = audit_folder(folder.resolve()) / "schema.json"
+    try:
+        return schema_from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise InputError(f"there is no audit beside {folder}; pass the policy with -p") from None
+    except (OSError, ValueError):
+        raise InputError(f"the audit beside {folder} cannot be read; pass the policy with -p") from None
+
+
+def _manifest(folder: Path) -> Mapping[str, Any]:
+    try:
+        said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder} is no release: it has no {MANIFEST}") from None
+    except (OSError, ValueError):
+        raise InputError(f"{folder / MANIFEST} cannot be read") from None
+    if not isinstance(said, dict):
+        raise InputError(f"{folder / MANIFEST} is no manifest")
+    return said
+
+
+def _claims_said(folder: Path) -> tuple[Claim, ...]:
+    try:
+        return tuple(
+            Claim(
+                model=said["model"],
+                parameters=said["parameters"],
+                column=said.get("column", ""),
+                adversary=said["adversary"],
+                assumptions=tuple(said["assumptions"]),
+            )
+            for said in _manifest(folder)["claims"]
+        )
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"the claims in {folder / MANIFEST} cannot be read") from None
+
+
+def _claims_asked(policy: Policy, table: Table, schema: Schema) -> tuple[Claim, ...]:
+    data = encode(table, schema)
+    promised = models.from_policy(policy.privacy.model_dump(), list(policy.sensitive))
+    return tuple(claim for model in promised for claim in model.claims(data))
+
+
+def measure_release(
+    published: Path, original: Path, policy: Policy | None, watch: Watch = unwatched
+) -> dict[str, Any]:
+    """Every measure of a release, or of a table that another tool wrote in our cell syntax."""
+    watch("read")
+    table = tables.read(original)
+    if published.is_dir():
+        schema = _schema(published, table, policy)
+        rows, k = read_release(published, schema), _k_said(published)
+    elif policy is None:
+        raise InputError("to measure a table that is no release, pass its policy with -p")
+    else:
+        schema, rows, k = policy.schema(table), tables.read(published), policy.k
+    data = encode(table, schema)
+    watch("measure")
+    found = read_published(rows, data)
+    sizes = found.class_sizes
+    return {
+        "rows": len(rows),
+        "classes": int(sizes.size),
+        "smallest_class": int(sizes.min()) if sizes.size else 0,
+        "k": k,
+        "loss": measure_all(found, data, k),
+        "columns": per_attribute(found, data),
+    }
+
+
+def _k_said(folder: Path) -> int:
+    sizes = [claim.parameters.get("k") for claim in _claims_said(folder) if claim.model == "k-anonymity"]
+    if len(sizes) != 1 or not isinstance(sizes[0], int):
+        raise InputError(f"{folder / MANIFEST} does not say for which k the release was made")
+    return sizes[0]
