@@ -138,12 +138,13 @@ def good() -> Release:
     truth = list(rows)
     rng.shuffle(truth)
     names = ["age", "age_mean", "day", "sex", "zip", "ward", "ill", "cost", "note"]
+    published = {name: [row[j] for row in rows.values()] for j, name in enumerate(names)}
     return Release(
         original_names=[c.name for c in SCHEMA.columns],
         original=original,
         names=names,
         rows=[rows[i] for i in truth],
-        manifest=manifest(SCHEMA, CLAIMS, len(rows)),
+        manifest=manifest(SCHEMA, CLAIMS, published),
         truth=truth,
     )
 
@@ -194,13 +195,30 @@ def protected(text: str) -> str:
     return "'" + text if text[:1] in "=@" else text
 
 
-def manifest(schema: Schema, claims: tuple[Claim, ...], rows: int) -> dict[str, Any]:
+def named(cells: list[str]) -> list[str]:
+    """The values, ends and labels that cells name, with their escapes undone."""
+    atoms = [atom for cell in cells for atom in cell.strip("{}").replace("\\|", "\0").split("|")]
+    texts = [end for atom in atoms for end in (atom[1:-1].split(",") if atom.startswith("[") else [atom])]
+    return [t.replace("\0", "|").replace("\\", "") for t in texts if t not in ("missing", "*")]
+
+
+def domain(column: Column, cells: list[str]) -> dict[str, Any]:
+    texts = named(cells)
+    if column.kind is Kind.CATEGORICAL:
+        return {"labels" if column.levels else "values": sorted(set(texts))}
+    order = Decimal if column.kind is Kind.NUMERIC else str
+    return {"low": min(texts, key=order), "high": max(texts, key=order)}
+
+
+def manifest(schema: Schema, claims: tuple[Claim, ...], table: dict[str, list[str]]) -> dict[str, Any]:
+    rows = len(next(iter(table.values())))
     columns = [
         {
             "name": c.name,
             "role": c.role.value,
             "kind": c.kind.value,
             **({"shape": c.shape.value} if c.role is Role.QUASI else {}),
+            **({"domain": domain(c, table[c.name])} if c.role is Role.QUASI else {}),
             **({"mean": True} if c.mean else {}),
         }
         for c in schema.published
@@ -406,8 +424,23 @@ def column_with_another_role(r: Release) -> None:
 
 
 @forgery("manifest")
-def column_with_its_domain(r: Release) -> None:
-    r.manifest["columns"][0]["domain"] = ["18", "80"]
+def kept_column_with_a_domain(r: Release) -> None:
+    r.manifest["columns"][-1]["domain"] = {"values": []}
+
+
+@forgery("domains")
+def domain_that_says_more_than_the_cells(r: Release) -> None:
+    r.manifest["columns"][0]["domain"]["high"] = "130"
+
+
+@forgery("domains")
+def domain_with_a_value_that_no_cell_names(r: Release) -> None:
+    r.manifest["columns"][2]["domain"]["values"].append("X")
+
+
+@forgery("domains")
+def no_domain(r: Release) -> None:
+    del r.manifest["columns"][3]["domain"]
 
 
 @forgery("manifest")

@@ -112,6 +112,8 @@ def test_suppressed_rows_are_accounted_for(tmp_path: Path) -> None:
     release = good()
     gone = release.classes()[-1]
     release.rows = [row for p, row in enumerate(release.rows) if p not in gone]
+    table = {name: [row[j] for row in release.rows] for j, name in enumerate(release.names)}
+    release.manifest["columns"] = manifest(release.schema, release.claims, table)["columns"]
     release.manifest["rows"] = {"published": 53, "suppressed": 7}
     release.claims = release.claims[:1]
     release.manifest["claims"] = [release.claims[0].as_dict()]
@@ -607,5 +609,6 @@ def test_adult_like_tables_are_matched_without_a_hint() -> None:
 def test_the_manifest_helper_is_what_the_judge_expects() -> None:
     """The hand-written manifest has every key that the format has, so that no forgery fails by accident."""
     release = good()
-    keys = set(manifest(release.schema, release.claims, 60)) | {"files"}
+    table = {name: [row[j] for row in release.rows] for j, name in enumerate(release.names)}
+    keys = set(manifest(release.schema, release.claims, table)) | {"files"}
     assert keys == set(itertools.chain(release.manifest, ["files"]))

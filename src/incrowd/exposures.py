@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from incrowd.errors import Exposure, PolicyError, unknown
 from incrowd.flow import Microdata, Regions, Table, TextColumn
@@ -51,7 +50,7 @@ def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None
     names = [EVERY, *(known.name for known in EXPOSURES)]
     strange = [name for name in accept if name not in names]
     if strange:
-        raise PolicyError(unknown("an exposure", strange, names))
+        raise PolicyError(unknown("in the list of exposures", strange, names))
     if NEAR_UNIQUE_KEEP.accepted(accept):
         return
     for column in schema.having(Role.KEEP):
@@ -73,23 +72,33 @@ def warnings_of(schema: Schema, data: Microdata, regions: Regions, policy: Polic
     """What a publisher should know about a release that keeps its promise."""
     found = []
     if policy.privacy.l is None and policy.privacy.t is None:
-        for sensitive in data.sensitive:
-            told = _told(sensitive.codes, regions)
-            if told:
-                found.append(
-                    f"{told} rows lie in classes where {sensitive.name} has one value only: whoever finds "
-                    "the class learns it (ask for l = 2 or more)"
-                )
+        found += _given_away(_told(data, regions))
     if data.entity is None and not schema.having(Role.SENSITIVE, Role.KEEP):
         found.append("the release has no column besides the quasi-identifiers")
     return tuple(found)
 
 
-def _told(codes: NDArray[np.int32], regions: Regions) -> int:
-    """How many rows lie in regions with a single sensitive value."""
+def _given_away(told: Mapping[str, int]) -> list[str]:
+    """One warning for all sensitive columns, however many there are: it names the worst."""
+    spoken = {name: rows for name, rows in told.items() if rows}
+    if not spoken:
+        return []
+    worst = max(spoken, key=lambda name: spoken[name])
+    others = f" ({len(spoken)} of {len(told)} sensitive columns have such classes; this is the worst)"
+    return [
+        f"{spoken[worst]:,} rows lie in classes where {worst} has one value only: whoever finds the class "
+        f"learns it; ask for l = 2 or more{others if len(spoken) > 1 else ''}"
+    ]
+
+
+def _told(data: Microdata, regions: Regions) -> dict[str, int]:
+    """For each sensitive column, how many rows lie in regions with a single value of it."""
     order = np.argsort(regions.of, kind="stable")
     sizes = regions.sizes
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    ordered = codes[order]
-    single = np.minimum.reduceat(ordered, starts) == np.maximum.reduceat(ordered, starts)
-    return int(sizes[single].sum())
+    told = {}
+    for sensitive in data.sensitive:
+        codes = sensitive.codes[order]
+        single = np.minimum.reduceat(codes, starts) == np.maximum.reduceat(codes, starts)
+        told[sensitive.name] = int(sizes[single].sum())
+    return told

@@ -27,7 +27,7 @@ from incrowd.generalize import generalize
 from incrowd.measure import measure_all, published
 from incrowd.methods import method
 from incrowd.policy import Policy
-from incrowd.release import manifest, published_table
+from incrowd.release import domain_of, manifest, published_table
 from incrowd.schema import MANIFEST, Claim, Role, Schema, Verdict
 from incrowd.stage import audit_folder, commit, stage
 from incrowd.typed import as_cells, typed_columns
@@ -53,6 +53,16 @@ class TableRows:
         return tables.iter_rows(self._table)
 
 
+def original_rows(source: object, table: Table) -> CsvRows | TableRows:
+    """The original as the judge reads it: a text file by its own reader, anything else from memory."""
+    if not isinstance(source, str | os.PathLike):
+        return TableRows(table)
+    name = Path(source).name.lower().removesuffix(".gz")
+    if name.endswith(".parquet"):
+        return TableRows(table)
+    return CsvRows(Path(source), delimiter="\t" if name.endswith(".tsv") else "")
+
+
 @dataclass(frozen=True, eq=False)
 class Draft:
     """A release that the judge has not seen. It never leaves this module."""
@@ -68,12 +78,6 @@ class Draft:
     claims: tuple[Claim, ...]
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
-
-    def rows_of_original(self) -> Any:
-        """The original as the judge reads it: a CSV file by its own reader, anything else from memory."""
-        if isinstance(self.source, str | os.PathLike) and ".parquet" not in Path(self.source).suffixes:
-            return CsvRows(Path(self.source))
-        return TableRows(self.original)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +244,9 @@ def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     assignment = recipe.behind(len(data), os.urandom)
     rows = published_table(table, schema, data, regions, assignment)
     claims = tuple(claim for model in promised for claim in model.claims(data))
-    said = manifest(schema, rows, claims, _method_words(policy), policy.accept)
+    pairs = zip(data.attributes, regions.cells, strict=True)
+    domains = {attribute.name: domain_of(attribute, cells) for attribute, cells in pairs}
+    said = manifest(schema, rows, domains, claims, _method_words(policy), policy.accept)
     warnings = warnings_of(schema, data, regions, policy)
     return Draft(source, policy, table, schema, data, regions, assignment, rows, claims, said, warnings)
 
@@ -297,7 +303,7 @@ def _write_release(draft: Draft, folder: Path, form: Form) -> dict[str, Any]:
 def _judge(draft: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
     return verify(
         folder,
-        draft.rows_of_original(),
+        original_rows(draft.source, draft.original),
         draft.schema,
         draft.claims,
         published=None if form.format == "csv" else TableRows(read_release(folder, draft.schema)),
@@ -311,7 +317,7 @@ def read_release(folder: Path, schema: Schema) -> Table:
     parquet = folder / "data.parquet"
     if not parquet.exists():
         return tables.unprotected_table(tables.read(folder / "data.csv"))
-    return as_cells(tables.read(parquet), schema)
+    return as_cells(tables.read(parquet, lists=True), schema)
 
 
 def loss_of(table: Table, data: Microdata, k: int) -> dict[str, Any]:

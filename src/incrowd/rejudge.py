@@ -10,15 +10,15 @@ from typing import Any
 from incrowd import models, tables
 from incrowd.audit import schema_from_dict
 from incrowd.encode import encode
-from incrowd.errors import InputError
+from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.measure import measure_all, per_attribute
 from incrowd.measure import published as read_published
-from incrowd.pipeline import TableRows, Watch, read_release, unwatched
+from incrowd.pipeline import TableRows, Watch, original_rows, read_release, unwatched
 from incrowd.policy import Policy
 from incrowd.schema import MANIFEST, Claim, Schema, Verdict
 from incrowd.stage import audit_folder
-from incrowd.verify import CsvRows, verify
+from incrowd.verify import verify
 
 
 def verify_release(folder: Path, original: Path, policy: Policy | None, watch: Watch = unwatched) -> Verdict:
@@ -27,20 +27,29 @@ def verify_release(folder: Path, original: Path, policy: Policy | None, watch: W
     With a policy, the release must claim exactly what the policy asks for. Without one, roles and
     hierarchies are taken from the audit beside the release and claims from its manifest.
     """
+    _check_is_release(folder)
     watch("read")
     table = tables.read(original)
     schema = _schema(folder, table, policy)
-    claims = _claims_said(folder) if policy is None else _claims_asked(policy, table, schema)
-    csv = ".parquet" not in original.suffixes
-    parquet = (folder / "data.parquet").exists()
+    claims = _claims_to_hold(folder) if policy is None else _claims_asked(policy, table, schema)
     return verify(
         folder,
-        CsvRows(original) if csv else TableRows(table),
+        original_rows(original, table),
         schema,
         claims,
-        published=TableRows(read_release(folder, schema)) if parquet else None,
+        published=_parquet_rows(folder, schema),
         progress=watch("verify"),
     )
+
+
+def _parquet_rows(folder: Path, schema: Schema) -> TableRows | None:
+    """The rows that the judge cannot read by itself. Where there is a CSV file too, it objects."""
+    if not (folder / "data.parquet").exists() or (folder / "data.csv").exists():
+        return None
+    try:
+        return TableRows(read_release(folder, schema))
+    except TableError as problem:
+        raise NotVerified(f"the release cannot be read, so it is not what it claims: {problem}") from None
 
 
 def _schema(folder: Path, table: Table, policy: Policy | None) -> Schema:
@@ -51,35 +60,53 @@ def _schema(folder: Path, table: Table, policy: Policy | None) -> Schema:
         return schema_from_dict(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise InputError(f"there is no audit beside {folder}; pass the policy with -p") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise InputError(f"the audit beside {folder} cannot be read; pass the policy with -p") from None
+
+
+def _check_is_release(folder: Path) -> None:
+    """What is no release at all is a wrong request; what is wrong inside one is for the judge."""
+    if not folder.is_dir():
+        reason = "is no folder" if folder.exists() else "does not exist"
+        raise InputError(f"{folder} {reason}; a release is a folder with {MANIFEST} in it")
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{folder} is no release: it has no {MANIFEST}")
 
 
 def _manifest(folder: Path) -> Mapping[str, Any]:
     try:
         said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{folder} is no release: it has no {MANIFEST}") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise InputError(f"{folder / MANIFEST} cannot be read") from None
     if not isinstance(said, dict):
         raise InputError(f"{folder / MANIFEST} is no manifest")
     return said
 
 
+def _claims_to_hold(folder: Path) -> tuple[Claim, ...]:
+    """What a release says of itself. To say it wrongly, or nothing, is to fail."""
+    try:
+        claims = _claims_said(folder)
+    except InputError as problem:
+        raise NotVerified(str(problem)) from None
+    if not claims:
+        raise NotVerified(f"{folder / MANIFEST} claims nothing, so there is nothing to confirm")
+    return claims
+
+
 def _claims_said(folder: Path) -> tuple[Claim, ...]:
     try:
         return tuple(
             Claim(
-                model=said["model"],
-                parameters=said["parameters"],
-                column=said.get("column", ""),
+                model=str(said["model"]),
+                parameters=dict(said["parameters"]),
+                column=str(said.get("column", "")),
                 adversary=said["adversary"],
                 assumptions=tuple(said["assumptions"]),
             )
             for said in _manifest(folder)["claims"]
         )
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"the claims in {folder / MANIFEST} cannot be read") from None
 
 
@@ -93,13 +120,15 @@ def measure_release(
     published: Path, original: Path, policy: Policy | None, watch: Watch = unwatched
 ) -> dict[str, Any]:
     """Every measure of a release, or of a table that another tool wrote in our cell syntax."""
-    watch("read")
-    table = tables.read(original)
     if published.is_dir():
-        schema = _schema(published, table, policy)
-        rows, k = read_release(published, schema), _k_said(published)
+        _check_is_release(published)
     elif policy is None:
         raise InputError("to measure a table that is no release, pass its policy with -p")
+    watch("read")
+    table = tables.read(original)
+    if policy is None or published.is_dir():
+        schema = _schema(published, table, policy)
+        rows, k = read_release(published, schema), _k_said(published)
     else:
         schema, rows, k = policy.schema(table), tables.read(published), policy.k
     data = encode(table, schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def cell_texts(attribute: Attribute, cells: Cells) -> tuple[str, ...]:
         return tuple(_range_text(attribute, cells, i) for i in range(len(cells)))
     if attribute.shape is Shape.TREE:
         return tuple(_tree_text(attribute, cells, i) for i in range(len(cells)))
-    return tuple(_set_text(attribute, cells, i) for i in range(len(cells)))
+    return _set_texts(attribute, cells)
 
 
 def _range_text(attribute: Attribute, cells: Cells, i: int) -> str:
@@ -55,15 +56,25 @@ def _tree_text(attribute: Attribute, cells: Cells, i: int) -> str:
     return f"{{{MISSING}|{label}}}" if cells.missing[i] else label
 
 
-def _set_text(attribute: Attribute, cells: Cells, i: int) -> str:
+def _set_texts(attribute: Attribute, cells: Cells) -> tuple[str, ...]:
+    """Sets with their members in the order of their texts, missing first: the order tells nothing."""
     if cells.sets is None:
         raise ValueError("a set-shaped column needs its sets")
-    codes = cells.sets.of(i)
-    if codes.size == len(attribute) > 1:
-        return EVERYTHING
-    real = sorted(escaped(attribute.texts[code]) for code in codes.tolist() if code != attribute.missing)
-    members = [MISSING, *real] if attribute.missing in codes else real
-    return members[0] if len(members) == 1 else "{" + "|".join(members) + "}"
+    words = [MISSING if code == attribute.missing else escaped(x) for code, x in enumerate(attribute.texts)]
+    order = sorted(range(len(words)), key=lambda code: (code != attribute.missing, words[code]))
+    rank = np.empty(len(words), np.int64)
+    rank[order] = np.arange(len(words))
+    in_order = [words[code] for code in order]
+    owner = np.repeat(np.arange(len(cells)), np.diff(cells.sets.starts))
+    members = np.sort(owner * len(words) + rank[cells.sets.codes]) % len(words)
+    ends = pairwise(cells.sets.starts.tolist())
+    return tuple(_set_text(members[a:b].tolist(), in_order) for a, b in ends)
+
+
+def _set_text(members: list[int], words: list[str]) -> str:
+    if len(members) == 1:
+        return words[members[0]]
+    return EVERYTHING if len(members) == len(words) else "{" + "|".join([words[i] for i in members]) + "}"
 
 
 def published_table(
@@ -102,9 +113,34 @@ def _coded(texts: Sequence[str], region: np.ndarray[Any, np.dtype[np.int32]]) ->
     return TextColumn(codes[region], tuple(distinct))
 
 
+def domain_of(attribute: Attribute, cells: Cells) -> dict[str, Any]:
+    """What the cells of a column name of its domain: nothing that is not in the rows themselves."""
+    if attribute.shape is Shape.RANGE:
+        real = cells.low >= 0
+        if not real.any():
+            return {}
+        return {
+            "low": attribute.texts[int(cells.low[real].min())],
+            "high": attribute.texts[int(cells.high.max())],
+        }
+    if attribute.shape is Shape.TREE and attribute.tree is not None and cells.node is not None:
+        tree = attribute.tree
+        leaf = attribute.missing if attribute.missing_in_tree else -1
+        missing = int(tree.leaf_node[leaf]) if leaf >= 0 else -1
+        nodes = {node for node in cells.node.tolist() if node > 0 and node != missing}
+        return {"labels": sorted({tree.labels[node] for node in nodes})}
+    sets = cells.sets
+    if sets is None:
+        raise ValueError("a set-shaped column needs its sets")
+    named = [codes for codes in map(sets.of, range(len(sets))) if not codes.size == len(attribute) > 1]
+    codes = np.unique(np.concatenate(named)) if named else np.zeros(0, np.int32)
+    return {"values": sorted(attribute.texts[code] for code in codes.tolist() if code != attribute.missing)}
+
+
 def manifest(
     schema: Schema,
     published: Table,
+    domains: Mapping[str, Any],
     claims: Sequence[Claim],
     method: Mapping[str, Any],
     accepted: Sequence[str],
@@ -126,6 +162,7 @@ def manifest(
                 "role": str(column.role),
                 "kind": str(column.kind),
                 **({"shape": str(column.shape)} if column.role is Role.QUASI else {}),
+                **({"domain": domains[column.name]} if column.role is Role.QUASI else {}),
                 **({"mean": True} if column.mean else {}),
             }
             for column in schema.published

@@ -3,6 +3,10 @@
 Everything is written into a private stage beside the destination, on the same filesystem. Only what the
 judge has accepted is renamed to its final name, which happens in one step: a folder with the final name
 is complete. A crash leaves at most a stage, which the next run removes.
+
+A stage is alive while its lock is held. The lock is the first thing in a stage and the last to go, so a
+stage without one is empty. Release and audit are two folders and two renames; what is needed to take the
+first back, should the second never happen, is noted in the stage beforehand.
 """
 
 from __future__ import annotations
@@ -11,18 +15,24 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from incrowd.errors import InputError, Refused
 
 PREFIX = ".incrowd-stage-"
 LOCK = "lock"
+NOTE = "commit"
+MANIFEST, AUDIT = "release.json", "audit.json"  # what tells a release, and an audit, from other folders
 EPOCH = 315532800  # 1980-01-01: the time of writing tells outsiders nothing
+_TRIES = 100
 _NOREPLACE, _EXCHANGE = 1, 2
 
 
@@ -40,132 +50,299 @@ def stage(destination: Path, replace: bool = False) -> Iterator[Path]:
     InputError
         If the destination cannot be written, or exists and `replace` is not set.
     """
-    parent = destination.parent
-    _check(destination, parent, replace)
-    sweep(parent)
     try:
-        folder = parent / (PREFIX + secrets.token_hex(8))
-        folder.mkdir(mode=0o700)
+        _check(destination, replace)
+        sweep(destination.parent)
+        folder, lock = _new(destination.parent)
+        try:
+            (folder / "release").mkdir(mode=0o700)
+            (folder / "audit").mkdir(mode=0o700)
+            yield folder
+        finally:
+            _discard(folder)
+            os.close(lock)
     except OSError as error:
-        raise InputError(f"cannot write into {parent}: {_words(error)}") from None
-    lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    try:
-        (folder / "release").mkdir(mode=0o700)
-        (folder / "audit").mkdir(mode=0o700)
-        yield folder
-    except OSError as error:
-        raise InputError(f"cannot write into {parent}: {_words(error)}") from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-
-
-def _check(destination: Path, parent: Path, replace: bool) -> None:
-    if not parent.is_dir():
-        raise InputError(f"the folder {parent} does not exist; create it first")
-    if destination.is_symlink():
-        raise InputError(f"{destination} is a link; name a new folder")
-    if destination.exists() and not replace:
-        raise InputError(f"{destination} exists; name a new folder, or replace it with --replace")
-    if destination.exists() and not (destination / "release.json").is_file():
-        raise InputError(f"{destination} exists and is no release; it is not replaced")
+        raise InputError(f"cannot write into {destination.parent}: {_words(error)}") from None
 
 
 def _words(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else "unknown error"
 
 
-def commit(folder: Path, destination: Path, replace: bool = False) -> None:
-    """Give a stage its final names: the audit first, the release last and in one step."""
-    release, audit = folder / "release", folder / "audit"
-    for path in (release, audit):
-        _settle(path)
+def _check(destination: Path, replace: bool) -> None:
+    parent = destination.parent
+    if destination.name in ("", "..") or "\0" in str(destination):
+        raise InputError("the release needs a folder of its own; name a new one")
+    if not parent.is_dir():
+        raise InputError(f"the folder {parent} does not exist; create it first")
+    if destination.is_symlink():
+        raise InputError(f"{destination} is a link; name a new folder")
+    if _exists(destination) and not replace:
+        raise InputError(f"{destination} exists; name a new folder, or replace it with --replace")
+    if _exists(destination) and not (destination / MANIFEST).is_file():
+        raise InputError(f"{destination} exists and is no release; it is not replaced")
     private = audit_folder(destination)
-    if private.exists():
-        if destination.exists() and not replace:
-            raise Refused(f"{destination} appeared while the release was made; nothing was replaced")
-        _rename(audit, private, _EXCHANGE)
-    else:
-        _rename(audit, private, _NOREPLACE)
-    os.chmod(release, 0o755)  # noqa: S103 - a release is meant to be read by others
+    if _exists(private) and (private.is_symlink() or not (private / AUDIT).is_file()):
+        raise InputError(f"{private} exists and is no audit of a release; it is not replaced")
+
+
+def _exists(path: Path) -> bool:
+    """Is there anything of this name, be it a link to nothing? A name that cannot be is an OSError."""
     try:
-        _rename(release, destination, _EXCHANGE if replace and destination.exists() else _NOREPLACE)
-    except FileExistsError:
-        raise Refused(f"{destination} appeared while the release was made; nothing was replaced") from None
-    _sync(destination.parent)
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
-def _settle(folder: Path) -> None:
-    """Flush every file and forget when it was written."""
+def _new(parent: Path) -> tuple[Path, int]:
+    """A new stage, and its lock.
+
+    Until the lock is held, another run may take the folder for a dead one and remove it: then it is made
+    once more.
+    """
+    for _ in range(_TRIES):
+        folder = parent / (PREFIX + secrets.token_hex(8))
+        folder.mkdir(mode=0o700)
+        lock = -1
+        try:
+            lock = os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.fstat(lock).st_nlink:
+                return folder, lock
+        except FileNotFoundError:
+            continue
+        except BaseException:
+            _discard(folder)
+            if lock >= 0:
+                os.close(lock)
+            raise
+        os.close(lock)
+    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A folder of the stage on its way to its final name; it is known by its inode wherever it is."""
+
+    source: Path
+    target: Path
+    inode: int
+
+    def forth(self) -> None:
+        _rename(self.source, self.target, _EXCHANGE if _exists(self.target) else _NOREPLACE)
+
+    def back(self) -> None:
+        """Put everything where it was, however far `forth` came."""
+        aside = _aside(self.source)
+        if _inode(self.target) == self.inode:
+            _rename(self.target, self.source, _EXCHANGE if _exists(self.source) else _NOREPLACE)
+        if _exists(aside) and not _exists(self.target):
+            os.rename(aside, self.target)
+
+
+def commit(folder: Path, destination: Path, replace: bool = False) -> None:
+    """Give a stage its final names: the audit first, the release last and in one step.
+
+    Raises
+    ------
+    Refused
+        If something came to the destination since the stage was made.
+    """
+    _settle(folder / "audit", 0o700, 0o600)
+    _settle(folder / "release", 0o755, 0o644)  # a release is meant to be read by others
+    with _alone(destination.parent):
+        _check_again(destination, replace)
+        moves = _noted(folder, destination)
+        try:
+            for move in moves:
+                move.forth()
+            _sync(destination.parent)
+        except BaseException as problem:
+            for move in reversed(moves):
+                move.back()
+            if isinstance(problem, FileExistsError):
+                raise _appeared(destination) from None
+            raise
+
+
+def _check_again(destination: Path, replace: bool) -> None:
+    try:
+        _check(destination, replace)
+    except InputError:
+        raise _appeared(destination) from None
+
+
+def _appeared(destination: Path) -> Refused:
+    return Refused(f"{destination} appeared while the release was made; nothing was replaced")
+
+
+def _settle(folder: Path, folder_mode: int, file_mode: int) -> None:
+    """Set modes whatever the umask, flush everything, and forget when it was written."""
     for path in folder.iterdir():
-        _sync(path)
+        os.chmod(path, file_mode)
         os.utime(path, (EPOCH, EPOCH))
-    _sync(folder)
+        _sync(path)
+    os.chmod(folder, folder_mode)
     os.utime(folder, (EPOCH, EPOCH))
+    _sync(folder)
 
 
 def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
+@contextmanager
+def _alone(parent: Path) -> Iterator[None]:
+    """Nobody else commits into this folder meanwhile (where folders can be locked)."""
+    handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _noted(folder: Path, destination: Path) -> list[_Move]:
+    """What is about to be moved, written down for whoever finds the stage if we die on the way."""
+    note = {"destination": destination.name}
+    note |= {name: str(_inode(folder / name)) for name in ("audit", "release")}
+    with (folder / NOTE).open("x", encoding="utf-8") as file:
+        json.dump(note, file)
+        file.flush()
+        os.fsync(file.fileno())
+    return _moves(folder)
+
+
+def _moves(folder: Path) -> list[_Move]:
+    """What the note of a stage says; nothing if it has none, or only half of one."""
+    try:
+        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+        destination = folder.parent / Path(note["destination"]).name
+        return [
+            _Move(folder / "audit", audit_folder(destination), int(note["audit"])),
+            _Move(folder / "release", destination, int(note["release"])),
+        ]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except (FileNotFoundError, NotADirectoryError):
+        return -1
+
+
 def _rename(source: Path, target: Path, how: int) -> None:
     """Rename without replacing, or exchange two names, in one step of the kernel where it can."""
+    code = _renameat2(source, target, how)
+    if code in (errno.ENOSYS, errno.EINVAL):
+        _rename_plainly(source, target, how)
+    elif code:
+        raise OSError(code, os.strerror(code), str(target))
+
+
+def _renameat2(source: Path, target: Path, how: int) -> int:
+    """The system call -> its error number, 0 if it was done."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if hasattr(libc, "renameat2"):
-        at_cwd = -100
-        if libc.renameat2(at_cwd, os.fsencode(source), at_cwd, os.fsencode(target), how) == 0:
-            return
-        code = ctypes.get_errno()
-        if code not in (errno.ENOSYS, errno.EINVAL):
-            raise OSError(code, os.strerror(code), str(target))
-    _rename_plainly(source, target, how)
+    at_cwd = -100
+    if not hasattr(libc, "renameat2"):
+        return errno.ENOSYS
+    done = libc.renameat2(at_cwd, os.fsencode(source), at_cwd, os.fsencode(target), how) == 0
+    return 0 if done else ctypes.get_errno()
 
 
 def _rename_plainly(source: Path, target: Path, how: int) -> None:
-    """For filesystems without the one-step forms: a folder that exists is never overwritten."""
-    if how == _EXCHANGE:
-        aside = source.with_name(source.name + "-old")
-        os.rename(target, aside)
-    elif target.exists():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-    os.rename(source, target)
+    """For filesystems without the one-step forms: a folder that exists is never overwritten.
+
+    An exchange then takes several steps. Whoever dies between the first and the second leaves nothing
+    under the final name; the next run in the same folder puts the old one back.
+    """
+    if how == _NOREPLACE:
+        if _exists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+        os.rename(source, target)
+        return
+    aside = _aside(source)
+    os.rename(target, aside)
+    try:
+        os.rename(source, target)
+    except BaseException:
+        os.rename(aside, target)
+        raise
+    os.rename(aside, source)
+
+
+def _aside(source: Path) -> Path:
+    return source.with_name(source.name + "-old")
 
 
 def sweep(parent: Path) -> int:
-    """Remove stages that a crash left behind: those whose lock nobody holds -> how many."""
-    swept = 0
-    for folder in parent.glob(PREFIX + "*"):
-        if folder.is_dir() and not folder.is_symlink() and _abandoned(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-            swept += 1
-    return swept
+    """Remove stages that a crash left behind: our own, whose lock nobody holds -> how many."""
+    return sum(_swept(folder) for folder in list(parent.glob(PREFIX + "*")) if _ours(folder))
 
 
-def _abandoned(folder: Path) -> bool:
+def _ours(folder: Path) -> bool:
+    """A stage of another user is not touched, and its note not believed."""
+    with contextlib.suppress(OSError):
+        found = folder.lstat()
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return False
+
+
+def _swept(folder: Path) -> bool:
     try:
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
-        # killed before the lock was made, or just being made: leave it a minute
+        # without a lock it is empty; whoever is just making it will notice and make another
         with contextlib.suppress(OSError):
-            return _age(folder) > 60
+            folder.rmdir()
+            return True
         return False
     except OSError:
         return False
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return _discard(folder)
     except OSError:
         return False
     finally:
         os.close(lock)
+
+
+def _discard(folder: Path) -> bool:
+    """Remove a stage, its lock last, after taking back what was committed by half -> is it gone?
+
+    A stage from which something could not be taken back is left for the next run: an old release may
+    be inside.
+    """
+    try:
+        _take_back(folder)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
+        (folder / LOCK).unlink(missing_ok=True)
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
     return True
 
 
-def _age(folder: Path) -> float:
-    import time
-
-    return time.time() - folder.stat().st_mtime
+def _take_back(folder: Path) -> None:
+    """Undo a commit that did not get as far as the release."""
+    moves = _moves(folder)
+    if not moves or _inode(moves[-1].source) != moves[-1].inode:
+        return
+    with _alone(folder.parent):
+        for move in reversed(moves):
+            move.back()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from incrowd.errors import TableError
-from incrowd.flow import Attribute, Cells, Microdata, Regions, Table
+from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn
+from incrowd.reading import number_text, read_number
 from incrowd.release import escaped
 from incrowd.schema import MISSING, Role, Schema, Shape
 
@@ -47,33 +50,56 @@ def _members(attribute: Attribute, cells: Cells) -> Members:
 
 
 def as_cells(table: Table, schema: Schema) -> Table:
-    """The cells that typed columns stand for; a table of texts is returned as it is.
+    """The cells that typed columns stand for, all others as they are, in the order of the file.
 
-    Lists come as they are read: members joined by ``|`` in braces.
+    Lists come as they are read: members joined by ``|`` in braces. What has no business in the table stays
+    in it, and what makes no sense becomes NULL: the judge must see both.
     """
-    columns: dict[str, list[str | None]] = {}
-    for column in schema.published:
-        if column.name in table.names:
-            columns[column.name] = table.column(column.name).rows()
-        elif column.role is Role.QUASI and f"{column.name}_lo" in table.names:
-            columns[column.name] = _intervals(table, column.name)
-        if column.mean and f"{column.name}_mean" in table.names:
-            columns[f"{column.name}_mean"] = table.column(f"{column.name}_mean").rows()
-    extra = set(table.names) - {name + end for name in columns for end in ("", "_lo", "_hi", "_missing")}
-    for name in sorted(extra):  # the judge must see what should not be there
-        columns[name] = table.column(name).rows()
-    return Table.of(columns)
+    spans = {
+        f"{column.name}_lo": column
+        for column in schema.having(Role.QUASI)
+        if column.name not in table.names and {f"{column.name}_lo", f"{column.name}_hi"} <= set(table.names)
+    }
+    columns: dict[str, TextColumn] = {}
+    read: set[str] = set()
+    for name in table.names:
+        if name in spans:
+            own = spans[name].name
+            columns[own] = _intervals(table, own)
+            read |= {f"{own}_hi", f"{own}_missing"}
+        elif name not in read:
+            columns[name] = table.column(name)
+    return Table(tuple(columns), tuple(columns.values()))
 
 
-def _intervals(table: Table, name: str) -> list[str | None]:
-    low, high = table.column(f"{name}_lo").rows(), table.column(f"{name}_hi").rows()
+def _intervals(table: Table, name: str) -> TextColumn:
+    """Each combination of ends that occurs, read once."""
+    low, high = table.column(f"{name}_lo"), table.column(f"{name}_hi")
     has = f"{name}_missing" in table.names
-    missing = table.column(f"{name}_missing").rows() if has else ["false"] * len(low)
-    return [_interval(a, b, gone == "true") for a, b, gone in zip(low, high, missing, strict=True)]
+    gone = table.column(f"{name}_missing") if has else TextColumn(np.zeros_like(low.codes), ("false",))
+    key = (low.codes.astype(np.int64) * len(high.texts) + high.codes) * len(gone.texts) + gone.codes
+    distinct, codes = np.unique(key, return_inverse=True)
+    pairs, flags = np.divmod(distinct, len(gone.texts))
+    lows, highs = np.divmod(pairs, len(high.texts))
+    cells = [
+        _interval(low.texts[a], high.texts[b], gone.texts[c])
+        for a, b, c in zip(lows.tolist(), highs.tolist(), flags.tolist(), strict=True)
+    ]
+    return TextColumn(codes.astype(np.int32), tuple(cells))
 
 
-def _interval(low: str | None, high: str | None, missing: bool) -> str:
+def _interval(low: str | None, high: str | None, missing: str | None) -> str | None:
+    """The cell of two ends; NULL where one is absent, or both are and missing is not meant."""
     if low is None or high is None:
-        return MISSING
+        return MISSING if low is high and missing == "true" else None
+    if missing not in ("true", "false"):
+        return None
+    low, high = _canonical(low), _canonical(high)
     ends = low if low == high else f"[{low},{high}]"
-    return f"{{{MISSING}|{ends}}}" if missing else ends
+    return f"{{{MISSING}|{ends}}}" if missing == "true" else ends
+
+
+def _canonical(text: str) -> str:
+    """A number without the zeros that a decimal type adds; a date as it is."""
+    number = read_number(text)
+    return text if number is None else number_text(number)

@@ -5,7 +5,7 @@ Exit codes: 0 done, 1 refused or not verified, 2 wrong input.
 
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +34,9 @@ PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy 
 Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
 Names = list[str] | None
 
+_WHOLE = re.compile(r"-?[0-9]{1,40}")
+_DECIMAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
+
 
 @contextmanager
 def boundary(as_json: bool) -> Iterator[None]:
@@ -49,11 +52,20 @@ def boundary(as_json: bool) -> Iterator[None]:
     except MemoryError:
         screen.complain("the table needs more memory than there is; nothing was published", as_json, 2)
         raise typer.Exit(2) from None
-    except (typer.Exit, BrokenPipeError):
+    except typer.Exit:
         raise
+    except OSError as error:
+        screen.complain(_refused_by_system(error), as_json, 2)
+        raise typer.Exit(2) from None
     except Exception as error:
         screen.complain(_unexpected(error), as_json, 2)
         raise typer.Exit(2) from None
+
+
+def _refused_by_system(error: OSError) -> str:
+    """A name that cannot be, a disk that is full. The file's name is the user's own, not a cell."""
+    where = f"{error.filename}: " if isinstance(error.filename, str) else "the operating system says: "
+    return where + (error.strerror or "unknown error")
 
 
 def _unexpected(error: Exception) -> str:
@@ -63,8 +75,8 @@ def _unexpected(error: Exception) -> str:
         frame = frame.tb_next
     where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "unknown place"
     return (
-        f"internal error ({type(error).__name__} in {where}); nothing was published. "
-        "Please report this line; it holds no data."
+        f"internal error ({type(error).__name__} in {where}). Please report this line; it holds no data. "
+        "A release folder, if there is one, is complete and verified."
     )
 
 
@@ -237,20 +249,16 @@ def _setting(text: str) -> tuple[str, Any]:
     plain = {"true": True, "false": False}
     if value in plain:
         return name, plain[value]
-    return name, int(value) if value.lstrip("-").isdigit() else value
+    return name, int(value) if _WHOLE.fullmatch(value) else value
 
 
 def _number(name: str, text: str | None) -> int | str | None:
     """Whole numbers as such, decimals exactly as written."""
-    from incrowd.contracts import exact
-
     if text is None:
         return None
-    try:
-        exact(text)
-    except ValueError:
-        raise InputError(f"--{name} takes a number") from None
-    return int(text) if text.isdigit() else text
+    if not _DECIMAL.fullmatch(text):
+        raise InputError(f"--{name} takes a number, such as 3 or 0.25")
+    return int(text) if _WHOLE.fullmatch(text) else text
 
 
 @app.command()
@@ -321,8 +329,5 @@ def methods(as_json: AsJson = False) -> None:
 
 def main() -> None:
     """Run the command line."""
-    try:
-        app()
-    except BrokenPipeError:
-        sys.stderr.close()  # a reader such as head has left; that is no error
-        sys.exit(0)
+    screen.be_robust()
+    app()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,20 +36,43 @@ def console() -> Console:
     """Standard output, coloured if it is a terminal."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            _reader_left()
+
+    return Screen(highlight=False, soft_wrap=True)
+
+
+def _reader_left() -> None:
+    """Someone such as `head` has seen enough: the rest is for nobody, and the exit code stays what it is."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def be_robust() -> None:
+    """Let a column's name that the terminal cannot show come out escaped, rather than end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def print_json(content: object) -> None:
     """One JSON document on standard output."""
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n")
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    try:
+        sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=ascii_only, default=str) + "\n")
+        sys.stdout.flush()  # a full disk is noticed here, where it can still be told
+    except BrokenPipeError:
+        _reader_left()
 
 
 def complain(message: str, as_json: bool, exit_code: int) -> None:
     """Say what is wrong: one sentence on standard error, or a JSON document for machines."""
     if as_json:
-        print_json({"error": message, "exit_code": exit_code})
-    else:
-        sys.stderr.write(f"incrowd: {message}\n")
+        with contextlib.suppress(OSError):
+            return print_json({"error": message, "exit_code": exit_code})
+    sys.stderr.write(f"incrowd: {message}\n")
 
 
 @contextmanager
@@ -83,6 +109,7 @@ def watching(quiet: bool) -> Iterator[Watch]:
         yield watch
     finally:
         timer.cancel()
+        timer.join()  # it may be starting the bar at this very moment
         bar.stop()
 
 

@@ -10,9 +10,10 @@ from incrowd.cli import screen
 from incrowd.methods import Method
 from incrowd.pipeline import Written
 from incrowd.profile.table import Profile
-from incrowd.schema import Verdict
+from incrowd.schema import Check, Role, Verdict
 
 SHOWN_COMBINATIONS = 5
+SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
 MEANINGS = {
     "gcp": "mean share of each domain that a cell covers: 0 nothing was generalised, 1 nothing is left",
     "c_avg": "mean class size in units of k; 1 is ideal",
@@ -24,25 +25,42 @@ MEANINGS = {
     "il_zero": "the same, an exact number costing nothing",
     "tree": "mean height of the published nodes",
 }
+CHECKS = {
+    "files": "nothing but the manifest and one data file, byte for byte as it says",
+    "manifest": "it says what was asked for, neither more nor less",
+    "schema": "exactly the columns that may be published",
+    "cells": "every cell can be read and means something in its column",
+    "rows": "no row was lost or added",
+    "private": "sensitive and kept values are those of the original",
+    "truth": "every row is true of a record of its own",
+    "order": "the rows do not stand in the order of the original",
+    "domains": "the manifest names only values that the cells name",
+    "means": "class means are right, and none is of fewer than five values",
+}
 
 
 def show_profile(profile: Profile, source: Path, output: Path | None) -> None:
     """What `inspect` found, and what to do next."""
     out = screen.console()
     rows = [
-        (c.name, str(c.kind), f"{c.distinct:,}", f"{c.missing:,}", f"{c.once:,}", str(c.role), c.reason)
+        (c.name, str(c.kind), f"{c.distinct:,}", f"{c.missing:,}", f"{c.once:,}", _plain(c.role))
         for c in profile.columns
     ]
-    header = ("column", "kind", "distinct", "missing", "alone", "suggested role", "because")
+    header = ("column", "kind", "distinct", "missing", "once", "suggested role")
     out.print(screen.table(f"{source.name}: {profile.rows:,} rows", header, rows))
+    out.print("Why these roles:")
+    for (role, reason), names in _reasons(profile).items():
+        out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}", markup=False)
     risk = profile.risk
     if risk.columns:
         out.print(
-            f"Risk now: {risk.unique:,} of {profile.rows:,} rows are unique on the suggested "
+            f"Risk now: {risk.unique:,} of {profile.rows:,} rows are the only one with their suggested "
             f"quasi-identifiers; {risk.below_10:,} have fewer than nine others like them."
         )
     for found in profile.combinations[:SHOWN_COMBINATIONS]:
-        out.print(f"  {' + '.join(found.columns)} alone make {found.unique:,} rows unique", markup=False)
+        out.print(
+            f"  {' + '.join(found.columns)} are enough to single out {found.unique:,} rows", markup=False
+        )
     if profile.bounded:
         out.print(profile.bounded, markup=False)
     if output is None:
@@ -50,6 +68,18 @@ def show_profile(profile: Profile, source: Path, output: Path | None) -> None:
     else:
         out.print(f"Wrote {output}. Read it, change what is wrong, then:", markup=False)
         out.print(f"  incrowd publish {source} -p {output} -o release", markup=False)
+
+
+def _plain(role: Role) -> str:
+    return str(role).replace("_", "-")
+
+
+def _reasons(profile: Profile) -> dict[tuple[Role, str], list[str]]:
+    """Columns by their suggested role and its reason: the same reason is told once."""
+    found: dict[tuple[Role, str], list[str]] = {}
+    for column in profile.columns:
+        found.setdefault((column.role, column.reason), []).append(column.name)
+    return found
 
 
 def show_release(written: Written, source: Path) -> None:
@@ -74,9 +104,16 @@ def show_release(written: Written, source: Path) -> None:
 def show_verdict(verdict: Verdict) -> None:
     """Every check, and the sum of them."""
     out = screen.console()
-    rows = [("passed" if c.passed else "FAILED", c.name, c.detail) for c in verdict.checks]
+    rows = [(_outcome(c), c.name, c.detail or CHECKS.get(c.name, "")) for c in verdict.checks]
     out.print(screen.table("", ("", "check", ""), rows))
     out.print("The release holds what it claims." if verdict.passed else "The release is REJECTED.")
+
+
+def _outcome(check: Check) -> str:
+    """A check that was not run is no pass, but it is not what is wrong either."""
+    if check.passed:
+        return "passed"
+    return "not run" if check.detail.startswith("not checked") else "FAILED"
 
 
 def show_loss(loss: Mapping[str, Any]) -> None:
@@ -88,7 +125,7 @@ def show_loss(loss: Mapping[str, Any]) -> None:
     )
     out.print(screen.table(title, ("measure", "value", "meaning"), rows))
     columns = loss["columns"]
-    names = list(next(iter(columns.values()))) if columns else []
+    names = SHOWN_PER_COLUMN
     per_column = [(name, *(screen.number(values[m]) for m in names)) for name, values in columns.items()]
     out.print(screen.table("", ("column", *names), per_column))
 

@@ -11,6 +11,7 @@ from incrowd import tables
 from incrowd.cli import screen
 from incrowd.errors import InputError
 from incrowd.examples import write_example
+from incrowd.flow import Table
 from incrowd.pipeline import publish_to
 from incrowd.policy import Policy
 from incrowd.profile.table import inspect
@@ -18,19 +19,28 @@ from incrowd.rejudge import verify_release
 from incrowd.schema import Role
 
 SHOWN_ROWS = 5
+SHOWN_COLUMNS = ("name", "age", "sex", "zip", "education", "diagnosis")  # fit a line
 
 
 def tour(folder: Path | None, as_json: bool) -> None:
     """Generate the clinic's patients, look at them, publish them, and judge the release once more."""
-    if folder is not None and folder.exists():
-        raise InputError(f"{folder} exists; name a new folder")
+    if folder is not None:
+        _make(folder)
     place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory(prefix="incrowd-demo-")
     with place as home:
         _tell(Path(home), as_json, kept=folder is not None)
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise InputError(f"{folder} exists; name a new folder") from None
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
+
+
 def _tell(home: Path, as_json: bool, kept: bool) -> None:
-    home.mkdir(exist_ok=True)
     write_example(home)
     patients, release = home / "patients.csv", home / "release"
     policy = Policy.load(home / "policy.toml")
@@ -48,19 +58,20 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
     out = screen.console()
     names = [column.name for column in policy.schema(table).having(Role.QUASI)]
     out.print(f"1. A clinic has {len(table):,} patients. It wants to hand the table to researchers.")
+    telling = profile.combinations[0]
     out.print(
-        f"   Without names, {profile.risk.unique:,} of them are still the only one with their "
-        f"{', '.join(profile.risk.columns)}.",
+        f"   Leaving out the names is not enough: {', '.join(telling.columns)} alone single out "
+        f"{telling.unique:,} of them.",
         markup=False,
     )
-    out.print(screen.table("", table.names, _first_rows(table)))
+    _show(table)
     out.print(
         f"2. The policy says: {', '.join(names)} are what outsiders know; nobody may stand out in them."
     )
     privacy = policy.privacy.model_dump(exclude_none=True)
     out.print(f"   Promised: {', '.join(f'{key} = {value}' for key, value in privacy.items())}. Published:")
     published = tables.unprotected_table(tables.read(release / "data.csv"))
-    out.print(screen.table("", published.names, _first_rows(published)))
+    _show(published)
     facts = written.verdict.facts
     out.print(
         f"3. Everyone now hides among at least {facts['smallest_class']} persons "
@@ -73,10 +84,12 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
         out.print(f"The files of this tour are in {home}.", markup=False)
 
 
-def _first_rows(table: Any) -> list[tuple[str, ...]]:
-    rows = []
-    for row in tables.iter_rows(table):
-        rows.append(tuple(cell or "" for cell in row))
-        if len(rows) == SHOWN_ROWS:
-            break
-    return rows
+def _show(table: Table) -> None:
+    """The first rows of the columns that fit a line, and which there are besides."""
+    out = screen.console()
+    shown = [name for name in SHOWN_COLUMNS if name in table.names]
+    columns = [table.column(name).rows()[:SHOWN_ROWS] for name in shown]
+    rows = [tuple(cell or "" for cell in row) for row in zip(*columns, strict=True)]
+    out.print(screen.table("", shown, rows))
+    others = [name for name in table.names if name not in shown]
+    out.print(f"   (not shown: {', '.join(others)})", markup=False)

@@ -30,12 +30,27 @@ def generalize(data: Microdata, cover: Cover, means: tuple[str, ...] = (), least
     """
     whole = Groups.of(cover.labels)
     found = [_column(data, cover, j, whole) for j in range(len(data.attributes))]
-    per_group = np.stack([cell for _, cell in found], axis=1)
-    rows, of_group = np.unique(per_group, axis=0, return_inverse=True)
-    of = of_group.reshape(-1).astype(np.int32)[cover.labels]
-    regions = Regions(of, rows.astype(np.int32), tuple(cells for cells, _ in found))
-    texts = means_of(data, Groups.of(of), means, least)
-    return Regions(regions.of, regions.cell, regions.cells, texts)
+    first, of_group = _distinct([cell for _, cell in found], [len(cells) for cells, _ in found])
+    of = of_group.astype(np.int32)[cover.labels]
+    rows = np.stack([cell[first] for _, cell in found], axis=1).astype(np.int32)
+    texts = means_of(data, Groups.of(of), means, least) if means else {}
+    return Regions(of, rows, tuple(cells for cells, _ in found), texts)
+
+
+def _distinct(
+    columns: list[NDArray[np.int64]], sizes: list[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One group of each distinct combination of cells, and which combination each group has."""
+    key = np.zeros(columns[0].size, np.int64)
+    room = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if room * size >= 2**62:  # number those that occur afresh
+            key = np.unique(key, return_inverse=True)[1]
+            room = int(key.max()) + 1
+        key = key * size + column
+        room *= size
+    _, first, of = np.unique(key, return_index=True, return_inverse=True)
+    return first, of
 
 
 def _column(data: Microdata, cover: Cover, j: int, whole: Groups) -> tuple[Cells, NDArray[np.int64]]:

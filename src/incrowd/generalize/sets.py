@@ -8,26 +8,40 @@ from numpy.typing import NDArray
 from incrowd.flow import Attribute, Cells, Codes, ValueSets
 from incrowd.generalize.groups import Groups
 
+BITS = 62  # values up to which a set is one number
 DENSE = 2**27  # groups times values up to which presence is a table
 
 
 def set_cells(attribute: Attribute, codes: Codes, groups: Groups) -> tuple[Cells, NDArray[np.int64]]:
     """The distinct sets of a column, and which of them each group has. Missing is a member like others."""
-    sets = _sets_of_groups(codes, groups, len(attribute))
+    few = len(attribute) <= BITS
+    members, of = _by_bits(codes, groups) if few else _by_bytes(codes, groups, len(attribute))
+    if attribute.family:
+        members, of = _closed(attribute.family, members, of)
+    return _cells(attribute, members), of
+
+
+def _by_bits(codes: Codes, groups: Groups) -> tuple[list[Codes], NDArray[np.int64]]:
+    """Distinct sets where each value can have a bit of its own, and the set of each group."""
+    bits = np.left_shift(np.int64(1), codes[groups.order])
+    masks, of = np.unique(np.bitwise_or.reduceat(bits, groups.starts), return_inverse=True)
+    places = np.arange(BITS)
+    return [np.flatnonzero((mask >> places) & 1).astype(np.int32) for mask in masks], of
+
+
+def _by_bytes(codes: Codes, groups: Groups, size: int) -> tuple[list[Codes], NDArray[np.int64]]:
+    """The same for any number of values."""
+    sets = _sets_of_groups(codes, groups, size)
     distinct: dict[bytes, int] = {}
     members: list[Codes] = []
     of = np.empty(len(groups), np.int64)
     for g in range(len(groups)):
         codes_here = sets.of(g)
-        key = codes_here.tobytes()
-        at = distinct.get(key)
-        if at is None:
-            at = distinct[key] = len(members)
+        at = distinct.setdefault(codes_here.tobytes(), len(members))
+        if at == len(members):
             members.append(codes_here)
         of[g] = at
-    if attribute.family:
-        members, of = _closed(attribute.family, members, of)
-    return _cells(attribute, members), of
+    return members, of
 
 
 def _sets_of_groups(codes: Codes, groups: Groups, size: int) -> ValueSets:

@@ -166,14 +166,16 @@ def cheapest_cut(
         if rules.strict:
             own = 3 if geometry.shape[j] == TREE else 2
         edges = queries.edges[queries.first_edge[j] : queries.first_edge[j + 1]]
+        last_high = np.int64(-1)
         for candidate in range(own + (edges.size if rules.strict else 0)):
             if candidate < own:
                 cut = cut_of(j, points, node, rules, geometry, work, candidate)
             else:
                 weights = points.weights[node.first : node.last]
                 cut = edge_cut(j, column, weights, edges[candidate - own], node, rules, work)
-            if cut.dim < 0:
-                continue
+            if cut.dim < 0 or (candidate == BELOW_MEDIAN and cut.high == last_high):
+                continue  # no cut, or the one that was just looked at
+            last_high = cut.high
             mark(column, cut, side)
             doubt = doubt_after(node, cut, geometry, queries, work)
             loss = loss_after(points.columns, node, cut, geometry, work)

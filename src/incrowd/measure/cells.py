@@ -124,6 +124,7 @@ class _Reader:
         self.line = _Line(attribute, real)
         self.values = {escape(attribute.texts[code]): code for code in real}
         self.nodes = _nodes(attribute, escape)
+        self._known: dict[str, _Part | None] = {}
         # Other tools do not escape. Their texts are tried last, so that ours keep their meaning.
         self.plain_values = {attribute.texts[code]: code for code in real}
         self.plain_nodes = _nodes(attribute, str)
@@ -193,7 +194,11 @@ class _Reader:
         return self._covering(_joined((order[i], order[i]) for i in inside), lower, upper)
 
     def _set(self, body: str) -> _Part | None:
-        parts = [self._member(text) or self._plain(text) for text in _members(body)]
+        if self.attribute.shape is Shape.SET and "\\" not in body:
+            codes = list(map(self.values.get, body.split("|")))
+            if None not in codes:  # by far the most common kind, and ends mean nothing here
+                return self._covering(_runs(codes), 0.0, 0.0)  # type: ignore[arg-type]
+        parts = [self._remembered(text) for text in _members(body)]
         known = [part for part in parts if part is not None]
         if not body or len(known) < len(parts):
             return None
@@ -201,6 +206,12 @@ class _Reader:
             return known[0]
         runs = _joined(run for part in known for run in part.runs)
         return self._covering(runs, min(p.lower for p in known), max(p.upper for p in known))
+
+    def _remembered(self, text: str) -> _Part | None:
+        """A member of a set, read once however many sets it is in."""
+        if text not in self._known:
+            self._known[text] = self._member(text) or self._plain(text)
+        return self._known[text]
 
     def _covering(self, runs: tuple[Run, ...], lower: float, upper: float) -> _Part:
         """The part with these runs, under the smallest node that holds them.
@@ -309,6 +320,26 @@ def _joined(runs: Iterable[Run]) -> tuple[Run, ...]:
         else:
             joined.append((first, last))
     return tuple(joined)
+
+
+def _runs(codes: list[int]) -> tuple[Run, ...]:
+    """As `_joined`, for single codes.
+
+    Examples
+    --------
+    >>> _runs([4, 0, 1])
+    ((0, 1), (4, 4))
+    """
+    codes = sorted(codes)
+    runs = []
+    first = last = codes[0]
+    for code in codes:
+        if code > last + 1:
+            runs.append((first, last))
+            first = code
+        last = code
+    runs.append((first, last))
+    return tuple(runs)
 
 
 def _real_ends(runs: Iterable[Run], missing: int) -> Run:

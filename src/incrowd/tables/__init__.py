@@ -41,7 +41,7 @@ _TAB = ord("\t")
 _DELIMITERS = {".csv": None, ".txt": None, ".tsv": _TAB}  # None: the header decides
 
 
-def read(source: object, *, columns: Sequence[str] | None = None) -> Table:
+def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = False) -> Table:
     """Read a table as texts.
 
     Parameters
@@ -50,6 +50,8 @@ def read(source: object, *, columns: Sequence[str] | None = None) -> Table:
         A path ends in ``.csv``, ``.tsv`` or ``.txt`` (these also gzipped, ``.csv.gz``) or ``.parquet``.
     columns : sequence of str, optional
         Read these only, in this order.
+    lists : bool
+        Read lists of texts in a Parquet file too, as the cells of a release: ``{F|M}``.
 
     Returns
     -------
@@ -73,13 +75,13 @@ def read(source: object, *, columns: Sequence[str] | None = None) -> Table:
     >>> folder.cleanup()
     """
     if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source), columns)
+        return _read_file(Path(source), columns, lists)
     from incrowd.tables.frames import read_frame
 
     return read_frame(source, columns)
 
 
-def _read_file(path: Path, columns: Sequence[str] | None) -> Table:
+def _read_file(path: Path, columns: Sequence[str] | None, lists: bool) -> Table:
     from incrowd.tables.opening import Gunzip, open_regular
 
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -93,7 +95,7 @@ def _read_file(path: Path, columns: Sequence[str] | None) -> Table:
         if kind == ".parquet":
             from incrowd.tables.parquetin import read_parquet
 
-            return read_parquet(file, path.name, columns)
+            return read_parquet(file, path.name, columns, lists)
         from incrowd.tables.csvin import read_csv
 
         stream = Gunzip(file, path.name) if zipped else file

@@ -44,6 +44,8 @@ _NULL = "-"  # a NULL as the child writes it; any other cell is its text after o
 _SECONDS, _SECONDS_PER_MIB = 300, 10  # of processor time that a file may take to read
 _SPARE = 4 * 1024**3  # address space of the child beyond what DuckDB may use
 
+_LIST = "VARCHAR[]"
+_MEMBER = r"\\?missing|(\\[\\|{}\[\]*]|[^\\|{}\[\]*])*"  # of a cell: what would end it is escaped
 _FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64}
 _MOMENTS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _PLAIN = (
@@ -52,13 +54,13 @@ _PLAIN = (
 )
 
 
-def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None) -> Table:
-    """Read a Parquet file as texts."""
+def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None, lists: bool = False) -> Table:
+    """Read a Parquet file as texts. Lists of texts only if asked for: their members as a cell has them."""
     if file.read(4) != b"PAR1":
         raise TableError(f"{source} is not a Parquet file")
     with tempfile.TemporaryDirectory(prefix="incrowd-") as folder, _child(file.fileno(), folder) as child:
         try:
-            table = _received(child, source, columns)
+            table = _received(child, source, columns, lists)
         finally:
             child.kill()
     if table is None:
@@ -80,7 +82,9 @@ def _child(descriptor: int, folder: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _received(child: subprocess.Popen[bytes], source: str, columns: Sequence[str] | None) -> Table | None:
+def _received(
+    child: subprocess.Popen[bytes], source: str, columns: Sequence[str] | None, lists: bool
+) -> Table | None:
     """Ask the child for columns and read what it sends; None if it died."""
     answer, question = child.stdout, child.stdin
     described = _described(answer)
@@ -91,7 +95,8 @@ def _received(child: subprocess.Popen[bytes], source: str, columns: Sequence[str
     check_size(rows, source)
     places = chosen(names, columns)
     for place in places:
-        _check_type(types[place], names[place], source)
+        if not (lists and types[place] == _LIST):
+            _check_type(types[place], names[place], source)
     with contextlib.suppress(BrokenPipeError), question:
         question.write(json.dumps(places).encode() + b"\n")
     table = _sent_rows(answer, [names[place] for place in places])
@@ -193,6 +198,20 @@ def _select(cells: str, width: int, path: str) -> str:
     return f"SELECT {cells} FROM read_parquet('{path}', hive_partitioning = false) AS t({names})"  # noqa: S608
 
 
+def _text(place: int, kind: str) -> str:
+    """The text of a cell. A list is written as a set: its members in braces, a single one bare.
+
+    A list with a member that is NULL or not escaped as a cell's members are becomes NULL: joined, it would
+    say something else than it does in the file.
+    """
+    cell = f"c{place}"
+    if kind != _LIST:
+        return f"CAST({cell} AS VARCHAR)"
+    sound = f"len(list_filter({cell}, lambda x: regexp_full_match(x, '{_MEMBER}', 's'))) = len({cell})"
+    several = f"'{{' || array_to_string({cell}, '|') || '}}'"
+    return f"(CASE WHEN {sound} THEN CASE len({cell}) WHEN 1 THEN {cell}[1] ELSE {several} END END)"
+
+
 def _serve(descriptor: int) -> None:
     """The child's whole life: describe the file, learn which columns are wanted, send them."""
     _limit(os.fstat(descriptor).st_size)
@@ -202,7 +221,7 @@ def _serve(descriptor: int) -> None:
         sys.stdout.write(json.dumps([names, types, rows]) + "\n")
         sys.stdout.flush()
         places: list[int] = json.loads(sys.stdin.readline())
-        cells = ", ".join(f"coalesce('=' || CAST(c{place} AS VARCHAR), '{_NULL}')" for place in places)
+        cells = ", ".join(f"coalesce('=' || {_text(place, types[place])}, '{_NULL}')" for place in places)
         copy = f"COPY ({_select(cells, len(names), path)}) TO '/dev/stdout' (FORMAT csv, HEADER false)"
         session.execute(copy)
 

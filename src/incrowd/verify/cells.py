@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from incrowd.schema import ESCAPED, EVERYTHING, MISSING
 from incrowd.verify.fault import Fault, need
@@ -70,6 +71,7 @@ def _of(atoms: list[str]) -> Cell:
     return Cell(missing=MISSING in atoms, texts=texts, intervals=intervals)
 
 
+@lru_cache(maxsize=2**16)  # a value stands in many sets
 def _text(atom: str) -> str:
     if atom == "\\" + MISSING:
         return MISSING

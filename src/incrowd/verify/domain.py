@@ -6,6 +6,7 @@ Every value of a quasi-identifier gets a rank: 0 is missing, real values follow 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.schema import Column, Shape
+from incrowd.schema import MISSING, Column, Shape
 from incrowd.verify.cells import Cell, parse
 from incrowd.verify.fault import Fault, need
 from incrowd.verify.rows import Ints
@@ -24,6 +25,7 @@ from incrowd.verify.values import Tree, tree_of, value
 
 Bools = NDArray[np.bool_]
 MISSING_RANK = 0
+_PLAIN_SET = re.compile(r"\{[^\\{}\[\]*]+\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Domain:
     def __init__(self, column: Column, texts: Sequence[str | None], missing: frozenset[str]) -> None:
         self.column = column
         self._absent = missing
+        self._met: dict[str, int | None] = {}  # published values, each looked up once
+        self._named: dict[str, int] = {}  # values, ends and labels that cells name, with a rank
         # Dates are published in ISO form, however they were written.
         self._spellings = (column, replace(column, format="")) if column.format else (column,)
         self._real = [text for text in texts if text is not None and text not in missing]
@@ -90,19 +94,31 @@ class Domain:
     def regions(self, cells: Sequence[str]) -> Regions:
         """Read every distinct published cell of the column."""
         found = [self._read(cell) for cell in cells]
-        keys = [
-            i * self.size + rank for i, region in enumerate(found) for rank in sorted(region.members or ())
-        ]
+        members = (i * self.size + r for i, region in enumerate(found) for r in region.members or ())
+        keys = np.sort(np.fromiter(members, np.int64))
         return Regions(
             low=np.array([region.low for region in found], np.int64),
             high=np.array([region.high for region in found], np.int64),
             missing=np.array([region.missing for region in found], np.bool_),
             spread=np.array([region.members is not None for region in found], np.bool_),
-            keys=np.array(keys, np.int64),
+            keys=keys,
             size=self.size,
         )
 
+    def said(self) -> dict[str, Any]:
+        """What the cells read so far name of the domain: all that a manifest may say about it."""
+        names = sorted(self._named)
+        if self.column.shape is Shape.TREE:
+            return {"labels": names}
+        if self.column.shape is Shape.SET:
+            return {"values": names}
+        by_rank = sorted(names, key=self._named.__getitem__)
+        return {"low": by_rank[0], "high": by_rank[-1]} if by_rank else {}
+
     def _read(self, text: str) -> Region:
+        known = self._known_set(text)
+        if known is not None:
+            return known
         try:
             cell = parse(text)
             if cell.everything:
@@ -173,12 +189,17 @@ class Domain:
         ranks = [(self._rank_of(low), self._rank_of(high)) for low, high in cuts]
         ends = [(low, high) for low, high in ranks if low is not None and high is not None]
         need(len(ends) == 1, "an interval's ends are not two values of the original")
+        written = next(cut for cut, found in zip(cuts, ranks, strict=True) if found == ends[0])
+        self._named.update(zip(written, ends[0], strict=True))
         return ends[0]
 
     def _value(self, text: str) -> int:
-        rank = self._rank_of(text)
+        if text not in self._met:
+            self._met[text] = self._rank_of(text)
+        rank = self._met[text]
         if rank is None:
             raise Fault("a published value does not occur in the original")
+        self._named[text] = rank
         return rank
 
     def _single(self, cell: Cell) -> Region:
@@ -205,6 +226,7 @@ class Domain:
         span = tree.span.get(label) if tree is not None else None
         if span is None:
             raise Fault("a label is not in the hierarchy")
+        self._named[label] = 0
         return span
 
     def _set(self, cell: Cell) -> Region:
@@ -215,6 +237,21 @@ class Domain:
         if len(ranks) < 2:
             return self._single(cell)
         return Region(min(ranks), max(ranks), cell.missing, ranks)
+
+    def _known_set(self, text: str) -> Region | None:
+        """A plain set of values that were all read before; None leaves it to the careful reader.
+
+        Values are remembered by what they mean, so a sign that a cell must escape, and the word missing,
+        would be mistaken for the value that is spelt so.
+        """
+        if self.column.shape is not Shape.SET or self._family or not _PLAIN_SET.fullmatch(text):
+            return None
+        atoms = text[1:-1].split("|")
+        ranks = list(map(self._met.get, atoms))
+        members = frozenset(rank for rank in ranks if rank is not None)
+        if len(members) < max(len(ranks), 2) or MISSING in atoms:
+            return None
+        return Region(min(members), max(members), members=members)
 
     def _permissible(self, ranks: frozenset[int], missing: bool) -> bool:
         """Is it a single value, the whole domain, or what some permissible sets have in common?"""

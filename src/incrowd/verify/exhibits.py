@@ -53,6 +53,8 @@ class Case:
         Exposures accepted by name.
     protected : bool
         Are the published texts protected against being run as formulas, as in CSV files?
+    domains : mapping, optional
+        What the manifest says about the domain of each quasi-identifier.
     hint : array of shape (rows,), optional
         For each row the record whose private part it carries. It saves a search and is never trusted.
     """
@@ -65,6 +67,7 @@ class Case:
     stated_rows: int | None = None
     accepted: Sequence[str] = ()
     protected: bool = False
+    domains: Mapping[str, Any] | None = None
     hint: NDArray[np.int64] | None = field(default=None, repr=False)
 
     @property
@@ -95,6 +98,7 @@ class Exhibits:
     entity: Codes | None  # original
     means: Mapping[str, Texts]  # published
     sensitive: Mapping[str, Texts]  # published
+    named: Mapping[str, Any]  # what the published cells name of each quasi-identifier's domain
 
 
 def read(case: Case, progress: Progress) -> Exhibits:
@@ -124,6 +128,7 @@ def _exhibits(case: Case, records: _Reading, rows: _Reading) -> Exhibits:
     shown = [_in_order(rows.found[name]) for name in originals]
     record_private, row_private = _private(schema, records, rows)
     row_class, class_cells = _classes(shown)
+    regions = [domain.regions(cells.texts) for domain, cells in zip(domains, shown, strict=True)]
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
     return Exhibits(
         evidence=Evidence(
@@ -132,12 +137,13 @@ def _exhibits(case: Case, records: _Reading, rows: _Reading) -> Exhibits:
             row_private=row_private,
             row_class=row_class,
             class_cells=class_cells,
-            regions=[domain.regions(cells.texts) for domain, cells in zip(domains, shown, strict=True)],
+            regions=regions,
         ),
         quasi=originals,
         entity=entity[0] if entity else None,
         means={c.name: rows.found[c.name + MEAN] for c in schema.published if c.mean},
         sensitive={c.name: rows.found[c.name] for c in schema.having(Role.SENSITIVE)},
+        named={name: domain.said() for name, domain in zip(originals, domains, strict=True)},
     )
 
 

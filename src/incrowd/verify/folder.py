@@ -75,6 +75,7 @@ def verify(
         stated_rows=release.stated_rows,
         accepted=release.accepted,
         protected=published is None,
+        domains=release.domains,
         hint=hint,
     )
     trial = Trial(case, progress)
@@ -91,6 +92,7 @@ class Folder:
             raise InputError(f"{path} is no folder; a release is a folder with {MANIFEST} in it")
         self.stated_rows, self.suppressed = 0, 0
         self.accepted: Sequence[str] = ()
+        self.domains: Mapping[str, Any] = {}
         self._names = sorted(entry.name for entry in path.iterdir())
         self._said: Mapping[str, Any] = {}
 
@@ -126,7 +128,8 @@ class Folder:
         need(isinstance(said["tool"], str) and bool(_TOOL.fullmatch(said["tool"])), "the tool is not named")
         need(said["missing"] == MISSING, "missing values are not written as the word missing")
         _check_method(said["method"])
-        need(said["columns"] == _columns(schema), "the columns are not those of the schema")
+        self.domains = _domains(said["columns"])
+        need(_plain(said["columns"]) == _columns(schema), "the columns are not those of the schema")
         _check_claims(said["claims"], claims)
         self.accepted = _accepted(said["accepted"])
         self.stated_rows, self.suppressed = _row_counts(said["rows"])
@@ -177,6 +180,20 @@ def _columns(schema: Schema) -> list[dict[str, Any]]:
         }
         for column in schema.published
     ]
+
+
+def _domains(said: Any) -> dict[str, Any]:
+    """The domain of each column that has one; whether it is true is seen once the cells are read."""
+    need(
+        isinstance(said, list) and all(isinstance(column, dict) for column in said), "the columns are no list"
+    )
+    return {column.get("name", ""): column["domain"] for column in said if "domain" in column}
+
+
+def _plain(said: Any) -> list[dict[str, Any]]:
+    """The columns without their domains; only a quasi-identifier may have one."""
+    quasi = Role.QUASI.value
+    return [{k: v for k, v in c.items() if k != "domain" or c.get("role") != quasi} for c in said]
 
 
 def _check_claims(said: Any, required: Sequence[Claim]) -> None:

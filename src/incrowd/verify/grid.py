@@ -30,6 +30,7 @@ class Coder:
 
     def __init__(self, numbers: Mapping[str | None, int]) -> None:
         self.numbers = numbers
+        self.long = _Long(numbers)
         self._bytes = np.zeros(1 << SLOT_BITS, np.uint64)
         self._number = np.full(1 << SLOT_BITS, -1, np.int32)
 
@@ -40,13 +41,10 @@ class Coder:
         unknown = np.flatnonzero(found < 0)
         if unknown.size:
             distinct, place = np.unique(words[unknown], return_inverse=True)
-            numbers = np.array([self.number(_bytes(word)) for word in distinct.tolist()], np.int32)
+            numbers = np.array([self.long[_bytes(word)] for word in distinct.tolist()], np.int32)
             found[unknown] = numbers[place]
             self._remember(distinct, numbers)
         return found
-
-    def number(self, cell: bytes) -> int:
-        return self.numbers[cell.decode()]
 
     def _remember(self, words: NDArray[np.uint64], numbers: Codes) -> None:
         slot = (words * SPREAD) >> np.uint64(64 - SLOT_BITS)
@@ -54,6 +52,18 @@ class Coder:
         free = self._number[slot] < 0
         self._bytes[slot[free]] = words[first[free]]
         self._number[slot[free]] = numbers[first[free]]
+
+
+class _Long(dict[bytes, int]):
+    """Numbers cells by their bytes, decoding each only once."""
+
+    def __init__(self, numbers: Mapping[str | None, int]) -> None:
+        super().__init__()
+        self._numbers = numbers
+
+    def __missing__(self, cell: bytes) -> int:
+        number = self[cell] = self._numbers[cell.decode()]
+        return number
 
 
 def _bytes(word: int) -> bytes:
@@ -101,8 +111,9 @@ class Grid:
             return coder.codes(self._words[starts] & _KEEP[length])
         short, found = np.flatnonzero(length <= SHORT), np.empty(length.size, np.int32)
         found[short] = coder.codes(self._words[starts[short]] & _KEEP[length[short]])
-        for i, start, end in zip(long.tolist(), starts[long].tolist(), ends[long].tolist(), strict=True):
-            found[i] = coder.number(self._data[start:end])
+        data, number = self._data, coder.long
+        ends_of_cells = zip(starts[long].tolist(), ends[long].tolist(), strict=True)
+        found[long] = [number[data[start:end]] for start, end in ends_of_cells]
         return found
 
 

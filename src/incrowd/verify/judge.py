@@ -104,7 +104,8 @@ class Trial:
     def required(self) -> tuple[str, ...]:
         means = ("means",) if self._means else ()
         claims = tuple(map(claim_name, self.case.claims))
-        return ("schema", "cells", "rows", "private", "truth", "order", *means, *claims)
+        domains = () if self.case.domains is None else ("domains",)
+        return ("schema", "cells", "rows", "private", "truth", "order", *domains, *means, *claims)
 
     def run(self, docket: Docket) -> None:
         docket.run("schema", self._schema)
@@ -113,6 +114,8 @@ class Trial:
         docket.run("private", self._private)
         docket.run("truth", partial(self._truth, docket.facts))
         docket.run("order", self._order, basic=False)
+        if self.case.domains is not None:
+            docket.run("domains", self._domains, basic=False)
         if self._means:
             docket.run("means", self._mean_texts, basic=False)
         for claim in self.case.claims:
@@ -174,6 +177,12 @@ class Trial:
         sizes = [int(codes.max()) + 1 for codes in (evidence.row_private, evidence.row_class)]
         kind = fold([evidence.row_private, evidence.row_class], sizes)
         return check_order(kind, self._match, evidence.record_private.size)
+
+    def _domains(self) -> str:
+        said, named = self.case.domains, self._exhibits.named
+        wrong = [name for name in named if said is None or said.get(name) != named[name]]
+        need(not wrong, f"the manifest's domain of {', '.join(wrong)} is not what the cells name")
+        return ""
 
     def _mean_texts(self) -> str:
         small_too = bool(SMALL_MEANS & set(self.case.accepted))

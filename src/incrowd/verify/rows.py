@@ -124,7 +124,7 @@ class CsvRows:
                 yield rest if rest.endswith(b"\n") else rest + b"\n"
 
     def _open(self) -> BinaryIO:
-        opened: Any = gzip.open if self.path.suffix == ".gz" else open
+        opened: Any = gzip.open if self.path.suffix.lower() == ".gz" else open
         file: BinaryIO = opened(self.path, "rb")
         return file
 

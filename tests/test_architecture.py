@@ -1,0 +1,256 @@
+"""Fences: which part may know of which, and what no part may do."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import incrowd
+
+ROOT = Path(incrowd.__file__).parent
+STAGES = ("tables", "encode", "hide", "generalize", "assign", "release")
+JUDGES = ("verify", "measure")
+
+# From the ground up. A part may import what stands on a lower line, never its own line or a higher one:
+# so stages do not know each other, and judges do not know what they judge.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("schema",),
+    ("reading",),
+    ("hierarchy",),
+    ("flow",),
+    ("contracts", "policy", "kernels", "examples"),
+    (*STAGES, *JUDGES, "models", "exposures", "profile", "audit", "stage"),
+    ("methods", "typed"),  # recipes made of stages; cells of `release` as columns of `tables`
+    ("pipeline",),
+    ("rejudge",),
+    ("cli",),
+)
+LEVEL = {part: level for level, parts in enumerate(FLOORS) for part in parts}
+# Narrower than their level: all that these parts may see of incrowd.
+SEES = {
+    "verify": {"errors", "schema"},
+    "kernels": set[str](),
+    "stage": {"errors", "schema"},
+    "examples": set[str](),
+}
+# Heavy libraries, and the one part that may open each.
+DOORS = {
+    "numba": "kernels",
+    "scipy": "kernels",
+    "duckdb": "tables",
+    "narwhals": "tables",
+    "polars": "tables",
+    "pandas": "tables",
+    "pyarrow": "tables",
+    "pydantic": "policy",
+    "pydantic_core": "policy",
+    "typer": "cli",
+    "click": "cli",
+    "rich": "cli",
+}
+# Where chance comes from, and who may draw.
+DRAWS = {
+    "random": {"examples"},
+    "secrets": {"stage"},
+    "os.urandom": {"assign", "pipeline"},
+    "numpy.random": set[str](),
+    "np.random": set[str](),
+    "uuid": set[str](),
+}
+UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml", "eval", "exec", "compile"}
+LONGEST_FILE = 450
+HEAVY = ("numba", "scipy", "duckdb", "pandas", "polars", "pyarrow", "narwhals")
+
+
+def module_of(path: Path) -> str:
+    parts = ("incrowd", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+TREES = {module_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+BY_MODULE = pytest.mark.parametrize("module", [name for name in TREES if name != "incrowd"])
+
+
+def part_of(module: str) -> str:
+    """The part that a module belongs to: its first name below incrowd, or incrowd itself."""
+    return module.split(".")[1] if "." in module else module
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Every name that is imported anywhere in a module, also inside functions, in full."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are written in full"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def own(tree: ast.AST) -> set[str]:
+    """The modules of incrowd that a module imports. The version is everybody's to read."""
+    named = {name for name in imports(tree) if name.split(".")[0] == "incrowd"} - {"incrowd.__version__"}
+    return {name if name in TREES else name.rpartition(".")[0] for name in named}
+
+
+def uses(tree: ast.AST) -> set[str]:
+    """Names called or looked up that matter to the fences: plain, or as `module.name`."""
+    plain = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    dotted = {
+        f"{node.value.id}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    return plain | dotted
+
+
+def climbs(module: str, tree: ast.AST) -> list[str]:
+    """What a module imports although it may not."""
+    here = part_of(module)
+    theres = {part_of(name) for name in own(tree)} - {here}
+    low_enough = SEES.get(here, {part for part in LEVEL if LEVEL[part] < LEVEL[here]})
+    return sorted(theres - low_enough)
+
+
+def strange_doors(module: str, tree: ast.AST) -> list[str]:
+    libraries = {name.split(".")[0] for name in imports(tree)}
+    return sorted(name for name in libraries & set(DOORS) if DOORS[name] != part_of(module))
+
+
+def strange_draws(module: str, tree: ast.AST) -> list[str]:
+    """Sources of chance that a module touches although they are not its own."""
+    touched = {*imports(tree), *uses(tree)}
+    first = {name.split(".")[0] for name in imports(tree)}
+    found = {source for source in DRAWS if source in touched or source in first}
+    found |= {source for source in DRAWS for name in touched if name.startswith(f"{source}.")}
+    return sorted(source for source in found if part_of(module) not in DRAWS[source])
+
+
+def unsafe(tree: ast.AST) -> list[str]:
+    called = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    return sorted(UNSAFE & (called | {name.split(".")[0] for name in imports(tree)}))
+
+
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as found:
+        return list(found.args[1])
+    return []
+
+
+def test_every_part_has_a_level() -> None:
+    assert {part_of(module) for module in TREES} - {"incrowd"} == set(LEVEL)
+
+
+@BY_MODULE
+def test_imports_go_down_only(module: str) -> None:
+    assert not climbs(module, TREES[module]), f"{module} must not import these"
+
+
+def test_no_import_cycles() -> None:
+    assert not cycle({name: own(tree) - {name} for name, tree in TREES.items() if name != "incrowd"})
+
+
+def test_the_package_itself_imports_nothing_of_its_own() -> None:
+    """Names are loaded when asked for; what type checkers read costs nothing."""
+    at_once = [node for node in TREES["incrowd"].body if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert not own(ast.Module(list(at_once), []))
+
+
+@BY_MODULE
+def test_each_heavy_library_has_one_door(module: str) -> None:
+    assert not strange_doors(module, TREES[module])
+
+
+@BY_MODULE
+def test_chance_comes_from_where_it_may(module: str) -> None:
+    assert not strange_draws(module, TREES[module])
+
+
+@BY_MODULE
+def test_nothing_runs_text_or_loads_objects(module: str) -> None:
+    assert not unsafe(TREES[module])
+
+
+def test_the_judge_needs_the_standard_library_and_numpy_only() -> None:
+    allowed = {*sys.stdlib_module_names, "numpy", "incrowd"}
+    for module, tree in TREES.items():
+        if part_of(module) == "verify":
+            assert {name.split(".")[0] for name in imports(tree)} <= allowed, module
+
+
+def test_the_judge_does_not_assert() -> None:
+    """`python -O` would leave assertions out."""
+    for module, tree in TREES.items():
+        if part_of(module) == "verify":
+            assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)], module
+
+
+def test_files_have_a_subject_and_an_end() -> None:
+    for path in ROOT.rglob("*.py"):
+        assert path.name not in ("utils.py", "core.py", "helpers.py", "common.py"), path.name
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= LONGEST_FILE, f"{path.relative_to(ROOT)} has {lines} lines"
+
+
+LOADED = "import sys, json; print(json.dumps([m for m in sys.argv[1:] if m in sys.modules]), file=sys.stderr)"
+HELP = (
+    "import sys, json; wanted, sys.argv[1:] = sys.argv[1:], ['--help']; from incrowd.cli import main\n"
+    "try: main()\n"
+    "except SystemExit: pass\n"
+    "print(json.dumps([m for m in wanted if m in sys.modules]), file=sys.stderr)"
+)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(f"import incrowd; {LOADED}", id="import incrowd"),
+        pytest.param(f"import incrowd.cli; {LOADED}", id="import incrowd.cli"),
+        pytest.param(HELP, id="incrowd --help"),
+    ],
+)
+def test_looking_costs_nothing_heavy(script: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", script, *HEAVY, "sys"], capture_output=True, text=True)
+    assert json.loads(ran.stderr) == ["sys"]  # the probe does see what is loaded
+
+
+PLANTED = {
+    "a stage in a stage": (climbs, "incrowd.encode", "from incrowd.tables.rules import chosen"),
+    "a stage in a judge": (climbs, "incrowd.verify.rows", "def f():\n    from incrowd.tables import read"),
+    "a helper in the judge": (climbs, "incrowd.verify.rows", "from incrowd import reading"),
+    "the pipeline in a model": (climbs, "incrowd.models.size", "import incrowd.pipeline"),
+    "numba in a stage": (strange_doors, "incrowd.hide.mondrian", "import numba as nb"),
+    "duckdb in the command line": (strange_doors, "incrowd.cli.tour", "def f():\n    from duckdb import x"),
+    "random in a stage": (strange_draws, "incrowd.assign", "from random import shuffle"),
+    "numpy's chance": (strange_draws, "incrowd.assign", "import numpy as np\nnp.random.default_rng(7)"),
+    "numpy's chance by name": (strange_draws, "incrowd.assign", "from numpy.random import default_rng"),
+    "entropy elsewhere": (strange_draws, "incrowd.release", "import os\nos.urandom(8)"),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_the_fences_hold_something_back(case: str) -> None:
+    fence, module, source = PLANTED[case]
+    assert fence(module, ast.parse(source))
+
+
+@pytest.mark.parametrize("source", ["import pickle", "from yaml import load", "eval('1')", "exec('1')"])
+def test_unsafe_code_is_seen(source: str) -> None:
+    assert unsafe(ast.parse(source))
+
+
+def test_a_cycle_is_seen() -> None:
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}})
