@@ -34,6 +34,11 @@ def incrowd(*words: object) -> Ran:
     return Ran(ran.exit_code, ran.stdout, ran.stderr)
 
 
+def asked(clinic: Path) -> tuple[Path, str, Path]:
+    """The words that name the example's table and its policy."""
+    return clinic / "patients.csv", "-p", clinic / "policy.toml"
+
+
 def listing(folder: Path) -> dict[str, tuple[int, str]]:
     """Everything below a folder: mode and digest by name."""
     return {

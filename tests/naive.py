@@ -359,3 +359,40 @@ def single_dimensional(points: Sequence[Point], k: int, choose: str = "round-rob
             lines[j].append(line)
             misses, j = 0, j if choose == "axis" else (j + 1) % d
     return {frozenset(members) for members in regions().values()}
+
+
+# ---- generalize: the smallest permissible cell over some values (None is missing) ----------------------
+
+
+def smallest_range(values: Sequence[int | None]) -> tuple[int | None, int | None, bool]:
+    """The smallest and the largest number, and whether missing is there too."""
+    real = [value for value in values if value is not None]
+    return min(real, default=None), max(real, default=None), None in values
+
+
+def smallest_node(values: Sequence[int | None], paths: Any, beside: bool) -> tuple[Any, bool]:
+    """The lowest node (a set of leaves) over the leaves, and whether missing is inside.
+
+    If missing hangs beside the tree, the root stands for it too.
+    """
+    leaves = [value for value in values if value is not None]
+    if not leaves:
+        return None, True
+    node = covering_node(paths, leaves)
+    return node, None in values or (beside and len(node) == len(paths))
+
+
+def smallest_set(values: Sequence[int], family: Sequence[frozenset[int]]) -> frozenset[int]:
+    """The values themselves, or what all permissible sets that hold them have in common."""
+    above = [member for member in family if set(values) <= member]
+    return frozenset.intersection(*above) if family else frozenset(values)
+
+
+def mean_text(values: Sequence[str | None], places: int, least: int) -> str:
+    """The mean of decimals, with one decimal place more than they have, half to even."""
+    known = [Fraction(value) for value in values if value is not None]
+    if len(known) < least:
+        return ""
+    scaled = round(sum(known) / len(known) * 10 ** (places + 1))
+    digits = str(abs(scaled)).rjust(places + 2, "0")
+    return f"{'-' * (scaled < 0)}{digits[: -places - 1]}.{digits[-places - 1 :]}"

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import pytest
 
 from incrowd import stage
-from incrowd.errors import IncrowdError, InputError, NotVerified
+from incrowd.errors import InputError, NotVerified
 from incrowd.pipeline import Form, publish_to
 from incrowd.policy import Policy
 from incrowd.rejudge import verify_release
@@ -172,13 +172,18 @@ def assert_one_run(release: Path, table: Path) -> None:
     assert audit["manifest"] == json.loads((release / "release.json").read_text())
 
 
-def delays(server: Server, out: Path, count: int, **order: Any) -> list[float]:
-    """Moments spread evenly over a run and a little beyond, in a random order."""
-    runs = sorted(server.run(out / f"timed-{i}", **order)["seconds"] for i in range(5))
+def delays(server: Server, spare: Path, count: int) -> Iterator[float]:
+    """Moments spread evenly over a run and a little beyond, in a random order.
+
+    How long a run takes is measured again and again: other programs may come and go.
+    """
     rng = random.Random(11)
-    found = [1.15 * runs[2] * (i + rng.random()) / count for i in range(count)]
-    rng.shuffle(found)
-    return found
+    shares = [1.15 * (i + rng.random()) / count for i in range(count)]
+    rng.shuffle(shares)
+    for i, share in enumerate(shares):
+        if i % 10 == 0:
+            seconds = min(server.run(spare / f"timed-{i}-{again}")["seconds"] for again in range(2))
+        yield share * seconds
 
 
 # Kills
@@ -186,7 +191,9 @@ def delays(server: Server, out: Path, count: int, **order: Any) -> list[float]:
 
 def test_killed_at_any_moment_a_run_leaves_a_complete_release_or_none(tmp_path: Path, server: Server) -> None:
     ends: Counter[str] = Counter()
-    for i, delay in enumerate(delays(server, tmp_path, KILLS)):
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    for i, delay in enumerate(delays(server, spare, KILLS)):
         parent = tmp_path / str(i)
         parent.mkdir()
         server.run(parent / "out", kill_after=delay)
@@ -200,20 +207,22 @@ def test_killed_at_any_moment_a_run_leaves_a_complete_release_or_none(tmp_path: 
         assert names in (set(), {"out", "out.audit"})
     # else the moments were badly spread and nothing was tried
     assert ends["stage"] > KILLS // 10
-    assert KILLS // 40 < ends["release"] < KILLS // 2
+    assert ends["release"] > 0
 
 
 def test_killed_while_replacing_the_old_or_the_new_one_is_there(tmp_path: Path, server: Server) -> None:
-    out = tmp_path / "out"
+    out, spare = tmp_path / "here" / "out", tmp_path / "spare"
+    spare.mkdir()
+    out.parent.mkdir()
     server.run(out)
     changed = 0
-    for delay in delays(server, tmp_path, KILLS // 2):
+    for delay in delays(server, spare, KILLS // 2):
         before = (out / "release.json").read_bytes()
         server.run(out, replace=True, kill_after=delay)
         assert_complete(out, server.table)
-        sweep(tmp_path)
+        sweep(out.parent)
         assert_one_run(out, server.table)
-        assert stages(tmp_path) == []
+        assert stages(out.parent) == []
         changed += before != (out / "release.json").read_bytes()
     assert 0 < changed < KILLS // 2
 
@@ -304,16 +313,11 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, server: Server, format: str)
     assert whole["error"] == ""
     largest = max(path.stat().st_size for path in tmp_path.glob("whole*/*"))
     for room in (0, 1, 100, largest // 2, largest - 1):
-        end = server.run(tmp_path / "out", format, room=room)
+        end = server.run(tmp_path / "other", format, room=room)
         assert end["expected"], end
         assert "\n" not in end["words"]
         assert {path.name for path in tmp_path.iterdir()} == {"whole", "whole.audit"}
-    assert server.run(tmp_path / "out", format, room=10 * largest)["error"] == ""
-
-
-def test_errors_are_what_the_command_line_expects() -> None:
-    assert issubclass(InputError, IncrowdError)
-    assert issubclass(NotVerified, IncrowdError)
+    assert server.run(tmp_path / "other", format, room=10 * largest)["error"] == ""
 
 
 if __name__ == "__main__":

@@ -43,9 +43,11 @@ def verify_release(folder: Path, original: Path, policy: Policy | None, watch: W
 
 
 def _parquet_rows(folder: Path, schema: Schema) -> TableRows | None:
-    """The rows that the judge cannot read by itself. Where there is a CSV file too, it objects."""
-    if not (folder / "data.parquet").exists() or (folder / "data.csv").exists():
+    """The rows that the judge cannot read by itself."""
+    if not (folder / "data.parquet").exists():
         return None
+    if (folder / "data.csv").exists():
+        raise NotVerified(f"{folder} holds two data files, and a release has one")
     try:
         return TableRows(read_release(folder, schema))
     except TableError as problem:

@@ -8,6 +8,7 @@ import numpy as np
 
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.generalize.groups import Groups
+from incrowd.reading import EXACT
 
 
 def means_of(
@@ -32,7 +33,7 @@ def _means(attribute: Attribute, codes: Codes, groups: Groups, least: int) -> tu
         for code, text in enumerate(attribute.texts)
     ]
     decimals = max((max(0, -int(number.as_tuple().exponent)) for number in numbers), default=0)
-    units = np.array([int(number.scaleb(decimals)) for number in numbers], dtype=object)
+    units = np.array([int(number.scaleb(decimals, EXACT)) for number in numbers], dtype=object)
     sums = np.add.reduceat(units[codes[groups.order]] * known[groups.order], groups.starts)
     counts = np.add.reduceat(known[groups.order].astype(np.int64), groups.starts)
     return tuple(
@@ -52,4 +53,4 @@ def mean_text(total: int, count: int, decimals: int) -> str:
     scaled, rest = divmod(10 * total, count)
     if 2 * rest > count or (2 * rest == count and scaled % 2):
         scaled += 1
-    return format(Decimal(scaled).scaleb(-decimals - 1), "f")
+    return format(Decimal(scaled).scaleb(-decimals - 1, EXACT), "f")

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.contracts import Choice, Guard, Limit, Limited, Progress, register
-from incrowd.errors import Infeasible
+from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Cover, Microdata
 from incrowd.hide.geometry import geometry_of
 from incrowd.hide.watch import watched
@@ -48,6 +50,9 @@ class Mondrian(Limited):
         Relaxed cuts only: on which side an odd record goes.
     workload : tuple of Query
         What `choose = "workload"` cuts for.
+    memory_rows : int
+        Strict cuts of the widest column or by turns only: partitions with more records than this are cut by
+        frequency sets from a file, as section 2.3.1 of the paper has it. 0 keeps everything in memory.
     """
 
     k: int
@@ -55,6 +60,7 @@ class Mondrian(Limited):
     median: str = "two-sided"
     odd: str = "left"
     workload: tuple[Query, ...] = ()
+    memory_rows: int = 0
 
     strict: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, Limit | Choice]] = {
@@ -62,7 +68,16 @@ class Mondrian(Limited):
         "choose": Choice(CHOICES),
         "median": Choice(("two-sided", "printed")),
         "odd": Choice(("left", "right")),
+        "memory_rows": Limit(0),
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory_rows and (not self.strict or self.choose not in ("widest", "round-robin")):
+            raise PolicyError(
+                'memory_rows goes with strict cuts of the widest column or by turns: set choose = "widest" '
+                'or choose = "round-robin"'
+            )
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
         """Who hides with whom.
@@ -75,8 +90,12 @@ class Mondrian(Limited):
         if len(data) < self.k:
             raise Infeasible(f"n={len(data)} < k={self.k}: there are too few records to hide anyone")
         run = Run(self, data)
+        if guards and self.memory_rows:
+            raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
         if guards:
             return Cover(run.guarded(guards, progress))
+        if 0 < self.memory_rows < len(data):
+            return Cover(run.spilled(progress))
         return Cover(run.unguarded(progress))
 
 
@@ -116,6 +135,23 @@ class Run:
             kernels.grow(points, spare, rules, geometry, queries, work, labels)
         return labels if distinct is None else labels[distinct.of]
 
+    def spilled(self, progress: Progress) -> NDArray[np.int32]:
+        """Large partitions from a file, the others in memory: the same groups as `unguarded`."""
+        from incrowd.hide.frequency import Cutting, Spill
+
+        recipe = self.recipe
+        rules = Cutting(recipe.k, recipe.choose == "round-robin", recipe.median == "two-sided")
+        with TemporaryDirectory(prefix="incrowd-") as folder:
+            spill = Spill(self.data, rules, recipe.memory_rows, Path(folder))
+            return spill.group(self._inside, progress)
+
+    def _inside(self, codes: NDArray[np.int32], turn: int) -> NDArray[np.int32]:
+        from incrowd.kernels import mondrian as kernels
+
+        labels = np.empty(codes.shape[0], np.int32)
+        kernels.grow(*self.prepare(codes, np.zeros(0, np.int32), turn), labels)
+        return labels
+
     def guarded(self, guards: tuple[Guard, ...], progress: Progress) -> NDArray[np.int32]:
         """Node by node, so that guards can veto a cut; then the next best column is tried."""
         from incrowd.kernels import mondrian as kernels
@@ -150,7 +186,7 @@ class Run:
         return labels
 
     def prepare(
-        self, codes: NDArray[np.int32], weights: NDArray[np.int32]
+        self, codes: NDArray[np.int32], weights: NDArray[np.int32], turn: int = 0
     ) -> tuple[Points, Points, Rules, Geometry, Queries, Work]:
         from incrowd.kernels import cuts
         from incrowd.kernels import mondrian as kernels
@@ -163,9 +199,9 @@ class Run:
         geometry = geometry_of(self.data)
         queries = queries_of(self.recipe.workload, self.data.attributes)
         work = cuts.scratch(n, d, geometry.position.size, geometry.parent.size)
-        return points, spare, self._rules(), geometry, queries, work
+        return points, spare, self._rules(turn), geometry, queries, work
 
-    def _rules(self) -> Rules:
+    def _rules(self, turn: int) -> Rules:
         from incrowd.kernels import mondrian as kernels
 
         recipe = self.recipe
@@ -175,6 +211,7 @@ class Run:
             strict=recipe.strict,
             below_too=recipe.median == "two-sided",
             extra_right=recipe.odd == "right",
+            turn=turn,
         )
 
 

@@ -52,6 +52,7 @@ class Rules(NamedTuple):
     strict: bool
     below_too: bool  # try {< median} where {<= median} fails; the printed algorithm does not
     extra_right: bool  # relaxed: an odd record goes right
+    turn: int  # round robin: the column that begins
 
 
 class Queries(NamedTuple):
@@ -323,7 +324,7 @@ def grow(
     room = n + 2 if points.weights.size else n // rules.k + 2
     stack = np.empty((room, 5), np.int64)
     parts = np.empty(geometry.parent.size + 3, np.int64)
-    stack[0] = np.array([0, n, mass_of(points, 0, n), 0, 0])
+    stack[0] = np.array([0, n, mass_of(points, 0, n), rules.turn, 0])
     top, groups = 1, 0
     while top:
         top -= 1
