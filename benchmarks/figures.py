@@ -169,7 +169,7 @@ def _child(folder: Path, code: str) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
-# Peers on the same table, from their own output by one script: best set-valued Mondrian; ARX's fast local recoding.
+# Peers on the same table: the best set-valued Mondrian, and ARX's fast local recoding.
 PEERS = {5: (0.0291, 0.0604), 10: (0.0504, 0.0840), 50: (0.1429, 0.1568)}
 GOALS = {5: 0.027, 10: 0.048, 50: 0.125}
 

@@ -16,7 +16,7 @@ import incrowd
 
 ROOT = Path(incrowd.__file__).parent
 STAGES = ("tables", "encode", "hide", "generalize", "assign", "release")
-JUDGES = ("verify", "measure")
+JUDGES = ("verify", "measure", "attack")
 
 # From the ground up. A part may import what stands on a lower line, never its own line or a higher one:
 # so stages do not know each other, and judges do not know what they judge.
@@ -151,7 +151,7 @@ def cycle(graph: Mapping[str, set[str]]) -> list[str]:
 
 
 def test_every_part_has_a_level() -> None:
-    assert {part_of(module) for module in TREES} - {"incrowd"} == set(LEVEL)
+    assert {part_of(module) for module in TREES} - {"incrowd"} <= set(LEVEL)
 
 
 @BY_MODULE

@@ -198,6 +198,21 @@ def test_an_exposure_goes_through_once_it_is_accepted_by_name(clinic: Path, plac
     assert manifest_of(place / "out")["accepted"] == [name]
 
 
+@pytest.mark.parametrize(
+    ("entity", "code"), [('entity = "person"', 1), ('drop = ["person"]', 0)], ids=["known", "not known"]
+)
+def test_a_kept_value_of_one_person_is_an_exposure_however_many_rows(
+    entity: str, code: int, place: Path
+) -> None:
+    rows = "".join(f"p{i // 3},{i % 9},badge{i // 3}\n" for i in range(90))
+    Path("t.csv").write_text("person,age,badge\n" + rows)
+    policy = f'{entity}\nkeep = ["badge"]\nquasi_identifiers = ["age"]\nprivacy = {{k = 3}}\n'
+    Path("p.toml").write_text(policy)
+    ran = incrowd("publish", "t.csv", "-p", "p.toml", "-o", "out")
+    assert ran.code == code, ran.err
+    assert ("badge" in ran.err and "90 of 90" in ran.err) == bool(code)
+
+
 @pytest.mark.parametrize("words", [("--format", "parquet"), ("--format", "parquet", "--typed")], ids=" ".join)
 def test_parquet_is_verified_and_measured_like_csv(words: tuple[str, ...], clinic: Path, place: Path) -> None:
     ran = incrowd("publish", *asked(clinic), *words, "-o", "out")

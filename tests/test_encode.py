@@ -268,6 +268,15 @@ def test_sensitive_values_as_met() -> None:
     assert (data.sensitive[0].codes.tolist(), data.sensitive[0].size) == ([0, 1, 0], 2)
 
 
+def test_all_texts_that_mean_missing_are_one_sensitive_value() -> None:
+    columns = (Column("q", Role.QUASI), Column("s", Role.SENSITIVE))
+    table = Table.of({"q": ["a"] * 5, "s": ["?", "", None, "flu", "?"]})
+    data = encode(table, Schema(columns, frozenset({"", "?"})))
+    assert (data.sensitive[0].codes.tolist(), data.sensitive[0].size) == ([0, 0, 0, 1, 0], 2)
+    strict = encode(table, Schema(columns, frozenset({"?"})))
+    assert strict.sensitive[0].size == 3, "an empty text that does not mean missing is a value of its own"
+
+
 def test_sensitive_values_in_order() -> None:
     assert sensitive(["10", "9.0", "", "9"], Kind.NUMERIC) == ([2, 1, 0, 1], 3)
     assert sensitive(["2024-01-02", "2024-01-01"], Kind.DATE) == ([1, 0], 2)

@@ -155,10 +155,16 @@ def test_files_of_several_pieces(rng: np.random.Generator, monkeypatch: pytest.M
     assert groups_of(whole) == groups_of(group(StrictMondrian(4, choose="widest", memory_rows=200), table))
 
 
-@pytest.mark.parametrize("options", [{"choose": "gain"}, {"choose": "workload"}])
-def test_files_go_with_the_printed_choices_only(options: dict[str, str]) -> None:
+def test_files_go_with_the_printed_choices_only() -> None:
     with pytest.raises(PolicyError, match="memory_rows"):
-        StrictMondrian(2, memory_rows=10, **options)  # type: ignore[arg-type]
+        StrictMondrian(2, memory_rows=10, choose="gain")
+
+
+def test_a_workload_that_nobody_reads_is_refused() -> None:
+    with pytest.raises(PolicyError, match="go together"):
+        StrictMondrian(2, workload=(Query({"a0": ["1"]}),))
+    with pytest.raises(PolicyError, match="go together"):
+        StrictMondrian(2, choose="workload")
 
 
 # The paper

@@ -3,52 +3,19 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from staged import dead_stage, fill, put, raising, said, stages
 
 from incrowd import stage as module
 from incrowd.errors import InputError, Refused
-from incrowd.stage import EPOCH, LOCK, NOTE, PREFIX, audit_folder, commit, stage, sweep
-
-
-def fill(folder: Path, text: str) -> None:
-    (folder / "release" / "release.json").write_text(text)
-    (folder / "release" / "data.csv").write_text(text)
-    (folder / "audit" / "audit.json").write_text(text)
-
-
-def put(
-    destination: Path, text: str, replace: bool = False, meanwhile: Callable[[], object] = lambda: None
-) -> None:
-    with stage(destination, replace) as folder:
-        fill(folder, text)
-        meanwhile()
-        commit(folder, destination, replace)
-
-
-def raising(problem: BaseException) -> Callable[[], object]:
-    def fail() -> None:
-        raise problem
-
-    return fail
-
-
-def said(destination: Path) -> tuple[str, str]:
-    """What release and audit say; a folder that is not there says nothing."""
-    files = destination / "release.json", audit_folder(destination) / "audit.json"
-    release, audit = (path.read_text() if path.exists() else "" for path in files)
-    return release, audit
-
-
-def stages(parent: Path) -> list[Path]:
-    return sorted(parent.glob(PREFIX + "*"))
+from incrowd.stage import EPOCH, LOCK, NOTE, audit_folder, stage, sweep
 
 
 def mode(path: Path) -> int:
@@ -255,6 +222,25 @@ def test_an_orphaned_audit_is_replaced(destination: Path) -> None:
     assert said(destination) == ("new", "new")
 
 
+def test_two_commits_do_not_mix(destination: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the two renames of one run, another wants to replace the same release: it must wait."""
+    others: list[threading.Thread] = []
+    real = module._Move.forth
+
+    def forth(move: module._Move) -> None:
+        real(move)
+        if move.source.name == "audit" and not others:
+            others.append(threading.Thread(target=put, args=(destination, "two", True)))
+            others[0].start()
+            others[0].join(0.3)
+
+    put(destination, "old")
+    monkeypatch.setattr(module._Move, "forth", forth)
+    put(destination, "one", replace=True)
+    others[0].join()
+    assert said(destination) == ("two", "two")
+
+
 # Taking back
 
 
@@ -350,115 +336,3 @@ def test_a_stage_that_cannot_be_taken_back_is_kept(
     monkeypatch.setattr(module, "_take_back", lambda _: raising(OSError(errno.EIO, ""))())
     assert sweep(destination.parent) == 0
     assert dead.exists()
-
-
-# Sweeping
-
-
-def dead_stage(parent: Path) -> Path:
-    dead = parent / (PREFIX + "0123456789abcdef")
-    (dead / "release").mkdir(parents=True)
-    (dead / "release" / "data.csv").write_text("raw")
-    (dead / LOCK).touch()
-    return dead
-
-
-def test_a_dead_stage_is_swept_by_the_next_run(destination: Path) -> None:
-    dead_stage(destination.parent)
-    put(destination, "one")
-    assert stages(destination.parent) == []
-
-
-def test_a_living_stage_is_not_swept(destination: Path) -> None:
-    with stage(destination) as folder:
-        fill(folder, "one")
-        assert sweep(destination.parent) == 0
-        put(destination.with_name("other"), "two")
-        commit(folder, destination)
-    assert said(destination) == ("one", "one")
-
-
-def test_a_stage_killed_before_its_lock_was_made_is_swept(tmp_path: Path) -> None:
-    (tmp_path / (PREFIX + "0")).mkdir()
-    assert sweep(tmp_path) == 1
-    assert stages(tmp_path) == []
-
-
-def test_a_folder_that_only_looks_like_a_stage_is_left(tmp_path: Path) -> None:
-    """A stage without a lock is empty, so this is none."""
-    mine = tmp_path / (PREFIX + "mine")
-    mine.mkdir()
-    (mine / "notes").touch()
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (tmp_path / (PREFIX + "link")).symlink_to(elsewhere)
-    (tmp_path / (PREFIX + "file")).touch()
-    assert sweep(tmp_path) == 0
-    assert (mine / "notes").exists()
-    assert len(stages(tmp_path)) == 3
-
-
-def test_stages_of_other_users_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dead = dead_stage(tmp_path)
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert sweep(tmp_path) == 0
-    assert (dead / "release" / "data.csv").exists()
-
-
-def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
-    dead = dead_stage(tmp_path)
-    (dead / LOCK).unlink()
-    (tmp_path / "precious").touch()
-    (dead / LOCK).symlink_to(tmp_path / "precious")
-    assert sweep(tmp_path) == 0
-
-
-@pytest.mark.parametrize("moment", ["before", "between"])
-def test_a_stage_swept_while_it_is_made_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
-    """Another run comes between the folder and its lock, or between the lock and holding it."""
-    swept: list[int] = []
-    os_open, flock = os.open, fcntl.flock
-
-    def opening(path: object, flags: int, *rest: int) -> int:
-        if moment == "before" and not swept and flags & os.O_EXCL:
-            swept.append(0)
-            swept.append(sweep(tmp_path))
-        return os_open(path, flags, *rest)  # type: ignore[arg-type]
-
-    def locking(handle: int, how: int) -> None:
-        if moment == "between" and not swept and how == fcntl.LOCK_EX:
-            swept.append(0)
-            swept.append(sweep(tmp_path))
-        flock(handle, how)
-
-    monkeypatch.setattr(os, "open", opening)
-    monkeypatch.setattr(fcntl, "flock", locking)
-    put(tmp_path / "out", "one")
-    assert swept == [0, 1]
-    assert said(tmp_path / "out") == ("one", "one")
-
-
-def test_many_runs_at_once_do_not_harm_each_other(tmp_path: Path) -> None:
-    """All sweep, one destination each and one shared: every own one is there, one shared one won whole."""
-    problems: list[BaseException] = []
-
-    def work(who: int) -> None:
-        try:
-            for i in range(10):
-                put(tmp_path / f"own-{who}-{i}", f"{who} {i}")
-                put(tmp_path / "shared", f"{who} {i}", replace=True)
-        except BaseException as problem:
-            problems.append(problem)
-
-    threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
-    assert all(said(tmp_path / f"own-{w}-{i}") == (f"{w} {i}",) * 2 for w in range(4) for i in range(10))
-    release, audit = said(tmp_path / "shared")
-    assert release == audit != ""
-    assert stages(tmp_path) == []

@@ -612,3 +612,15 @@ def test_the_manifest_helper_is_what_the_judge_expects() -> None:
     table = {name: [row[j] for row in release.rows] for j, name in enumerate(release.names)}
     keys = set(manifest(release.schema, release.claims, table)) | {"files"}
     assert keys == set(itertools.chain(release.manifest, ["files"]))
+
+
+def test_two_words_for_missing_are_no_variety() -> None:
+    """A class in which nobody's value is known, written in two ways, has one value."""
+    schema = Schema(
+        (Column("age", Role.QUASI, Kind.NUMERIC), Column("ill", Role.SENSITIVE)), frozenset({"", "?"})
+    )
+    records = [("1", ""), ("2", "?"), ("3", "flu"), ("4", "cold")]
+    rows = [("[1,2]", "?"), ("[3,4]", "flu"), ("[1,2]", ""), ("[3,4]", "cold")]
+    claim = Claim("distinct-l-diversity", {"l": 2}, "ill")
+    case = Case(Lines(("age", "ill"), records), Lines(("age", "ill"), rows), schema, [claim])
+    assert [check.name for check in judge_rows(case).failures] == ["distinct-l-diversity (ill)"]

@@ -221,22 +221,23 @@ def _family(met: _Met, domain: _Domain) -> tuple[frozenset[int], ...]:
 
 def _sensitive(column: Column, table: Table, missing_texts: frozenset[str]) -> Sensitive:
     if column.kind is Kind.CATEGORICAL and not column.levels:
-        codes, size = _as_met(table.column(column.name))
+        codes, size = _as_met(table.column(column.name), missing_texts)
         return Sensitive(column.name, column.kind, codes, size)
     met = _Met.of(column, table, missing_texts)
     domain = _domain(met)
     return Sensitive(column.name, column.kind, met.rows(domain), len(domain.texts), domain.tree)
 
 
-def _as_met(source: TextColumn) -> tuple[Codes, int]:
-    """Number texts in the order of their first rows. NULL is published as an empty text, so it is one."""
+def _as_met(source: TextColumn, missing: frozenset[str]) -> tuple[Codes, int]:
+    """Number texts in the order of their first rows; all that mean missing are one value."""
     n = len(source)
     first = np.full(len(source.texts), n, dtype=np.int64)
     np.minimum.at(first, source.codes, np.arange(n))
     lookup = np.full(len(source.texts), -1, dtype=np.int32)
-    seen: dict[str, int] = {}
+    seen: dict[str | None, int] = {}
     for place in np.argsort(first, kind="stable")[: int((first < n).sum())].tolist():
-        lookup[place] = seen.setdefault(source.texts[place] or "", len(seen))
+        text = source.texts[place] or ""
+        lookup[place] = seen.setdefault(None if text in missing else text, len(seen))
     return lookup[source.codes], len(seen)
 
 

@@ -91,7 +91,7 @@ def unknown(what: str, got: Iterable[str], known: Sequence[str]) -> str:
         near = difflib.get_close_matches(name, known, n=1)
         if near:
             lines.append(f"  did you mean {near[0]!r} for {name!r}?")
-    subject = what.split(" ", 1)[1]
+    place, subject = what.split(" ", 1)
     shown = ", ".join(list(known)[:40]) + (", …" if len(known) > 40 else "")
-    lines.append(f"{subject} has: {shown}")
+    lines.append(f"{subject} has: {shown}" if place == "in" else f"known are: {shown}")
     return "\n".join(lines)

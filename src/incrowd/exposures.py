@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd.errors import Exposure, PolicyError, unknown
 from incrowd.flow import Microdata, Regions, Table, TextColumn
@@ -54,7 +55,7 @@ def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None
     if NEAR_UNIQUE_KEEP.accepted(accept):
         return
     for column in schema.having(Role.KEEP):
-        alone = _alone(table.column(column.name))
+        alone = _alone(table.column(column.name), _persons(table, schema))
         if alone > UNIQUE_SHARE * len(table):
             raise Exposure(
                 NEAR_UNIQUE_KEEP.name,
@@ -63,9 +64,18 @@ def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None
             )
 
 
-def _alone(column: TextColumn) -> int:
-    """How many rows have a value that no other row has."""
-    return int((np.bincount(column.codes) == 1).sum())
+def _persons(table: Table, schema: Schema) -> NDArray[np.int64]:
+    """Whose row each is; without an entity, every row is a person."""
+    for column in schema.having(Role.ENTITY):
+        return table.column(column.name).codes.astype(np.int64)
+    return np.arange(len(table))
+
+
+def _alone(column: TextColumn, persons: NDArray[np.int64]) -> int:
+    """How many rows have a value that no other person has."""
+    size = int(persons.max()) + 1
+    met = np.unique(column.codes.astype(np.int64) * size + persons) // size
+    return int((np.bincount(met)[column.codes] == 1).sum())
 
 
 def warnings_of(schema: Schema, data: Microdata, regions: Regions, policy: Policy) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from incrowd import models, tables
 from incrowd.audit import schema_as_dict
 from incrowd.contracts import Model, Progress, silent
 from incrowd.encode import encode
-from incrowd.errors import Infeasible, InputError, NotVerified
+from incrowd.errors import Infeasible, InputError, NotVerified, PolicyError
 from incrowd.exposures import SMALL_MEANS, check_exposures, warnings_of
 from incrowd.flow import Assignment, Microdata, Regions, Table
 from incrowd.generalize import generalize
@@ -226,6 +226,8 @@ def publish_to(
 def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     """All stages up to the judge."""
     recipe = method(policy.method)
+    if policy.public is not None:
+        raise PolicyError(f"{recipe.name} takes no public table; leave out [public]")
     grouper = recipe.grouper(policy.k, policy.options)
     promised = models.from_policy(policy.privacy.model_dump(), list(policy.sensitive))
     watch("read")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from incrowd.errors import TableError
 from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn
 from incrowd.reading import number_text, read_number
 from incrowd.release import escaped
-from incrowd.schema import MISSING, Role, Schema, Shape
+from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
 
 if TYPE_CHECKING:
     from incrowd.tables.parquetout import Members, Span, Typed
@@ -46,7 +46,14 @@ def _members(attribute: Attribute, cells: Cells) -> Members:
         MISSING if code == attribute.missing else escaped(text) for code, text in enumerate(attribute.texts)
     ]
     sets = (cells.sets.of(i).tolist() for i in range(len(cells)))
-    return Members(tuple(tuple(sorted(words[code] for code in codes)) for codes in sets))
+    return Members(tuple(_words(codes, words) for codes in sets))
+
+
+def _words(codes: Sequence[int], words: Sequence[str]) -> tuple[str, ...]:
+    """What a list says; of everything only that, as a text does: it names no value."""
+    if len(codes) == len(words) > 1:
+        return (EVERYTHING,)
+    return tuple(sorted(words[code] for code in codes))
 
 
 def as_cells(table: Table, schema: Schema) -> Table:

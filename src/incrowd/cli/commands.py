@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 refused or not verified, 2 wrong input.
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -330,4 +331,7 @@ def methods(as_json: AsJson = False) -> None:
 def main() -> None:
     """Run the command line."""
     screen.be_robust()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # asked to end, as Ctrl-C asks: leave nothing behind
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has its own idea
+            signal.signal(number, signal.default_int_handler)
     app()

@@ -37,10 +37,24 @@ def console() -> Console:
     from rich.console import Console
 
     class Screen(Console):
+        def print(self, *things: Any, **how: Any) -> None:
+            super().print(*(visible(thing) if isinstance(thing, str) else thing for thing in things), **how)
+
         def on_broken_pipe(self) -> None:
             _reader_left()
 
-    return Screen(highlight=False, soft_wrap=True)
+    return Screen(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def visible(text: str) -> str:
+    r"""A text without signs that command a terminal: names of columns and files are not ours.
+
+    Examples
+    --------
+    >>> print(visible("age\x1b[2J"))
+    age\x1b[2J
+    """
+    return "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text)
 
 
 def _reader_left() -> None:
@@ -72,7 +86,7 @@ def complain(message: str, as_json: bool, exit_code: int) -> None:
     if as_json:
         with contextlib.suppress(OSError):
             return print_json({"error": message, "exit_code": exit_code})
-    sys.stderr.write(f"incrowd: {message}\n")
+    sys.stderr.write(f"incrowd: {visible(message)}\n")
 
 
 @contextmanager
@@ -119,11 +133,11 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> A
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
+    shown = Table(title=visible(title) or None, box=box.SIMPLE_HEAD, title_justify="left")
     for name in header:
-        shown.add_column(name, overflow="fold")
+        shown.add_column(visible(name), overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
+        shown.add_row(*(Text(visible(cell)) for cell in row))
     return shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from incrowd.cli import screen
@@ -50,7 +51,7 @@ def show_profile(profile: Profile, source: Path, output: Path | None) -> None:
     out.print(screen.table(f"{source.name}: {profile.rows:,} rows", header, rows))
     out.print("Why these roles:")
     for (role, reason), names in _reasons(profile).items():
-        out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}", markup=False)
+        out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}")
     risk = profile.risk
     if risk.columns:
         out.print(
@@ -58,16 +59,14 @@ def show_profile(profile: Profile, source: Path, output: Path | None) -> None:
             f"quasi-identifiers; {risk.below_10:,} have fewer than nine others like them."
         )
     for found in profile.combinations[:SHOWN_COMBINATIONS]:
-        out.print(
-            f"  {' + '.join(found.columns)} are enough to single out {found.unique:,} rows", markup=False
-        )
+        out.print(f"  {' + '.join(found.columns)} are enough to single out {found.unique:,} rows")
     if profile.bounded:
-        out.print(profile.bounded, markup=False)
+        out.print(profile.bounded)
     if output is None:
-        out.print(f"Next: incrowd inspect {source} -o policy.toml", markup=False)
+        out.print(f"Next: incrowd inspect {quote(str(source))} -o policy.toml")
     else:
-        out.print(f"Wrote {output}. Read it, change what is wrong, then:", markup=False)
-        out.print(f"  incrowd publish {source} -p {output} -o release", markup=False)
+        out.print(f"Wrote {output}. Read it, change what is wrong, then:")
+        out.print(f"  incrowd publish {quote(str(source))} -p {quote(str(output))} -o release")
 
 
 def _plain(role: Role) -> str:
@@ -86,19 +85,17 @@ def show_release(written: Written, source: Path) -> None:
     """A release on disk: what it promises, what it lost, what to do next."""
     out = screen.console()
     facts = written.verdict.facts
-    out.print(
-        f"Published {facts['rows']:,} rows in {facts['classes']:,} classes to {written.folder}", markup=False
-    )
+    out.print(f"Published {facts['rows']:,} rows in {facts['classes']:,} classes to {written.folder}")
     for claim in written.manifest["claims"]:
         about = f" for {claim['column']}" if claim.get("column") else ""
         numbers = ", ".join(f"{name} = {value}" for name, value in claim["parameters"].items())
-        out.print(f"  promised and verified: {claim['model']}{about} ({numbers})", markup=False)
+        out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
     out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
     out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
     for warning in written.warnings:
-        out.print(f"  note: {warning}", markup=False)
-    out.print(f"Private, not to be published: {written.audit}", markup=False)
-    out.print(f"Next: incrowd verify {written.folder} --original {source}", markup=False)
+        out.print(f"  note: {warning}")
+    out.print(f"Private, not to be published: {written.audit}")
+    out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}")
 
 
 def show_verdict(verdict: Verdict) -> None:

@@ -61,8 +61,7 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
     telling = profile.combinations[0]
     out.print(
         f"   Leaving out the names is not enough: {', '.join(telling.columns)} alone single out "
-        f"{telling.unique:,} of them.",
-        markup=False,
+        f"{telling.unique:,} of them."
     )
     _show(table)
     out.print(
@@ -81,7 +80,7 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
     out.print(f"   An independent judge read the files again and {passed} it: {len(verdict.checks)} checks.")
     out.print("Now yours: incrowd inspect YOUR.csv -o policy.toml")
     if kept:
-        out.print(f"The files of this tour are in {home}.", markup=False)
+        out.print(f"The files of this tour are in {home}.")
 
 
 def _show(table: Table) -> None:
@@ -92,4 +91,4 @@ def _show(table: Table) -> None:
     rows = [tuple(cell or "" for cell in row) for row in zip(*columns, strict=True)]
     out.print(screen.table("", shown, rows))
     others = [name for name in table.names if name not in shown]
-    out.print(f"   (not shown: {', '.join(others)})", markup=False)
+    out.print(f"   (not shown: {', '.join(others)})")

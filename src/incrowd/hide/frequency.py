@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from numpy.typing import NDArray
 from incrowd.contracts import Progress
 from incrowd.flow import Attribute, Microdata
 from incrowd.schema import Shape
+
+if TYPE_CHECKING:
+    from incrowd.kernels.mondrian import Rules
 
 PIECE = 1 << 18  # records read at once
 
@@ -38,15 +42,6 @@ class Partition:
         return self.last - self.first
 
 
-@dataclass(frozen=True, slots=True)
-class Cutting:
-    """What decides a cut of a large partition."""
-
-    k: int
-    round_robin: bool
-    below_too: bool
-
-
 class Spill:
     """All records in files, cut until each partition fits into memory.
 
@@ -54,7 +49,7 @@ class Spill:
     ----------
     data : Microdata
         What to cut.
-    rules : Cutting
+    rules : Rules
         How.
     fits : int
         How many records fit.
@@ -62,7 +57,7 @@ class Spill:
         A private folder for two files of ``4 (d + 1) n`` bytes each.
     """
 
-    def __init__(self, data: Microdata, rules: Cutting, fits: int, folder: Path) -> None:
+    def __init__(self, data: Microdata, rules: Rules, fits: int, folder: Path) -> None:
         n, d = data.codes.shape
         self.data, self.rules, self.fits = data, rules, fits
         self.files = [np.memmap(folder / name, np.int32, "w+", shape=(d + 1, n)) for name in ("even", "odd")]
@@ -115,10 +110,11 @@ class Spill:
         """Columns with more than one value, the widest first or the next in turn first."""
         from incrowd.hide.geometry import geometry_of
         from incrowd.kernels.cuts import extent
+        from incrowd.kernels.mondrian import ROUND_ROBIN
 
         ends = [np.flatnonzero(count)[[0, -1]].tolist() for count in counts]
         d = len(counts)
-        if self.rules.round_robin:
+        if self.rules.choose == ROUND_ROBIN:
             order = [(turn + step) % d for step in range(d)]
         else:
             geometry = geometry_of(self.data)

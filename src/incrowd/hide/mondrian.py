@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Choice, Guard, Limit, Limited, Progress, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, register
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Cover, Microdata
 from incrowd.hide.geometry import geometry_of
@@ -44,40 +44,23 @@ class Mondrian(Limited):
         Which of the allowable cuts: of the ``widest`` column by normalised range (as printed), of each
         column in turn (``round-robin``), the one with the largest drop in loss (``gain``), or the one that
         leaves the fewest rows in doubt for a ``workload`` of queries (gain decides between equals).
-    median : str
-        ``two-sided`` also tries to cut below the median; ``printed`` does not, and then may stop early.
-    odd : str
-        Relaxed cuts only: on which side an odd record goes.
     workload : tuple of Query
         What `choose = "workload"` cuts for.
-    memory_rows : int
-        Strict cuts of the widest column or by turns only: partitions with more records than this are cut by
-        frequency sets from a file, as section 2.3.1 of the paper has it. 0 keeps everything in memory.
     """
 
     k: int
     choose: str = "gain"
-    median: str = "two-sided"
-    odd: str = "left"
     workload: tuple[Query, ...] = ()
-    memory_rows: int = 0
 
     strict: ClassVar[bool] = True
-    limits: ClassVar[Mapping[str, Limit | Choice]] = {
-        "k": Limit(1),
-        "choose": Choice(CHOICES),
-        "median": Choice(("two-sided", "printed")),
-        "odd": Choice(("left", "right")),
-        "memory_rows": Limit(0),
-    }
+    below_too: ClassVar[bool] = True  # try {< median} where {<= median} fails
+    extra_right: ClassVar[bool] = False  # an odd record goes right
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "choose": Choice(CHOICES)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.memory_rows and (not self.strict or self.choose not in ("widest", "round-robin")):
-            raise PolicyError(
-                'memory_rows goes with strict cuts of the widest column or by turns: set choose = "widest" '
-                'or choose = "round-robin"'
-            )
+        if bool(self.workload) != (self.choose == "workload"):
+            raise PolicyError('workload and choose = "workload" go together; give both or neither')
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
         """Who hides with whom.
@@ -90,27 +73,71 @@ class Mondrian(Limited):
         if len(data) < self.k:
             raise Infeasible(f"n={len(data)} < k={self.k}: there are too few records to hide anyone")
         run = Run(self, data)
-        if guards and self.memory_rows:
-            raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
-        if guards:
-            return Cover(run.guarded(guards, progress))
-        if 0 < self.memory_rows < len(data):
-            return Cover(run.spilled(progress))
-        return Cover(run.unguarded(progress))
+        return Cover(run.guarded(guards, progress) if guards else run.unguarded(progress))
+
+    def rules(self, turn: int = 0) -> Rules:
+        """These options as the kernels read them; `turn` is the column that begins a round robin."""
+        from incrowd.kernels import mondrian as kernels
+
+        choose = CHOICES.index(self.choose)
+        return kernels.Rules(self.k, choose, self.strict, self.below_too, self.extra_right, turn)
 
 
 @register("grouper", "mondrian")
 @dataclass(frozen=True)
 class StrictMondrian(Mondrian):
-    """Equal values of the cut column stay together: groups are disjoint boxes."""
+    """Equal values of the cut column stay together: groups are disjoint boxes.
+
+    Parameters
+    ----------
+    median : str
+        ``two-sided`` also tries to cut below the median; ``printed`` does not, and then may stop early.
+    memory_rows : int
+        Partitions with more records than this are cut by frequency sets from a file, as section 2.3.1 of the
+        paper has it. 0 keeps everything in memory.
+    """
+
+    median: str = "two-sided"
+    memory_rows: int = 0
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        **Mondrian.limits,
+        "median": Choice(("two-sided", "printed")),
+        "memory_rows": Limit(0),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory_rows and self.choose not in ("widest", "round-robin"):
+            raise PolicyError('memory_rows goes with choose = "widest" or choose = "round-robin"')
+
+    def rules(self, turn: int = 0) -> Rules:
+        return super().rules(turn)._replace(below_too=self.median == "two-sided")
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+        if guards and self.memory_rows:
+            raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
+        if 0 < self.memory_rows < len(data) and len(data) >= self.k:
+            return Cover(Run(self, data).spilled(self.memory_rows, progress))
+        return super().group(data, guards, progress)
 
 
 @register("grouper", "mondrian-relaxed")
 @dataclass(frozen=True)
 class RelaxedMondrian(Mondrian):
-    """Values at the median are shared out: group sizes lie between k and 2k-1, boxes may overlap."""
+    """Values at the median are shared out: group sizes lie between k and 2k-1, boxes may overlap.
 
+    Parameters
+    ----------
+    odd : str
+        On which side an odd record goes.
+    """
+
+    odd: str = "left"
     strict: ClassVar[bool] = False
+    limits: ClassVar[Mapping[str, AnyLimit]] = {**Mondrian.limits, "odd": Choice(("left", "right"))}
+
+    def rules(self, turn: int = 0) -> Rules:
+        return super().rules(turn)._replace(extra_right=self.odd == "right")
 
 
 class Run:
@@ -135,15 +162,12 @@ class Run:
             kernels.grow(points, spare, rules, geometry, queries, work, labels)
         return labels if distinct is None else labels[distinct.of]
 
-    def spilled(self, progress: Progress) -> NDArray[np.int32]:
-        """Large partitions from a file, the others in memory: the same groups as `unguarded`."""
-        from incrowd.hide.frequency import Cutting, Spill
+    def spilled(self, fits: int, progress: Progress) -> NDArray[np.int32]:
+        """Partitions of more than `fits` records from a file: the same groups as `unguarded`."""
+        from incrowd.hide.frequency import Spill
 
-        recipe = self.recipe
-        rules = Cutting(recipe.k, recipe.choose == "round-robin", recipe.median == "two-sided")
         with TemporaryDirectory(prefix="incrowd-") as folder:
-            spill = Spill(self.data, rules, recipe.memory_rows, Path(folder))
-            return spill.group(self._inside, progress)
+            return Spill(self.data, self.recipe.rules(), fits, Path(folder)).group(self._inside, progress)
 
     def _inside(self, codes: NDArray[np.int32], turn: int) -> NDArray[np.int32]:
         from incrowd.kernels import mondrian as kernels
@@ -199,20 +223,7 @@ class Run:
         geometry = geometry_of(self.data)
         queries = queries_of(self.recipe.workload, self.data.attributes)
         work = cuts.scratch(n, d, geometry.position.size, geometry.parent.size)
-        return points, spare, self._rules(turn), geometry, queries, work
-
-    def _rules(self, turn: int) -> Rules:
-        from incrowd.kernels import mondrian as kernels
-
-        recipe = self.recipe
-        return kernels.Rules(
-            k=recipe.k,
-            choose=CHOICES.index(recipe.choose),
-            strict=recipe.strict,
-            below_too=recipe.median == "two-sided",
-            extra_right=recipe.odd == "right",
-            turn=turn,
-        )
+        return points, spare, self.recipe.rules(turn), geometry, queries, work
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ from incrowd.hierarchy.tree import Hierarchy
 Rows = tuple[tuple[str, ...], ...]
 
 MOST_BYTES = 64 * 2**20
+LONGEST_LABEL = 2**16  # characters; the csv module's own limit belongs to the whole process
 SEPARATORS = (";", ",")
 
 _QUOTED = re.compile('"[^"]*"')
@@ -89,6 +90,10 @@ def _parsed(text: str, separator: str, name: str) -> Rows:
         for row in reader:
             if blank and row:
                 raise HierarchyError(f"{name}, line {blank}: an empty line between others; remove it")
+            if any(len(label) > LONGEST_LABEL for label in row):
+                raise HierarchyError(
+                    f"{name}, line {reader.line_num}: a label of more than {LONGEST_LABEL} characters"
+                )
             if row:
                 rows.append(tuple(row))
             else:

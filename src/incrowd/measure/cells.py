@@ -342,18 +342,20 @@ def _runs(codes: list[int]) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-def _real_ends(runs: Iterable[Run], missing: int) -> Run:
-    """Smallest and largest code that is not missing, (-1, -1) if there is none."""
-    trimmed = [(first + (first == missing), last - (last == missing)) for first, last in runs]
-    real = [run for run in trimmed if run[0] <= run[1]]
-    return (real[0][0], real[-1][1]) if real else (-1, -1)
+def _real_ends(runs: NDArray[np.int32], starts: NDArray[np.int64], missing: int) -> tuple[Codes, Codes]:
+    """Smallest and largest code of each cell that is not missing, both -1 if there is none."""
+    first = runs[:, 0] + (runs[:, 0] == missing)
+    last = runs[:, 1] - (runs[:, 1] == missing)
+    real = first <= last
+    low = np.minimum.reduceat(np.where(real, first, np.iinfo(np.int32).max), starts[:-1])
+    high = np.maximum.reduceat(np.where(real, last, -1), starts[:-1])
+    return np.where(high < 0, -1, low).astype(np.int32), high.astype(np.int32)
 
 
 def _columns(attribute: Attribute, parts: Sequence[_Part]) -> Cells:
     starts = np.concatenate([[0], np.cumsum([len(part.runs) for part in parts], dtype=np.int64)])
     runs = np.array([run for part in parts for run in part.runs], dtype=np.int32).reshape(-1, 2)
-    real = [_real_ends(part.runs, attribute.missing) for part in parts]
-    low, high = np.array(real, dtype=np.int32).reshape(-1, 2).T
+    low, high = _real_ends(runs, starts, attribute.missing)
     owner = np.repeat(np.arange(len(parts)), np.diff(starts))
     unknown = (runs[:, 0] <= attribute.missing) & (attribute.missing <= runs[:, 1])
     ends = np.array([(part.lower, part.upper) for part in parts], dtype=np.float64).reshape(-1, 2)

@@ -45,7 +45,7 @@ _SECONDS, _SECONDS_PER_MIB = 300, 10  # of processor time that a file may take t
 _SPARE = 4 * 1024**3  # address space of the child beyond what DuckDB may use
 
 _LIST = "VARCHAR[]"
-_MEMBER = r"\\?missing|(\\[\\|{}\[\]*]|[^\\|{}\[\]*])*"  # of a cell: what would end it is escaped
+_MEMBER = r"\*|\\?missing|(\\[\\|{}\[\]*]|[^\\|{}\[\]*])*"  # of a cell: what would end it is escaped
 _FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64}
 _MOMENTS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _PLAIN = (

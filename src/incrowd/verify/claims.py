@@ -57,8 +57,8 @@ class Crowds:
 
 
 def _meaning(column: Column, text: str, missing: frozenset[str]) -> tuple[int, Any]:
-    """What sorts and tells apart the values of a column. In a flat one every text is its own value."""
-    if text not in missing or (column.kind is Kind.CATEGORICAL and not column.levels):
+    """What sorts and tells apart the values of a column; all texts that mean missing are one value."""
+    if text not in missing:
         return (1, value(column, text))
     named = [place for place, value in enumerate(column.order) if value in missing]
     return (1, named[0]) if named else (0, "")

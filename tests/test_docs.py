@@ -1,0 +1,350 @@
+"""The docs say what the program does: names, links, and every command and snippet that they show."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+import incrowd
+from incrowd import errors
+from incrowd.cli import stories
+from incrowd.cli.commands import app
+from incrowd.contracts import catalogue
+from incrowd.examples import write_example
+from incrowd.exposures import EVERY, EXPOSURES
+from incrowd.hierarchy.builders import _BUILDERS
+from incrowd.methods import METHODS
+from incrowd.policy import Policy
+from incrowd.policy.parts import Privacy, Public, Quasi
+from incrowd.verify.folder import KEYS, METHOD_KEYS
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "changelog.d").glob("*.md")])
+KINDS_OF_NEWS = {"guarantee", "output", "speed", "interface", "fix"}
+INVENTED = {"docs/claims/runs.md"}  # by the worked example
+EVERY_COMMAND_HAS = {"--json", "--help", "-h"}
+PARTS_OF_A_CLAIM = ("Before:", "Does:", "After:", "Why:", "Not claimed:", "Checked by:")
+
+EACH_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def said(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def section(path: str, title: str) -> str:
+    """A page from one heading of the second level to the next."""
+    found = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## |\Z)", said(path), re.MULTILINE | re.DOTALL)
+    assert found, f"{path} has no section '{title}'"
+    return found[1]
+
+
+def code_blocks(path: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", said(path), re.MULTILINE | re.DOTALL)
+
+
+def names(text: str) -> set[str]:
+    """Everything that stands in backquotes."""
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+# What is registered is described
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_is_in_the_docs_with_its_options(method: str) -> None:
+    assert method in names(section("docs/cli.md", "methods"))
+    claim = said(f"docs/claims/{method}.md")
+    assert not [option for option in METHODS[method].options if f"`{option}`" not in claim]
+
+
+@pytest.mark.parametrize("claim", [*catalogue("grouper"), *catalogue("model")])
+def test_a_grouper_and_a_model_have_a_claim(claim: str) -> None:
+    note = said(f"docs/claims/{claim}.md")
+    assert note.startswith(f"# {claim}\n")
+    assert not [part for part in PARTS_OF_A_CLAIM if part not in note]
+
+
+def test_every_grouper_is_in_a_recipe() -> None:
+    assert {method.hides for method in METHODS.values()} == set(catalogue("grouper"))
+
+
+@pytest.mark.parametrize("model", catalogue("model"))
+def test_a_model_is_in_the_promise(model: str) -> None:
+    assert f"claims/{model}.md" in said("docs/promise.md")
+    assert model in names(said("docs/release-format.md"))
+
+
+@pytest.mark.parametrize("measure", catalogue("measure"))
+def test_a_measure_is_explained_on_paper_and_on_the_screen(measure: str) -> None:
+    assert f"| `{measure}` |" in said("docs/measures.md")
+    assert stories.MEANINGS[measure]
+
+
+@pytest.mark.parametrize("name", [EVERY, *(known.name for known in EXPOSURES)])
+def test_an_exposure_is_in_the_promise(name: str) -> None:
+    assert f"| `{name}` |" in section("docs/promise.md", "Known vulnerabilities")
+    assert name in names(section("docs/cli.md", "publish"))
+
+
+@pytest.mark.parametrize("builder", _BUILDERS)
+def test_a_builder_is_described(builder: str) -> None:
+    assert f"`{{{builder} = " in section("docs/hierarchies.md", "By a builder")
+    assert f"`{{{builder} = " in section("docs/policy.md", "Reading values")
+
+
+@pytest.mark.parametrize(
+    "key", sorted({key for part in (Policy, Quasi, Privacy, Public) for key in part.model_fields})
+)
+def test_a_policy_key_is_described(key: str) -> None:
+    page = said("docs/policy.md")
+    entry = re.search(rf"^(`{key}`\n: |## .*`{key}`$)", page, re.MULTILINE)
+    part_of_public = key in Public.model_fields and key in names(section("docs/policy.md", "The method"))
+    assert entry or part_of_public
+
+
+def errors_raised() -> list[str]:
+    return [
+        name
+        for name, thing in vars(errors).items()
+        if inspect.isclass(thing) and issubclass(thing, Exception)
+    ]
+
+
+@pytest.mark.parametrize("name", errors_raised())
+def test_an_error_is_described(name: str) -> None:
+    assert name in names(section("docs/cli.md", "Exit codes and errors"))
+
+
+@pytest.mark.parametrize("name", incrowd.__all__)
+def test_a_public_name_is_described(name: str) -> None:
+    assert name in names(section("docs/cli.md", "In Python")) | {"publish"}
+
+
+@pytest.mark.parametrize("key", sorted(KEYS | METHOD_KEYS))
+def test_a_key_of_the_manifest_is_described(key: str) -> None:
+    assert key in names(section("docs/release-format.md", "The manifest"))
+
+
+@pytest.mark.parametrize("check", ["files", "manifest", *stories.CHECKS])
+def test_a_check_of_the_judge_is_described(check: str) -> None:
+    assert re.search(
+        rf"^\| `{check}`( \*)? \|", section("docs/promise.md", "What the judge checks"), re.MULTILINE
+    )
+
+
+def test_the_screen_explains_every_check_of_the_judge() -> None:
+    judge = said("src/incrowd/verify/judge.py") + said("src/incrowd/verify/folder.py")
+    run = set(re.findall(r'docket\.run\("(\w+)"', judge))
+    assert run == set(stories.CHECKS)
+
+
+def commands() -> dict[str, set[str]]:
+    """The flags of each command."""
+    found: Any = typer.main.get_command(app)
+    return {
+        name: {
+            flag for option in command.params if option.param_type_name == "option" for flag in option.opts
+        }
+        for name, command in found.commands.items()
+    }
+
+
+@pytest.mark.parametrize("name", commands())
+def test_a_command_and_its_options_are_described(name: str) -> None:
+    about = section("docs/cli.md", name)
+    assert f"$ incrowd {name}" in about
+    assert not [flag for flag in commands()[name] - EVERY_COMMAND_HAS if flag not in names(about)]
+    assert "`--json`: " in about
+
+
+@pytest.mark.parametrize("name", commands())
+def test_no_option_is_described_that_does_not_exist(name: str) -> None:
+    rows = re.findall(r"^\| (`-.*?) \|", section("docs/cli.md", name), re.MULTILINE)
+    assert not {flag for row in rows for flag in names(row)} - commands()[name]
+
+
+# What is mentioned exists
+
+
+def links(page: Path) -> Iterator[str]:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    yield from re.findall(r"\]\(([^)\s]+)\)", text)
+
+
+def anchors(page: Path) -> set[str]:
+    """Headings as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@EACH_PAGE
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links(page):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@EACH_PAGE
+def test_files_that_are_mentioned_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    whole = set(re.findall(r"\b((?:src|tests|docs|benchmarks)/[\w./-]*[\w/])", text))
+    assert not {path for path in whole - INVENTED if not (ROOT / path).exists()}
+    known = {path.name for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")}
+    assert not set(re.findall(r"\b(\w+\.py)\b", text)) - known
+
+
+def test_the_architecture_lists_every_part() -> None:
+    tree = section("docs/architecture.md", "Tree")
+    home = ROOT / "src" / "incrowd"
+    parts = [path.name for path in home.glob("*.py") if path.name != "__init__.py"]
+    parts += [f"{path.parent.name}/" for path in home.glob("*/__init__.py")]
+    assert not [part for part in parts if not re.search(rf"^  {re.escape(part)} ", tree, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(path.name for path in DOCS.glob("*.md"))])
+def test_every_page_can_be_found_from_the_readme(page: str) -> None:
+    assert page == "README.md" or f"(docs/{page})" in said("README.md")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "changelog.d").iterdir()), ids=lambda path: path.name)
+def test_news_have_a_kind(path: Path) -> None:
+    assert path.name == "README.md" or path.name.split(".")[1:] in [[kind, "md"] for kind in KINDS_OF_NEWS]
+
+
+def test_the_kinds_of_news_are_explained() -> None:
+    assert not KINDS_OF_NEWS - names(said("changelog.d/README.md"))
+
+
+# What is shown is what happens
+
+
+def shown_commands(path: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command of the console blocks, and the lines that it is said to print."""
+    for block in code_blocks(path, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *lines = part.splitlines()
+            yield command, [line for line in lines if line.strip() not in ("", "…")]
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/cli.md"])
+def test_commands_print_what_is_shown(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = 0
+    for command, lines in shown_commands(path):
+        line, _, comment = command.partition("#")
+        program, *arguments = shlex.split(line)
+        if program != "incrowd":
+            assert program == "./run"
+            continue
+        result = CliRunner().invoke(app, arguments)
+        expected = int(comment.removeprefix(" exit code ")) if comment else 0
+        assert (command, result.exit_code) == (command, expected)
+        printed = " ".join(result.output.split())
+        assert not [shown for shown in lines if " ".join(shown.split()) not in printed], command
+        ran += 1
+    assert ran >= 4
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/hierarchies.md", "docs/policy.md"])
+def test_snippets_run(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_example(tmp_path / "tour", rows=300)
+    (tmp_path / "policy.toml").write_bytes((tmp_path / "tour" / "policy.toml").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    snippets = code_blocks(path, "python")
+    for snippet in snippets:
+        exec(compile(snippet, path, "exec"), {})
+    assert snippets
+
+
+def test_the_policy_that_is_shown_is_a_policy() -> None:
+    """Every key that the page explains stands in its example or is optional in it; none is unknown."""
+    (shown,) = code_blocks("docs/policy.md", "toml")
+    policy = Policy.from_dict(tomllib.loads(shown))
+    assert policy.k == 10
+    assert not set(Policy.model_fields) - set(tomllib.loads(shown))
+
+
+def test_the_readme_snippet_publishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_example(tmp_path / "tour")
+    monkeypatch.chdir(tmp_path)
+    (snippet,) = code_blocks("README.md", "python")
+    names: dict[str, object] = {}
+    exec(compile(snippet, "README.md", "exec"), names)
+    release = names["release"]
+    assert isinstance(release, incrowd.Release)
+    assert release.verdict.passed
+    assert f'release.loss()["gcp"]  # {release.loss()["gcp"]:.4f}' in snippet
+    assert sorted(path.name for path in (tmp_path / "release-from-python").iterdir()) == [
+        "data.csv",
+        "release.json",
+    ]
+
+
+WORKED_EXAMPLE = """
+import random, sys
+import incrowd, incrowd.methods
+from incrowd.contracts import catalogue, silent
+from incrowd.encode import encode
+from incrowd.flow import Table
+
+blocks = {blocks!r}
+for block in blocks:
+    exec(compile(block, "docs/adding-a-method.md", "exec"), globals())
+incrowd.methods.METHODS[RUNS.name] = RUNS
+dice = random.Random(3)
+rows = [(dice.randrange(5), dice.randrange(3)) for _ in range(50)]
+texts = [[str(a), str(b), str(i % 7)] for i, (a, b) in enumerate(rows)]
+table = Table.of(dict(zip("abs", zip(*texts))))
+policy = incrowd.Policy(quasi_identifiers=["a", "b"], sensitive=["s"], method="runs")
+for k in (2, 7, 50):
+    labels = catalogue("grouper")["runs"](k).group(encode(table, policy.schema(table)), (), silent).labels
+    groups = {{frozenset(i for i in range(50) if labels[i] == g) for g in set(labels.tolist())}}
+    assert groups == {{frozenset(group) for group in runs(rows, k)}}
+diverse = incrowd.Policy(quasi_identifiers=["a", "b"], sensitive=["s"], privacy={{"k": 5, "l": 3}})
+release = incrowd.publish(table, diverse, method="runs", options={{"first": "right"}})
+assert release.verdict.passed
+assert release.manifest["method"]["options"] == {{"first": "right"}}
+print("published", release.verdict.facts["classes"] > 1)
+"""
+
+
+def test_the_worked_example_works() -> None:
+    """In a process of its own: what it registers must not be found by other tests."""
+    blocks = code_blocks("docs/adding-a-method.md", "python")
+    grouper = ast.parse(blocks[0])
+    assert any(isinstance(node, ast.ClassDef) for node in grouper.body)
+    script = WORKED_EXAMPLE.format(blocks=blocks)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("published True\n", "")
+
+
+def test_the_claim_of_the_worked_example_has_the_form() -> None:
+    example = section("docs/adding-a-method.md", "3. The claim")
+    assert not [part for part in PARTS_OF_A_CLAIM if part not in example]
+
+
+def test_options_of_the_catalogue_are_fields() -> None:
+    """The docs list options by name; the catalogue takes them from the fields of the grouper."""
+    for method in METHODS.values():
+        part = catalogue("grouper")[method.hides]
+        assert {"k", *method.options} == {field.name for field in fields(part)}
