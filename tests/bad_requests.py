@@ -123,7 +123,7 @@ POLICIES = (
     of_policy("workload that is no list", policy() + "[options]\nworkload = 3\n", "workload", "list"),
     of_policy(
         "workload on a strange column",
-        policy() + "[options]\nworkload = [{where = {agee = {from = 1, to = 2}}}]\n",
+        policy() + '[options]\nchoose = "workload"\nworkload = [{where = {agee = {from = 1, to = 2}}}]\n',
         "agee",
     ),
     of_policy("unknown exposure", policy('accept = ["near-uniqe-keep"]'), "near-uniqe-keep", "did you mean"),

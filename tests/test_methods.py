@@ -14,7 +14,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from requested import Request, classes_of, holds, requests, rows_of
 
@@ -182,7 +182,12 @@ def test_merging_two_classes_keeps_every_promise(method: str, request_: Request,
 @settings(max_examples=40)
 @given(request_=requests(models=["k"]))
 def test_rows_without_anything_private_are_judged_too(method: str, request_: Request) -> None:
-    """Without the tag the judge must find out which row is about whom."""
+    """Without the tag the judge must find out which row is about whom.
+
+    Means are left out: where regions overlap, several ways to match rows and records are true, and only
+    one of them has the published means.
+    """
+    assume("height" not in request_.quasi)
     columns = {name: texts for name, texts in request_.columns.items() if name not in ("tag", "who")}
     parts = request_.policy.as_dict() | {"keep": [], "entity": None}
     policy = Policy.from_dict(parts, request_.policy.folder)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from incrowd import models, tables
-from incrowd.audit import schema_as_dict
+from incrowd.audit import LINKS, schema_as_dict
 from incrowd.contracts import Model, Progress, silent
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, InputError, NotVerified, PolicyError
@@ -284,6 +284,9 @@ def _write(draft: Draft, destination: Path, form: Form, watch: Watch) -> Written
             folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(draft.source)}
         )
         _write_json(folder / "audit" / "schema.json", schema_as_dict(draft.schema))
+        if draft.regions.means:  # where boxes overlap, only this tells whose mean a class shows
+            links = draft.assignment.private.tolist()
+            _write_json(folder / "audit" / LINKS, {"record_of_each_row": links})
         commit(folder, destination, form.replace)
     return written
 

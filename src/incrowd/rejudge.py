@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd import models, tables
-from incrowd.audit import schema_from_dict
+from incrowd.audit import links_of, schema_from_dict
 from incrowd.encode import encode
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
@@ -38,6 +38,7 @@ def verify_release(folder: Path, original: Path, policy: Policy | None, watch: W
         schema,
         claims,
         published=_parquet_rows(folder, schema),
+        hint=links_of(audit_folder(folder.resolve()), len(table)),
         progress=watch("verify"),
     )
 
