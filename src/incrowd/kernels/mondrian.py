@@ -90,7 +90,10 @@ def cut_of(
     middle, less, equal = middle_of(j, column, weights, node.mass, work)
     if not rules.strict:
         left = node.mass // 2 if rules.extra_right else (node.mass + 1) // 2
-        return Cut(j, work.low[j], middle, left - less, left, False)
+        ties = left - less
+        if ties == equal:  # nothing to share out: the plain test is quicker
+            ties = ALL_TIES
+        return Cut(j, work.low[j], middle, ties, left, False)
     if which == UPTO_MEDIAN and allowable(less + equal, node, rules):
         return Cut(j, work.low[j], middle, ALL_TIES, less + equal, False)
     if rules.below_too and allowable(less, node, rules):

@@ -75,7 +75,9 @@ class Grid:
 
     def __init__(self, data: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         self._data = data
-        self._starts, self._ends = starts, ends
+        # column by column, in the order in which they are read
+        self._starts = np.ascontiguousarray(starts.T, dtype=np.int32)
+        self._ends = np.ascontiguousarray(ends.T, dtype=np.int32)
         padded = np.frombuffer(data + bytes(SHORT), np.uint8)
         # Every place of the text, read as the eight bytes that start there.
         self._words = np.ndarray((len(data) + 1,), "<u8", padded, strides=(1,))
@@ -100,11 +102,11 @@ class Grid:
         return cls(data, (starts + quoted).reshape(-1, width), (ends - quoted).reshape(-1, width))
 
     def __len__(self) -> int:
-        return int(self._starts.shape[0])
+        return int(self._starts.shape[1])
 
     def codes(self, column: int, coder: Coder) -> Codes:
         """The number of each cell of a column."""
-        starts, ends = self._starts[:, column], self._ends[:, column]
+        starts, ends = self._starts[column], self._ends[column]
         length = ends - starts
         long = np.flatnonzero(length > SHORT)
         if not long.size:
