@@ -58,7 +58,7 @@ def visible(text: str) -> str:
 
 
 def _reader_left() -> None:
-    """Someone such as `head` has seen enough: the rest is for nobody, and the exit code stays what it is."""
+    """Nobody takes the rest (`head` has seen enough, a disk is full): the exit code stays what it is."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -87,6 +87,10 @@ def complain(message: str, as_json: bool, exit_code: int) -> None:
         with contextlib.suppress(OSError):
             return print_json({"error": message, "exit_code": exit_code})
     sys.stderr.write(f"incrowd: {visible(message)}\n")
+    try:
+        sys.stdout.flush()
+    except OSError:  # what is left would be tried once more at exit, and fail once more
+        _reader_left()
 
 
 @contextmanager
