@@ -23,12 +23,12 @@ JUDGES = ("verify", "measure", "attack")
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("schema",),
-    ("reading",),
+    ("reading", "celltext"),
     ("hierarchy",),
     ("flow",),
     ("contracts", "policy", "kernels", "examples"),
     (*STAGES, *JUDGES, "models", "exposures", "profile", "audit", "stage"),
-    ("methods", "typed"),  # recipes made of stages; cells of `release` as columns of `tables`
+    ("methods", "typed"),  # recipes made of stages; cells as columns of `tables`
     ("pipeline",),
     ("rejudge",),
     ("cli",),

@@ -9,22 +9,10 @@ from typing import Any
 import numpy as np
 
 from incrowd import __version__
+from incrowd.celltext import escaped
 from incrowd.errors import PolicyError
 from incrowd.flow import Assignment, Attribute, Cells, Microdata, Regions, Table, TextColumn
-from incrowd.schema import ESCAPED, EVERYTHING, FORMAT_VERSION, MISSING, Claim, Role, Schema, Shape
-
-_ESCAPES = {ord(sign): "\\" + sign for sign in ESCAPED}
-
-
-def escaped(text: str) -> str:
-    r"""A value or label as it stands in a cell.
-
-    Examples
-    --------
-    >>> print(escaped("a|b"), escaped("missing"))
-    a\|b \missing
-    """
-    return "\\" + text if text == MISSING else text.translate(_ESCAPES)
+from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Role, Schema, Shape
 
 
 def cell_texts(attribute: Attribute, cells: Cells) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from incrowd.celltext import escaped
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn
 from incrowd.reading import number_text, read_number
-from incrowd.release import escaped
 from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.celltext import escaped
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes
 from incrowd.reading import Number, offsets, read_date, read_number
-from incrowd.schema import ESCAPED, EVERYTHING, MISSING, Kind, Shape
+from incrowd.schema import EVERYTHING, MISSING, Kind, Shape
 
 Run = tuple[int, int]
 
-_SPECIAL = re.compile("([" + re.escape(ESCAPED) + "])")
 _CHARACTER = re.compile(r"\\.|[^\\]|\\$", re.DOTALL)
 
 
@@ -122,8 +122,8 @@ class _Reader:
         self.attribute = attribute
         real = [code for code in range(len(attribute)) if code != attribute.missing]
         self.line = _Line(attribute, real)
-        self.values = {escape(attribute.texts[code]): code for code in real}
-        self.nodes = _nodes(attribute, escape)
+        self.values = {escaped(attribute.texts[code]): code for code in real}
+        self.nodes = _nodes(attribute, escaped)
         self._known: dict[str, _Part | None] = {}
         # Other tools do not escape. Their texts are tried last, so that ours keep their meaning.
         self.plain_values = {attribute.texts[code]: code for code in real}
@@ -223,17 +223,6 @@ class _Reader:
             return _Part(runs, lower, upper, -1)
         high = runs[-1][1]
         return _Part(runs, lower, upper, tree.covering(runs[0][0], high) if high < len(tree.leaves) else 0)
-
-
-def escape(value: str) -> str:
-    r"""A value or label as it stands in a published cell.
-
-    Examples
-    --------
-    >>> print(escape("901***"), escape("missing"))
-    901\*\*\* \missing
-    """
-    return "\\" + MISSING if value == MISSING else _SPECIAL.sub(r"\\\1", value)
 
 
 def _nodes(attribute: Attribute, spell: Callable[[str], str]) -> dict[str, _Part]:
