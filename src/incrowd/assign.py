@@ -12,9 +12,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Assignment
+from incrowd.flow import Assignment, Codes
 
 Entropy = Callable[[int], bytes]
+WORDS = 1 << 12  # random words drawn at once
 
 
 def shuffled(n: int, entropy: Entropy = os.urandom) -> NDArray[np.int64]:
@@ -35,3 +36,64 @@ def whole_classes(n: int, entropy: Entropy = os.urandom) -> Assignment:
     """Rows of one class say the same, so a row can go with its own record: shuffling hides the rest."""
     order = shuffled(n, entropy)
     return Assignment(region=order, private=order)
+
+
+def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = os.urandom) -> NDArray[np.int64]:
+    """The row of each record, by one of k disjoint perfect matchings of a k-regular graph.
+
+    Which of the k is drawn first, evenly; then that many are made one after the other. The k matchings share
+    the edges out among them, so every edge is in the one that counts with probability exactly 1/k, whatever
+    the walks prefer. Taking always the first, or any perfect matching at random, would not do that.
+
+    Parameters
+    ----------
+    edges : array of shape (n, k)
+        The rows that each record may have; every row occurs k times in all.
+
+    Examples
+    --------
+    >>> ring = np.array([[0, 1], [1, 2], [2, 0]], np.int32)
+    >>> sorted(one_of_disjoint_matchings(ring).tolist())
+    [0, 1, 2]
+    """
+    from incrowd.kernels import matching
+
+    n, k = edges.shape
+    if n == 0 or k == 0 or not (np.bincount(edges.reshape(-1), minlength=n) == k).all():
+        raise ValueError("every record must have k rows, and every row k records")
+    left = edges.copy()
+    row = np.empty(n, np.int32)
+    for degree in range(k, k - 1 - draw_below(k, entropy), -1):
+        row = _matching(left, degree, entropy)
+        matching.remove(left, degree, row)
+        row = left[:, degree - 1].astype(np.int32)
+    return row.astype(np.int64)
+
+
+def draw_below(limit: int, entropy: Entropy = os.urandom) -> int:
+    """A whole number below `limit`, each with the same probability.
+
+    Examples
+    --------
+    >>> 0 <= draw_below(10) < 10
+    True
+    """
+    while True:
+        number = int.from_bytes(entropy(8), "big")
+        if number < (1 << 64) // limit * limit:
+            return number % limit
+
+
+def _matching(edges: Codes, degree: int, entropy: Entropy) -> Codes:
+    """A random perfect matching of what is left -> the slot of each record's row among its edges."""
+    from incrowd.kernels import matching
+
+    n = edges.shape[0]
+    row = np.full(n, matching.NOBODY, np.int32)
+    owner = np.full(n, matching.NOBODY, np.int32)
+    scratch = np.zeros(n, np.int32)
+    done = 0
+    while done < n:
+        words = np.frombuffer(entropy(4 * max(WORDS, 4 * n)), dtype=np.uint32)
+        done, _ = matching.match(edges, degree, row, owner, scratch, words, done)
+    return row
