@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from measure_tables import flat, microdata, ranged, treed
 
-from incrowd.flow import Attribute, Cells, Cover, Microdata, Regions
+from incrowd.flow import Attribute, Cells, Cover, Crowds, Microdata, Regions
 from incrowd.generalize import generalize, sets
 from incrowd.generalize.means import mean_text
 from incrowd.hierarchy import Family
@@ -99,6 +99,27 @@ def test_every_cell_is_the_smallest_over_its_group(table: tuple[Microdata, Cover
         inside = data.codes[cover.labels == label]
         twins = [expected(a, inside[:, j].tolist()) for j, a in enumerate(data.attributes)]
         assert says(data, regions, record) == twins
+
+
+@settings(max_examples=200)
+@given(grouped(), st.data())
+def test_a_crowd_of_ones_own_gives_a_row_of_ones_own(
+    table: tuple[Microdata, Cover], more: st.DataObject
+) -> None:
+    data, _ = table
+    n = len(data)
+    crowds = [sorted({i, *more.draw(st.sets(st.integers(0, n - 1), max_size=5))}) for i in range(n)]
+    starts = np.concatenate([[0], np.cumsum([len(crowd) for crowd in crowds])])
+    members = np.array([member for crowd in crowds for member in crowd], np.int32)
+    regions = generalize(data, Crowds(starts, members))
+    for record, crowd in enumerate(crowds):
+        twins = [expected(a, data.codes[crowd, j].tolist()) for j, a in enumerate(data.attributes)]
+        assert says(data, regions, record) == twins
+
+
+def test_nobody_is_outside_their_own_crowd() -> None:
+    with pytest.raises(ValueError, match="own crowd"):
+        Crowds(np.array([0, 1, 2]), np.array([0, 0], np.int32))
 
 
 @settings(max_examples=150)

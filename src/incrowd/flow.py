@@ -200,6 +200,31 @@ class Cover:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Crowds:
+    """Who hides with whom where everyone has a crowd of their own.
+
+    The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them.
+    """
+
+    starts: NDArray[np.int64]
+    members: Codes
+
+    def __post_init__(self) -> None:
+        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        own = np.zeros(len(self), np.bool_)
+        own[owner[self.members == owner]] = True
+        if not own.all():
+            raise ValueError("everyone must be in their own crowd")
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        return np.diff(self.starts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ValueSets:
     """Sets of codes, end to end: set i holds ``codes[starts[i]:starts[i+1]]``, ascending."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Attribute, Cells, Codes, Cover, Microdata, Regions
+from incrowd.flow import Attribute, Cells, Codes, Cover, Crowds, Microdata, Regions
 from incrowd.generalize.groups import Groups
 from incrowd.generalize.means import means_of
 from incrowd.generalize.ranges import range_cells
@@ -14,11 +14,15 @@ from incrowd.generalize.trees import tree_cells
 from incrowd.schema import Shape
 
 
-def generalize(data: Microdata, cover: Cover, means: tuple[str, ...] = (), least: int = 5) -> Regions:
+def generalize(
+    data: Microdata, cover: Cover | Crowds, means: tuple[str, ...] = (), least: int = 5
+) -> Regions:
     """The region of each record's row.
 
     Parameters
     ----------
+    cover : Cover or Crowds
+        Groups whose rows say the same, or a crowd for each record's own row.
     means : tuple of str
         Columns whose class mean is published beside the range.
     least : int
@@ -28,10 +32,12 @@ def generalize(data: Microdata, cover: Cover, means: tuple[str, ...] = (), least
     -----
     Groups that happen to say the same become one region, so a region is what an outsider sees as a class.
     """
-    whole = Groups.of(cover.labels)
+    whole = Groups.around(cover) if isinstance(cover, Crowds) else Groups.of(cover.labels)
     found = [_column(data, cover, j, whole) for j in range(len(data.attributes))]
     first, of_group = _distinct([cell for _, cell in found], [len(cells) for cells, _ in found])
-    of = of_group.astype(np.int32)[cover.labels]
+    of = of_group.astype(np.int32)
+    if isinstance(cover, Cover):
+        of = of[cover.labels]
     rows = np.stack([cell[first] for _, cell in found], axis=1).astype(np.int32)
     texts = means_of(data, Groups.of(of), means, least) if means else {}
     return Regions(of, rows, tuple(cells for cells, _ in found), texts)
@@ -53,10 +59,10 @@ def _distinct(
     return first, of
 
 
-def _column(data: Microdata, cover: Cover, j: int, whole: Groups) -> tuple[Cells, NDArray[np.int64]]:
+def _column(data: Microdata, cover: Cover | Crowds, j: int, whole: Groups) -> tuple[Cells, NDArray[np.int64]]:
     """The distinct cells of column j, and which of them each group has (g,)."""
     attribute, codes = data.attributes[j], data.codes[:, j]
-    if cover.slabs is None:
+    if isinstance(cover, Crowds) or cover.slabs is None:
         return _cells(attribute, codes, whole)
     slabs = cover.slabs[:, j]
     cells, of_slab = _cells(attribute, codes, Groups.of(slabs))

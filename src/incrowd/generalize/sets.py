@@ -46,7 +46,7 @@ def _by_bytes(codes: Codes, groups: Groups, size: int) -> tuple[list[Codes], NDA
 
 def _sets_of_groups(codes: Codes, groups: Groups, size: int) -> ValueSets:
     """The values of each group, ascending."""
-    key = groups.labels.astype(np.int64) * size + codes
+    key = groups.owner * size + codes[groups.order]
     if len(groups) * size <= DENSE:
         present = np.zeros(len(groups) * size, np.bool_)
         present[key] = True
