@@ -310,6 +310,19 @@ def test_verify_holds_a_release_to_the_policy(clinic: Path, place: Path) -> None
     assert "manifest" in [check["name"] for check in ran.json["checks"] if not check["passed"]]
 
 
+def test_verify_demands_what_the_command_line_says(clinic: Path, place: Path) -> None:
+    """A release that was published with overrides is held to them."""
+    table = clinic / "patients.csv"
+    assert incrowd("publish", table, *asked(clinic)[1:], "-o", "out", "-k", "20", "--l", "2").code == 0
+    words = ("verify", "out", "--original", table, *asked(clinic)[1:])
+    assert incrowd(*words).code == 1
+    assert incrowd(*words, "-k", "20", "--l", "2").code == 0
+    assert incrowd(*words, "-k", "20", "--l", "3").code == 1
+    bare = incrowd("verify", "out", "--original", table, "-k", "20")
+    assert bare.code == 2
+    assert "-p" in bare.err
+
+
 def test_verify_against_another_original(clinic: Path, place: Path) -> None:
     other = write_example(place / "other", rows=400, seed=8)
     ran = incrowd("verify", clinic / "csv", "--original", other / "patients.csv", *asked(clinic)[1:])

@@ -35,6 +35,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, f
 PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy file (TOML).")]
 Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
 Names = list[str] | None
+LeastCrowd = Annotated[
+    int | None, typer.Option("--k", "-k", help="Least size of a crowd; overrides the policy.")
+]
+Diversity = Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")]
+Closeness = Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")]
 
 _WHOLE = re.compile(r"-?[0-9]{1,40}")
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
@@ -173,11 +178,9 @@ def publish(
     keep: Annotated[Names, typer.Option(help="Columns published as they are (as --qi).")] = None,
     drop: Annotated[Names, typer.Option(help="Columns not published (as --qi).")] = None,
     method: Annotated[str | None, typer.Option(help="Overrides the policy; see: incrowd methods.")] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", "-k", help="Least size of a crowd; overrides the policy.")
-    ] = None,
-    l: Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")] = None,  # noqa: E741
-    t: Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")] = None,
+    k: LeastCrowd = None,
+    l: Diversity = None,  # noqa: E741
+    t: Closeness = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="An option of the method: name=value.")
     ] = None,
@@ -268,6 +271,9 @@ def verify(
     folder: Annotated[Path, typer.Argument(help="A release.")],
     original: Original,
     policy: PolicyFile = None,
+    k: LeastCrowd = None,
+    l: Diversity = None,  # noqa: E741
+    t: Closeness = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a written release once more, independently. Exit code 0 if it holds, 1 if not.
@@ -279,8 +285,11 @@ def verify(
         from incrowd.policy import Policy
         from incrowd.rejudge import verify_release
 
+        if policy is None and (k, l, t) != (None, None, None):
+            raise InputError("--k, --l and --t change what a policy demands; pass it with -p")
+        asked = Policy.load(policy).with_(k=k, l=_number("l", l), t=_number("t", t)) if policy else None
         with screen.watching(as_json) as watch:
-            verdict = verify_release(folder, original, Policy.load(policy) if policy else None, watch)
+            verdict = verify_release(folder, original, asked, watch)
         if as_json:
             screen.print_json(verdict.as_dict())
         else:
