@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 
-from incrowd.contracts import silent
+from incrowd.contracts import Grouper, silent
 from incrowd.flow import Attribute, Microdata
 from incrowd.hide.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
 from incrowd.hide.single import SingleDimensional
@@ -198,9 +198,75 @@ def adult_loss(_kd: float) -> Iterator[Figure]:
             )
 
 
+def components_of_a_graph(_kd: float) -> Iterator[Figure]:
+    """Strongly connected components, for the matches of a random graph in which all have ten neighbours."""
+    from incrowd.graph import Graph
+    from incrowd.graph.components import residual
+    from incrowd.kernels.flow import strong_components
+
+    n, degree = 100_000, 10
+    rng = np.random.default_rng(3)
+    rows = np.sort(np.stack([np.arange(n), *(rng.permutation(n) for _ in range(degree - 1))], axis=1), axis=1)
+    graph = Graph.of(rows.tolist())
+    flow = (graph.tails == graph.indices).astype(np.int64)
+    digraph = residual(graph, flow)
+    edges = graph.indices.size
+    seconds = cpu(lambda: strong_components(*digraph))
+    yield Figure("components", f"n={n} {edges} edges", seconds / edges * 1e6, "µs per edge", 0.2)
+    whole = cpu(lambda: strong_components(*residual(graph, flow)))
+    yield Figure("components, with the digraph", f"n={n} {edges} edges", whole / edges * 1e6, "µs per edge")
+
+
+def adult_with_trees() -> Microdata | None:
+    """Eight attributes of Adult, all with hierarchies."""
+    from incrowd import Policy
+    from incrowd.encode import encode
+    from incrowd.flow import Table
+
+    data = real_data()
+    if data is None:
+        return None
+    folder = data / "adult"
+    names = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
+    with (folder / "adult.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    table = Table.of({name: [row[name] for row in rows] for name in (*names, "income")})
+    trees = {name: {"hierarchy": str(folder / "hierarchies" / f"{name}.csv")} for name in names}
+    policy = Policy(quasi_identifiers=trees, sensitive=["income"], privacy={"k": K})
+    return encode(table, policy.schema(table))
+
+
+def agglomerative(kd: float) -> Iterator[Figure]:
+    """Clusters of Adult; growth is the exponent from a quarter of the rows to all."""
+    from incrowd.hide.agglomerative import Agglomerative
+    from incrowd.hide.forest import Forest
+
+    data = adult_with_trees()
+    if data is None:
+        print("agglomerative: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
+        return
+    n = 20_000
+    whole, quarter, few = (Microdata(data.codes[:rows], data.attributes) for rows in (n, n // 4, 500))
+    recipes: Mapping[str, tuple[Grouper, float | None]] = {
+        "agglomerative 8": (Agglomerative(K), 15.0),
+        "agglomerative 10": (Agglomerative(K, distance="10"), 15.0),
+        "agglomerative 8, entropy": (Agglomerative(K, measure="entropy"), None),
+        "agglomerative 8, modified": (Agglomerative(K, modified=True), None),
+        "forest beside agglomerative": (Forest(K), None),
+    }
+    for name, (recipe, goal) in recipes.items():
+        recipe.group(few, (), silent)
+        slow = cpu(partial(recipe.group, whole, (), silent), 2)
+        quick = cpu(partial(recipe.group, quarter, (), silent), 2)
+        exponent = float(np.log(slow / quick) / np.log(4))
+        yield Figure(f"{name} (adult)", f"n={n} d=8 k={K}", slow / kd, "kd", goal, exponent, peak_mb())
+
+
 FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "mondrian kernels": mondrian_kernels,
     "single": single_dimensional,
     "publish census": publish_census,
     "adult loss": adult_loss,
+    "agglomerative": agglomerative,
+    "components": components_of_a_graph,
 }

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import log2
+from itertools import combinations, permutations
+from math import log, log2
 from typing import Any
 
 # ---- models: what a class of sensitive values keeps ----------------------------------------------------
@@ -396,3 +397,171 @@ def mean_text(values: Sequence[str | None], places: int, least: int) -> str:
     scaled = round(sum(known) / len(known) * 10 ** (places + 1))
     digits = str(abs(scaled)).rjust(places + 2, "0")
     return f"{'-' * (scaled < 0)}{digits[: -places - 1]}.{digits[-places - 1 :]}"
+
+
+# ---- graph: which record can be behind which row -------------------------------------------------------
+
+Adjacency = Sequence[Sequence[int]]
+
+
+def adjacency(records: Sequence[Sequence[Any]], rows: Sequence[Sequence[Any]]) -> list[list[int]]:
+    """The rows that hold each record; a row is a set of values for each attribute."""
+    return [
+        [j for j, row in enumerate(rows) if all(x in cell for x, cell in zip(record, row, strict=True))]
+        for record in records
+    ]
+
+
+def assignments(adjacent: Adjacency, rows: int) -> list[tuple[int, ...]]:
+    """Every way to give records rows of their own so that all rows are used; -1 is no row."""
+    people = len(adjacent)
+    orders = permutations([*range(rows), *[-1] * (people - rows)])
+    return sorted({p for p in orders if all(j < 0 or j in adjacent[i] for i, j in enumerate(p))})
+
+
+def effective(adjacent: Adjacency, rows: int) -> set[tuple[int, int]]:
+    return {(i, j) for p in assignments(adjacent, rows) for i, j in enumerate(p) if j >= 0}
+
+
+def match_chances(adjacent: Adjacency, rows: int) -> dict[tuple[int, int], Fraction]:
+    """The share of the assignments in which record i has row j."""
+    found = assignments(adjacent, rows)
+    counts = Counter((i, j) for p in found for i, j in enumerate(p) if j >= 0)
+    return {edge: Fraction(count, len(found)) for edge, count in counts.items()}
+
+
+def has_factor(adjacent: Adjacency, k: int) -> bool:
+    """Is there a subgraph in which every record and every row has k neighbours?"""
+
+    def served(i: int, left: tuple[int, ...]) -> bool:
+        if i == len(adjacent):
+            return True
+        choices = combinations([j for j in adjacent[i] if left[j]], k)
+        return any(served(i + 1, tuple(x - (j in c) for j, x in enumerate(left))) for c in choices)
+
+    return served(0, (k,) * len(adjacent))
+
+
+def points_inside(points: Sequence[Sequence[int]], region: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+    """The points of which every coordinate lies in one of the runs of its side."""
+    return [
+        i
+        for i, point in enumerate(points)
+        if all(any(a <= x <= b for a, b in runs) for x, runs in zip(point, region, strict=True))
+    ]
+
+
+# ---- clusters: agglomerative, forest, and what a closure costs ----------------------------------------
+#
+# Axes as for cuts. `count` is how often each code of an axis occurs in the whole table.
+
+
+def closure_bits(axis: Axis, codes: Sequence[int], count: Mapping[int, int]) -> float:
+    """Bits of the table's values inside the smallest cell over the codes."""
+    kind, about = axis
+    if kind == "range":
+        cell = set(range(min(codes), max(codes) + 1))
+    else:
+        cell = set(codes) if kind == "set" else set(covering_node(about, codes))
+    inside = [count[code] for code in cell if count.get(code)]
+    return -sum(c / sum(inside) * log2(c / sum(inside)) for c in inside)
+
+
+def row_cost(points: Sequence[Point], members: Sequence[int], axes: Sequence[Axis], measure: str) -> float:
+    """What each row of a group costs: the mean of its cells."""
+    total = 0.0
+    for j, axis in enumerate(axes):
+        codes = [points[i][j] for i in members]
+        if measure == "lm":
+            total += axis_cost(axis, codes)
+        else:
+            total += closure_bits(axis, codes, Counter(point[j] for point in points))
+    return total / len(axes)
+
+
+def cluster_distance(kind: str, union: float, a: float, b: float, size_a: int, size_b: int) -> float:
+    """The distances of the paper, given what rows of the union and of its parts cost."""
+    size = size_a + size_b
+    value = {
+        "8": size * union - size_a * a - size_b * b,
+        "9": union - a - b,
+        "10": (union - a - b) / log(size),
+        "11": union / (a + b + 0.1),
+        "nc": min(union - a, union - b),
+    }[kind]
+    return round(value, 10)
+
+
+def agglomerative(
+    points: Sequence[Point], axes: Sequence[Axis], k: int, distance: str, measure: str, modified: bool
+) -> set[frozenset[int]]:
+    """Merge the closest two clusters until they have k; ties by the smallest members."""
+    known: dict[tuple[int, ...], float] = {}
+
+    def cost(members: Sequence[int]) -> float:
+        key = tuple(sorted(members))
+        if key not in known:
+            known[key] = row_cost(points, key, axes, measure)
+        return known[key]
+
+    def apart(a: Sequence[int], b: Sequence[int]) -> float:
+        return cluster_distance(distance, cost([*a, *b]), cost(a), cost(b), len(a), len(b))
+
+    pool, ripe = [[i] for i in range(len(points))], []
+    while len(pool) > 1 and k > 1:
+        pool.sort()
+        pairs = [(a, b) for i, a in enumerate(pool) for b in pool[i + 1 :]]
+        a, b = min(pairs, key=lambda pair: (apart(*pair), pair[0][0], pair[1][0]))
+        union = sorted(a + b)
+        pool = [each for each in pool if each not in (a, b)]
+        if len(union) < k:
+            pool.append(union)
+            continue
+        while modified and len(union) > k:
+            out = min(union, key=lambda i: (round(cost([m for m in union if m != i]), 10), -i))
+            union.remove(out)
+            pool.append([out])
+        ripe.append(union)
+    for i in sorted(i for each in pool for i in each):
+        if k == 1:
+            ripe.append([i])
+        else:
+            min(ripe, key=lambda each: (apart([i], each), min(each))).append(i)
+    return {frozenset(each) for each in ripe}
+
+
+def forest_edges(
+    points: Sequence[Point], axes: Sequence[Axis], k: int, measure: str
+) -> list[tuple[int, int]]:
+    """Each tree with fewer than k vertices, by its smallest one, gets an edge to the nearest vertex outside.
+
+    The edge begins at the one vertex of the tree that has none going out.
+    """
+    trees = [{i} for i in range(len(points))]
+    edges: list[tuple[int, int]] = []
+    while any(len(tree) < k for tree in trees):
+        tree = min((each for each in trees if len(each) < k), key=min)
+        (u,) = tree - {a for a, _ in edges}
+        outside = [v for v in range(len(points)) if v not in tree]
+        v = min(outside, key=lambda v: (round(row_cost(points, (u, v), axes, measure), 10), v))
+        edges.append((u, v))
+        other = next(each for each in trees if v in each)
+        trees = [each for each in trees if each not in (tree, other)] + [tree | other]
+    return edges
+
+
+def least_loss(points: Sequence[Point], axes: Sequence[Axis], k: int, measure: str) -> float:
+    """The smallest loss, summed over rows, of any partition into groups of at least k."""
+
+    def best(rest: tuple[int, ...]) -> float:
+        if not rest:
+            return 0.0
+        found = float("inf")
+        for size in range(k - 1, len(rest)):
+            for others in combinations(rest[1:], size):
+                group = (rest[0], *others)
+                after = best(tuple(i for i in rest if i not in group))
+                found = min(found, len(group) * row_cost(points, group, axes, measure) + after)
+        return found
+
+    return best(tuple(range(len(points))))

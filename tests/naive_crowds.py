@@ -51,7 +51,7 @@ class Crowding:
         return tuple(min((s for s in family if union <= s), key=len) for family, union in pairs)
 
     def of(self, row: Row) -> float:
-        return round(sum(self.cost(j, cell) for j, cell in enumerate(row)) / len(row), 10)
+        return sum(self.cost(j, cell) for j, cell in enumerate(row)) / len(row)
 
     def with_record(self, row: Row, i: int) -> Row:
         return self.join([row, [frozenset({value}) for value in self.records[i]]])

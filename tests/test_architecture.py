@@ -28,6 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("flow",),
     ("contracts", "policy", "kernels", "examples"),
     (*STAGES, *JUDGES, "models", "exposures", "profile", "audit", "stage"),
+    ("graph",),  # a judge that reads published texts as `measure` does
     ("methods", "typed"),  # recipes made of stages; cells as columns of `tables`
     ("pipeline",),
     ("rejudge",),
@@ -39,6 +40,7 @@ SEES = {
     "verify": {"errors", "schema"},
     "kernels": set[str](),
     "stage": {"errors", "schema"},
+    "graph": {"errors", "schema", "hierarchy", "flow", "contracts", "kernels", "measure"},
     "examples": set[str](),
 }
 # Heavy libraries, and the one part that may open each.

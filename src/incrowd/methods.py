@@ -10,9 +10,10 @@ from incrowd import assign
 from incrowd.contracts import Grouper, catalogue
 from incrowd.errors import PolicyError, unknown
 from incrowd.flow import Assignment
-from incrowd.hide import mondrian, single  # noqa: F401 - registers the groupers
+from incrowd.hide import agglomerative, forest, mondrian, single  # noqa: F401 - registers the groupers
 from incrowd.hide.workload import Query
 
+REVISITED = "Gionis, Mazza, Tassa: k-Anonymization Revisited"
 MULTIDIMENSIONAL = "Murthy, Srinivas: Achieving Multidimensional K-Anonymity by a Greedy Approach"
 
 
@@ -124,6 +125,30 @@ _ALL = (
         guarantee=_CROWD,
         adversary=_LINKER,
         needs="nothing; loses far more than mondrian, for comparison",
+        not_claimed=_NOT_CLAIMED,
+    ),
+    Method(
+        name="agglomerative",
+        hides="agglomerative",
+        publishes="the smallest box, node or set over each group; boxes may overlap",
+        behind=assign.whole_classes,
+        paper=REVISITED,
+        section="V-A, Algorithms 1 and 2",
+        guarantee=_CROWD,
+        adversary=_LINKER,
+        needs="hierarchies for columns of more than 64 categories; slower than mondrian",
+        not_claimed=_NOT_CLAIMED,
+    ),
+    Method(
+        name="forest",
+        hides="forest",
+        publishes="the smallest box, node or set over each group; boxes may overlap",
+        behind=assign.whole_classes,
+        paper=REVISITED,
+        section="V, after Aggarwal et al.: Anonymizing Tables",
+        guarantee=_CROWD + "; with k alone, groups have at most 3k-3 records (of k=2: 3)",
+        adversary=_LINKER,
+        needs="at most 20,000 records; hierarchies for columns of more than 64 categories; for comparison",
         not_claimed=_NOT_CLAIMED,
     ),
 )

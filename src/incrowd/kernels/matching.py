@@ -68,7 +68,7 @@ def shift(start: int, edges: Any, row: Any, owner: Any, exit_slot: Any) -> None:
 @kernel
 def match(edges: Any, degree: int, row: Any, owner: Any, scratch: Any, words: Any, done: int) -> Any:
     """Match records `done`.. as far as the words reach -> (first record not matched, words used)."""
-    at = np.int64(0)
+    at: Any = np.int64(0)
     for record in range(done, edges.shape[0]):
         used = at
         at = walk(record, edges, degree, row, owner, scratch, words, at)

@@ -1,0 +1,153 @@
+"""Which edges of a consistency graph belong to some assignment: matches that nobody can rule out.
+
+Given one assignment of records to rows, another one differs from it by cycles that alternate between
+edges outside and inside. So an edge is in some assignment if and only if it lies inside a strongly connected
+component of the graph in which every edge leads to its row and assigned rows lead back to their records.
+
+References
+----------
+Wong, Mamoulis, Cheung, "Non-homogeneous generalization in privacy preserving data publishing", SIGMOD 2010,
+Theorem 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import TableError
+from incrowd.flow import Codes
+from incrowd.graph.consistency import Counts, Graph, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """A graph with one assignment, and the component of each distinct record and row.
+
+    ``flow[e]`` is how many records edge e assigns to its row.
+    """
+
+    graph: Graph
+    flow: Ints
+    record: Codes
+    row: Codes
+
+    @property
+    def effective(self) -> NDArray[np.bool_]:
+        """Which edges are in some assignment."""
+        inside: NDArray[np.bool_] = self.record[self.graph.tails] == self.row[self.graph.indices]
+        return inside
+
+    def matches(self) -> Counts:
+        """How many rows each distinct record may be behind, and how many records each distinct row.
+
+        Examples
+        --------
+        >>> found = components(Graph.of([[0, 1], [1, 2], [1, 2]])).matches()
+        >>> found.records.tolist(), found.rows.tolist()
+        ([1, 2, 2], [1, 2, 2])
+        """
+        return self.graph.tally(self.effective)
+
+    def exposed(self, k: int) -> tuple[Ints, Ints]:
+        """The original records, and the published rows, that have fewer than k matches."""
+        found = self.matches()
+        return _fewer(found.records, self.graph.record_of, k), _fewer(found.rows, self.graph.row_of, k)
+
+
+def components(graph: Graph, hint: NDArray[np.integer] | None = None) -> Components:
+    """Find an assignment and what it implies.
+
+    Parameters
+    ----------
+    graph : Graph
+        The consistency graph.
+    hint : array of shape (n,), optional
+        The row of each original record, -1 if it was left out. It is checked; a wrong one only costs the
+        search for another.
+
+    Raises
+    ------
+    TableError
+        If records cannot be assigned to rows one to one.
+    """
+    from incrowd.kernels.flow import strong_components
+
+    flow = _flow_of(graph, hint) if hint is not None else None
+    if flow is None:
+        flow = assignment(graph)
+    labels = strong_components(*residual(graph, flow))
+    left = graph.record_weight.size
+    return Components(graph, flow, labels[:left], labels[left:])
+
+
+def residual(graph: Graph, flow: Ints) -> tuple[Ints, Codes]:
+    """The digraph of an assignment, as CSR: records, then rows; edges, then assigned edges backwards."""
+    from incrowd.kernels.boxtree import turned
+
+    left, right = graph.record_weight.size, graph.row_weight.size
+    # Edges that assign nobody lead to a row behind all others, whose list is then cut off.
+    back, owners = turned(graph.indptr, np.where(flow > 0, graph.indices, right), right + 1)
+    indptr = np.concatenate([graph.indptr, graph.indptr[-1] + back[1:-1]])
+    return indptr, np.concatenate([graph.indices + np.int32(left), owners[: back[-2]]])
+
+
+def assignment(graph: Graph) -> Ints:
+    """One assignment: how many records each edge assigns to its row.
+
+    Raises
+    ------
+    TableError
+        If there is none.
+    """
+    capacity = np.minimum(graph.record_weight[graph.tails], graph.row_weight[graph.indices])
+    sent, flow, _ = send(graph, graph.record_weight, capacity, graph.row_weight)
+    if sent < len(graph):
+        raise TableError(
+            f"the published table is not a generalisation of the original: of {len(graph)} records, "
+            f"{len(graph) - sent} find no row of their own that holds them"
+        )
+    return flow
+
+
+def send(graph: Graph, supply: Ints, capacity: Ints, demand: Ints) -> tuple[int, Ints, NDArray[np.bool_]]:
+    """Send as much as possible from records to rows.
+
+    Returns
+    -------
+    The amount, what each edge carries, and the source side of a least cut: records, then rows.
+    """
+    from incrowd.kernels.flow import max_flow, network, reachable
+
+    records, rows = supply.size, demand.size
+    source, sink = records + rows, records + rows + 1
+    left, right = np.arange(records), records + np.arange(rows)
+    left = left[np.argsort(np.diff(graph.indptr), kind="stable")]
+    # What has the fewest choices chooses first, and is chosen first: little is then left to mend.
+    order = np.argsort(np.bincount(graph.indices, minlength=rows)[graph.indices], kind="stable")
+    tail = np.concatenate([graph.tails[order], np.full(records, source), right])
+    head = np.concatenate([graph.indices[order].astype(np.int64) + records, left, np.full(rows, sink)])
+    room = np.concatenate([capacity[order], supply[left], demand])
+    net, place = network(sink + 1, tail, head, room)
+    sent = int(max_flow(net, source, sink))
+    flow = np.empty_like(capacity)
+    flow[order] = net.room[net.mate[place[: order.size]]]
+    return sent, flow, reachable(net, source)[:source]
+
+
+def _flow_of(graph: Graph, hint: NDArray[np.integer]) -> Ints | None:
+    """What an assignment that somebody named carries on each edge; None if it is none."""
+    if hint.shape != graph.record_of.shape or (graph.record_of < 0).any() or (graph.row_of < 0).any():
+        return None
+    shown = hint[hint >= 0]
+    if shown.size != graph.row_of.size or not np.array_equal(np.sort(shown), np.arange(shown.size)):
+        return None
+    rows = np.append(graph.row_of, graph.published)[np.where(hint < 0, graph.row_of.size, hint)]
+    edges = graph.edge(graph.record_of, rows)
+    return None if (edges < 0).any() else np.bincount(edges, minlength=graph.indices.size)
+
+
+def _fewer(counts: Ints, of: Codes, k: int) -> Ints:
+    return np.flatnonzero((of >= 0) & (np.append(counts, k)[of] < k))

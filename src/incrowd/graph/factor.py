@@ -1,0 +1,91 @@
+"""How well a random assignment can hide people: k-factors, and the least largest match probability.
+
+An assignment can be drawn such that every record is behind every row with probability at most 1/k if and only
+if the graph has a k-factor, a spanning subgraph in which every record and every row has k neighbours.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import TableError
+from incrowd.graph.components import assignment, send
+from incrowd.graph.consistency import Graph, Ints
+
+_MOST = 2**62
+
+
+def has_factor(graph: Graph, k: int) -> bool:
+    """Can an assignment be drawn in which every match has probability at most 1/k?
+
+    Parameters
+    ----------
+    graph : Graph
+        The consistency graph.
+    k : int
+        At least 1.
+
+    Examples
+    --------
+    >>> [has_factor(Graph.of([[0, 1], [0, 1, 2], [1, 2]]), k) for k in (1, 2, 3)]
+    [True, True, False]
+    """
+    return _cut(graph, Fraction(1, k)) is None
+
+
+def lambda_star(graph: Graph) -> Fraction:
+    r"""The least value that the largest match probability can have, whatever assignment is drawn.
+
+    .. math:: \lambda^* = \max_{S, T} \frac{w(S) - w(T)}{w(E(S, \bar T))}
+
+    over sets S of records and T of rows, with as many edges between S and the other rows as equal records and
+    rows have among them. From a bound that is too low, the least cut names S and T of a better one.
+
+    Raises
+    ------
+    TableError
+        If records cannot be assigned to rows one to one.
+
+    Examples
+    --------
+    >>> lambda_star(Graph.of([[0, 1], [0, 1, 2], [1, 2]]))
+    Fraction(1, 2)
+    """
+    assignment(graph)
+    if not graph.published:
+        return Fraction(0)
+    # A row must be somebody's. A record must have a row only if nobody was left out.
+    records, rows = graph.degrees().least()
+    level = Fraction(1, rows if graph.left_out else min(records, rows))
+    while (cut := _cut(graph, level)) is not None:
+        level = _level_of(graph, cut)
+    return level
+
+
+def _cut(graph: Graph, level: Fraction) -> NDArray[np.bool_] | None:
+    """Which records, then rows, show that match probabilities of `level` are too few; None if they suffice.
+
+    Everything is multiplied by the denominator of the level, so that whole numbers flow. Being left out
+    is no match, and may be certain.
+    """
+    records, rows, p, q = graph.record_weight, graph.row_weight, level.numerator, level.denominator
+    if q * len(graph) > _MOST:
+        raise TableError(f"{len(graph)} records are too many for an exact match probability")
+    limit = q * records[graph.tails]  # more cannot flow anyway
+    pairs = records[graph.tails] * rows[graph.indices]
+    small = pairs <= limit // p
+    capacity: Ints = np.where(graph.real & small, np.where(small, pairs, 0) * p, limit)
+    sent, _, side = send(graph, q * records, capacity, q * rows)
+    return None if sent == q * len(graph) else side
+
+
+def _level_of(graph: Graph, side: NDArray[np.bool_]) -> Fraction:
+    """The level below which the records and rows on this side cannot be served."""
+    some, taken = side[: graph.record_weight.size], side[graph.record_weight.size :]
+    over = graph.real & some[graph.tails] & ~taken[graph.indices]
+    pairs = graph.record_weight[graph.tails[over]] * graph.row_weight[graph.indices[over]]
+    surplus = graph.record_weight[some].sum() - graph.row_weight[taken].sum()
+    return Fraction(int(surplus), int(pairs.sum()))

@@ -1,0 +1,78 @@
+"""Widening rows until every record fits k of them: Algorithm 5 of "k-Anonymization Revisited".
+
+Rows only grow, so what held before holds afterwards: (k,1) becomes (k,k).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.flow import Crowds, Microdata
+from incrowd.hide.costs import Priced, groups_of, priced
+from incrowd.hide.expansion import Space
+
+if TYPE_CHECKING:
+    from incrowd.kernels.closure import Groups
+    from incrowd.kernels.widening import Rows
+
+
+def widened(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Crowds:
+    """The crowds, with those added for whom a row was widened.
+
+    Records are looked at in their order. One that fits fewer than k rows joins the crowds of those whose rows
+    get dearer by least; of equal ones that of the smaller record.
+    """
+    from incrowd.kernels import widening
+
+    space, plain = Space.over(data, measure), priced(data, "lm").costs
+    rows = _rows(space, crowds, priced(data, "lm"))
+    costs = space.table.costs
+    widening.hang(rows, space.tree, costs)
+    joined = widening.widen(k, space.ids, space.points, rows, space.tree, costs, plain, space.scratch())
+    pairs = np.array(joined, np.int64).reshape(-1, 2)
+    return _with(crowds, rows.record[pairs[:, 0]], pairs[:, 1])
+
+
+def _rows(space: Space, crowds: Crowds, plain: Priced) -> Rows:
+    """The row of each record, sorted by the point that is the record."""
+    from incrowd.kernels import closure, widening
+
+    n, d = space.table.codes.shape
+    record = np.argsort(space.ids, kind="stable")
+    place = np.empty(n, np.int64)
+    place[record] = np.arange(n)
+    owner = place[np.repeat(np.arange(n), crowds.sizes)]
+    groups = groups_of(owner, replace(space.table, codes=space.table.codes[crowds.members]))
+    own = groups.cost.copy()
+    closure.price(n, groups, plain.costs)
+    plain_cost = groups.cost.copy()
+    groups.cost[:] = own
+    nodes = space.tree.left.size
+    return widening.Rows(
+        groups=groups,
+        plain=plain_cost,
+        record=record,
+        starts=_starts(space.points),
+        low=np.full((nodes, d), np.iinfo(np.int32).max, np.int32),
+        high=np.full((nodes, d), -1, np.int32),
+        dear=np.zeros((nodes, d)),
+        parent=np.zeros(nodes, np.int64),
+        leaf=np.zeros(space.points.size.size, np.int64),
+    )
+
+
+def _starts(points: Groups) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(points.size)])
+
+
+def _with(crowds: Crowds, record: NDArray[np.int64], member: NDArray[np.int64]) -> Crowds:
+    """Crowds with more members: `member` joins the crowd of `record`."""
+    owner = np.concatenate([np.repeat(np.arange(len(crowds)), crowds.sizes), record])
+    members = np.concatenate([crowds.members, member]).astype(np.int32)
+    order = np.argsort(owner, kind="stable")
+    sizes = np.bincount(owner, minlength=len(crowds))
+    return Crowds(np.concatenate([[0], np.cumsum(sizes)]), members[order])
