@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import PolicyError
+from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Cover, Microdata
 from incrowd.schema import Claim
 
@@ -122,6 +122,12 @@ class Limited:
             if not limit.allows(value):
                 shown = value if isinstance(value, int | float | str) else type(value).__name__
                 raise PolicyError(f"{type(self).__name__}: {name} must be {limit.words()}, got {shown}.")
+
+
+def need_enough(data: Microdata, k: int) -> None:
+    """Refuse a table of fewer than k records: nobody can hide in it."""
+    if len(data) < k:
+        raise Infeasible(f"n={len(data)} < k={k}: there are too few records to hide anyone")
 
 
 class Progress(Protocol):

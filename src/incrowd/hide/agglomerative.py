@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, Switch, register
-from incrowd.errors import Infeasible
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, Switch, need_enough, register
 from incrowd.flow import Codes, Cover, Microdata
 from incrowd.hide.costs import MEASURES, Priced, groups_of, priced
 from incrowd.hide.watch import watched
@@ -71,8 +70,7 @@ class Agglomerative(Limited):
         Infeasible
             If there are fewer than k records.
         """
-        if len(data) < self.k:
-            raise Infeasible(f"n={len(data)} < k={self.k}: there are too few records to hide anyone")
+        need_enough(data, self.k)
         table = priced(data, self.measure)
         labels = self._clusters(table, progress) if self.k > 1 else np.arange(len(data), dtype=np.int32)
         return Cover(allowed(labels, guards, table))

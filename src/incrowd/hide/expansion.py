@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Choice, Limit, Limited
-from incrowd.errors import Infeasible
+from incrowd.contracts import AnyLimit, Choice, Limit, Limited, need_enough
 from incrowd.flow import Crowds, Microdata
 from incrowd.hide.costs import MEASURES, Priced, groups_of, priced
 
@@ -48,8 +47,7 @@ class OwnCrowds(Limited, ABC):
         Infeasible
             If there are fewer than k records.
         """
-        if len(data) < self.k:
-            raise Infeasible(f"n={len(data)} < k={self.k}: there are too few records to hide anyone")
+        need_enough(data, self.k)
         space = Space.over(data, self.measure)
         grown = np.full((space.points.size.size, max(self.k - 1, 0)), -1, np.int64)
         self._grow(space, grown)

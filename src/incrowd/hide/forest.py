@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, register
-from incrowd.errors import Infeasible, PolicyError
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.errors import PolicyError
 from incrowd.flow import Cover, Microdata
 from incrowd.hide.agglomerative import allowed
 from incrowd.hide.costs import MEASURES, Priced, groups_of, priced
@@ -53,8 +53,7 @@ class Forest(Limited):
         PolicyError
             If there are more than 20,000.
         """
-        if len(data) < self.k:
-            raise Infeasible(f"n={len(data)} < k={self.k}: there are too few records to hide anyone")
+        need_enough(data, self.k)
         if len(data) > MOST:
             raise PolicyError(
                 f"forest looks at all pairs of records; it takes at most {MOST}, and there are {len(data)}; "

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, register
-from incrowd.errors import Infeasible, PolicyError
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.errors import PolicyError
 from incrowd.flow import Cover, Microdata
 from incrowd.hide.geometry import geometry_of
 from incrowd.hide.watch import watched
@@ -70,8 +70,7 @@ class Mondrian(Limited):
         Infeasible
             If there are fewer than k records.
         """
-        if len(data) < self.k:
-            raise Infeasible(f"n={len(data)} < k={self.k}: there are too few records to hide anyone")
+        need_enough(data, self.k)
         run = Run(self, data)
         return Cover(run.guarded(guards, progress) if guards else run.unguarded(progress))
 

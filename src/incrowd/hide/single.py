@@ -14,8 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Choice, Guard, Limit, Limited, Progress, register
-from incrowd.errors import Infeasible
+from incrowd.contracts import Choice, Guard, Limit, Limited, Progress, need_enough, register
 from incrowd.flow import Cover, Microdata
 
 
@@ -42,8 +41,7 @@ class SingleDimensional(Limited):
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
         """Who hides with whom, and in which slab of each column a record lies."""
-        if len(data) < self.k:
-            raise Infeasible(f"n={len(data)} < k={self.k}: there are too few records to hide anyone")
+        need_enough(data, self.k)
         space = _Space(data.codes, self.k, guards)
         axis, misses, d = 0, 0, data.codes.shape[1]
         while misses < d:
