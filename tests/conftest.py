@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("incrowd", deadline=None, print_blob=True)
+# In CI the same examples every time: a rare one is found by runs elsewhere, not by whoever lands next.
+settings.register_profile("incrowd", deadline=None, print_blob=True, derandomize="CI" in os.environ)
 settings.load_profile("incrowd")
 
 SEEDS = range(100) if os.environ.get("INCROWD_SEEDS") == "all" else (7,)

@@ -65,10 +65,8 @@ def nearest(crowding: Crowding, k: int) -> list[list[int]]:
     n = len(crowding.records)
     crowds = []
     for i in range(n):
-        others = sorted(
-            (j for j in range(n) if j != i), key=lambda j: (crowding.of(crowding.closure([i, j])), j)
-        )
-        crowds.append([i, *others[: k - 1]])
+        gaps = [(round(crowding.of(crowding.closure([i, j])), 10), j) for j in range(n) if j != i]
+        crowds.append([i, *(j for _, j in sorted(gaps)[: k - 1])])
     return crowds
 
 
