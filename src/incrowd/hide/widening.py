@@ -29,15 +29,15 @@ def widened(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Cro
     from incrowd.kernels import widening
 
     space, plain = Space.over(data, measure), priced(data, "lm").costs
-    rows = _rows(space, crowds, priced(data, "lm"))
+    rows = rows_over(space, crowds, priced(data, "lm"))
     costs = space.table.costs
     widening.hang(rows, space.tree, costs)
     joined = widening.widen(k, space.ids, space.points, rows, space.tree, costs, plain, space.scratch())
     pairs = np.array(joined, np.int64).reshape(-1, 2)
-    return _with(crowds, rows.record[pairs[:, 0]], pairs[:, 1])
+    return joined_by(crowds, rows.record[pairs[:, 0]], pairs[:, 1])
 
 
-def _rows(space: Space, crowds: Crowds, plain: Priced) -> Rows:
+def rows_over(space: Space, crowds: Crowds, plain: Priced) -> Rows:
     """The row of each record, sorted by the point that is the record."""
     from incrowd.kernels import closure, widening
 
@@ -69,7 +69,7 @@ def _starts(points: Groups) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(points.size)])
 
 
-def _with(crowds: Crowds, record: NDArray[np.int64], member: NDArray[np.int64]) -> Crowds:
+def joined_by(crowds: Crowds, record: NDArray[np.int64], member: NDArray[np.int64]) -> Crowds:
     """Crowds with more members: `member` joins the crowd of `record`."""
     owner = np.concatenate([np.repeat(np.arange(len(crowds)), crowds.sizes), record])
     members = np.concatenate([crowds.members, member]).astype(np.int32)

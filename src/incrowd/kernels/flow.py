@@ -45,6 +45,7 @@ def strong_components(indptr: Any, indices: Any) -> Any:
     if not nodes:
         return np.zeros(0, np.int32)
     graph = csr_array((np.ones(indices.size), indices, indptr.astype(indices.dtype)), shape=(nodes, nodes))
+    graph.sum_duplicates()  # with an arc named twice the search may never end
     return connected_components(graph, directed=True, connection="strong")[1]
 
 
