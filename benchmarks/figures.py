@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
+from crowds import expansion, exponent, globally, widening
+from tables import adult_with_trees, first, real_data
 
 from incrowd.contracts import Grouper, silent
 from incrowd.flow import Attribute, Microdata
@@ -116,12 +118,6 @@ k = 10
 """
 
 
-def real_data() -> Path | None:
-    here = Path(__file__).resolve().parents[1]
-    folder = Path(os.environ.get("INCROWD_DATA", here.parent / "shared" / "data"))
-    return folder if folder.is_dir() else None
-
-
 def publish_census(_kd: float) -> Iterator[Figure]:
     """The whole command, verification included, against DuckDB copying the same file."""
     data = real_data()
@@ -217,25 +213,6 @@ def components_of_a_graph(_kd: float) -> Iterator[Figure]:
     yield Figure("components, with the digraph", f"n={n} {edges} edges", whole / edges * 1e6, "µs per edge")
 
 
-def adult_with_trees() -> Microdata | None:
-    """Eight attributes of Adult, all with hierarchies."""
-    from incrowd import Policy
-    from incrowd.encode import encode
-    from incrowd.flow import Table
-
-    data = real_data()
-    if data is None:
-        return None
-    folder = data / "adult"
-    names = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
-    with (folder / "adult.csv").open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    table = Table.of({name: [row[name] for row in rows] for name in (*names, "income")})
-    trees = {name: {"hierarchy": str(folder / "hierarchies" / f"{name}.csv")} for name in names}
-    policy = Policy(quasi_identifiers=trees, sensitive=["income"], privacy={"k": K})
-    return encode(table, policy.schema(table))
-
-
 def agglomerative(kd: float) -> Iterator[Figure]:
     """Clusters of Adult; growth is the exponent from a quarter of the rows to all."""
     from incrowd.hide.agglomerative import Agglomerative
@@ -246,7 +223,7 @@ def agglomerative(kd: float) -> Iterator[Figure]:
         print("agglomerative: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
         return
     n = 20_000
-    whole, quarter, few = (Microdata(data.codes[:rows], data.attributes) for rows in (n, n // 4, 500))
+    whole, quarter, few = (first(data, rows) for rows in (n, n // 4, 500))
     recipes: Mapping[str, tuple[Grouper, float | None]] = {
         "agglomerative 8": (Agglomerative(K), 15.0),
         "agglomerative 10": (Agglomerative(K, distance="10"), 15.0),
@@ -258,8 +235,8 @@ def agglomerative(kd: float) -> Iterator[Figure]:
         recipe.group(few, (), silent)
         slow = cpu(partial(recipe.group, whole, (), silent), 2)
         quick = cpu(partial(recipe.group, quarter, (), silent), 2)
-        exponent = float(np.log(slow / quick) / np.log(4))
-        yield Figure(f"{name} (adult)", f"n={n} d=8 k={K}", slow / kd, "kd", goal, exponent, peak_mb())
+        size, growth = f"n={n} d=8 k={K}", exponent(slow, quick)
+        yield Figure(f"{name} (adult)", size, slow / kd, "kd", goal, growth, peak_mb())
 
 
 FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
@@ -268,5 +245,8 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "publish census": publish_census,
     "adult loss": adult_loss,
     "agglomerative": agglomerative,
+    "expansion": expansion,
+    "widening": widening,
+    "global": globally,  # says that it is missing until incrowd.hide.globally is there
     "components": components_of_a_graph,
 }

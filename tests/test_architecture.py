@@ -30,7 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (*STAGES, *JUDGES, "models", "exposures", "profile", "audit", "stage"),
     ("graph", "report"),  # a judge that reads published texts as `measure` does; pictures
     ("attack",),  # what an adversary makes of the graph
-    ("methods", "typed"),  # recipes made of stages; cells as columns of `tables`
+    ("methods", "typed", "drawing"),  # recipes made of stages; cells as columns; who is behind which row
     ("pipeline",),
     ("rejudge", "reproduce"),
     ("adversary",),

@@ -1,4 +1,4 @@
-"""What every method of the catalogue must keep, on tables with columns of every kind.
+"""What every method that makes classes must keep, on tables with columns of every kind.
 
 Classes are counted here anew, in plain Python and from the published texts alone.
 """
@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from method_names import PARTITIONS, PARTS
 from requested import Request, classes_of, holds, requests, rows_of
 
-from incrowd.contracts import catalogue
 from incrowd.errors import Infeasible
 from incrowd.flow import Cover, Table
 from incrowd.generalize import generalize
@@ -28,9 +28,8 @@ from incrowd.policy import Policy
 from incrowd.release import published_table
 from incrowd.verify import Case, judge_rows
 
-NAMES = sorted(METHODS)
 # Methods that cut through equal values break ties by the order of records.
-STRICT = [name for name in NAMES if getattr(catalogue("grouper")[METHODS[name].hides], "strict", True)]
+STRICT = [name for name in PARTITIONS if getattr(PARTS[name], "strict", True)]
 
 
 def made(request: Request, method: str) -> Release | None:
@@ -112,7 +111,7 @@ CHECKS: list[Callable[[Request, Table], None]] = [
 ]
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", PARTITIONS)
 @settings(max_examples=150)
 @given(request_=requests())
 def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> None:
@@ -166,7 +165,7 @@ def merged(draft: Draft, a: int, b: int) -> Case:
     return Case(TableRows(draft.original), TableRows(table), draft.schema, draft.claims)
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", PARTITIONS)
 @settings(max_examples=60)
 @given(request_=requests(most=20), rng=st.randoms(use_true_random=False))
 def test_merging_two_classes_keeps_every_promise(method: str, request_: Request, rng: Any) -> None:
@@ -178,7 +177,7 @@ def test_merging_two_classes_keeps_every_promise(method: str, request_: Request,
     assert verdict.passed, verdict.failures
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", PARTITIONS)
 @settings(max_examples=40)
 @given(request_=requests(models=["k"]))
 def test_rows_without_anything_private_are_judged_too(method: str, request_: Request) -> None:
@@ -203,7 +202,7 @@ def test_rows_without_anything_private_are_judged_too(method: str, request_: Req
     assert min(cells.values()) >= policy.k
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", METHODS)
 def test_the_catalogue_says_everything_about_a_method(method: str) -> None:
     said = METHODS[method].as_dict()
     for word in ("paper", "section", "guarantee", "adversary", "needs", "not_claimed", "publishes"):

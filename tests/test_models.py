@@ -332,5 +332,6 @@ def test_tally_counts(codes: Values, size: int) -> None:
 def test_every_rule_is_a_rule() -> None:
     data = microdata([0, 1, 2], persons=[0, 1, 2])
     for model in from_policy({"k": 2, "l": 2, "t": 1}, ["illness"]):
+        assert isinstance(model, Model)
         assert isinstance(model.rule(data), Rule)
         assert all(guard.allows(coded([0, 1])) for guard in model.guards(data))

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from method_names import PARTITIONS
 from requested import Request, classes_of, people, rows_of
 
 from incrowd.errors import InputError, Refused
 from incrowd.flow import Table
-from incrowd.methods import METHODS
 from incrowd.pipeline import Form, TableRows, publish, publish_to, read_release
 from incrowd.policy import Policy
 from incrowd.rejudge import measure_release, verify_release
@@ -23,7 +23,6 @@ from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.verify import Case, judge_rows
 
 K = 4
-METHOD_NAMES = sorted(METHODS)
 
 
 # Bugs of other tools, by name
@@ -51,7 +50,7 @@ def test_a_class_of_k_is_enough_and_one_of_k_less_one_is_not() -> None:
     assert not judge_rows(crowd([("1", "F")] * 4 + [("2", "M")] * 2, 3)).passed
 
 
-@pytest.mark.parametrize("method", METHOD_NAMES)
+@pytest.mark.parametrize("method", PARTITIONS)
 def test_a_table_of_two_crowds_is_cut_in_two(method: str) -> None:
     """The same on the other side: classes of exactly k are made."""
     table = Table.of({"a": ["1"] * 3 + ["2"] * 3})
@@ -70,7 +69,7 @@ def test_the_judge_counts_rows_with_gaps(gap: int) -> None:
     assert verdict.facts["smallest_class"] == 1
 
 
-@pytest.mark.parametrize("method", METHOD_NAMES)
+@pytest.mark.parametrize("method", PARTITIONS)
 @pytest.mark.parametrize("sizes", [(3, 3, 2), (3, 1, 1), (1, 1, 1, 1, 1), (5, 2)], ids=str)
 def test_what_is_left_over_is_no_class_below_k(method: str, sizes: Sequence[int]) -> None:
     """Public-Use-File 6: a category "Other" of two, for k = 3."""
@@ -80,7 +79,7 @@ def test_what_is_left_over_is_no_class_below_k(method: str, sizes: Sequence[int]
     assert min(Counter(release.table.column("a").rows()).values()) >= 3
 
 
-@pytest.mark.parametrize("method", [name for name in METHOD_NAMES if name != "single"])
+@pytest.mark.parametrize("method", [name for name in PARTITIONS if name != "single"])
 def test_ranges_are_those_of_the_final_class(method: str) -> None:
     """Mondrian 5 of qiyuangong: ranges were those from before cuts in other columns."""
     request = people(200, ("age", "height"))
@@ -103,7 +102,7 @@ def test_ranges_are_those_of_the_final_class(method: str) -> None:
 @pytest.mark.parametrize(
     "form", [Form(), Form("parquet"), Form("parquet", typed=True)], ids=["csv", "parquet", "typed"]
 )
-@pytest.mark.parametrize("method", METHOD_NAMES)
+@pytest.mark.parametrize("method", PARTITIONS)
 def test_what_is_written_says_the_same_in_every_form(form: Form, method: str, tmp_path: Path) -> None:
     request = people()
     policy = request.policy.with_(method=method)

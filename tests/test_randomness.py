@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from method_names import ACCEPTED
 from scipy.stats import chi2
 from typer.main import get_command
 
@@ -106,9 +107,9 @@ def test_every_release_draws_from_the_operating_system(method: str, monkeypatch:
         return real(size)
 
     monkeypatch.setattr(os, "urandom", counted)
-    policy = Policy(quasi_identifiers=["age"], sensitive=["note"], privacy={"k": 3})
+    policy = Policy(quasi_identifiers=["age"], sensitive=["note"], privacy={"k": 3}, accept=ACCEPTED[method])
     orders = [incrowd.publish(people(), policy, method=method).table.column("note").rows() for _ in range(2)]
-    assert [size for size in asked if size == 8 * 60] == [8 * 60] * 2
+    assert len([size for size in asked if size == 8 * 60]) >= 2
     assert orders[0] != orders[1]
     assert sorted(orders[0]) == sorted(orders[1]) == sorted(people().column("note").rows())  # type: ignore[type-var]
 
@@ -117,8 +118,8 @@ def test_every_release_draws_from_the_operating_system(method: str, monkeypatch:
 def test_what_the_system_gives_decides_the_order(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes that only fall reverse the rows, and the judge refuses what is plainly no chance."""
     falling = np.arange(60, 0, -1, dtype=np.uint64).tobytes()
-    monkeypatch.setattr(os, "urandom", lambda size: falling[:size])
-    policy = Policy(quasi_identifiers=["age"], sensitive=["note"], privacy={"k": 3})
+    monkeypatch.setattr(os, "urandom", lambda size: (falling * (size // 480 + 1))[:size])
+    policy = Policy(quasi_identifiers=["age"], sensitive=["note"], privacy={"k": 3}, accept=ACCEPTED[method])
     with pytest.raises(incrowd.NotVerified, match="order"):
         incrowd.publish(people(), policy, method=method)
 

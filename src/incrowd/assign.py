@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Assignment, Codes
+from incrowd.flow import Assignment, Codes, Crowds
 
 Entropy = Callable[[int], bytes]
 WORDS = 1 << 12  # random words drawn at once
@@ -36,6 +36,56 @@ def whole_classes(n: int, entropy: Entropy = os.urandom) -> Assignment:
     """Rows of one class say the same, so a row can go with its own record: shuffling hides the rest."""
     order = shuffled(n, entropy)
     return Assignment(region=order, private=order)
+
+
+def by_crowds(crowds: Crowds, entropy: Entropy = os.urandom) -> Assignment:
+    """A row for each record among those whose crowds it is in, each with the same chance; then shuffled.
+
+    Every crowd lists k records, and every record is in k crowds.
+
+    Examples
+    --------
+    >>> ring = Crowds(np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 2, 0], np.int32))
+    >>> sorted(by_crowds(ring).private.tolist())
+    [0, 1, 2]
+    """
+    n = len(crowds)
+    rows = np.repeat(np.arange(n, dtype=np.int32), crowds.sizes)
+    fits = rows[np.argsort(crowds.members, kind="stable")].reshape(n, -1)
+    return _shuffled_rows(one_of_disjoint_matchings(fits, entropy), entropy)
+
+
+def by_kinds(fits: Codes, record_kind: Codes, row_kind: Codes, entropy: Entropy = os.urandom) -> Assignment:
+    """As `by_crowds`, where equal records and equal rows were counted together.
+
+    Parameters
+    ----------
+    fits : array of shape (n, k)
+        Places of rows that each place of a record may have, every row's k times, where places are those of
+        records and rows sorted by kind. A place may name a row twice if its kinds fit often enough.
+    record_kind, row_kind : array of shape (n,)
+        The kind of each record and row. Who of a kind takes which place is drawn too.
+    """
+    n = record_kind.size
+    row = one_of_disjoint_matchings(fits, entropy)
+    record_at, row_at = (_places(kind, entropy) for kind in (record_kind, row_kind))
+    row_of = np.empty(n, np.int64)
+    row_of[record_at] = row_at[row]
+    return _shuffled_rows(row_of, entropy)
+
+
+def _places(kind: Codes, entropy: Entropy) -> NDArray[np.int64]:
+    """Everybody sorted by kind, equals in random order."""
+    order = shuffled(kind.size, entropy)
+    return order[np.argsort(kind[order], kind="stable")]
+
+
+def _shuffled_rows(row_of: NDArray[np.int64], entropy: Entropy) -> Assignment:
+    """Rows in random order, each with the record that it was given to."""
+    behind = np.empty(row_of.size, np.int64)
+    behind[row_of] = np.arange(row_of.size)
+    order = shuffled(row_of.size, entropy)
+    return Assignment(region=order, private=behind[order])
 
 
 def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = os.urandom) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Cover, Microdata
+from incrowd.flow import Cover, Crowds, Microdata
 from incrowd.schema import Claim
 
 
@@ -162,23 +162,32 @@ class Rule(Guard, Protocol):
 class Grouper(Protocol):
     """Decides who hides with whom."""
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover: ...
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover | Crowds: ...
 
 
 @runtime_checkable
-class Model(Protocol):
-    """A promise about every class of a release."""
+class Crowder(Grouper, Protocol):
+    """A grouper that gives everyone a crowd of their own, so that rows of one crowd say different things.
+
+    `alone` names the model that its algorithm keeps by itself, `one_sided` says that this model is about rows
+    only, or about records only. `drawn` asks for an assignment by chance.
+    """
+
+    alone: ClassVar[str]
+    one_sided: ClassVar[bool]
+
+    @property
+    def drawn(self) -> bool: ...
+
+
+@runtime_checkable
+class Promise(Protocol):
+    """What a release promises."""
 
     name: ClassVar[str]  # as registered, and as in the manifest
-    monotone: ClassVar[bool]  # does merging two classes that keep it give a class that keeps it?
-    more_is_safer: ClassVar[bool]  # of what `reached` says: a large l is safe, a large t is not
 
     def claims(self, data: Microdata) -> tuple[Claim, ...]:
         """What the release may say about itself."""
-        ...
-
-    def rule(self, data: Microdata) -> Rule:
-        """What every class must keep."""
         ...
 
     def guards(self, data: Microdata) -> tuple[Guard, ...]:
@@ -187,6 +196,18 @@ class Model(Protocol):
 
     def infeasible(self, data: Microdata) -> str:
         """Why no release of this table can keep the promise; empty if it can."""
+        ...
+
+
+@runtime_checkable
+class Model(Promise, Protocol):
+    """A promise about every class of a release."""
+
+    monotone: ClassVar[bool]  # does merging two classes that keep it give a class that keeps it?
+    more_is_safer: ClassVar[bool]  # of what `reached` says: a large l is safe, a large t is not
+
+    def rule(self, data: Microdata) -> Rule:
+        """What every class must keep."""
         ...
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.contracts import Crowder, Grouper
 from incrowd.errors import Exposure, PolicyError, unknown
 from incrowd.flow import Microdata, Regions, Table, TextColumn
 from incrowd.policy import Policy
@@ -37,7 +38,48 @@ SMALL_MEANS = Known(
     "small-means",
     "range and mean of a class of three give all three values away; means are shown for classes below five",
 )
-EXPOSURES = (NEAR_UNIQUE_KEEP, SMALL_MEANS)
+UNSAFE_ONE_SIDED = Known(
+    "unsafe-one-sided",
+    "(k,1) lets a person fit a single row, (1,k) lets most rows be published untouched: either alone "
+    "protects nobody who is looked for",
+)
+UNSAFE_MATCHES = Known(
+    "unsafe-matches",
+    "everyone fits k rows, but whoever knows all quasi-identifiers can rule rows out, or finds some far "
+    "likelier; no draw hides everyone behind 1/k",
+)
+UNSAFE_IDENTITY = Known(
+    "unsafe-identity",
+    "every record stays behind the row that was made for it: whoever re-runs the algorithm reads off "
+    "everybody's row",
+)
+EXPOSURES = (NEAR_UNIQUE_KEEP, SMALL_MEANS, UNSAFE_ONE_SIDED, UNSAFE_MATCHES, UNSAFE_IDENTITY)
+
+
+def check_names(accept: Sequence[str]) -> None:
+    """Refuse to accept what nobody knows."""
+    names = [EVERY, *(known.name for known in EXPOSURES)]
+    strange = [name for name in accept if name not in names]
+    if strange:
+        raise PolicyError(unknown("in the list of exposures", strange, names))
+
+
+def check_crowds(grouper: Grouper, accept: Sequence[str]) -> None:
+    """Refuse a form of crowds of one's own that is known to be unsafe and was not accepted.
+
+    Raises
+    ------
+    Exposure
+        With the name to accept it by.
+    """
+    if not isinstance(grouper, Crowder):
+        return
+    if grouper.one_sided and not UNSAFE_ONE_SIDED.accepted(accept):
+        raise Exposure(
+            UNSAFE_ONE_SIDED.name, f"{UNSAFE_ONE_SIDED.meaning}; take kk or kfactor, which keep both sides"
+        )
+    if not grouper.drawn and not UNSAFE_IDENTITY.accepted(accept):
+        raise Exposure(UNSAFE_IDENTITY.name, f"{UNSAFE_IDENTITY.meaning}; leave drawn = true")
 
 
 def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None:
@@ -48,10 +90,6 @@ def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None
     Exposure
         With the name to accept it by.
     """
-    names = [EVERY, *(known.name for known in EXPOSURES)]
-    strange = [name for name in accept if name not in names]
-    if strange:
-        raise PolicyError(unknown("in the list of exposures", strange, names))
     if NEAR_UNIQUE_KEEP.accepted(accept):
         return
     for column in schema.having(Role.KEEP):

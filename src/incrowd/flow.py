@@ -223,6 +223,16 @@ class Crowds:
     def sizes(self) -> NDArray[np.int64]:
         return np.diff(self.starts)
 
+    @property
+    def regular(self) -> bool:
+        """Has every crowd the same size k, and is everyone in k of them?"""
+        sizes = self.sizes
+        if not sizes.size or (sizes != sizes[0]).any():
+            return False
+        rows = np.sort(self.members.reshape(len(self), -1), axis=1)
+        named_once = not (rows[:, 1:] == rows[:, :-1]).any()
+        return named_once and bool((np.bincount(self.members, minlength=len(self)) == sizes[0]).all())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueSets:

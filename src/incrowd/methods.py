@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from incrowd import assign
-from incrowd.contracts import Grouper, catalogue
+from incrowd import models
+from incrowd.contracts import Crowder, Grouper, Promise, catalogue
 from incrowd.errors import PolicyError, unknown
-from incrowd.flow import Assignment
-from incrowd.hide import agglomerative, forest, mondrian, single  # noqa: F401 - registers the groupers
+from incrowd.exposures import UNSAFE_MATCHES
+from incrowd.hide import agglomerative, crowding, forest, mondrian, single  # noqa: F401 - registers the groupers
 from incrowd.hide.workload import Query
+from incrowd.policy import Policy
 
 REVISITED = "Gionis, Mazza, Tassa: k-Anonymization Revisited"
 MULTIDIMENSIONAL = "Murthy, Srinivas: Achieving Multidimensional K-Anonymity by a Greedy Approach"
@@ -21,14 +22,14 @@ MULTIDIMENSIONAL = "Murthy, Srinivas: Achieving Multidimensional K-Anonymity by 
 class Method:
     """A recipe, and what the catalogue says about it.
 
-    `hides` names a registered grouper, `publishes` what its rows say, `behind` draws who is behind them.
+    `hides` names a registered grouper, `publishes` what its rows say, `behind` in words who is behind them.
     `printed` says for given options whether this is the paper's own form.
     """
 
     name: str
     hides: str
     publishes: str
-    behind: Callable[[int, assign.Entropy], Assignment]
+    behind: str
     paper: str
     section: str
     guarantee: str
@@ -60,6 +61,7 @@ class Method:
             "name": self.name,
             "hides": self.hides,
             "publishes": self.publishes,
+            "behind": self.behind,
             "paper": self.paper,
             "section": self.section,
             "guarantee": self.guarantee,
@@ -82,6 +84,11 @@ def _workload(option: object) -> tuple[Query, ...]:
     return tuple(query if isinstance(query, Query) else Query.from_option(query) for query in option)
 
 
+_WHOLE = "each row's own record; rows of a class are equal, and shuffled"
+_DRAWN = "one of k disjoint assignments, drawn; with drawn = false each row's own record, as printed"
+_UNSAFE = "a record may fit one row only; for comparison, refused unless unsafe-one-sided is accepted"
+_FITS = "hierarchies for columns of more than 64 categories; no l, t, entity or means"
+_FACTOR = "nobody is behind any row with more than chance 1/k"
 _CROWD = "everyone's quasi-identifiers equal those of at least k-1 others"
 _LINKER = "knows everyone's quasi-identifiers, and how the release was made"
 _NOT_CLAIMED = (
@@ -94,7 +101,7 @@ _ALL = (
         name="mondrian",
         hides="mondrian",
         publishes="the smallest box, node or set over each group",
-        behind=assign.whole_classes,
+        behind=_WHOLE,
         paper=MULTIDIMENSIONAL,
         section="2.3, Figure 2",
         guarantee=_CROWD,
@@ -107,7 +114,7 @@ _ALL = (
         name="mondrian-relaxed",
         hides="mondrian-relaxed",
         publishes="the smallest box, node or set over each group; boxes may overlap",
-        behind=assign.whole_classes,
+        behind=_WHOLE,
         paper=MULTIDIMENSIONAL,
         section="2.3, relaxed partitioning",
         guarantee=_CROWD + "; groups have at most 2k-1 records",
@@ -119,7 +126,7 @@ _ALL = (
         name="single",
         hides="single",
         publishes="each column recoded on its own, the same for all records",
-        behind=assign.whole_classes,
+        behind=_WHOLE,
         paper=MULTIDIMENSIONAL,
         section="2.2, single-dimensional partitioning",
         guarantee=_CROWD,
@@ -131,7 +138,7 @@ _ALL = (
         name="agglomerative",
         hides="agglomerative",
         publishes="the smallest box, node or set over each group; boxes may overlap",
-        behind=assign.whole_classes,
+        behind=_WHOLE,
         paper=REVISITED,
         section="V-A, Algorithms 1 and 2",
         guarantee=_CROWD,
@@ -143,12 +150,89 @@ _ALL = (
         name="forest",
         hides="forest",
         publishes="the smallest box, node or set over each group; boxes may overlap",
-        behind=assign.whole_classes,
+        behind=_WHOLE,
         paper=REVISITED,
         section="V, after Aggarwal et al.: Anonymizing Tables",
         guarantee=_CROWD + "; with k alone, groups have at most 3k-3 records (of k=2: 3)",
         adversary=_LINKER,
         needs="at most 20,000 records; hierarchies for columns of more than 64 categories; for comparison",
+        not_claimed=_NOT_CLAIMED,
+    ),
+    Method(
+        name="k1-nearest",
+        hides="k1-nearest",
+        publishes="for each record the smallest box, node or set over its k nearest",
+        behind=_DRAWN,
+        paper=REVISITED,
+        section="V-B, Algorithm 3",
+        guarantee="every row fits at least k records",
+        adversary="wants to know whose row this is, and knows nobody else in the table",
+        needs=_FITS,
+        not_claimed=_UNSAFE,
+        printed=lambda _options: True,
+    ),
+    Method(
+        name="k1-expansion",
+        hides="k1-expansion",
+        publishes="for each record the smallest box, node or set over a crowd that grew around it",
+        behind=_DRAWN,
+        paper=REVISITED,
+        section="V-B, Algorithm 4",
+        guarantee="every row fits at least k records",
+        adversary="wants to know whose row this is, and knows nobody else in the table",
+        needs=_FITS,
+        not_claimed=_UNSAFE,
+        printed=lambda _options: True,
+    ),
+    Method(
+        name="one-k",
+        hides="one-k",
+        publishes="rows as they are, some of them widened",
+        behind=_DRAWN,
+        paper=REVISITED,
+        section="V-B, Algorithm 5",
+        guarantee="every record fits at least k rows",
+        adversary="looks for one person, and knows nobody else in the table",
+        needs=_FITS,
+        not_claimed="most rows stay as they are; for comparison, refused unless unsafe-one-sided is accepted",
+        printed=lambda _options: True,
+    ),
+    Method(
+        name="kk",
+        hides="kk",
+        publishes="for each record the smallest box, node or set over k records, each of which has k rows",
+        behind=_DRAWN,
+        paper=REVISITED,
+        section="V-B, Algorithms 3 or 4, and 5; made k-regular, which the paper does not do",
+        guarantee=_FACTOR,
+        adversary=_LINKER,
+        needs=_FITS,
+        not_claimed=_NOT_CLAIMED,
+        printed=lambda options: options.get("mend") is False and options.get("drawn") is False,
+    ),
+    Method(
+        name="global-1k",
+        hides="global-1k",
+        publishes="for each record the smallest box, node or set over k records, each of which has k rows",
+        behind=_DRAWN,
+        paper=REVISITED,
+        section="V-C, Algorithm 6 after 3 or 4, and 5; made k-regular, which the paper does not do",
+        guarantee=_FACTOR,
+        adversary=_LINKER,
+        needs=_FITS,
+        not_claimed=_NOT_CLAIMED,
+        printed=lambda options: options.get("mend") is False and options.get("drawn") is False,
+    ),
+    Method(
+        name="kfactor",
+        hides="kfactor",
+        publishes="for each record the smallest box, node or set over k records, each of which has k rows",
+        behind=_DRAWN,
+        paper="none: crowds as in k-Anonymization Revisited, a draw as in Non-homogeneous Generalization",
+        section="docs/claims/kfactor.md",
+        guarantee=_FACTOR,
+        adversary=_LINKER,
+        needs=_FITS,
         not_claimed=_NOT_CLAIMED,
     ),
 )
@@ -167,3 +251,18 @@ def method(name: str) -> Method:
     if name not in METHODS:
         raise PolicyError(unknown("in the catalogue", [name], list(METHODS)))
     return METHODS[name]
+
+
+def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
+    """The recipe, its first part, and what is promised with them.
+
+    With crowds of one's own k means a draw in which nobody is behind any row with more than chance 1/k. Where
+    its publisher accepted less, it means what the algorithm keeps by itself.
+    """
+    recipe = method(policy.method)
+    grouper = recipe.grouper(policy.k, policy.options)
+    size = models.KAnonymity.name
+    if isinstance(grouper, Crowder):
+        less = grouper.one_sided or not grouper.drawn or UNSAFE_MATCHES.accepted(policy.accept)
+        size = grouper.alone if less else "k-factor"
+    return recipe, grouper, models.from_policy(policy.privacy.model_dump(), list(policy.sensitive), size)

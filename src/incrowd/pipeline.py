@@ -16,16 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from incrowd import models, tables
+from incrowd import tables
 from incrowd.audit import LINKS, schema_as_dict
-from incrowd.contracts import Model, Progress, silent
+from incrowd.contracts import Crowder, Progress, Promise, silent
+from incrowd.drawing import Drawn, draw
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, InputError, NotVerified, PolicyError
-from incrowd.exposures import SMALL_MEANS, check_exposures, warnings_of
-from incrowd.flow import Assignment, Microdata, Regions, Table
+from incrowd.exposures import SMALL_MEANS, check_crowds, check_exposures, check_names, warnings_of
+from incrowd.flow import Assignment, Cover, Crowds, Microdata, Regions, Table
 from incrowd.generalize import generalize
+from incrowd.graph import Graph, consistency
 from incrowd.measure import measure_all, published
-from incrowd.methods import method
+from incrowd.methods import Method, asked_of
 from incrowd.policy import Policy
 from incrowd.release import domain_of, manifest, published_table
 from incrowd.schema import MANIFEST, Claim, Role, Schema, Verdict
@@ -73,11 +75,15 @@ class Draft:
     schema: Schema
     data: Microdata
     regions: Regions
-    assignment: Assignment
+    drawn: Drawn
     table: Table
     claims: tuple[Claim, ...]
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
+
+    @property
+    def assignment(self) -> Assignment:
+        return self.drawn.assignment
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +214,8 @@ def publish(
         claims=draft.claims,
         accepted=draft.policy.accept,
         hint=draft.assignment.private,
+        crowds=draft.drawn.crowds,
+        odds=draft.manifest.get("match_probability"),
     )
     return Release(judge_rows(case, watch("verify")), draft)
 
@@ -225,11 +233,11 @@ def publish_to(
 
 def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     """All stages up to the judge."""
-    recipe = method(policy.method)
+    recipe, grouper, promised = asked_of(policy)
     if policy.public is not None:
         raise PolicyError(f"{recipe.name} takes no public table; leave out [public]")
-    grouper = recipe.grouper(policy.k, policy.options)
-    promised = models.from_policy(policy.privacy.model_dump(), list(policy.sensitive))
+    check_names(policy.accept)
+    check_crowds(grouper, policy.accept)
     watch("read")
     table = source if isinstance(source, Table) else tables.read(source)
     schema = policy.schema(table)
@@ -240,27 +248,45 @@ def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     guards = tuple(guard for model in promised for guard in model.guards(data))
     cover = grouper.group(data, guards, watch("hide"))
     watch("generalize")
-    means = tuple(column.name for column in schema.published if column.mean)
-    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
-    regions = generalize(data, cover, means, least)
-    assignment = recipe.behind(len(data), os.urandom)
-    rows = published_table(table, schema, data, regions, assignment)
+    regions = _regions(data, cover, schema, policy)
+    asked = grouper if isinstance(grouper, Crowder) else None
+    drawn = draw(
+        cover, asked, policy.k, policy.accept, lambda: _graph(table, schema, data, regions), os.urandom
+    )
+    rows = published_table(table, schema, data, regions, drawn.assignment)
     claims = tuple(claim for model in promised for claim in model.claims(data))
     pairs = zip(data.attributes, regions.cells, strict=True)
     domains = {attribute.name: domain_of(attribute, cells) for attribute, cells in pairs}
-    said = manifest(schema, rows, domains, claims, _method_words(policy), policy.accept)
+    said = manifest(schema, rows, domains, claims, _method_words(recipe, policy), policy.accept)
+    if drawn.odds is not None:
+        said["match_probability"] = drawn.odds.as_dict()
     warnings = warnings_of(schema, data, regions, policy)
-    return Draft(source, policy, table, schema, data, regions, assignment, rows, claims, said, warnings)
+    return Draft(source, policy, table, schema, data, regions, drawn, rows, claims, said, warnings)
 
 
-def _check_feasible(promised: Sequence[Model], data: Microdata) -> None:
+def _check_feasible(promised: Sequence[Promise], data: Microdata) -> None:
     reasons = [reason for model in promised if (reason := model.infeasible(data))]
     if reasons:
         raise Infeasible("\n".join(reasons))
 
 
-def _method_words(policy: Policy) -> dict[str, Any]:
-    recipe = method(policy.method)
+def _regions(data: Microdata, cover: Cover | Crowds, schema: Schema, policy: Policy) -> Regions:
+    means = tuple(column.name for column in schema.published if column.mean)
+    if means and isinstance(cover, Crowds):
+        raise PolicyError(
+            f"{means[0]}: a mean is that of a class, and {policy.method} makes none; leave out mean"
+        )
+    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
+    return generalize(data, cover, means, least)
+
+
+def _graph(table: Table, schema: Schema, data: Microdata, regions: Regions) -> Graph:
+    """The consistency graph of all records and rows, both in the order of the table."""
+    unmoved = Assignment(np.arange(len(data)), np.arange(len(data)))
+    return consistency(published(published_table(table, schema, data, regions, unmoved), data), data)
+
+
+def _method_words(recipe: Method, policy: Policy) -> dict[str, Any]:
     return {
         "name": recipe.name,
         "options": json.loads(json.dumps(dict(policy.options), default=str)),
@@ -284,7 +310,7 @@ def _write(draft: Draft, destination: Path, form: Form, watch: Watch) -> Written
             folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(draft.source)}
         )
         _write_json(folder / "audit" / "schema.json", schema_as_dict(draft.schema))
-        if draft.regions.means:  # where boxes overlap, only this tells whose mean a class shows
+        if draft.regions.means or draft.drawn.odds:  # where rows overlap, only this tells whose each is
             links = draft.assignment.private.tolist()
             _write_json(folder / "audit" / LINKS, {"record_of_each_row": links})
         commit(folder, destination, form.replace)
@@ -313,6 +339,7 @@ def _judge(draft: Draft, folder: Path, form: Form, progress: Progress) -> Verdic
         draft.claims,
         published=None if form.format == "csv" else TableRows(read_release(folder, draft.schema)),
         hint=draft.assignment.private,
+        crowds=draft.drawn.crowds,
         progress=progress,
     )
 

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from incrowd import models, tables
+from incrowd import tables
 from incrowd.audit import links_of, schema_from_dict
 from incrowd.encode import encode
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.measure import measure_all, per_attribute
 from incrowd.measure import published as read_published
+from incrowd.methods import asked_of
 from incrowd.pipeline import TableRows, Watch, original_rows, read_release, unwatched
 from incrowd.policy import Policy
 from incrowd.schema import MANIFEST, Claim, Schema, Verdict
@@ -115,7 +116,7 @@ def _claims_said(folder: Path) -> tuple[Claim, ...]:
 
 def _claims_asked(policy: Policy, table: Table, schema: Schema) -> tuple[Claim, ...]:
     data = encode(table, schema)
-    promised = models.from_policy(policy.privacy.model_dump(), list(policy.sensitive))
+    _, _, promised = asked_of(policy)
     return tuple(claim for model in promised for claim in model.claims(data))
 
 
@@ -149,7 +150,7 @@ def measure_release(
 
 
 def _k_said(folder: Path) -> int:
-    sizes = [claim.parameters.get("k") for claim in _claims_said(folder) if claim.model == "k-anonymity"]
+    sizes = [claim.parameters["k"] for claim in _claims_said(folder) if "k" in claim.parameters]
     if len(sizes) != 1 or not isinstance(sizes[0], int):
         raise InputError(f"{folder / MANIFEST} does not say for which k the release was made")
     return sizes[0]

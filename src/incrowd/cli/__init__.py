@@ -1,5 +1,9 @@
 """The command line."""
 
+from incrowd.cli import (
+    adversaries,  # noqa: F401  # adds `attack` and `audit`
+    reproducing,  # noqa: F401  # adds the command `reproduce`
+)
 from incrowd.cli.commands import main
 
 __all__ = ["main"]

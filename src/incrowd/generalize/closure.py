@@ -31,6 +31,8 @@ def generalize(
     Notes
     -----
     Groups that happen to say the same become one region, so a region is what an outsider sees as a class.
+    Crowds that are not k-regular count on all that lies between their smallest and largest code, missing
+    included; regular ones name everyone they count on.
     """
     whole = Groups.around(cover) if isinstance(cover, Crowds) else Groups.of(cover.labels)
     found = [_column(data, cover, j, whole) for j in range(len(data.attributes))]
@@ -62,16 +64,20 @@ def _distinct(
 def _column(data: Microdata, cover: Cover | Crowds, j: int, whole: Groups) -> tuple[Cells, NDArray[np.int64]]:
     """The distinct cells of column j, and which of them each group has (g,)."""
     attribute, codes = data.attributes[j], data.codes[:, j]
-    if isinstance(cover, Crowds) or cover.slabs is None:
+    if isinstance(cover, Crowds):
+        return _cells(attribute, codes, whole, convex=not cover.regular)
+    if cover.slabs is None:
         return _cells(attribute, codes, whole)
     slabs = cover.slabs[:, j]
     cells, of_slab = _cells(attribute, codes, Groups.of(slabs))
     return cells, of_slab[slabs[whole.first]]
 
 
-def _cells(attribute: Attribute, codes: Codes, groups: Groups) -> tuple[Cells, NDArray[np.int64]]:
+def _cells(
+    attribute: Attribute, codes: Codes, groups: Groups, convex: bool = False
+) -> tuple[Cells, NDArray[np.int64]]:
     if attribute.shape is Shape.RANGE:
-        return range_cells(attribute, codes, groups)
+        return range_cells(attribute, codes, groups, convex)
     if attribute.shape is Shape.TREE:
-        return tree_cells(attribute, codes, groups)
+        return tree_cells(attribute, codes, groups, convex)
     return set_cells(attribute, codes, groups)

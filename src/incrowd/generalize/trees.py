@@ -9,11 +9,13 @@ from incrowd.flow import Attribute, Cells, Codes
 from incrowd.generalize.groups import Groups
 
 
-def tree_cells(attribute: Attribute, codes: Codes, groups: Groups) -> tuple[Cells, NDArray[np.int64]]:
+def tree_cells(
+    attribute: Attribute, codes: Codes, groups: Groups, convex: bool = False
+) -> tuple[Cells, NDArray[np.int64]]:
     """The distinct nodes of a column, and which of them each group has.
 
     A missing value that the hierarchy names is a leaf like any other; otherwise it is kept beside the node,
-    but the root stands for everything.
+    but the root stands for everything. Where groups are `convex` only the root holds missing and a leaf.
     """
     tree = attribute.tree
     if tree is None:
@@ -25,7 +27,7 @@ def tree_cells(attribute: Attribute, codes: Codes, groups: Groups) -> tuple[Cell
     if missing.any():
         high = groups.bounds(np.where(codes == beside, -1, codes).astype(np.int32))[1]
     node = tree.coverings(np.where(only, 0, low), np.where(only, 0, high))
-    node = np.where(only, -1, node)
+    node = np.where(only, -1, np.where(missing & convex, 0, node))
     missing |= (node == 0) & (len(attribute) > beside)
     _, first, of = np.unique(node.astype(np.int64) * 2 + missing, return_index=True, return_inverse=True)
     at = node[first].astype(np.int32)

@@ -3,19 +3,27 @@
 from incrowd.graph.classes import classes, largest
 from incrowd.graph.components import Components, components
 from incrowd.graph.consistency import Counts, Graph, consistency
-from incrowd.graph.factor import has_factor, lambda_star
+from incrowd.graph.factor import factor, has_factor, lambda_star
 from incrowd.graph.posterior import Posterior, posterior
+from incrowd.graph.sampling import Chances, Estimate, Parts, Sampled, chances, sample
 
 __all__ = [
+    "Chances",
     "Components",
     "Counts",
+    "Estimate",
     "Graph",
+    "Parts",
     "Posterior",
+    "Sampled",
+    "chances",
     "classes",
     "components",
     "consistency",
+    "factor",
     "has_factor",
     "lambda_star",
     "largest",
     "posterior",
+    "sample",
 ]

@@ -36,6 +36,36 @@ def has_factor(graph: Graph, k: int) -> bool:
     return _cut(graph, Fraction(1, k)) is None
 
 
+def factor(graph: Graph, k: int) -> NDArray[np.int32]:
+    """A k-factor, to draw an assignment from.
+
+    Returns
+    -------
+    array of shape (n, k)
+        Places of rows that each place of a record has. Places are those of records and rows sorted by kind.
+        Kinds that fit each other w times share at most w units, so with places inside a kind drawn evenly
+        every record is behind every row with probability at most 1/k.
+
+    Raises
+    ------
+    TableError
+        If there is none, or records were left out.
+
+    Examples
+    --------
+    >>> factor(Graph.of([[0, 1], [0, 1, 2], [1, 2]]), 2).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    pairs = graph.record_weight[graph.tails] * graph.row_weight[graph.indices]
+    sent, flow, _ = send(graph, k * graph.record_weight, pairs, k * graph.row_weight)
+    if graph.left_out or sent < k * len(graph):
+        raise TableError(f"the consistency graph has no {k}-factor")
+    kind = np.repeat(graph.indices, flow)  # of each unit's row; units stand by record
+    place = np.empty(kind.size, np.int32)
+    place[np.argsort(kind, kind="stable")] = np.arange(kind.size) // k
+    return place.reshape(-1, k)
+
+
 def lambda_star(graph: Graph) -> Fraction:
     r"""The least value that the largest match probability can have, whatever assignment is drawn.
 

@@ -79,24 +79,18 @@ class Agglomerative(Limited):
         from incrowd.kernels import agglomerate, boxes
 
         n, d = table.codes.shape
-        pool = self._pool(table)
+        pool, alive = self._pool(table)
         rules = agglomerate.Rules(DISTANCES.index(str(self.distance)), self.k, self.modified)
         births = 4 * n
-        heap = agglomerate.Heap(
-            key=np.zeros(births),
-            firsts=np.zeros(births, np.int64),
-            own=np.zeros(births, np.int64),
-            partner=np.zeros(births, np.int64),
-            size=np.zeros(1, np.int64),
-        )
-        tree = boxes.room_for(n, pool.alive.size, d, pool.groups.bits.shape[1])
+        heap = agglomerate.Heap(np.zeros(births), np.zeros((births, 3), np.int64))
+        tree = boxes.room_for(n, alive, d, pool.groups.bits.shape[1])
         clock = np.zeros(2, np.int64)
         labels = np.empty(n, np.int32)
         with watched(progress, clock, n):
             agglomerate.agglomerate(pool, tree, heap, rules, table.costs, clock, labels)
         return labels
 
-    def _pool(self, table: Priced) -> Pool:
+    def _pool(self, table: Priced) -> tuple[Pool, NDArray[np.bool_]]:
         """Every record a cluster, except that equal ones, which are merged first anyway, are together."""
         from incrowd.kernels import agglomerate
 
@@ -107,7 +101,7 @@ class Agglomerative(Limited):
         many = np.flatnonzero(sizes > 1)
         ids = n + np.arange(many.size)
         pairs = 3 * n if self.modified else 2 * n
-        singles = groups_of(np.arange(n), table, spare=pairs)
+        singles = groups_of(np.arange(n), table, spare=pairs + 1)
         bunches = groups_of(bunch, table)
         for name in singles._fields:
             getattr(singles, name)[ids] = getattr(bunches, name)[many]
@@ -122,16 +116,15 @@ class Agglomerative(Limited):
         ripe = np.zeros(n // self.k + 1, np.int64)
         done = ids[sizes[many] >= self.k]
         ripe[: done.size] = done
-        return agglomerate.Pool(
+        pool = agglomerate.Pool(
             groups=singles,
-            alive=alive,
             head=head,
             tail=tail,
             next_record=follows,
             ripe=ripe,
-            tally=np.array([n + many.size, alive.sum(), done.size, 0, done.size * self.k]),
-            spare=groups_of(np.zeros(1, np.int64), Priced(table.codes[:1], table.costs, table.step)),
+            tally=np.array([n + many.size, done.size, done.size * self.k]),
         )
+        return pool, alive
 
 
 def _bunches(codes: Codes, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

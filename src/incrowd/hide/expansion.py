@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from incrowd.contracts import AnyLimit, Choice, Limit, Limited, need_enough
 from incrowd.flow import Crowds, Microdata
-from incrowd.hide.costs import MEASURES, Priced, groups_of, priced
+from incrowd.hide.costs import EXTENT, MEASURES, Priced, groups_of, priced
 
 if TYPE_CHECKING:
     from incrowd.kernels.boxtree import BoxTree
@@ -77,7 +77,7 @@ class Expansion(OwnCrowds):
     def _grow(self, space: Space, grown: NDArray[np.int64]) -> None:
         from incrowd.kernels import expansion
 
-        plain = priced(space.data, "lm").costs  # grows with every closure: tells who is inside
+        plain = priced(space.data, EXTENT).costs
         costs = space.table.costs
         expansion.expand(self.k, space.points, space.tree, costs, plain, space.scratch(), grown)
 

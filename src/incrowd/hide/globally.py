@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from incrowd.contracts import Progress, silent
 from incrowd.flow import Crowds, Microdata
-from incrowd.hide.costs import priced
+from incrowd.hide.costs import EXTENT, priced
 from incrowd.hide.expansion import Space
 from incrowd.hide.widening import joined_by, rows_over
 
@@ -30,13 +30,13 @@ def global_crowds(
     """The crowds, with those added for whom a row was widened.
 
     Records are looked at in their order. While one has fewer than k matches, its own row is widened for the
-    record, among those whose rows it fits but does not match, that makes it dearer by least; of equal ones the
-    smaller. The crowds must be (k,k)-anonymous: then everyone fits k rows, and that ends.
+    record, among those whose rows it fits but does not match, that makes it dearer by least; of equal ones
+    the smaller. The crowds must be (k,k)-anonymous: then everyone fits k rows, and that ends.
     """
     from incrowd.kernels import globally
 
     space = Space.over(data, measure)
-    plain = priced(data, "lm")
+    plain = priced(data, EXTENT)
     rows = rows_over(space, crowds, plain)
     ground = globally.Ground(rows, space.points, space.tree, space.table.costs, plain.costs)
     web = _web(ground)
@@ -77,6 +77,7 @@ def _web(ground: Ground) -> Web:
         ring=ring,
         forth=np.zeros(m, np.int64),
         back=np.zeros(m, np.int64),
+        dead=np.zeros(m, np.int64),
         queue=np.empty(m, np.int64),
         clock=np.zeros(3, np.int64),
     )

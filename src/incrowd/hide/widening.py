@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.flow import Crowds, Microdata
-from incrowd.hide.costs import Priced, groups_of, priced
+from incrowd.hide.costs import EXTENT, Priced, groups_of, priced
 from incrowd.hide.expansion import Space
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ def widened(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Cro
     """
     from incrowd.kernels import widening
 
-    space, plain = Space.over(data, measure), priced(data, "lm").costs
-    rows = rows_over(space, crowds, priced(data, "lm"))
+    space, extent = Space.over(data, measure), priced(data, EXTENT)
+    plain = extent.costs
+    rows = rows_over(space, crowds, extent)
     costs = space.table.costs
     widening.hang(rows, space.tree, costs)
     joined = widening.widen(k, space.ids, space.points, rows, space.tree, costs, plain, space.scratch())

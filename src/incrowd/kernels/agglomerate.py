@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.boxes import Boxes, leave, nearest, plant, settle
+from incrowd.kernels.boxes import Boxes, nearest, plant, turn
 from incrowd.kernels.closure import Costs, Groups, copy, nearest_of, own_cost, rounded, stretch
 from incrowd.kernels.jit import kernel
+
+NONE: Any = np.int64(0)  # typed, or what is called with it is compiled once more for the literal 0
 
 
 class Rules(NamedTuple):
@@ -29,212 +31,160 @@ class Rules(NamedTuple):
 class Pool(NamedTuple):
     """The clusters: 0..n-1 are single records, others come after. `next_record` links a cluster's records."""
 
-    groups: Groups
-    alive: NDArray[np.bool_]
+    groups: Groups  # the last one is room for a cluster with one record less
     head: NDArray[np.int64]
     tail: NDArray[np.int64]
     next_record: NDArray[np.int64]
     ripe: NDArray[np.int64]  # (g,) ids of the clusters that are done
-    tally: NDArray[np.int64]  # (5,) ids used, alive, ripe, changes since the tree was built, records done
-    spare: Groups  # (1,) room for the union at hand, and one record less
+    tally: NDArray[np.int64]  # (3,) ids used, ripe, records done
 
 
 class Heap(NamedTuple):
-    """Pairs by (distance, smaller first, larger first); ``size[0]`` of them."""
+    """Pairs by (distance, smaller first, larger first)."""
 
     key: NDArray[np.float64]
-    firsts: NDArray[np.int64]
-    own: NDArray[np.int64]
-    partner: NDArray[np.int64]
-    size: NDArray[np.int64]
+    pair: NDArray[np.int64]  # (room, 3) both firsts as one number, the cluster that looked, its neighbour
 
 
 @kernel
-def before(heap: Heap, i: int, j: int) -> Any:
-    return heap.key[i] < heap.key[j] or (heap.key[i] == heap.key[j] and heap.firsts[i] < heap.firsts[j])
-
-
-@kernel
-def swap(heap: Heap, i: int, j: int) -> None:
-    heap.key[i], heap.key[j] = heap.key[j], heap.key[i]
-    heap.firsts[i], heap.firsts[j] = heap.firsts[j], heap.firsts[i]
-    heap.own[i], heap.own[j] = heap.own[j], heap.own[i]
-    heap.partner[i], heap.partner[j] = heap.partner[j], heap.partner[i]
-
-
-@kernel
-def sift_down(heap: Heap) -> None:
-    """Let the top entry sink to its place."""
-    i = 0
-    while 2 * i + 1 < heap.size[0]:
-        child = 2 * i + 1
-        if child + 1 < heap.size[0] and before(heap, child + 1, child):
-            child += 1
-        if not before(heap, child, i):
-            return
-        swap(heap, i, child)
-        i = child
-
-
-@kernel
-def drop_top(heap: Heap) -> None:
-    heap.size[0] -= 1
-    swap(heap, 0, heap.size[0])
-    sift_down(heap)
-
-
-@kernel
-def enter(heap: Heap, at: int, key: float, own: int, partner: int, groups: Groups) -> None:
-    """Write an entry, not minding the order."""
+def push(heap: Heap, size: int, key: float, own: int, partner: int, groups: Groups) -> Any:
+    """Enter a pair -> how many there are."""
     a, b = groups.first[own], groups.first[partner]
-    heap.key[at] = key
-    heap.firsts[at] = (min(a, b) << 31) | max(a, b)
-    heap.own[at] = own
-    heap.partner[at] = partner
+    firsts = (min(a, b) << 31) | max(a, b)
+    i = size
+    while i:
+        up = (i - 1) // 2
+        if heap.key[up] < key or (heap.key[up] == key and heap.pair[up, 0] <= firsts):
+            break
+        heap.key[i] = heap.key[up]
+        for c in range(3):
+            heap.pair[i, c] = heap.pair[up, c]
+        i = up
+    heap.key[i] = key
+    heap.pair[i, 0], heap.pair[i, 1], heap.pair[i, 2] = firsts, own, partner
+    return size + 1
 
 
 @kernel
-def push(heap: Heap, key: float, own: int, partner: int, groups: Groups) -> None:
-    i = heap.size[0]
-    heap.size[0] += 1
-    enter(heap, i, key, own, partner, groups)
-    while i and before(heap, i, (i - 1) // 2):
-        swap(heap, i, (i - 1) // 2)
-        i = (i - 1) // 2
+def drop_top(heap: Heap, size: int) -> Any:
+    """Take the first pair out -> how many are left."""
+    last = size - 1
+    key, firsts = heap.key[last], heap.pair[last, 0]
+    i = 0
+    while 2 * i + 1 < last:
+        child = 2 * i + 1
+        other = child + 1
+        if other < last and (
+            heap.key[other] < heap.key[child]
+            or (heap.key[other] == heap.key[child] and heap.pair[other, 0] < heap.pair[child, 0])
+        ):
+            child = other
+        if key < heap.key[child] or (key == heap.key[child] and firsts <= heap.pair[child, 0]):
+            break
+        heap.key[i] = heap.key[child]
+        for c in range(3):
+            heap.pair[i, c] = heap.pair[child, c]
+        i = child
+    heap.key[i] = key
+    for c in range(3):
+        heap.pair[i, c] = heap.pair[last, c]
+    return last
 
 
 @kernel
-def join(a: int, b: int, pool: Pool, costs: Costs) -> Any:
-    """A new cluster of all records of a and b -> its id."""
-    groups = pool.groups
-    new = pool.tally[0]
-    pool.tally[0] += 1
-    copy(new, groups, a, groups)
-    stretch(new, groups, b, groups)
-    groups.cost[new] = own_cost(new, groups, costs)
-    pool.head[new] = pool.head[a]
-    pool.next_record[pool.tail[a]] = pool.head[b]
-    pool.tail[new] = pool.tail[b]
-    return new
+def shed(a: int, pool: Pool, costs: Costs) -> Any:
+    """Take the record out without which cluster a costs least; of equal ones the last.
 
-
-@kernel
-def without(out: int, a: int, pool: Pool, costs: Costs) -> Any:
-    """What a row of cluster a costs without the record `out`, which becomes the cluster at hand."""
-    spare, singles = pool.spare, pool.groups
-    begun = False
-    i = pool.head[a]
-    while i >= 0:
-        if i != out:
-            if begun:
-                stretch(0, spare, i, singles)
-            else:
-                copy(0, spare, i, singles)
-            begun = True
-        i = pool.next_record[i]
-    return own_cost(0, spare, costs)
-
-
-@kernel
-def cheapest_to_drop(a: int, pool: Pool, costs: Costs) -> Any:
-    """The record without which cluster a costs least; of equal ones the last."""
-    best, found = np.inf, -1
-    i = pool.head[a]
-    while i >= 0:
-        here = rounded(without(i, a, pool, costs))
-        if here < best or (here == best and i > found):
-            best, found = here, i
-        i = pool.next_record[i]
-    return found
-
-
-@kernel
-def drop(out: int, a: int, pool: Pool, costs: Costs) -> None:
-    """Take a record out of cluster a."""
-    pool.groups.cost[a] = without(out, a, pool, costs)
-    cost = pool.groups.cost[a]
-    copy(a, pool.groups, 0, pool.spare)
-    pool.groups.cost[a] = cost
-    if pool.head[a] == out:
-        pool.head[a] = pool.next_record[out]
+    Each is tried in turn, then the best once more, which leaves the last group as what cluster a becomes.
+    """
+    groups, after = pool.groups, pool.next_record
+    room = groups.size.size - 1
+    best, out, before_out = np.inf, -1, -1
+    i, previous = pool.head[a], -1
+    while True:
+        one = i if i >= 0 else out
+        begun = False
+        b = pool.head[a]
+        while b >= 0:
+            if b != one and begun:
+                stretch(room, groups, b, groups)
+            elif b != one:
+                copy(room, groups, b, groups)
+                begun = True
+            b = after[b]
+        groups.cost[room] = own_cost(room, groups, costs)
+        if i < 0:
+            break
+        here = rounded(groups.cost[room])
+        if here < best or (here == best and i > out):
+            best, out, before_out = here, i, previous
+        i, previous = after[i], i
+    copy(a, groups, room, groups)
+    if before_out < 0:
+        pool.head[a] = after[out]
     else:
-        i = pool.head[a]
-        while pool.next_record[i] != out:
-            i = pool.next_record[i]
-        pool.next_record[i] = pool.next_record[out]
-        if pool.tail[a] == out:
-            pool.tail[a] = i
-    pool.next_record[out] = -1
+        after[before_out] = after[out]
+    if pool.tail[a] == out:
+        pool.tail[a] = before_out
+    after[out] = -1
+    return out
 
 
 @kernel
-def revive(a: int, pool: Pool, boxes: Boxes, costs: Costs) -> None:
-    pool.alive[a] = True
-    pool.tally[1] += 1
-    pool.tally[3] += 1
-    settle(a, boxes, pool.groups, costs)
+def merge(a: int, b: int, pool: Pool, rules: Rules, costs: Costs, new: Any) -> Any:
+    """Merge two clusters -> how many are alive because of that, their ids in `new`.
 
-
-@kernel
-def look_for(a: int, pool: Pool, boxes: Boxes, heap: Heap, rules: Rules, costs: Costs) -> None:
-    """Enter the pair of cluster a and its nearest other one."""
-    key, partner = nearest(rules.distance, a, pool.groups, boxes, costs)
-    if partner >= 0:
-        push(heap, key, a, partner, pool.groups)
-
-
-@kernel
-def merge(a: int, b: int, pool: Pool, boxes: Boxes, heap: Heap, rules: Rules, costs: Costs) -> None:
-    """Merge two clusters; a ripe union goes to the output, cut back to k records if rules say so."""
-    for each in (a, b):
-        pool.alive[each] = False
-        pool.tally[1] -= 1
-        pool.tally[3] += 1
-        leave(each, boxes, pool.groups)
-    if pool.groups.first[b] < pool.groups.first[a]:
+    A ripe union goes to the output, cut back to k records if rules say so.
+    """
+    groups, tally = pool.groups, pool.tally
+    if groups.first[b] < groups.first[a]:
         a, b = b, a
-    new = join(a, b, pool, costs)
-    if pool.groups.size[new] < rules.k:
-        revive(new, pool, boxes, costs)
-        look_for(new, pool, boxes, heap, rules, costs)
-        return
-    dropped = -1
-    while rules.modified and pool.groups.size[new] > rules.k:
-        out = cheapest_to_drop(new, pool, costs)
-        drop(out, new, pool, costs)
-        revive(out, pool, boxes, costs)
-        boxes.items[dropped + 1] = out
-        dropped += 1
-    pool.ripe[pool.tally[2]] = new
-    pool.tally[2] += 1
-    pool.tally[4] += pool.groups.size[new]
-    for i in range(dropped + 1):
-        look_for(boxes.items[i], pool, boxes, heap, rules, costs)
+    union = tally[0]
+    tally[0] += 1
+    copy(union, groups, a, groups)
+    stretch(union, groups, b, groups)
+    groups.cost[union] = own_cost(union, groups, costs)
+    pool.head[union] = pool.head[a]
+    pool.next_record[pool.tail[a]] = pool.head[b]
+    pool.tail[union] = pool.tail[b]
+    if groups.size[union] < rules.k:
+        new[0] = union
+        return 1
+    count = 0
+    while rules.modified and groups.size[union] > rules.k:
+        new[count] = shed(union, pool, costs)
+        count += 1
+    pool.ripe[tally[1]] = union
+    tally[1] += 1
+    tally[2] += groups.size[union]
+    return count
 
 
 @kernel
-def place_rest(pool: Pool, rules: Rules, costs: Costs) -> None:
-    """Records of the last cluster, by index, each to the ripe cluster that is nearest by then."""
+def place_rest(pool: Pool, alive: Any, rules: Rules, costs: Costs, labels: Any) -> None:
+    """Records of the last cluster, by index, each to the ripe cluster that is nearest by then; labels.
+
+    -2 marks records that are not placed yet.
+    """
+    for a in range(pool.tally[0]):
+        i = pool.head[a] if alive[a] else -1
+        while i >= 0:
+            after = pool.next_record[i]
+            pool.next_record[i] = -2
+            i = after
     for i in range(pool.next_record.size):
         if pool.next_record[i] != -2:
             continue
-        a = nearest_of(rules.distance, i, pool.groups, pool.ripe[: pool.tally[2]], pool.groups, costs)
+        a = nearest_of(rules.distance, i, pool.groups, pool.ripe[: pool.tally[1]], pool.groups, costs)
         stretch(a, pool.groups, i, pool.groups)
         pool.groups.cost[a] = own_cost(a, pool.groups, costs)
         pool.next_record[i] = pool.head[a]
         pool.head[a] = i
-
-
-@kernel
-def replant(pool: Pool, boxes: Boxes, costs: Costs) -> None:
-    """Build the tree anew over all clusters that are alive."""
-    count = 0
-    for a in range(pool.tally[0]):
-        if pool.alive[a]:
-            boxes.items[count] = a
-            count += 1
-    pool.tally[3] = 0
-    plant(count, pool.groups, boxes, costs)
+    for g in range(pool.tally[1]):
+        i = pool.head[pool.ripe[g]]
+        while i >= 0:
+            labels[i] = g
+            i = pool.next_record[i]
 
 
 @kernel
@@ -242,36 +192,27 @@ def agglomerate(
     pool: Pool, boxes: Boxes, heap: Heap, rules: Rules, costs: Costs, clock: Any, labels: Any
 ) -> None:
     """Merge until at most one cluster is not ripe; labels (n,) become the ripe cluster of each record."""
-    replant(pool, boxes, costs)
-    for a in range(pool.tally[0]):
-        if pool.alive[a]:
-            look_for(a, pool, boxes, heap, rules, costs)
-    while heap.size[0]:
-        a, b = heap.own[0], heap.partner[0]
-        if pool.alive[a] and pool.alive[b]:
-            drop_top(heap)
-            merge(a, b, pool, boxes, heap, rules, costs)
-            clock[1] = pool.tally[4]
-            if 2 * pool.tally[3] > pool.tally[1]:
-                replant(pool, boxes, costs)
-        elif pool.alive[a]:
-            key, partner = nearest(rules.distance, a, pool.groups, boxes, costs)
-            if partner >= 0:
-                enter(heap, 0, key, a, partner, pool.groups)
-                sift_down(heap)
-            else:
-                drop_top(heap)
+    looking, size = plant(pool.tally[0], pool.groups, boxes, costs), NONE
+    while looking or size:
+        if looking:
+            looking -= 1
+            a = boxes.items[looking]
+            if not boxes.alive[a]:
+                turn(a, boxes, pool.groups, costs)
         else:
-            drop_top(heap)
-    for a in range(pool.tally[0]):
-        i = pool.head[a] if pool.alive[a] else -1
-        while i >= 0:
-            after = pool.next_record[i]
-            pool.next_record[i] = -2
-            i = after
-    place_rest(pool, rules, costs)
-    for g in range(pool.tally[2]):
-        i = pool.head[pool.ripe[g]]
-        while i >= 0:
-            labels[i] = g
-            i = pool.next_record[i]
+            if 2 * boxes.tally[1] > boxes.tally[0]:
+                plant(pool.tally[0], pool.groups, boxes, costs)
+            a, b = heap.pair[0, 1], heap.pair[0, 2]
+            size = drop_top(heap, size)
+            if not boxes.alive[a]:
+                continue
+            if boxes.alive[b]:
+                for each in (a, b):
+                    turn(each, boxes, pool.groups, costs)
+                looking = merge(a, b, pool, rules, costs, boxes.items)
+                clock[1] = pool.tally[2]
+                continue
+        key, partner = nearest(rules.distance, a, pool.groups, boxes, costs)
+        if partner >= 0:
+            size = push(heap, size, key, a, partner, pool.groups)
+    place_rest(pool, boxes.alive, rules, costs, labels)

@@ -2,6 +2,9 @@
 
 A node knows how far every union with a group inside must reach and so how little it can cost. Groups come and
 go; after many changes the tree is better built anew.
+
+A kernel is compiled once for itself and again inside each that calls it, with every array that it is given:
+so there are few of them, in few layers, and what is known of a node lies in few arrays.
 """
 
 from __future__ import annotations
@@ -26,30 +29,29 @@ from incrowd.kernels.closure import (
     rounded,
     set_cost,
 )
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import inlined, kernel
 
 LEAF = 4  # groups in a leaf of a new tree
 NOBODY = 2**62
+ROOT: Any = np.int64(0)  # typed, or what is called with it is compiled once more for the literal 0
+LEFT, PARENT, HEAD, FIRST, LEAST, MOST = 0, 1, 2, 3, 4, 5  # what `node` of Boxes says
+MASS, COST = 0, 1  # what `dear` of Boxes says
 
 
 class Boxes(NamedTuple):
-    """A binary tree over clusters; the children of a node are `left` and `left` + 1, a leaf's `left` is 0.
+    """A binary tree over clusters.
 
     `low` and `high` are the largest low and the smallest high code of the clusters inside: what every union
-    with one of them must reach. `leaf_of` and `next_in_leaf` are by cluster.
+    with one of them must reach. `alive`, `leaf_of` and `next_in_leaf` are by cluster.
     """
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     bits: NDArray[np.uint64]
-    least_size: NDArray[np.int64]
-    most_size: NDArray[np.int64]
-    most_mass: NDArray[np.float64]  # of size * cost
-    most_cost: NDArray[np.float64]
-    first: NDArray[np.int64]
-    left: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    head: NDArray[np.int64]
+    node: NDArray[np.int64]  # children are LEFT and LEFT + 1 (0 in a leaf); HEAD its first cluster; sizes
+    dear: NDArray[np.float64]  # the most size * cost and the most cost of a cluster
+    alive: NDArray[np.bool_]  # which clusters are in the tree
+    tally: NDArray[np.int64]  # (2,) how many are, and changes since it was built
     leaf_of: NDArray[np.int64]
     next_in_leaf: NDArray[np.int64]
     items: NDArray[np.int64]
@@ -57,23 +59,19 @@ class Boxes(NamedTuple):
     waiting: NDArray[np.float64]
 
 
-def room_for(n: int, ids: int, d: int, bits: int) -> Boxes:
-    """Room for a tree over n groups of d columns, their ids below `ids`."""
+def room_for(n: int, alive: NDArray[np.bool_], d: int, bits: int) -> Boxes:
+    """Room for a tree over at most n groups of d columns, at first those that are alive (ids,)."""
     nodes = 2 * n + 2
     return Boxes(
         low=np.zeros((nodes, d), np.int32),
         high=np.zeros((nodes, d), np.int32),
         bits=np.zeros((nodes, bits), np.uint64),
-        least_size=np.zeros(nodes, np.int64),
-        most_size=np.zeros(nodes, np.int64),
-        most_mass=np.zeros(nodes),
-        most_cost=np.zeros(nodes),
-        first=np.zeros(nodes, np.int64),
-        left=np.zeros(nodes, np.int64),
-        parent=np.zeros(nodes, np.int64),
-        head=np.zeros(nodes, np.int64),
-        leaf_of=np.zeros(ids, np.int64),
-        next_in_leaf=np.zeros(ids, np.int64),
+        node=np.zeros((nodes, 6), np.int64),
+        dear=np.zeros((nodes, 2)),
+        alive=alive,
+        tally=np.array([alive.sum(), 0]),
+        leaf_of=np.zeros(alive.size, np.int64),
+        next_in_leaf=np.zeros(alive.size, np.int64),
         items=np.zeros(n, np.int64),
         stack=np.zeros(3 * n + 9, np.int64),
         waiting=np.zeros(n + 3),
@@ -100,19 +98,17 @@ def union_floor(a: int, groups: Groups, node: int, boxes: Boxes, costs: Costs) -
     return total / columns
 
 
-@kernel
-def bound(kind: int, a: int, groups: Groups, node: int, boxes: Boxes, costs: Costs) -> Any:
-    """No cluster in the node is nearer to cluster a than this (rounded)."""
-    if boxes.first[node] == NOBODY:
-        return np.inf
-    least = union_floor(a, groups, node, boxes, costs)
-    size, cost = groups.size[a], groups.cost[a]
-    most = boxes.most_cost[node]
-    grows = not costs.entropy  # a union costs no less than its parts
+@inlined
+def bound(kind: int, least: float, size: int, cost: float, node: int, boxes: Boxes, grows: bool) -> Any:
+    """No cluster in the node is nearer (rounded) to one of this size and cost, if unions cost `least`.
+
+    `grows` says that a union costs no less than its parts.
+    """
+    most = boxes.dear[node, COST]
     if grows:
         least = max(least, cost)
     if kind == BY_MASS:
-        found = (size + boxes.least_size[node]) * least - size * cost - boxes.most_mass[node]
+        found = (size + boxes.node[node, LEAST]) * least - size * cost - boxes.dear[node, MASS]
         return rounded(max(found, size * (least - cost)) if grows else found)
     if kind in (BY_COST, BY_LOG):
         apart = least - cost - most
@@ -120,7 +116,7 @@ def bound(kind: int, a: int, groups: Groups, node: int, boxes: Boxes, costs: Cos
             apart = max(apart, -cost)
         if kind == BY_COST:
             return rounded(apart)
-        other = boxes.most_size[node] if apart > 0 else boxes.least_size[node]
+        other = boxes.node[node, MOST] if apart > 0 else boxes.node[node, LEAST]
         return rounded(apart / np.log(size + other))
     if kind == BY_RATIO:
         return rounded(least / (cost + most + EPSILON))
@@ -135,16 +131,16 @@ def nearest(kind: int, a: int, groups: Groups, boxes: Boxes, costs: Costs) -> An
     """
     best, first, found = np.inf, NOBODY, -1
     boxes.stack[0] = 0
-    boxes.waiting[0] = bound(kind, a, groups, 0, boxes, costs)
+    boxes.waiting[0] = -np.inf
     waiting = 1
     while waiting:
         waiting -= 1
         node, least = boxes.stack[waiting], boxes.waiting[waiting]
-        if least > best or (least == best and boxes.first[node] >= first):
+        if least > best or (least == best and boxes.node[node, FIRST] >= first):
             continue
-        left = boxes.left[node]
+        left = boxes.node[node, LEFT]
         if left == 0:
-            b = boxes.head[node]
+            b = boxes.node[node, HEAD]
             while b >= 0:
                 if b != a:
                     here = gap(kind, a, groups, b, groups, costs)
@@ -152,79 +148,83 @@ def nearest(kind: int, a: int, groups: Groups, boxes: Boxes, costs: Costs) -> An
                         best, first, found = here, groups.first[b], b
                 b = boxes.next_in_leaf[b]
             continue
-        one = bound(kind, a, groups, left, boxes, costs)
-        other = bound(kind, a, groups, left + 1, boxes, costs)
-        nearer = int(other < one)  # that one is looked at first
-        for child in (left + 1 - nearer, left + nearer):
-            value = other if child > left else one
-            if value < best or (value == best and boxes.first[child] < first):
-                boxes.stack[waiting] = child
-                boxes.waiting[waiting] = value
+        begin = waiting
+        for child in range(left, left + 2):
+            if boxes.node[child, FIRST] == NOBODY:
+                continue
+            least = union_floor(a, groups, child, boxes, costs)
+            value = bound(kind, least, groups.size[a], groups.cost[a], child, boxes, not costs.entropy)
+            if value < best or (value == best and boxes.node[child, FIRST] < first):
+                at = waiting
+                if at > begin and value >= boxes.waiting[begin]:  # the nearer child is looked at first
+                    boxes.stack[at], boxes.waiting[at] = boxes.stack[begin], boxes.waiting[begin]
+                    at = begin
+                boxes.stack[at], boxes.waiting[at] = child, value
                 waiting += 1
     return best, found
 
 
 @kernel
-def empty_box(node: int, boxes: Boxes) -> None:
-    for j in range(boxes.low.shape[1]):
-        boxes.low[node, j] = -1
-        boxes.high[node, j] = 2**31 - 1
-    for j in range(boxes.bits.shape[1]):
-        boxes.bits[node, j] = np.uint64(0xFFFFFFFFFFFFFFFF)
-    boxes.least_size[node] = NOBODY
-    boxes.most_size[node] = 0
-    boxes.most_mass[node] = 0.0
-    boxes.most_cost[node] = 0.0
-    boxes.first[node] = NOBODY
-
-
-@kernel
-def widen(node: int, boxes: Boxes, a: int, groups: Groups) -> None:
-    """Let a node speak for cluster a too."""
-    for j in range(groups.low.shape[1]):
-        boxes.low[node, j] = max(boxes.low[node, j], groups.low[a, j])
-        boxes.high[node, j] = min(boxes.high[node, j], groups.high[a, j])
-    for j in range(groups.bits.shape[1]):
-        boxes.bits[node, j] &= groups.bits[a, j]
-    boxes.least_size[node] = min(boxes.least_size[node], groups.size[a])
-    boxes.most_size[node] = max(boxes.most_size[node], groups.size[a])
-    boxes.most_mass[node] = max(boxes.most_mass[node], groups.size[a] * groups.cost[a])
-    boxes.most_cost[node] = max(boxes.most_cost[node], groups.cost[a])
-    boxes.first[node] = min(boxes.first[node], groups.first[a])
-
-
-@kernel
 def refresh(node: int, boxes: Boxes, groups: Groups) -> None:
     """Say anew what is in a node."""
-    empty_box(node, boxes)
-    left = boxes.left[node]
-    if left == 0:
-        a = boxes.head[node]
-        while a >= 0:
-            widen(node, boxes, a, groups)
-            a = boxes.next_in_leaf[a]
-        return
-    for child in (left, left + 1):
-        for j in range(groups.low.shape[1]):
-            boxes.low[node, j] = max(boxes.low[node, j], boxes.low[child, j])
-            boxes.high[node, j] = min(boxes.high[node, j], boxes.high[child, j])
-        for j in range(groups.bits.shape[1]):
-            boxes.bits[node, j] &= boxes.bits[child, j]
-        boxes.least_size[node] = min(boxes.least_size[node], boxes.least_size[child])
-        boxes.most_size[node] = max(boxes.most_size[node], boxes.most_size[child])
-        boxes.most_mass[node] = max(boxes.most_mass[node], boxes.most_mass[child])
-        boxes.most_cost[node] = max(boxes.most_cost[node], boxes.most_cost[child])
-        boxes.first[node] = min(boxes.first[node], boxes.first[child])
+    here, dear, low, high, bits = boxes.node, boxes.dear, boxes.low, boxes.high, boxes.bits
+    for j in range(low.shape[1]):
+        low[node, j] = -1
+        high[node, j] = 2**31 - 1
+    for j in range(bits.shape[1]):
+        bits[node, j] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    here[node, LEAST], here[node, MOST], here[node, FIRST] = NOBODY, 0, NOBODY
+    dear[node, MASS], dear[node, COST] = 0.0, 0.0
+    left = here[node, LEFT]
+    a = here[node, HEAD]
+    while left == 0 and a >= 0:
+        for j in range(low.shape[1]):
+            low[node, j] = max(low[node, j], groups.low[a, j])
+            high[node, j] = min(high[node, j], groups.high[a, j])
+        for j in range(bits.shape[1]):
+            bits[node, j] &= groups.bits[a, j]
+        here[node, LEAST] = min(here[node, LEAST], groups.size[a])
+        here[node, MOST] = max(here[node, MOST], groups.size[a])
+        here[node, FIRST] = min(here[node, FIRST], groups.first[a])
+        dear[node, MASS] = max(dear[node, MASS], groups.size[a] * groups.cost[a])
+        dear[node, COST] = max(dear[node, COST], groups.cost[a])
+        a = boxes.next_in_leaf[a]
+    for child in range(left, left + 2 if left else 0):
+        for j in range(low.shape[1]):
+            low[node, j] = max(low[node, j], low[child, j])
+            high[node, j] = min(high[node, j], high[child, j])
+        for j in range(bits.shape[1]):
+            bits[node, j] &= bits[child, j]
+        here[node, LEAST] = min(here[node, LEAST], here[child, LEAST])
+        here[node, MOST] = max(here[node, MOST], here[child, MOST])
+        here[node, FIRST] = min(here[node, FIRST], here[child, FIRST])
+        dear[node, MASS] = max(dear[node, MASS], dear[child, MASS])
+        dear[node, COST] = max(dear[node, COST], dear[child, COST])
 
 
 @kernel
-def leave(a: int, boxes: Boxes, groups: Groups) -> None:
-    """Take cluster a out of the tree."""
-    leaf = boxes.leaf_of[a]
-    if boxes.head[leaf] == a:
-        boxes.head[leaf] = boxes.next_in_leaf[a]
+def turn(a: int, boxes: Boxes, groups: Groups, costs: Costs) -> None:
+    """Take cluster a out of the tree; if it is not there, put it into the leaf nearest to it."""
+    boxes.alive[a] = not boxes.alive[a]
+    boxes.tally[0] += 1 if boxes.alive[a] else -1
+    boxes.tally[1] += 1
+    leaf = ROOT if boxes.alive[a] else boxes.leaf_of[a]
+    if boxes.alive[a]:
+        while boxes.node[leaf, LEFT]:
+            least, found = np.inf, boxes.node[leaf, LEFT]
+            for child in range(boxes.node[leaf, LEFT], boxes.node[leaf, LEFT] + 2):
+                if boxes.node[child, FIRST] != NOBODY:
+                    here = union_floor(a, groups, child, boxes, costs)
+                    if here < least:
+                        least, found = here, child
+            leaf = found
+        boxes.leaf_of[a] = leaf
+        boxes.next_in_leaf[a] = boxes.node[leaf, HEAD]
+        boxes.node[leaf, HEAD] = a
+    elif boxes.node[leaf, HEAD] == a:
+        boxes.node[leaf, HEAD] = boxes.next_in_leaf[a]
     else:
-        b = boxes.head[leaf]
+        b = boxes.node[leaf, HEAD]
         while boxes.next_in_leaf[b] != a:
             b = boxes.next_in_leaf[b]
         boxes.next_in_leaf[b] = boxes.next_in_leaf[a]
@@ -233,32 +233,15 @@ def leave(a: int, boxes: Boxes, groups: Groups) -> None:
         refresh(node, boxes, groups)
         if node == 0:
             return
-        node = boxes.parent[node]
+        node = boxes.node[node, PARENT]
 
 
 @kernel
-def settle(a: int, boxes: Boxes, groups: Groups, costs: Costs) -> None:
-    """Put cluster a into the leaf towards which it stretches least."""
-    node = 0
-    while True:
-        widen(node, boxes, a, groups)
-        left = boxes.left[node]
-        if left == 0:
-            break
-        one = union_floor(a, groups, left, boxes, costs) if boxes.first[left] != NOBODY else np.inf
-        other = union_floor(a, groups, left + 1, boxes, costs) if boxes.first[left + 1] != NOBODY else np.inf
-        node = left + int(other < one)
-    boxes.leaf_of[a] = node
-    boxes.next_in_leaf[a] = boxes.head[node]
-    boxes.head[node] = a
-
-
-@kernel
-def middle(j: int, first: int, last: int, boxes: Boxes, groups: Groups) -> Any:
-    """Between which codes (doubled) of column j the items first..last-1 fall into halves -> (line, found)."""
+def middle(j: int, items: Any, groups: Groups) -> Any:
+    """Between which codes (doubled) of column j the items (m,) fall into halves -> (line, found)."""
     low, high = 2**40, -1
-    for i in range(first, last):
-        here = groups.low[boxes.items[i], j] + groups.high[boxes.items[i], j]
+    for a in items:
+        here = groups.low[a, j] + groups.high[a, j]
         low = min(low, here)
         high = max(high, here)
     if low == high:
@@ -267,10 +250,9 @@ def middle(j: int, first: int, last: int, boxes: Boxes, groups: Groups) -> Any:
     while low < high:
         line = (low + high) // 2
         count = 0
-        for i in range(first, last):
-            a = boxes.items[i]
+        for a in items:
             count += groups.low[a, j] + groups.high[a, j] <= line
-        if 2 * count >= last - first:
+        if 2 * count >= items.size:
             high = line
         else:
             low = line + 1
@@ -278,47 +260,49 @@ def middle(j: int, first: int, last: int, boxes: Boxes, groups: Groups) -> Any:
 
 
 @kernel
-def widest(first: int, last: int, boxes: Boxes, groups: Groups, costs: Costs) -> Any:
-    """The column in which the items first..last-1 lie furthest apart."""
-    best, found = -1.0, 0
+def part(items: Any, groups: Groups, costs: Costs) -> Any:
+    """Order the items (m,) into two parts -> where the second begins.
+
+    They part at the middle of the column in which they lie furthest apart, or of the next that has a middle.
+    """
+    best, widest = -1.0, 0
     for j in range(groups.low.shape[1]):
-        low, high = groups.low[boxes.items[first], j], groups.high[boxes.items[first], j]
-        for i in range(first, last):
-            low = min(low, groups.low[boxes.items[i], j])
-            high = max(high, groups.high[boxes.items[i], j])
+        low, high = groups.low[items[0], j], groups.high[items[0], j]
+        for a in items:
+            low = min(low, groups.low[a, j])
+            high = max(high, groups.high[a, j])
         if costs.kind[j] == TABLE:
             here = costs.cost[costs.table[j] + low * costs.size[j] + high]
         else:
             here = (high - low) / max(costs.size[j] - 1, 1)
         if here > best:
-            best, found = here, j
-    return found
-
-
-@kernel
-def part(first: int, last: int, boxes: Boxes, groups: Groups, costs: Costs) -> Any:
-    """Order the items first..last-1 into two parts -> where the second begins."""
-    j = widest(first, last, boxes, groups, costs)
-    for _ in range(groups.low.shape[1]):
-        line, found = middle(j, first, last, boxes, groups)
+            best, widest = here, j
+    for turn_of in range(groups.low.shape[1]):
+        j = (widest + turn_of) % groups.low.shape[1]
+        line, found = middle(j, items, groups)
         if found:
-            cut = first
-            for i in range(first, last):
-                a = boxes.items[i]
+            cut = 0
+            for i in range(items.size):
+                a = items[i]
                 if groups.low[a, j] + groups.high[a, j] <= line:
-                    boxes.items[i] = boxes.items[cut]
-                    boxes.items[cut] = a
+                    items[i] = items[cut]
+                    items[cut] = a
                     cut += 1
             return cut
-        j = (j + 1) % groups.low.shape[1]
-    return (first + last) // 2
+    return items.size // 2
 
 
 @kernel
-def plant(count: int, groups: Groups, boxes: Boxes, costs: Costs) -> None:
-    """Build the tree over the first `count` items."""
+def plant(ids: int, groups: Groups, boxes: Boxes, costs: Costs) -> Any:
+    """Build the tree over all clusters below `ids` that are alive -> how many, which are the first items."""
+    count = 0
+    for a in range(ids):
+        if boxes.alive[a]:
+            boxes.items[count] = a
+            count += 1
+    boxes.tally[1] = 0
     used, waiting = 1, 1
-    boxes.parent[0] = 0
+    boxes.node[0, PARENT] = 0
     boxes.stack[0], boxes.stack[1], boxes.stack[2] = 0, 0, count
     while waiting:
         waiting -= 1
@@ -327,19 +311,19 @@ def plant(count: int, groups: Groups, boxes: Boxes, costs: Costs) -> None:
             boxes.stack[3 * waiting + 1],
             boxes.stack[3 * waiting + 2],
         )
-        boxes.left[node] = 0
-        boxes.head[node] = -1
+        boxes.node[node, LEFT] = 0
+        boxes.node[node, HEAD] = -1
         if last - first <= LEAF:
             for i in range(first, last):
                 a = boxes.items[i]
                 boxes.leaf_of[a] = node
-                boxes.next_in_leaf[a] = boxes.head[node]
-                boxes.head[node] = a
+                boxes.next_in_leaf[a] = boxes.node[node, HEAD]
+                boxes.node[node, HEAD] = a
             continue
-        cut = part(first, last, boxes, groups, costs)
-        boxes.left[node] = used
+        cut = first + part(boxes.items[first:last], groups, costs)
+        boxes.node[node, LEFT] = used
         for side in range(2):
-            boxes.parent[used + side] = node
+            boxes.node[used + side, PARENT] = node
             boxes.stack[3 * waiting] = used + side
             boxes.stack[3 * waiting + 1] = first if side == 0 else cut
             boxes.stack[3 * waiting + 2] = cut if side == 0 else last
@@ -347,3 +331,4 @@ def plant(count: int, groups: Groups, boxes: Boxes, costs: Costs) -> None:
         used += 2
     for node in range(used - 1, -1, -1):
         refresh(node, boxes, groups)
+    return count

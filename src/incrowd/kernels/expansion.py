@@ -68,17 +68,23 @@ def cheapest(
         if rounded(least_union(tree.low[node], tree.high[node], crowd, costs) - crowd.cost[0]) > best:
             continue
         if tree.left[node] >= 0:
-            stack[top] = tree.left[node] + 1
-            stack[top + 1] = tree.left[node]
+            left = tree.left[node]
+            one = least_union(tree.low[left], tree.high[left], crowd, costs)
+            two = least_union(tree.low[left + 1], tree.high[left + 1], crowd, costs)
+            far = left if two < one else left + 1
+            stack[top] = far
+            stack[top + 1] = 2 * left + 1 - far
             top += 2
             continue
         for p in range(tree.first[node], tree.last[node]):
-            if union_cost(0, crowd, p, points, plain) == closed:
+            union = union_cost(0, crowd, p, points, costs)
+            # who is inside costs nothing, but not all who cost nothing are inside
+            if union == crowd.cost[0] and union_cost(0, crowd, p, points, plain) == closed:
                 inside += points.size[p]
                 if inside >= k and not costs.entropy:
                     return inside, best, found
                 continue
-            adds = rounded(union_cost(0, crowd, p, points, costs) - crowd.cost[0])
+            adds = rounded(union - crowd.cost[0])
             if adds < best or (adds == best and points.first[p] < points.first[found]):
                 best, found = adds, p
     return inside, best, found

@@ -45,9 +45,10 @@ class Links(NamedTuple):
 class Web(NamedTuple):
     """The graph of points (m,), and which of them are known to be in one component.
 
-    ``owner[r]`` is the point whose row r is, rows of point p are ``starts[p]..starts[p+1]-1``. `root` leads to
-    one point of a component, `ring` to the next of its points. `forth` and `back` are stamps of searches,
-    `queue` is room for one; ``clock`` holds the last stamp, and how many late links and joined pairs there are.
+    ``owner[r]`` is the point whose row r is, rows of point p are ``starts[p]..starts[p+1]-1``. `root` leads
+    to one point of a component, `ring` to the next of its points. `forth` and `back` are stamps of searches,
+    `dead` of those that led nowhere, `queue` is room for one; ``clock`` holds the last stamp, and how many
+    late links and joined pairs there are.
     """
 
     links: Links
@@ -57,6 +58,7 @@ class Web(NamedTuple):
     ring: Any
     forth: Any
     back: Any
+    dead: Any
     queue: Any
     clock: Any
 
@@ -98,7 +100,7 @@ def holds(r: int, ground: Ground, found: Any) -> Any:
 
 @kernel
 def all_inside(ground: Ground, ends: Any) -> Any:
-    """The points in every row, row after row -> (e,); ``ends`` (n+1,) becomes where those of each row begin."""
+    """The points in every row, row after row -> (e,); ``ends`` (n+1,) becomes where each row's begin."""
     found = np.empty(ground.points.size.size, np.int32)
     inside = np.empty(16 * ends.size, np.int32)
     for r in range(ends.size - 1):
@@ -171,7 +173,10 @@ def step_back(p: int, stamp: int, seen: Any, tail: int, web: Web) -> Any:
 
 @kernel
 def search(start: int, forward: bool, budget: int, web: Web) -> Any:
-    """Look from one end for what the other has met -> 1 there is a path, 0 there is none, -1 unknown."""
+    """Look from one end for what the other has met -> (a path was found, how many were met if that is all).
+
+    The second is 0 if the search ended early.
+    """
     stamp, links = web.clock[0], web.links
     seen, wanted = (web.forth, web.back) if forward else (web.back, web.forth)
     web.queue[0] = start
@@ -189,27 +194,37 @@ def search(start: int, forward: bool, budget: int, web: Web) -> Any:
                 tail = step_back(p, stamp, seen, tail, web)
             for i in range(before, tail):
                 if wanted[web.queue[i]] == stamp:
-                    return 1
+                    return True, 0
             if used > budget:
-                return -1
+                return False, 0
             p = web.ring[p]
             if p == web.queue[head - 1]:
                 break
-    return 0
+    return False, tail
 
 
 @kernel
-def leads(a: int, b: int, web: Web) -> Any:
-    """Is there a path from component a to component b (their roots)?"""
+def leads(a: int, b: int, call: int, web: Web) -> Any:
+    """Is there a path from component a to b (their roots)? -> 1 yes, 0 no, -1 no, and `back` is whole.
+
+    Where a's search came to an end, all that it met is marked as `dead` with the number of the `call`.
+    """
     budget = FIRST_BUDGET
     while True:
         web.clock[0] += 1
         web.forth[a] = web.back[b] = web.clock[0]
-        outcome = search(a, True, budget, web)
-        if outcome < 0:
-            outcome = search(b, False, budget, web)
-        if outcome >= 0:
-            return outcome == 1
+        found, met = search(a, True, budget, web)
+        if found:
+            return 1
+        if met:
+            for i in range(met):
+                web.dead[web.queue[i]] = call
+            return 0
+        found, met = search(b, False, budget, web)
+        if found:
+            return 1
+        if met:
+            return -1
         budget *= 4
 
 
@@ -228,22 +243,31 @@ def rows_of(p: int, links: Links, into: Any) -> Any:
 
 @kernel
 def enough(p: int, fitting: Any, k: int, web: Web) -> Any:
-    """Are k of the rows `fitting`, all that hold point p, matches? If not, all of its component is known.
+    """Are k of the rows `fitting`, all that hold point p, matches?
 
-    Paths are looked for only if what is known does not suffice.
+    What is known may suffice. If not, and the answer is no, all owners among them of p's component are known.
     """
-    for searching in (False, True):
-        count = 0
-        for i in range(fitting.size):
-            q = web.owner[fitting[i]]
-            a, b = root_of(q, web.root), root_of(p, web.root)
-            if a != b and searching and leads(a, b, web):  # p leads to q anyway
+    count = 0
+    for i in range(fitting.size):
+        count += root_of(web.owner[fitting[i]], web.root) == root_of(p, web.root)
+        if count == k:
+            return True
+    web.clock[0] += 1
+    call, whole, count = web.clock[0], -1, 0
+    for i in range(fitting.size):
+        q = web.owner[fitting[i]]
+        a, b = root_of(q, web.root), root_of(p, web.root)
+        if a != b and web.dead[a] != call:  # p leads to q: does q lead back?
+            answer = int(web.back[a] == whole) if whole >= 0 else leads(a, b, call, web)
+            if answer < 0:
+                whole = web.clock[0]
+            elif answer:
                 unite(p, q, web)
                 a = b = root_of(p, web.root)
-            if a == b:
-                count += 1
-                if count == k:
-                    return True
+        if a == b:
+            count += 1
+            if count == k:
+                return True
     return False
 
 

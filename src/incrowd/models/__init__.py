@@ -1,4 +1,4 @@
-"""What a release promises about its classes: size, diversity, closeness.
+"""What a release promises about its classes (size, diversity, closeness) or about who fits which row (crowd).
 
 A model says no to classes (`guards`), says beforehand that no release can keep it (`infeasible`), and what
 the manifest may say (`claims`). All of them decide in whole numbers.
@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.contracts import Choice, Model
+from incrowd.contracts import Choice, Model, Promise, catalogue
 from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Codes, Cover, Microdata
+from incrowd.models import crowd
 from incrowd.models.closeness import Closeness
 from incrowd.models.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from incrowd.models.size import KAnonymity
@@ -34,7 +35,9 @@ NEEDS = {"l_kind": "l", "c": "l", "t_distance": "t"}
 KINDS = Choice(("distinct", "entropy", "recursive"))
 
 
-def from_policy(privacy: Mapping[str, object], sensitive: Sequence[str]) -> tuple[Model, ...]:
+def from_policy(
+    privacy: Mapping[str, object], sensitive: Sequence[str], size: str = KAnonymity.name
+) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
     Parameters
@@ -44,6 +47,8 @@ def from_policy(privacy: Mapping[str, object], sensitive: Sequence[str]) -> tupl
         ``t_distance`` (equal, ordered, hierarchical). None counts as not given.
     sensitive : sequence of str
         Names of the sensitive columns.
+    size : str
+        What k means: ``k-anonymity``, or a model of crowds of one's own, which goes with k alone.
 
     Examples
     --------
@@ -57,7 +62,9 @@ def from_policy(privacy: Mapping[str, object], sensitive: Sequence[str]) -> tupl
         raise PolicyError(
             f"[privacy]: {word} is about sensitive values, but no column is sensitive; name one"
         )
-    models: list[Model] = [KAnonymity(given["k"])]
+    if size != KAnonymity.name:
+        return (_crowd(size, given),)
+    models: list[Promise] = [KAnonymity(given["k"])]
     for column in sensitive:
         if "l" in given:
             models.append(_diversity(given, column))
@@ -82,6 +89,17 @@ def _check_words(given: Mapping[str, Any]) -> None:
         raise PolicyError(f"[privacy]: l_kind must be {KINDS.words()}")
     if ("c" in given) != (kind == "recursive"):
         raise PolicyError('[privacy]: c and l_kind = "recursive" go together; give both or neither')
+
+
+def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
+    also = [word for word in ("l", "t") if word in given]
+    if also:
+        raise PolicyError(
+            f"[privacy]: {also[0]} speaks of classes, and this method makes none; leave it out, or take a "
+            "partition such as mondrian"
+        )
+    made: Promise = catalogue(crowd.FAMILY)[size](given["k"])
+    return made
 
 
 def _diversity(given: Mapping[str, Any], column: str) -> Model:

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import Claim, Column, Kind, Role, Schema
+from incrowd.verify.consistency import Consistency, Tally
 from incrowd.verify.distance import Histogram, equal, farthest, hierarchical, ordered
+from incrowd.verify.factor import has_factor
 from incrowd.verify.fault import Fault, need
 from incrowd.verify.rows import Codes, Ints
 from incrowd.verify.values import Tree, tree_of, value
@@ -27,12 +29,13 @@ CLOSE = 1e-7  # logarithms decide only what is farther from the limit than this
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crowds:
-    """What claims speak of: the class of each row, its size in persons, and the sensitive texts."""
+    """What claims speak of: the class of each row, its size in persons, sensitive texts, who fits where."""
 
     schema: Schema
     row_class: Ints
     persons: Ints
     sensitive: Mapping[str, tuple[Codes, Sequence[str]]]
+    graph: Consistency
 
     def column(self, claim: Claim) -> Column:
         named = [column for column in self.schema.having(Role.SENSITIVE) if column.name == claim.column]
@@ -111,6 +114,66 @@ def k_anonymity(claim: Claim, crowds: Crowds) -> int:
     return smallest
 
 
+def one_k(claim: Claim, crowds: Crowds) -> int:
+    """Every record fits at least k rows."""
+    k = _rows_wanted(claim, crowds)
+    return _records_reach(crowds.graph.degrees, k, "fit")
+
+
+def k_one(claim: Claim, crowds: Crowds) -> int:
+    """Every row fits at least k records."""
+    k = _rows_wanted(claim, crowds)
+    return _rows_reach(crowds.graph.degrees, k, "fit")
+
+
+def k_k(claim: Claim, crowds: Crowds) -> int:
+    """Both."""
+    return min(one_k(claim, crowds), k_one(claim, crowds))
+
+
+def global_one_k(claim: Claim, crowds: Crowds) -> int:
+    """Every record has at least k rows that it may be behind while all others find rows, too."""
+    k = _rows_wanted(claim, crowds)
+    return _records_reach(crowds.graph.matches, k, "match")
+
+
+def global_k_one(claim: Claim, crowds: Crowds) -> int:
+    """Every row has at least k records that may be behind it while all others find rows, too."""
+    k = _rows_wanted(claim, crowds)
+    return _rows_reach(crowds.graph.matches, k, "match")
+
+
+def k_factor(claim: Claim, crowds: Crowds) -> int:
+    """An assignment can be drawn in which no match has a probability above 1/k."""
+    k, graph = _rows_wanted(claim, crowds), crowds.graph
+    if not graph.witnessed(k):
+        _rows_reach(graph.degrees, k, "fit")
+        if not graph.left_out:
+            _records_reach(graph.degrees, k, "fit")
+        otherwise = f"no choice of {k} records for every row takes none of them more than {k} times"
+        need(has_factor(graph, k), otherwise)
+    return k
+
+
+def _rows_wanted(claim: Claim, crowds: Crowds) -> int:
+    need(not claim.column, f"{claim.model} speaks of rows, not of a column")
+    several = crowds.schema.having(Role.ENTITY)
+    need(not several, f"{claim.model} counts rows, and here a person may have several")
+    return _whole(claim, "k")
+
+
+def _records_reach(found: Tally, k: int, verb: str) -> int:
+    few = found.records_below(k)
+    need(not few, f"{few} records {verb} fewer than {k} rows")
+    return int(found.records.min())
+
+
+def _rows_reach(found: Tally, k: int, verb: str) -> int:
+    few = found.rows_below(k)
+    need(not few, f"{few} rows {verb} fewer than {k} records")
+    return int(found.rows.min())
+
+
 def distinct_diversity(claim: Claim, crowds: Crowds) -> int:
     """Every class has at least l different values."""
     reached = int(np.bincount(crowds.histogram(claim).group).min())
@@ -178,6 +241,12 @@ def _rounded_up(share: Fraction) -> str:
 Checker = Callable[[Claim, Crowds], int | str]
 _MODELS: Mapping[str, tuple[tuple[str, ...], Checker]] = {
     "k-anonymity": (("k",), k_anonymity),
+    "1k-anonymity": (("k",), one_k),
+    "k1-anonymity": (("k",), k_one),
+    "kk-anonymity": (("k",), k_k),
+    "global-1k-anonymity": (("k",), global_one_k),
+    "global-k1-anonymity": (("k",), global_k_one),
+    "k-factor": (("k",), k_factor),
     "distinct-l-diversity": (("l",), distinct_diversity),
     "entropy-l-diversity": (("l",), entropy_diversity),
     "recursive-l-diversity": (("c", "l"), recursive_diversity),

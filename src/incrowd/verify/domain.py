@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from incrowd.schema import MISSING, Column, Shape
 from incrowd.verify.cells import Cell, parse
 from incrowd.verify.fault import Fault, need
-from incrowd.verify.rows import Ints
+from incrowd.verify.rows import Codes, Ints
 from incrowd.verify.values import Tree, tree_of, value
 
 Bools = NDArray[np.bool_]
 MISSING_RANK = 0
+LARGEST_INDEX = 2**24
 _PLAIN_SET = re.compile(r"\{[^\\{}\[\]*]+\}")
 
 
@@ -46,8 +47,9 @@ class Regions:
     high: Ints
     missing: Bools
     spread: Bools  # is the region a set, whose members are in `keys`?
-    keys: Ints
+    keys: Ints  # cell * size + rank, ascending
     size: int
+    below: Codes  # how many keys are smaller than each number; empty if that would be too long a list
 
     def hold(self, cells: Ints, ranks: Ints) -> Bools:
         """Does cell i hold rank i?"""
@@ -57,10 +59,35 @@ class Regions:
         inside |= self.missing[cells] & (ranks == MISSING_RANK)
         return inside
 
+    def meet(self, cells: Ints, first: Ints, last: Ints) -> Bools:
+        """Does cell i hold one of the ranks first[i]..last[i]?"""
+        found: Bools = np.maximum(self.low[cells], first) <= np.minimum(self.high[cells], last)
+        sets = self._sets_among(cells)
+        found[sets] = self._members(cells[sets], first[sets], last[sets]) > 0
+        found |= self.missing[cells] & (first == MISSING_RANK)
+        return found
+
+    def cover(self, cells: Ints, first: Ints, last: Ints) -> Bools:
+        """Does cell i hold all of the ranks first[i]..last[i]?"""
+        real = np.where(self.missing[cells], np.maximum(first, MISSING_RANK + 1), first)
+        all_of: Bools = (self.low[cells] <= real) & (last <= self.high[cells])
+        sets = self._sets_among(cells)
+        all_of[sets] = self._members(cells[sets], real[sets], last[sets]) == last[sets] - real[sets] + 1
+        return all_of | (real > last)
+
+    def _sets_among(self, cells: Ints) -> Ints:
+        return np.flatnonzero(self.spread[cells]) if self.keys.size else np.empty(0, np.int64)
+
+    def _members(self, cells: Ints, first: Ints, last: Ints) -> Ints | Codes:
+        """How many of the ranks first[i]..last[i] set i lists."""
+        return self._place(cells * self.size + last + 1) - self._place(cells * self.size + first)
+
     def _listed(self, wanted: Ints) -> Bools:
-        place = np.searchsorted(self.keys, wanted)
-        listed: Bools = self.keys[np.minimum(place, self.keys.size - 1)] == wanted
+        listed: Bools = self._place(wanted + 1) > self._place(wanted)
         return listed
+
+    def _place(self, wanted: Ints) -> Ints | Codes:
+        return self.below[wanted] if self.below.size else np.searchsorted(self.keys, wanted)
 
 
 class Domain:
@@ -103,6 +130,7 @@ class Domain:
             spread=np.array([region.members is not None for region in found], np.bool_),
             keys=keys,
             size=self.size,
+            below=_index(keys, len(found) * self.size),
         )
 
     def said(self) -> dict[str, Any]:
@@ -264,6 +292,13 @@ class Domain:
     def _closed(self, ranks: frozenset[int]) -> bool:
         above = [subset for subset in self._family if ranks <= subset]
         return bool(above) and frozenset.intersection(*above) == ranks
+
+
+def _index(keys: Ints, size: int) -> Codes:
+    """How many keys are below each number up to `size`: looking up is far quicker than searching."""
+    if not keys.size or size > LARGEST_INDEX:
+        return np.empty(0, np.int32)
+    return np.searchsorted(keys, np.arange(size + 1)).astype(np.int32)
 
 
 def _written(meaning: Any) -> str:

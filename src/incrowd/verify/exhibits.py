@@ -57,6 +57,10 @@ class Case:
         What the manifest says about the domain of each quasi-identifier.
     hint : array of shape (rows,), optional
         For each row the record whose private part it carries. It saves a search and is never trusted.
+    crowds : array of shape (rows, k), optional
+        For each row the k records that it was made of, for the claim of a k-factor; a hint like the other.
+    odds : mapping, optional
+        What the manifest says about the probability of matches; needed with claims about who fits which row.
     """
 
     original: Rows
@@ -69,6 +73,8 @@ class Case:
     protected: bool = False
     domains: Mapping[str, Any] | None = None
     hint: NDArray[np.int64] | None = field(default=None, repr=False)
+    crowds: NDArray[np.integer] | None = field(default=None, repr=False)
+    odds: Any = None
 
     @property
     def undo(self) -> Callable[[str], str]:

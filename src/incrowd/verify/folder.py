@@ -18,6 +18,8 @@ from incrowd.schema import FORMAT_VERSION, MANIFEST, MISSING, Claim, Role, Schem
 from incrowd.verify.exhibits import Case, Progress, silent
 from incrowd.verify.fault import Fault, need
 from incrowd.verify.judge import Docket, Trial
+from incrowd.verify.odds import KEY as ODDS
+from incrowd.verify.odds import drawn_from
 from incrowd.verify.rows import CsvRows, Rows
 
 CSV, PARQUET = "data.csv", "data.parquet"
@@ -35,6 +37,7 @@ def verify(
     *,
     published: Rows | None = None,
     hint: NDArray[np.int64] | None = None,
+    crowds: NDArray[np.integer] | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Judge a release folder against its original.
@@ -53,6 +56,8 @@ def verify(
         The rows of data.parquet, which the judge cannot read by itself.
     hint : array of int64, optional
         For each row the record whose private part it carries; saves a search, is never trusted.
+    crowds : array of shape (rows, k), optional
+        For each row the k records that it was made of, for the claim of a k-factor; a hint like the other.
     progress : callable
         Told how much is done, from 0 to 1.
 
@@ -77,6 +82,8 @@ def verify(
         protected=published is None,
         domains=release.domains,
         hint=hint,
+        crowds=crowds,
+        odds=release.odds,
     )
     trial = Trial(case, progress)
     trial.run(docket)
@@ -93,6 +100,7 @@ class Folder:
         self.stated_rows, self.suppressed = 0, 0
         self.accepted: Sequence[str] = ()
         self.domains: Mapping[str, Any] = {}
+        self.odds: Any = None
         self._names = sorted(entry.name for entry in path.iterdir())
         self._said: Mapping[str, Any] = {}
 
@@ -121,7 +129,8 @@ class Folder:
     def check_manifest(self, schema: Schema, claims: Sequence[Claim]) -> str:
         """Known keys only, and exactly what the schema and the required claims say."""
         said = self._said
-        need(set(said) == KEYS, "the manifest has keys that are unknown or lacks some")
+        wanted = KEYS | {ODDS} if drawn_from(claims) else KEYS
+        need(set(said) == wanted, "the manifest has keys that are unknown or lacks some")
         need(said["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
         version = said["version"]
         need(type(version) is int and version == FORMAT_VERSION, "the format's version is not known")
@@ -132,6 +141,7 @@ class Folder:
         need(_plain(said["columns"]) == _columns(schema), "the columns are not those of the schema")
         _check_claims(said["claims"], claims)
         self.accepted = _accepted(said["accepted"])
+        self.odds = said.get(ODDS)
         self.stated_rows, self.suppressed = _row_counts(said["rows"])
         return ""
 

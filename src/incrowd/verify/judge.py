@@ -16,9 +16,11 @@ import numpy as np
 from incrowd.errors import IncrowdError, InputError
 from incrowd.schema import Check, Claim, Verdict
 from incrowd.verify.claims import Crowds, check_claim
+from incrowd.verify.consistency import Consistency
 from incrowd.verify.exhibits import Case, Exhibits, Progress, read, silent
 from incrowd.verify.fault import Fault, need
 from incrowd.verify.means import MeanColumn
+from incrowd.verify.odds import check_odds, drawn_from
 from incrowd.verify.order import check_order
 from incrowd.verify.rows import Ints, fold
 from incrowd.verify.truth import record_of_each_row
@@ -105,7 +107,8 @@ class Trial:
         means = ("means",) if self._means else ()
         claims = tuple(map(claim_name, self.case.claims))
         domains = () if self.case.domains is None else ("domains",)
-        return ("schema", "cells", "rows", "private", "truth", "order", *domains, *means, *claims)
+        odds = ("odds",) if drawn_from(self.case.claims) else ()
+        return ("schema", "cells", "rows", "private", "truth", "order", *domains, *means, *claims, *odds)
 
     def run(self, docket: Docket) -> None:
         docket.run("schema", self._schema)
@@ -120,7 +123,12 @@ class Trial:
             docket.run("means", self._mean_texts, basic=False)
         for claim in self.case.claims:
             docket.run(claim_name(claim), partial(self._claim, claim, docket.facts), basic=False)
+        if drawn_from(self.case.claims):
+            docket.run("odds", self._odds, basic=False)
         self._progress(1.0)
+
+    def _odds(self) -> str:
+        return check_odds(self.case.odds, self.case.claims, self._crowds.graph)
 
     def _schema(self) -> str:
         case = self.case
@@ -157,7 +165,8 @@ class Trial:
         evidence, case = self._exhibits.evidence, self.case
         self._match = record_of_each_row(evidence, case.hint)
         sensitive = {name: (found.codes, found.texts) for name, found in self._exhibits.sensitive.items()}
-        self._crowds = Crowds(case.schema, evidence.row_class, self._persons(), sensitive)
+        graph = Consistency(evidence, self._match, case.crowds)
+        self._crowds = Crowds(case.schema, evidence.row_class, self._persons(), sensitive, graph)
         facts["rows"] = evidence.row_private.size
         facts["suppressed"] = case.suppressed
         facts["classes"] = self._crowds.persons.size

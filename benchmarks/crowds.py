@@ -1,0 +1,104 @@
+"""Figures of crowds of one's own: Algorithms 4, 5 and 6 of "k-Anonymization Revisited"."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache, partial
+from importlib.util import find_spec
+
+import numpy as np
+from bench import Figure, cpu, peak_mb
+from scans import distinct_scan, plain_scan
+from tables import adult_with_trees, census_with_trees, first
+
+from incrowd.flow import Crowds, Microdata
+from incrowd.hide.costs import groups_of, priced
+from incrowd.hide.expansion import Expansion
+from incrowd.hide.widening import widened
+
+K = 10
+ADULT_ROWS, CENSUS_ROWS, SAMPLE = 30_000, 100_000, 200
+
+
+def exponent(whole: float, quarter: float) -> float:
+    """Time grows with this power of the rows."""
+    return float(np.log(whole / quarter) / np.log(4))
+
+
+def expansion(kd: float) -> Iterator[Figure]:
+    """Algorithm 4 on Adult, and how many times faster it is than scans, timed on a sample of the records."""
+    data = adult_with_trees()
+    if data is None:
+        print("expansion: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
+        return
+    data, recipe = first(data, ADULT_ROWS), Expansion(K)
+    crowds = recipe.crowds(data)
+    seconds = cpu(partial(recipe.crowds, data), 3)
+    quarter = cpu(partial(recipe.crowds, first(data, ADULT_ROWS // 4)), 3)
+    growth = exponent(seconds, quarter)
+    size = f"n={ADULT_ROWS} d=8 k={K}"
+    yield Figure("expansion (adult)", size, seconds / kd, "kd", None, growth, peak_mb())
+    for name, slow, goal in scans(data, crowds):
+        against = f"expansion, against a {name} scan"
+        yield Figure(against, size, slow / seconds, "times faster", goal, more=True)
+
+
+def scans(data: Microdata, crowds: Crowds) -> Iterator[tuple[str, float, float | None]]:
+    """Processor seconds for all records by scanning, and the goal. Rows must cost what those of crowds do."""
+    table, rng = priced(data, "lm"), np.random.default_rng(4)
+    points, lead, weight = np.unique(table.codes, axis=0, return_index=True, return_counts=True)
+    some = rng.choice(len(data), SAMPLE, replace=False)
+    few = rng.choice(len(points), SAMPLE, replace=False)
+    plain = partial(plain_scan, K, table.codes, some, table.costs)
+    distinct = partial(distinct_scan, K, points, weight, lead, few, table.costs)
+    owner = np.repeat(np.arange(len(data)), crowds.sizes)
+    ours = groups_of(owner, replace(table, codes=table.codes[crowds.members])).cost
+    for name, scan, expected, share, goal in (
+        ("plain", plain, ours[some], SAMPLE / len(data), 40.0),
+        ("distinct", distinct, ours[lead[few]], SAMPLE / len(points), None),
+    ):
+        if not np.allclose(scan(), expected, atol=1e-9):
+            raise RuntimeError(f"the {name} scan finds other rows")
+        yield name, cpu(scan, 2) / share, goal
+
+
+@cache
+def census(n: int) -> tuple[Microdata, Crowds] | None:
+    """People of the census, with the crowds of Algorithm 4."""
+    data = census_with_trees(CENSUS_ROWS)
+    if data is None:
+        return None
+    data = first(data, n)
+    return data, Expansion(K).crowds(data)
+
+
+def widening(kd: float) -> Iterator[Figure]:
+    """Algorithm 5 alone, on the crowds of Algorithm 4."""
+    whole, quarter = census(CENSUS_ROWS), census(CENSUS_ROWS // 4)
+    if whole is None or quarter is None:
+        print("widening: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
+        return
+    slow, quick = (cpu(partial(widened, data, crowds, K), 2) for data, crowds in (whole, quarter))
+    size, growth = f"n={CENSUS_ROWS} d=8 k={K}", exponent(slow, quick)
+    yield Figure("widening, Algorithm 5 (census)", size, slow / kd, "kd", 20.0, growth, peak_mb())
+
+
+def globally(kd: float) -> Iterator[Figure]:
+    """Algorithm 6 alone, on the crowds of Algorithms 4 and 5."""
+    if find_spec("incrowd.hide.globally") is None:
+        print("global (1,k): missing, there is no incrowd.hide.globally yet", file=sys.stderr)
+        return
+    from incrowd.hide.globally import global_crowds
+
+    tables = [census(CENSUS_ROWS), census(CENSUS_ROWS // 4)]
+    seconds = []
+    for table in tables:
+        if table is None:
+            print("global (1,k): skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
+            return
+        data, crowds = table[0], widened(*table, K)
+        seconds.append(cpu(partial(global_crowds, data, crowds, K, "lm"), 2))
+    size, growth = f"n={CENSUS_ROWS} d=8 k={K}", exponent(seconds[0], seconds[1])
+    yield Figure("global (1,k), Algorithm 6 (census)", size, seconds[0] / kd, "kd", 75.0, growth, peak_mb())

@@ -1,0 +1,119 @@
+"""What adversaries got, in words for people at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from incrowd.adversary import Attacked, Audit
+from incrowd.attack import AttackResult, Rate
+from incrowd.cli import screen
+
+CLASSES = {
+    "k": "every row occurs k times",
+    "1k": "every person fits k rows",
+    "k1": "every row fits k persons",
+    "kk": "both",
+    "global_1k": "every person has k rows that nobody can rule out",
+    "global_k1": "every row has k persons that nobody can rule out",
+    "k_factor": "a draw exists in which no match is likelier than 1/k",
+}
+
+
+def show_attacks(attacked: Attacked) -> None:
+    """Each attack told three ways, what its adversary knows, and the sum."""
+    out = screen.console()
+    promised = "nothing about k" if attacked.k is None else f"k = {attacked.k}"
+    out.print(
+        f"{attacked.rows:,} rows of {attacked.records:,} records, made by {attacked.method}: {promised}"
+    )
+    out.print(f"Who is behind which row is known for {attacked.known:,} of them, from {attacked.truth}.")
+    header = ("attack", "who", "success", "guess", "control", "bound", "verdict")
+    out.print(screen.table("", header, [_attack(result) for result in attacked.results]))
+    for result in attacked.results:
+        out.print(f"  {result.name} knows {result.knows}")
+        if result.details:
+            out.print(f"    {_facts(result.details)}")
+    for note in attacked.notes:
+        out.print(f"Note: {note}")
+    broken = [result.name for result in attacked.results if not result.holds]
+    out.print(f"BROKEN by {', '.join(broken)}." if broken else "No attack gets more than was promised.")
+
+
+def _attack(result: AttackResult) -> tuple[str, ...]:
+    low, high = result.attack.interval()
+    success = f"{result.attack.share:.1%} ({100 * low:.1f}-{100 * high:.1f})" if result.attack.tried else ""
+    bound = "" if result.bound is None else f"{float(result.bound):.1%}"
+    return (
+        result.name,
+        result.adversary,
+        success,
+        _share(result.guess),
+        _share(result.control),
+        bound,
+        verdict(result),
+    )
+
+
+def verdict(result: AttackResult) -> str:
+    """One or two words for a result."""
+    if not result.attack.tried:
+        return "not tried"
+    if not result.holds:
+        return "BROKEN"
+    if not result.works:
+        return "proves nothing"
+    return "holds" if result.bound is not None else "shown"
+
+
+def _share(rate: Rate | None) -> str:
+    return "" if rate is None or not rate.tried else f"{rate.share:.1%}"
+
+
+def _facts(details: Mapping[str, int | float | str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {screen.number(value)}" for name, value in details.items())
+
+
+def show_audit(audit: Audit) -> None:
+    """The classes with the largest k of each, who falls short, and how likely the likeliest match is."""
+    out = screen.console()
+    how = "columns of both tables" if audit.guessed else "quasi-identifiers"
+    title = f"{audit.rows:,} rows of {audit.records:,} records; {how}: {', '.join(audit.columns)}"
+    rows = [(name, f"{audit.classes[name]:,}", meaning) for name, meaning in CLASSES.items()]
+    out.print(screen.table(title, ("class", "k", "meaning"), rows))
+    out.print(f"Rows that were left out: {audit.records - audit.rows:,}")
+    out.print(f"Persons with exactly one match: {audit.one_match:,}")
+    for name, count in audit.below.items():
+        who, _, by = name.partition("_by_")
+        out.print(f"Fewer than {audit.k} {by}: {count:,} {who}" if by == "matches" else _degree(audit, name))
+    out.print(_level(audit.level))
+    if audit.posterior:
+        out.print(_posterior(audit.posterior))
+    for name, fewest in audit.values.items():
+        out.print(f"Different values of {name} among a person's matches: {fewest:,} at the fewest")
+    for note in audit.notes:
+        out.print(f"Note: {note}")
+    if audit.k is not None:
+        out.print(
+            f"Everybody has {audit.k} matches." if audit.holds else f"NOT everybody has {audit.k} matches."
+        )
+
+
+def _degree(audit: Audit, name: str) -> str:
+    whom = "rows that fit them" if name.startswith("persons") else "persons that they fit"
+    return f"Fewer than {audit.k} {whom}: {audit.below[name]:,} {name.partition('_')[0]}"
+
+
+def _level(level: Mapping[str, Any]) -> str:
+    if level["lambda"] is None:
+        low, high = level["low"], level["high"]
+        return f"Largest match probability at best (lambda*): between {low:.4f} and {high:.4f}"
+    value = f"{level['lambda']} = {level['low']:.4f}, a level of {level['level']:.2f}"
+    return f"Largest match probability at best (lambda*): {value}"
+
+
+def _posterior(found: Mapping[str, Any]) -> str:
+    words = "Largest match probability if all assignments are equally likely"
+    if found["exact"] is not None:
+        return f"{words}: {found['exact']} = {found['value']:.4f}"
+    return f"{words}: {found['value']:.4f} (sampled; 95 %: {found['low']:.4f}-{found['high']:.4f})"

@@ -1,0 +1,80 @@
+"""What a reproduction found: tables, statements that held or did not, pictures; as JSON and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from incrowd.report.chart import Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something that the paper says, whether it held here, and by which numbers."""
+
+    says: str
+    held: bool
+    detail: str
+
+    @property
+    def word(self) -> str:
+        return "held" if self.held else "NOT HELD"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"says": self.says, "held": self.held, "detail": self.detail}
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table of texts, with a sentence on how to read it."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    about: str = ""
+
+    def markdown(self) -> str:
+        lines = [f"## {self.title}", "", *([self.about, ""] if self.about else []), _row(self.header)]
+        return "\n".join([*lines, _row(["---"] * len(self.header)), *map(_row, self.rows), ""])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All that came of one paper.
+
+    The first of the `sheets` is the paper's own table; `facts` are the numbers behind all of them, `charts`
+    and `files` further files by name.
+    """
+
+    name: str
+    title: str
+    sheets: tuple[Sheet, ...]
+    statements: tuple[Statement, ...]
+    facts: Mapping[str, Any]
+    charts: Mapping[str, Chart] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "paper": self.name,
+            "title": self.title,
+            **self.facts,
+            "statements": [statement.as_dict() for statement in self.statements],
+            "skipped": list(self.skipped),
+        }
+
+    def markdown(self) -> str:
+        """Everything as one page; pictures are beside it."""
+        lines = [f"# {self.title}", ""]
+        lines += [f"Skipped: {why}." for why in self.skipped] + [""] * bool(self.skipped)
+        lines += [self.sheets[0].markdown(), "## Statements of the paper", "", _row(("", "says", "found"))]
+        lines += [_row(["---"] * 3), *(_row((s.word, s.says, s.detail)) for s in self.statements), ""]
+        lines += [sheet.markdown() for sheet in self.sheets[1:]]
+        pictures = [f"![{chart.title}]({name})" for name, chart in self.charts.items()]
+        return "\n".join([*lines, *pictures]).rstrip() + "\n"

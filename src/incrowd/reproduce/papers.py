@@ -1,0 +1,64 @@
+"""The papers whose experiments can be run again. Adding one is one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from incrowd.errors import InputError, unknown
+from incrowd.pipeline import Watch, unwatched
+from incrowd.reproduce import revisited
+from incrowd.reproduce.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper by its short name, and what runs its experiments: (quick, real tables, watch) -> outcome."""
+
+    name: str
+    title: str
+    run: Callable[[bool, Path | None, Watch], Outcome]
+
+
+PAPERS: Mapping[str, Paper] = {
+    paper.name: paper for paper in (Paper("revisited", revisited.TITLE, revisited.reproduce),)
+}
+
+
+def paper(name: str) -> Paper:
+    """Find a paper by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message names those that there are.
+    """
+    if name not in PAPERS:
+        raise InputError(unknown("in the list of papers", [name], [*PAPERS]))
+    return PAPERS[name]
+
+
+def reproduce(name: str, quick: bool = False, data: Path | None = None, watch: Watch = unwatched) -> Outcome:
+    """Run the experiments of a paper again.
+
+    Parameters
+    ----------
+    name : str
+        The paper, by its name in `PAPERS`.
+    quick : bool
+        A small part that takes seconds.
+    data : Path, optional
+        The folder of real tables; what needs one that is not there is skipped, and the outcome says so.
+
+    Raises
+    ------
+    InputError
+        If the paper is not known, or the folder is none.
+    """
+    asked = paper(name)
+    if data is not None and not data.is_dir():
+        raise InputError(
+            f"the folder of real tables {data} does not exist; leave out --data to do without it"
+        )
+    return asked.run(quick, data, watch)
