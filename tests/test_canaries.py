@@ -24,13 +24,12 @@ from canaries import (
     write_table,
 )
 from commands import Ran, incrowd, listing
-from method_names import ACCEPTED, PARTITIONS
+from method_names import PARTITIONS, SAFE
 
 from incrowd import pipeline, tables
 from incrowd.errors import NotVerified
 from incrowd.flow import Table
 from incrowd.hide.mondrian import StrictMondrian
-from incrowd.methods import METHODS
 from incrowd.policy import Policy
 from incrowd.release import published_table
 
@@ -63,14 +62,19 @@ def ends_published(texts: list[str]) -> set[str]:
 # A release
 
 
-def accepting(method: str) -> list[str]:
-    return [word for name in ACCEPTED[method] for word in ("--accept", name)]
+def publish_by(method: str, place: Path, *arguments: str) -> Ran:
+    """Crowds of one's own take no entity: there the person is a name like another."""
+    if method in SAFE:
+        policy = place / "policy.toml"
+        text = policy.read_text().replace('entity = "person"\n', "")
+        policy.write_text(text.replace('identifiers = ["name"]', 'identifiers = ["name", "person"]'))
+    return publish("--method", method, *arguments)
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*PARTITIONS, *SAFE])
 def test_nothing_of_the_private_columns_gets_out(method: str, form: str, place: Path) -> None:
-    ran = publish("--method", method, *accepting(method), *FORMS[form])
+    ran = publish_by(method, place, *FORMS[form])
     assert ran.code == 0, ran.err
     for name, text in everything_in(place / "out"):
         assert not found_in((MARK, *BLURRED), text), name
@@ -79,9 +83,9 @@ def test_nothing_of_the_private_columns_gets_out(method: str, form: str, place: 
     assert not found_in((MARK, *BLURRED, *NUMBERS), shown)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PARTITIONS)
 def test_of_numbers_only_the_ends_of_intervals_get_out(method: str, place: Path) -> None:
-    assert publish("--method", method, *accepting(method)).code == 0
+    assert publish_by(method, place).code == 0
     with (place / "out" / "data.csv").open(newline="") as file:
         cells = [row["number"] for row in csv.DictReader(file)]
     inner = set(NUMBERS) - ends_published(cells)
@@ -139,12 +143,12 @@ def test_the_time_of_writing_is_not_told(form: str, place: Path) -> None:
         assert {path.stat().st_mtime for path in (folder, *folder.iterdir())} == {EPOCH}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*PARTITIONS, *SAFE])
 def test_rows_are_all_there_in_another_order_each_time(method: str, place: Path) -> None:
     original = [row[HEADER.index("ill")] for row in ROWS]
     orders, contents = [], []
     for _ in range(2):
-        assert publish("--method", method, *accepting(method), "--replace").code == 0
+        assert publish_by(method, place, "--replace").code == 0
         with (place / "out" / "data.csv").open(newline="") as file:
             rows = [tuple(row.values()) for row in csv.DictReader(file)]
         orders.append([row[-1] for row in rows])

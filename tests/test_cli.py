@@ -20,7 +20,7 @@ from incrowd import __version__
 from incrowd.examples import write_example
 from incrowd.methods import METHODS
 
-COMMANDS = ("demo", "inspect", "publish", "verify", "measure", "methods")
+COMMANDS = ("demo", "inspect", "publish", "verify", "measure", "methods", "attack", "audit", "reproduce")
 ROLES = (
     *("--qi", "age,sex", "--qi", "zip", "--sensitive", "diagnosis,cost", "--identifiers", "name, ssn"),
     *("--keep", "visit_type", "--drop", "education,occupation,marital_status,admitted"),

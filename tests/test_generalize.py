@@ -17,6 +17,7 @@ from incrowd.flow import Attribute, Cells, Cover, Crowds, Microdata, Regions
 from incrowd.generalize import generalize, sets
 from incrowd.generalize.means import mean_text
 from incrowd.hierarchy import Family
+from incrowd.schema import Shape
 
 LEAVES = [("a", "ab", "abc", "*"), ("b", "ab", "abc", "*"), ("c", "c", "abc", "*"), ("d", "d", "d", "*")]
 PATHS = [
