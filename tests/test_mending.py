@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import naive
 import naive_factor as twins
 import numpy as np
 import pytest
@@ -17,11 +18,13 @@ from tables_of_codes import CodeTable, code_tables
 from test_expansion import ALGORITHMS, rows, setting
 from test_widening import tree
 
+from incrowd.contracts import silent
 from incrowd.errors import Infeasible
 from incrowd.flow import Crowds, Microdata
+from incrowd.hide.agglomerative import Agglomerative
 from incrowd.hide.costs import groups_of, priced
 from incrowd.hide.expansion import Expansion
-from incrowd.hide.mending import Mend, mended
+from incrowd.hide.mending import Mend, exchanged, loss_of, mended, rings
 from incrowd.hide.widening import widened
 from incrowd.kernels import mending as kernels
 from incrowd.schema import Shape
@@ -207,3 +210,37 @@ def test_assignments_are_the_cheapest(m: int, data: st.DataObject) -> None:
     taker = kernels.assigned(np.array(cost, np.float64), m).tolist()
     assert sorted(taker) == list(range(m))
     assert sum(cost[row][column] for column, row in enumerate(taker)) == twins.cheapest_assignment(cost)
+
+
+@settings(max_examples=80)
+@given(code_tables(most=24), st.integers(2, 5), st.sampled_from(["lm", "entropy"]))
+def test_rings_in_clusters_are_regular_and_exchanges_never_lose(
+    table: CodeTable, k: int, measure: str
+) -> None:
+    data = table.data
+    if len(data) < k:
+        return
+    clusters = Agglomerative(k, measure=measure).group(data, (), silent)
+    ring = rings(data, clusters, k)
+    for record, label in enumerate(clusters.labels):
+        crowd = ring.members.reshape(-1, k)[record]
+        assert crowd[0] == record
+        assert (clusters.labels[crowd] == label).all()
+    better = exchanged(data, ring, measure)
+    assert ring.regular
+    assert better.regular
+    assert loss_of(data, better, measure) <= loss_of(data, ring, measure) + 1e-9
+    if measure == "lm":
+        rows = [table_cost(table, np.flatnonzero(clusters.labels == label)) for label in clusters.labels]
+        assert loss_of(data, ring) <= sum(rows) / len(data) + 1e-9
+
+
+def table_cost(table: CodeTable, members: Any) -> float:
+    """What a row over these records costs, in plain Python."""
+    return naive.row_cost(table.points, members.tolist(), table.axes, "lm")
+
+
+def test_the_loss_is_that_of_the_rows() -> None:
+    table = CodeTable([(0,), (1,), (2,), (3,)], [("range", [0, 1, 2, 4])])
+    crowds = Crowds(np.array([0, 2, 4, 6, 8]), np.array([0, 1, 1, 2, 2, 3, 3, 0], np.int32))
+    assert loss_of(table.data, crowds) == (0.25 + 0.25 + 0.5 + 1.0) / 4

@@ -23,13 +23,15 @@ from incrowd.contracts import (
     Switch,
     need_enough,
     register,
+    silent,
 )
 from incrowd.errors import PolicyError
 from incrowd.flow import Crowds, Microdata
+from incrowd.hide.agglomerative import Agglomerative
 from incrowd.hide.costs import MEASURES
 from incrowd.hide.expansion import Expansion, Nearest
 from incrowd.hide.globally import global_crowds
-from incrowd.hide.mending import mended
+from incrowd.hide.mending import exchanged, loss_of, mended, rings
 from incrowd.hide.widening import widened
 
 STARTS = {"expansion": Expansion, "nearest": Nearest}
@@ -182,13 +184,34 @@ class GlobalOneK(TwoSided):
 @register("grouper", "kfactor")
 @dataclass(frozen=True)
 class KFactor(Crowding):
-    """Crowds by Algorithm 3 or 4, made k-regular at once."""
+    """k-regular crowds, from wherever they lose least.
 
-    start: str = "expansion"
+    Parameters
+    ----------
+    start : str
+        Where they come from: ``clusters`` (rings in agglomerative clusters, improved by exchanges),
+        ``expansion`` or ``nearest`` (Algorithms 4 and 3, made k-regular), ``best`` of clusters and expansion.
+    """
+
+    start: str = "best"
     alone: ClassVar[str] = "kk-anonymity"
-    limits: ClassVar[Mapping[str, AnyLimit]] = {**Crowding.limits, "start": Choice(tuple(STARTS))}
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        **Crowding.limits,
+        "start": Choice(("best", "clusters", *STARTS)),
+    }
 
     def _crowds(self, data: Microdata, progress: Progress) -> Crowds:
-        crowds = STARTS[self.start](self.k, self.measure).crowds(data)
-        progress(0.5)
-        return mended(data, crowds, self.k, self.measure)
+        starts = ("clusters", "expansion") if self.start == "best" else (self.start,)
+        found = []
+        for done, start in enumerate(starts, 1):
+            found.append(self._from(start, data))
+            progress(done / len(starts))
+        if len(found) == 1:
+            return found[0]
+        return min(found, key=lambda crowds: loss_of(data, crowds, self.measure))
+
+    def _from(self, start: str, data: Microdata) -> Crowds:
+        if start == "clusters":
+            clusters = Agglomerative(self.k, measure=self.measure).group(data, (), silent)
+            return exchanged(data, rings(data, clusters, self.k), self.measure)
+        return mended(data, STARTS[start](self.k, self.measure).crowds(data), self.k, self.measure)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.contracts import need_enough
-from incrowd.flow import Codes, Crowds, Microdata
+from incrowd.flow import Codes, Cover, Crowds, Microdata
 from incrowd.hide.costs import EXTENT, Priced, groups_of, priced
 from incrowd.hide.expansion import Space
 
@@ -48,8 +48,41 @@ def mended(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Crow
     mend.match()
     mend.close()
     mend.exchange()
-    members = np.sort(mend.record[mend.members][mend.place], axis=1)
-    return Crowds(np.arange(n + 1) * k, members.astype(np.int32).ravel())
+    return mend.crowds()
+
+
+def exchanged(data: Microdata, crowds: Crowds, measure: str = "lm") -> Crowds:
+    """Crowds that are k-regular already, made cheaper by exchanges."""
+    n, k = len(crowds), int(crowds.sizes[0])
+    mend = Mend.of(data, crowds, k, measure)
+    members = mend.place[crowds.members.reshape(n, k)][mend.record]
+    # its own record stands first in each row
+    mend.members[:] = np.take_along_axis(
+        members, np.argsort(members != np.arange(n)[:, None], kind="stable"), 1
+    )
+    mend.held[:] = k
+    mend.load[:] = k
+    mend.exchange()
+    return mend.crowds()
+
+
+def rings(data: Microdata, cover: Cover, k: int) -> Crowds:
+    """In each group a ring: everyone with the k-1 that follow, in an order in which neighbours are alike."""
+    place = Space.over(data, "lm").ids
+    order = np.lexsort((place, cover.labels))
+    sizes = cover.sizes
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)[:, None]
+    at = np.arange(len(data))[:, None] - starts + np.arange(k)
+    members = np.empty((len(data), k), np.int32)
+    members[order] = order[starts + at % np.repeat(sizes, sizes)[:, None]]
+    return Crowds(np.arange(len(data) + 1) * k, members.ravel())
+
+
+def loss_of(data: Microdata, crowds: Crowds, measure: str = "lm") -> float:
+    """What the rows of the crowds cost on average."""
+    table = priced(data, measure)
+    owner = np.repeat(np.arange(len(crowds)), crowds.sizes)
+    return float(groups_of(owner, replace(table, codes=table.codes[crowds.members])).cost.mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +127,12 @@ class Mend:
             held=np.ones(n, np.int64),
             load=np.ones(n, np.int64),
         )
+
+    def crowds(self) -> Crowds:
+        """What was paired, by record."""
+        n, k = self.members.shape
+        members = np.sort(self.record[self.members][self.place], axis=1)
+        return Crowds(np.arange(n + 1) * k, members.astype(np.int32).ravel())
 
     def match(self) -> None:
         """Pair as much as possible within rows as they came, then within rows that are widened ever more."""
