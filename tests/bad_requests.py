@@ -415,6 +415,58 @@ COMMANDS = (
     ),
 )
 
+UNSAFE = "to publish all the same, accept it by name"
+
+
+def of_crowds(id: str, words: tuple[str, ...], *says: str, code: int = 2) -> Bad:
+    return of_flags(id, ("--k", "5", *words), *says, code=code)
+
+
+CROWDS = (
+    of_crowds("rows for k records alone", ("--method", "k1-expansion"), UNSAFE, "unsafe-one-sided", code=1),
+    of_crowds("rows for k records alone, nearest", ("--method", "k1-nearest"), "unsafe-one-sided", code=1),
+    of_crowds("records for k rows alone", ("--method", "one-k"), UNSAFE, "unsafe-one-sided", code=1),
+    of_crowds(
+        "the printed assignment", ("--method", "kk", "--set", "drawn=false"), "unsafe-identity", code=1
+    ),
+    of_crowds(
+        "rows that no draw makes even",
+        ("--method", "kk", "--set", "mend=false"),
+        *("somebody is found with probability", "mend = true", "unsafe-matches"),
+        code=1,
+    ),
+    of_crowds(
+        "an exposure that is not the one",
+        ("--method", "kk", "--set", "drawn=false", "--accept", "unsafe-matches"),
+        "unsafe-identity",
+        code=1,
+    ),
+    of_crowds("crowds with l", ("--method", "kk", "--l", "2"), "l speaks of classes", "mondrian"),
+    of_crowds("crowds with t", ("--method", "kfactor", "--t", "0.5"), "t speaks of classes"),
+    of_crowds("a start that is none", ("--method", "kk", "--set", "start=clusters"), "start", "expansion"),
+    of_crowds("a measure that is none", ("--method", "global-1k", "--set", "measure=dm"), "measure", "lm"),
+    of_crowds("mend is no switch", ("--method", "kk", "--set", "mend=1"), "mend", "true or false"),
+    of_crowds("mending what is mended", ("--method", "kfactor", "--set", "mend=false"), "mend", "kfactor"),
+    of_crowds("a crowd larger than the table", ("--method", "kfactor", "--k", "41"), "n=40", "k=41", code=1),
+    of_policy("crowds of means", policy('method = "kk"', age='type = "numeric", mean = true'), "age", "mean"),
+    of_policy(
+        "crowds of persons",
+        policy('method = "kk"\nentity = "name"').replace('["name"]', "[]"),
+        "entity",
+        "rows",
+    ),
+    Bad(
+        "crowds of sets of too many values",
+        ("zip", "64", "hierarchy"),
+        words=(*FLAGS, "--k", "5", "--method", "kk"),
+        files={
+            "t.csv": csv(
+                tuple((f"zqName{i}", str(73000 + i), f"zqZip{i}", "zqIll", "zqVisit") for i in range(90))
+            )
+        },
+    ),
+)
+
 LONG = "n" * 300
 CANNOT = "File name too long"
 NAMES = (
@@ -440,4 +492,4 @@ NAMES = (
     ),
 )
 
-EVERY_BAD = (*NAMES, *POLICIES, *TABLES, *TREES, *OUTPUTS, *COMMANDS)
+EVERY_BAD = (*NAMES, *POLICIES, *TABLES, *TREES, *OUTPUTS, *COMMANDS, *CROWDS)

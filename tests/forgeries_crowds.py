@@ -329,3 +329,34 @@ def a_witness_that_fills_a_thin_row_with_one_record(r: Crowded) -> None:
     r.say(*only("k-factor"))
     r.hold(holds)
     r.witness([[0, 0, 1], *holds[1:]])
+
+
+# What is said about the draw
+
+
+def odds(said: Any) -> Spoiler:
+    def spoil(release: Crowded) -> None:
+        if said is None:
+            del release.manifest["match_probability"]
+        else:
+            release.manifest["match_probability"] = said
+
+    return spoil
+
+
+ODDS: dict[str, tuple[str, Any]] = {
+    "no odds": ("manifest", None),
+    "odds of nothing": ("odds", []),
+    "half of the odds": ("odds", {"drawn": "1/3"}),
+    "odds and more": ("odds", {"drawn": "1/3", "least": "1/3", "most": "1"}),
+    "odds as a float": ("odds", {"drawn": 0.25, "least": 0.25}),
+    "odds in another spelling": ("odds", {"drawn": "1/3", "least": "0.3"}),
+    "odds by nought": ("odds", {"drawn": "1/0", "least": "1/3"}),
+    "odds below what can be": ("odds", {"drawn": "1/3", "least": "1/2"}),
+    "odds above one": ("odds", {"drawn": "3/2", "least": "1/3"}),
+    "a draw of two in five": ("odds", {"drawn": "2/5", "least": "1/3"}),
+    "a draw less even than claimed": ("odds", {"drawn": "1/2", "least": "1/3"}),
+    "a draw that nobody can make": ("odds", {"drawn": "1/4", "least": "1/4"}),
+    "less than the least": ("odds", {"drawn": "1/3", "least": "1/30"}),
+}
+CROWD_FORGERIES |= {name: (caught_by, odds(said)) for name, (caught_by, said) in ODDS.items()}

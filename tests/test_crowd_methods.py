@@ -24,6 +24,8 @@ from incrowd.contracts import catalogue
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified
 from incrowd.flow import Assignment, Crowds, Table
 from incrowd.generalize import generalize
+from incrowd.graph import components, consistency, lambda_star
+from incrowd.measure import published
 from incrowd.methods import METHODS
 from incrowd.pipeline import Form, Release, publish, publish_to, read_release
 from incrowd.policy import Policy
@@ -234,6 +236,26 @@ def test_what_is_written_is_judged_again(form: Form, method: str, tmp_path: Path
     assert sorted(map(str, rows.column("tag").rows())) == sorted(map(str, request.columns["tag"]))
     said = json.loads((tmp_path / "out" / "release.json").read_text())
     assert set(said["match_probability"]) == {"drawn", "least"}
+
+
+# What an adversary who knows everybody makes of it
+
+
+@pytest.mark.parametrize("method", ["kk", "global-1k"])
+def test_the_matching_attack_finds_the_weak_in_printed_rows_and_nobody_in_default_ones(method: str) -> None:
+    request = people(400, QUASI)
+    k = request.policy.k
+    weak = {}
+    for name, options in (("printed", {"mend": False, "drawn": False}), ("default", {})):
+        release = publish(request.table, request.policy, method=method, options=options, accept=["all"])
+        draft = release._draft
+        graph = consistency(published(draft.table, draft.data), draft.data)
+        records, rows = components(graph).exposed(k)
+        weak[name] = len(records), len(rows), lambda_star(graph)
+    assert weak["default"] == (0, 0, Fraction(1, k))
+    assert weak["printed"][2] > Fraction(1, k)
+    if method == "kk":
+        assert weak["printed"][0] > 0  # Algorithm 6 leaves none of these, but rows and odds as they are
 
 
 # Broken engines

@@ -78,6 +78,26 @@ def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None
     assert not any(text in said for row in release.original for text in row if len(text) > 2)
 
 
+def test_a_draw_from_fewer_is_accepted_where_that_is_all_that_is_claimed(tmp_path: Path) -> None:
+    """Without the claim of a k-factor the odds may be larger, down to no draw at all."""
+    for drawn in ("1", "1/2", "1/3"):
+        release = good(models=["kk-anonymity"])
+        release.manifest["match_probability"] = {"drawn": drawn, "least": "1/3"}
+        (tmp_path / drawn.replace("/", "-")).mkdir()
+        verdict = judged(release, tmp_path / drawn.replace("/", "-"))
+        assert verdict.passed, verdict.failures
+
+
+def test_a_partition_says_nothing_of_a_draw(tmp_path: Path) -> None:
+    release = good(models=["k1-anonymity"])
+    release.say(Claim("k-anonymity", {"k": 1}))
+    verdict = judged(release, tmp_path)
+    assert verdict.failures[0].name == "manifest"
+    del release.manifest["match_probability"]
+    (tmp_path / "again").mkdir()
+    assert judged(release, tmp_path / "again").passed
+
+
 def test_every_claim_is_forged() -> None:
     assert {caught_by for caught_by, _ in CROWD_FORGERIES.values()} >= set(MODELS)
 

@@ -20,7 +20,7 @@ from incrowd.errors import IncrowdError, InputError, TableError, unknown
 from incrowd.flow import Microdata, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.graph import Components, Graph, chances, components, consistency, lambda_star
-from incrowd.graph.classes import _without_factor
+from incrowd.graph.classes import degrees_and_matches
 from incrowd.measure import Published
 from incrowd.measure import published as read_published
 from incrowd.methods import method
@@ -28,7 +28,7 @@ from incrowd.pipeline import Watch, read_release, unwatched
 from incrowd.policy import Policy
 from incrowd.profile.table import WELL_KNOWN_MISSING
 from incrowd.reading import infer_kind
-from incrowd.rejudge import _check_is_release, _claims_said, _manifest, _schema
+from incrowd.rejudge import check_is_release, claims_said, manifest_of, schema_of
 from incrowd.release import cell_texts
 from incrowd.schema import Claim, Column, Role, Schema
 from incrowd.stage import audit_folder
@@ -84,11 +84,11 @@ def attack_release(folder: Path, original: Path, policy: Policy | None, watch: W
     the method, from its manifest. Who is behind which row comes from the audit, where it was kept; else
     from private values that only one record and one row have.
     """
-    _check_is_release(folder)
+    check_is_release(folder)
     watch("read")
     table = tables.read(original)
-    schema = _schema(folder, table, policy)
-    claims, said = _claims_said(folder), _method_said(folder)
+    schema = schema_of(folder, table, policy)
+    claims, said = claims_said(folder), _method_said(folder)
     shown = read_release(folder, schema)
     data = encode(table, schema)
     truth, source = _truth(folder, table, shown, schema)
@@ -118,7 +118,7 @@ def _every_attack(target: Target, remade: Published | None, watch: Watch) -> tup
 
 
 def _method_said(folder: Path) -> Mapping[str, Any]:
-    said = _manifest(folder).get("method")
+    said = manifest_of(folder).get("method")
     if not isinstance(said, dict) or not isinstance(said.get("name"), str):
         raise InputError(f"the manifest of {folder} does not say by which method it was made")
     return said
@@ -303,8 +303,8 @@ def audit_table(
 def _both(table: Table, published: Path, policy: Policy | None, quasi: Sequence[str]) -> tuple[Schema, Table]:
     """What the columns are, and the published rows as cells."""
     if published.is_dir():
-        _check_is_release(published)
-        schema = _schema(published, table, policy)
+        check_is_release(published)
+        schema = schema_of(published, table, policy)
         return _narrowed(schema, quasi), read_release(published, schema)
     shown = tables.read(published, lists=True)
     schema = policy.schema(table) if policy is not None else _guessed(table, shown, quasi)
@@ -348,7 +348,7 @@ def _real(column: TextColumn, missing: frozenset[str]) -> list[str]:
 
 def _level(graph: Graph, found: Components) -> tuple[dict[str, Any], dict[str, int], tuple[str, ...]]:
     """The least largest match probability that any draw can have, and the largest k of each class."""
-    classes = _without_factor(graph, found)
+    classes = degrees_and_matches(graph, found)
     if graph.indices.size <= MOST_EDGES:
         least = lambda_star(graph)
         classes["k_factor"] = int(1 / least) if least else 0

@@ -40,6 +40,15 @@ class Drawn:
     odds: Odds | None = None
     crowds: NDArray[np.int32] | None = None
 
+    @property
+    def candidates(self) -> NDArray[np.int64] | None:
+        """For each record the records that are behind the rows it may be behind (n, k); None for classes."""
+        if self.crowds is None:
+            return None
+        row = np.argsort(self.crowds.ravel(), kind="stable") // self.crowds.shape[1]
+        found: NDArray[np.int64] = self.assignment.private[row].reshape(self.crowds.shape)
+        return found
+
 
 def draw(
     cover: Cover | Crowds,

@@ -116,11 +116,11 @@ def _alone(column: TextColumn, persons: NDArray[np.int64]) -> int:
     return int((np.bincount(met)[column.codes] == 1).sum())
 
 
-def warnings_of(schema: Schema, data: Microdata, regions: Regions, policy: Policy) -> tuple[str, ...]:
+def warnings_of(schema: Schema, data: Microdata, told: Mapping[str, int], policy: Policy) -> tuple[str, ...]:
     """What a publisher should know about a release that keeps its promise."""
     found = []
     if policy.privacy.l is None and policy.privacy.t is None:
-        found += _given_away(_told(data, regions))
+        found += _given_away(told)
     if data.entity is None and not schema.having(Role.SENSITIVE, Role.KEEP):
         found.append("the release has no column besides the quasi-identifiers")
     return tuple(found)
@@ -132,14 +132,23 @@ def _given_away(told: Mapping[str, int]) -> list[str]:
     if not spoken:
         return []
     worst = max(spoken, key=lambda name: spoken[name])
-    others = f" ({len(spoken)} of {len(told)} sensitive columns have such classes; this is the worst)"
+    others = f" ({len(spoken)} of {len(told)} sensitive columns have such crowds; this is the worst)"
     return [
-        f"{spoken[worst]:,} rows lie in classes where {worst} has one value only: whoever finds the class "
+        f"{spoken[worst]:,} rows lie in crowds where {worst} has one value only: whoever finds the crowd "
         f"learns it; ask for l = 2 or more{others if len(spoken) > 1 else ''}"
     ]
 
 
-def _told(data: Microdata, regions: Regions) -> dict[str, int]:
+def told_by_crowds(data: Microdata, candidates: NDArray[np.int64]) -> dict[str, int]:
+    """For each sensitive column, for how many records all candidates (n, k) have a single value of it."""
+    told = {}
+    for sensitive in data.sensitive:
+        codes = sensitive.codes[candidates]
+        told[sensitive.name] = int((codes.min(axis=1) == codes.max(axis=1)).sum())
+    return told
+
+
+def told_by_classes(data: Microdata, regions: Regions) -> dict[str, int]:
     """For each sensitive column, how many rows lie in regions with a single value of it."""
     order = np.argsort(regions.of, kind="stable")
     sizes = regions.sizes

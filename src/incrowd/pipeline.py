@@ -22,7 +22,15 @@ from incrowd.contracts import Crowder, Progress, Promise, silent
 from incrowd.drawing import Drawn, draw
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, InputError, NotVerified, PolicyError
-from incrowd.exposures import SMALL_MEANS, check_crowds, check_exposures, check_names, warnings_of
+from incrowd.exposures import (
+    SMALL_MEANS,
+    check_crowds,
+    check_exposures,
+    check_names,
+    told_by_classes,
+    told_by_crowds,
+    warnings_of,
+)
 from incrowd.flow import Assignment, Cover, Crowds, Microdata, Regions, Table
 from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency
@@ -260,7 +268,9 @@ def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     said = manifest(schema, rows, domains, claims, _method_words(recipe, policy), policy.accept)
     if drawn.odds is not None:
         said["match_probability"] = drawn.odds.as_dict()
-    warnings = warnings_of(schema, data, regions, policy)
+    alike = drawn.candidates
+    told = told_by_classes(data, regions) if alike is None else told_by_crowds(data, alike)
+    warnings = warnings_of(schema, data, told, policy)
     return Draft(source, policy, table, schema, data, regions, drawn, rows, claims, said, warnings)
 
 

@@ -28,10 +28,10 @@ def verify_release(folder: Path, original: Path, policy: Policy | None, watch: W
     With a policy, the release must claim exactly what the policy asks for. Without one, roles and
     hierarchies are taken from the audit beside the release and claims from its manifest.
     """
-    _check_is_release(folder)
+    check_is_release(folder)
     watch("read")
     table = tables.read(original)
-    schema = _schema(folder, table, policy)
+    schema = schema_of(folder, table, policy)
     claims = _claims_to_hold(folder) if policy is None else _claims_asked(policy, table, schema)
     return verify(
         folder,
@@ -56,7 +56,7 @@ def _parquet_rows(folder: Path, schema: Schema) -> TableRows | None:
         raise NotVerified(f"the release cannot be read, so it is not what it claims: {problem}") from None
 
 
-def _schema(folder: Path, table: Table, policy: Policy | None) -> Schema:
+def schema_of(folder: Path, table: Table, policy: Policy | None) -> Schema:
     if policy is not None:
         return policy.schema(table)
     path = audit_folder(folder.resolve()) / "schema.json"
@@ -68,7 +68,7 @@ def _schema(folder: Path, table: Table, policy: Policy | None) -> Schema:
         raise InputError(f"the audit beside {folder} cannot be read; pass the policy with -p") from None
 
 
-def _check_is_release(folder: Path) -> None:
+def check_is_release(folder: Path) -> None:
     """What is no release at all is a wrong request; what is wrong inside one is for the judge."""
     if not folder.is_dir():
         reason = "is no folder" if folder.exists() else "does not exist"
@@ -77,7 +77,7 @@ def _check_is_release(folder: Path) -> None:
         raise InputError(f"{folder} is no release: it has no {MANIFEST}")
 
 
-def _manifest(folder: Path) -> Mapping[str, Any]:
+def manifest_of(folder: Path) -> Mapping[str, Any]:
     try:
         said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -90,7 +90,7 @@ def _manifest(folder: Path) -> Mapping[str, Any]:
 def _claims_to_hold(folder: Path) -> tuple[Claim, ...]:
     """What a release says of itself. To say it wrongly, or nothing, is to fail."""
     try:
-        claims = _claims_said(folder)
+        claims = claims_said(folder)
     except InputError as problem:
         raise NotVerified(str(problem)) from None
     if not claims:
@@ -98,7 +98,7 @@ def _claims_to_hold(folder: Path) -> tuple[Claim, ...]:
     return claims
 
 
-def _claims_said(folder: Path) -> tuple[Claim, ...]:
+def claims_said(folder: Path) -> tuple[Claim, ...]:
     try:
         return tuple(
             Claim(
@@ -108,7 +108,7 @@ def _claims_said(folder: Path) -> tuple[Claim, ...]:
                 adversary=said["adversary"],
                 assumptions=tuple(said["assumptions"]),
             )
-            for said in _manifest(folder)["claims"]
+            for said in manifest_of(folder)["claims"]
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"the claims in {folder / MANIFEST} cannot be read") from None
@@ -125,13 +125,13 @@ def measure_release(
 ) -> dict[str, Any]:
     """Every measure of a release, or of a table that another tool wrote in our cell syntax."""
     if published.is_dir():
-        _check_is_release(published)
+        check_is_release(published)
     elif policy is None:
         raise InputError("to measure a table that is no release, pass its policy with -p")
     watch("read")
     table = tables.read(original)
     if policy is None or published.is_dir():
-        schema = _schema(published, table, policy)
+        schema = schema_of(published, table, policy)
         rows, k = read_release(published, schema), _k_said(published)
     else:
         schema, rows, k = policy.schema(table), tables.read(published), policy.k
@@ -150,7 +150,7 @@ def measure_release(
 
 
 def _k_said(folder: Path) -> int:
-    sizes = [claim.parameters["k"] for claim in _claims_said(folder) if "k" in claim.parameters]
+    sizes = [claim.parameters["k"] for claim in claims_said(folder) if "k" in claim.parameters]
     if len(sizes) != 1 or not isinstance(sizes[0], int):
         raise InputError(f"{folder / MANIFEST} does not say for which k the release was made")
     return sizes[0]

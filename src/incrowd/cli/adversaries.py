@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, _split, app, boundary
+from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, split_names, app, boundary
 
 
 @app.command()
@@ -60,7 +60,7 @@ def audit(
 
         asked = Policy.load(policy) if policy else None
         with screen.watching(as_json) as watch:
-            found = audit_table(original, published, asked, k, _split(qi), watch)
+            found = audit_table(original, published, asked, k, split_names(qi), watch)
         if as_json:
             screen.print_json(found.as_dict())
         else:

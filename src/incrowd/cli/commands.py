@@ -203,16 +203,16 @@ def publish(
         from incrowd.pipeline import Form, publish_to
 
         roles = {
-            "quasi_identifiers": _split(qi),
-            "sensitive": _split(sensitive),
-            "identifiers": _split(identifiers),
-            "keep": _split(keep),
-            "drop": _split(drop),
+            "quasi_identifiers": split_names(qi),
+            "sensitive": split_names(sensitive),
+            "identifiers": split_names(identifiers),
+            "keep": split_names(keep),
+            "drop": split_names(drop),
         }
         asked = _policy(policy, roles).with_(
             method=method,
             options=dict(_setting(text) for text in settings or []),
-            accept=_split(accept),
+            accept=split_names(accept),
             k=k,
             l=_number("l", l),
             t=_number("t", t),
@@ -225,7 +225,7 @@ def publish(
             show_release(written, table)
 
 
-def _split(names: list[str] | None) -> list[str]:
+def split_names(names: list[str] | None) -> list[str]:
     return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
 
 

@@ -28,6 +28,9 @@ STEPS = {
     "write": "writing the stage",
     "verify": "judging the release",
     "measure": "measuring what was lost",
+    "match": "finding who fits which row",
+    "level": "finding the least odds",
+    "probabilities": "finding what is likely",
     "inspect": "looking at columns and their combinations",
 }
 

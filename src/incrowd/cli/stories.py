@@ -36,6 +36,7 @@ CHECKS = {
     "truth": "every row is true of a record of its own",
     "order": "the rows do not stand in the order of the original",
     "domains": "the manifest names only values that the cells name",
+    "odds": "a draw as even as the manifest says is possible",
     "means": "class means are right, and none is of fewer than five values",
 }
 
@@ -85,12 +86,21 @@ def show_release(written: Written, source: Path) -> None:
     """A release on disk: what it promises, what it lost, what to do next."""
     out = screen.console()
     facts = written.verdict.facts
-    out.print(f"Published {facts['rows']:,} rows in {facts['classes']:,} classes to {written.folder}")
+    odds = written.manifest.get("match_probability")
+    said = (
+        f"in {facts['classes']:,} classes"
+        if odds is None
+        else f"that say {facts['classes']:,} different things"
+    )
+    out.print(f"Published {facts['rows']:,} rows {said} to {written.folder}")
     for claim in written.manifest["claims"]:
         about = f" for {claim['column']}" if claim.get("column") else ""
         numbers = ", ".join(f"{name} = {value}" for name, value in claim["parameters"].items())
         out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
-    out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
+    if odds is None:
+        out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
+    else:
+        out.print(f"  nobody is behind any row with a probability above {odds['drawn']}, as drawn")
     out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
     for warning in written.warnings:
         out.print(f"  note: {warning}")

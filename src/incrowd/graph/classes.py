@@ -41,7 +41,7 @@ def classes(graph: Graph, k: int, found: Components | None = None) -> dict[str, 
     >>> [name for name, holds in classes(Graph.of([[0, 1], [1, 2], [1, 2]]), 2).items() if holds]
     ['1k']
     """
-    reached = _without_factor(graph, found)
+    reached = degrees_and_matches(graph, found)
     likely = _most_factor(graph, reached) >= k
     return {name: most >= k for name, most in reached.items()} | {"k_factor": likely and has_factor(graph, k)}
 
@@ -61,7 +61,7 @@ def largest(graph: Graph, found: Components | None = None) -> dict[str, int]:
     >>> largest(Graph.of([[0, 1], [0, 1, 2], [1, 2]]))
     {'k': 1, '1k': 2, 'k1': 2, 'kk': 2, 'global_1k': 2, 'global_k1': 2, 'k_factor': 2}
     """
-    reached = _without_factor(graph, found)
+    reached = degrees_and_matches(graph, found)
     low, high = 0, _most_factor(graph, reached)
     while low < high:
         middle = (low + high + 1) // 2
@@ -69,7 +69,7 @@ def largest(graph: Graph, found: Components | None = None) -> dict[str, int]:
     return reached | {"k_factor": low}
 
 
-def _without_factor(graph: Graph, found: Components | None) -> dict[str, int]:
+def degrees_and_matches(graph: Graph, found: Components | None) -> dict[str, int]:
     found = components(graph) if found is None else found
     one_k, k_one = graph.degrees().least()
     matches, owners = found.matches().least()

@@ -66,8 +66,8 @@ class Nearest(OwnCrowds):
         from incrowd.kernels import expansion
 
         members = np.argsort(space.ids, kind="stable")
-        costs = space.table.costs
-        expansion.nearest(self.k, space.points, space.tree, costs, members, space.scratch(), grown)
+        costs, starts = space.table.costs, space.starts()
+        expansion.nearest(self.k, space.points, space.tree, costs, members, starts, grown)
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,10 @@ class Space:
         place[tree.order] = np.arange(tree.order.size)
         ids = place[ids.reshape(-1)]  # points are numbered as the leaves of the tree hold them
         return cls(data, table, ids, groups_of(ids, table), tree)
+
+    def starts(self) -> NDArray[np.int64]:
+        """Where the records of each point begin, and end, if they are sorted by point."""
+        return np.concatenate([[0], np.cumsum(self.points.size)])
 
     def scratch(self) -> Groups:
         """Room for one crowd."""

@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from incrowd.contracts import Progress, silent
 from incrowd.flow import Crowds, Microdata
-from incrowd.hide.costs import EXTENT, priced
+from incrowd.hide.costs import EXTENT, Priced, priced
 from incrowd.hide.expansion import Space
 from incrowd.hide.widening import joined_by, rows_over
 
 if TYPE_CHECKING:
-    from incrowd.kernels.globally import Ground, Links, Web
+    from incrowd.kernels.globally import Web
+    from incrowd.kernels.widening import Rows
 
 AT_ONCE = 2048  # records between two words about progress
-ROOM = 1 << 20  # links that are made room for at first
+ROOM = 1 << 20  # arcs that are made room for at first
 
 
 def global_crowds(
@@ -38,49 +39,51 @@ def global_crowds(
     space = Space.over(data, measure)
     plain = priced(data, EXTENT)
     rows = rows_over(space, crowds, plain)
-    ground = globally.Ground(rows, space.points, space.tree, space.table.costs, plain.costs)
-    web = _web(ground)
+    web = _web(space, rows, plain)
     row_of = np.empty(len(data), np.int64)
     row_of[rows.record] = np.arange(len(data))
+    ground = rows.groups, rows.plain, space.points, space.tree, space.table.costs, plain.costs
     joined = np.empty((web.root.size, 2), np.int64)  # each pair joins two components
     done = 0
     while done < len(data):
         last = min(done + AT_ONCE, len(data))
-        stopped = globally.upgrade(k, done, last, row_of, ground, web, joined)
-        web = web if stopped == last else web._replace(links=_roomier(web.links))
+        stopped = globally.upgrade(k, done, last, row_of, rows.record, *ground, web, joined)
+        web = web if stopped == last else _roomier(web)
         done = stopped
         progress(done / len(data))
     pairs = joined[: web.clock[2]]
     return joined_by(crowds, rows.record[pairs[:, 0]], rows.record[pairs[:, 1]])
 
 
-def _web(ground: Ground) -> Web:
+def _web(space: Space, rows: Rows, plain: Priced) -> Web:
     """The graph of distinct records, with its components."""
-    from incrowd.kernels import boxtree, globally
+    from incrowd.kernels import boxtree, expansion, globally
     from incrowd.kernels.flow import strong_components
 
-    rows = ground.rows
-    m, n = ground.points.size.size, rows.record.size
-    ends = np.zeros(n + 1, np.int64)
-    inside = globally.all_inside(ground, ends)
+    m, n = space.points.size.size, rows.record.size
+    ends = np.empty(n + 1, np.int64)
+    inside = expansion.inside_of(0, n, rows.groups, rows.plain, space.points, space.tree, plain.costs, ends)
     fits_at, fits = boxtree.turned(ends, inside, m)
-    owner = np.repeat(np.arange(m), np.diff(rows.starts)).astype(np.int32)
-    root, ring = _known(strong_components(fits_at, owner[fits]))
-    nothing = np.zeros(0, np.int32)
-    none_yet = np.full(n, -1, np.int32), np.full(m, -1, np.int32)
-    links = globally.Links(ends, inside, fits_at, fits, *none_yet, nothing, nothing, nothing, nothing)
-    return globally.Web(
-        links=_roomier(links),
+    owner = np.repeat(np.arange(m), np.diff(rows.starts))
+    to = owner[fits].astype(np.int32)
+    root, ring = _known(strong_components(fits_at, to))
+    web = globally.Web(
         owner=owner,
-        starts=rows.starts,
+        fits=fits,
+        at=np.stack([fits_at, ends[rows.starts]]),
+        to=np.stack([to, inside]),
+        late=np.full((2, m), -1, np.int32),
+        late_to=np.zeros((2, 0), np.int32),
+        late_next=np.zeros((2, 0), np.int32),
+        late_row=np.zeros(0, np.int32),
         root=root,
         ring=ring,
-        forth=np.zeros(m, np.int64),
-        back=np.zeros(m, np.int64),
+        seen=np.zeros((2, m), np.int64),
         dead=np.zeros(m, np.int64),
         queue=np.empty(m, np.int64),
         clock=np.zeros(3, np.int64),
     )
+    return _roomier(web)
 
 
 def _known(labels: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -95,12 +98,11 @@ def _known(labels: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int
     return root, ring
 
 
-def _roomier(links: Links) -> Links:
-    """The same links with room for more, twice as many at least: a widened row may hold every point."""
-    size = 2 * links.late_row.size + 2 * links.of_point.size + ROOM
+def _roomier(web: Web) -> Web:
+    """The same graph with room for more arcs, twice as many at least: a widened row may hold every point."""
+    more = web.late_row.size + 2 * web.root.size + ROOM
     grown = {}
-    for name in ("late_row", "late_point", "row_next", "point_next"):
-        old = getattr(links, name)
-        grown[name] = np.full(size, -1, np.int32)
-        grown[name][: old.size] = old
-    return links._replace(**grown)
+    for name in ("late_to", "late_next", "late_row"):
+        old = getattr(web, name)
+        grown[name] = np.concatenate([old, np.full((*old.shape[:-1], more), -1, np.int32)], axis=-1)
+    return web._replace(**grown)

@@ -16,8 +16,10 @@ from incrowd.hide.costs import EXTENT, Priced, groups_of, priced
 from incrowd.hide.expansion import Space
 
 if TYPE_CHECKING:
-    from incrowd.kernels.closure import Groups
     from incrowd.kernels.widening import Rows
+
+
+AT_ONCE = 2048  # rows whose points are held in memory at a time
 
 
 def widened(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Crowds:
@@ -26,15 +28,20 @@ def widened(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Cro
     Records are looked at in their order. One that fits fewer than k rows joins the crowds of those whose rows
     get dearer by least; of equal ones that of the smaller record.
     """
-    from incrowd.kernels import widening
+    from incrowd.kernels import expansion, widening
 
     space, extent = Space.over(data, measure), priced(data, EXTENT)
-    plain = extent.costs
-    rows = rows_over(space, crowds, extent)
-    costs = space.table.costs
-    widening.hang(rows, space.tree, costs)
-    joined = widening.widen(k, space.ids, space.points, rows, space.tree, costs, plain, space.scratch())
-    pairs = np.array(joined, np.int64).reshape(-1, 2)
+    plain, costs, n = extent.costs, space.table.costs, len(data)
+    rows, fits = rows_over(space, crowds, extent), np.zeros(space.points.size.size, np.int64)
+    for first in range(0, n, AT_ONCE):
+        last = min(first + AT_ONCE, n)
+        ends = np.empty(last - first + 1, np.int64)
+        inside = expansion.inside_of(
+            first, last, rows.groups, rows.plain, space.points, space.tree, plain, ends
+        )
+        fits += np.bincount(inside, minlength=fits.size)
+    widening.note(0, n, rows, costs)
+    pairs = widening.widen(k, space.ids, fits, space.points, rows, space.tree, costs, plain)
     return joined_by(crowds, rows.record[pairs[:, 0]], pairs[:, 1])
 
 
@@ -52,22 +59,23 @@ def rows_over(space: Space, crowds: Crowds, plain: Priced) -> Rows:
     closure.price(n, groups, plain.costs)
     plain_cost = groups.cost.copy()
     groups.cost[:] = own
-    nodes = space.tree.left.size
+    nodes, left = space.tree.left.size, space.tree.left
+    inner, leaves = np.flatnonzero(left >= 0), np.flatnonzero(left < 0)
+    parent = np.zeros(nodes, np.int64)
+    parent[left[inner]] = parent[left[inner] + 1] = inner
+    leaves = leaves[np.argsort(space.tree.first[leaves], kind="stable")]
+    leaf = np.repeat(leaves, space.tree.last[leaves] - space.tree.first[leaves])  # of each point
     return widening.Rows(
         groups=groups,
         plain=plain_cost,
         record=record,
-        starts=_starts(space.points),
+        starts=space.starts(),
         low=np.full((nodes, d), np.iinfo(np.int32).max, np.int32),
         high=np.full((nodes, d), -1, np.int32),
         dear=np.zeros((nodes, d)),
-        parent=np.zeros(nodes, np.int64),
-        leaf=np.zeros(space.points.size.size, np.int64),
+        parent=parent,
+        leaf=leaf[space.ids[record]],
     )
-
-
-def _starts(points: Groups) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(points.size)])
 
 
 def joined_by(crowds: Crowds, record: NDArray[np.int64], member: NDArray[np.int64]) -> Crowds:

@@ -1,8 +1,10 @@
 """A crowd for each record: what is cheapest to add, found in a tree of boxes over distinct records.
 
-A step is one walk over the tree. It counts the records that lie in the crowd's closure already, which cost
-nothing to add, and finds the record outside that adds least. A subtree is left out if even the smallest
-cell over the crowd and any of its points would cost more than what is found.
+A walk leaves a subtree out if even the smallest cell over the crowd and any of its points would cost more
+than what is found.
+
+A kernel is compiled once for itself and again inside each that calls it, with every array that it is given,
+and once more for every width of its numbers: so there are few, in few layers, and numbers have 64 bits.
 """
 
 from __future__ import annotations
@@ -28,20 +30,22 @@ from incrowd.kernels.closure import (
 from incrowd.kernels.jit import inlined, kernel
 
 DEEP = 128
+FIRST_ROOM = 1024  # points that are made room for at first
+ONLY: Any = np.int64(0)  # typed, or what is called with it is compiled once more for the literal 0
 
 
 @inlined
-def least_union(low: Any, high: Any, crowd: Groups, costs: Costs) -> Any:
-    """The least that a row over the crowd and any point from low to high (d,) can cost."""
+def least_union(node: int, tree: BoxTree, a: int, crowds: Groups, costs: Costs) -> Any:
+    """The least that a row over crowd a and any point below a node can cost."""
     total = 0.0
-    d = low.size
+    d = tree.low.shape[1]
     for j in range(d):
         kind = costs.kind[j]
         if kind == SET:
-            total += 0.0 if costs.entropy else set_cost(j, crowd.bits[0, j], costs)
+            total += 0.0 if costs.entropy else set_cost(j, crowds.bits[a, j], costs)
             continue
-        least = min(crowd.low[0, j], high[j])
-        most = max(crowd.high[0, j], low[j])
+        least = min(crowds.low[a, j], tree.high[node, j])
+        most = max(crowds.high[a, j], tree.low[node, j])
         if kind == TABLE:
             total += costs.floor[costs.table[j] + least * costs.size[j] + most]
         else:
@@ -50,93 +54,81 @@ def least_union(low: Any, high: Any, crowd: Groups, costs: Costs) -> Any:
 
 
 @kernel
-def cheapest(
-    k: int, crowd: Groups, points: Groups, tree: BoxTree, costs: Costs, plain: Costs, stack: Any
-) -> Any:
-    """One step -> (mass in the closure, at least if it reaches k; what the best outside adds, which it is).
-
-    `points` stand in the order of the tree's leaves. `plain` are costs that grow whenever the closure does,
-    to tell who is inside. Of records that add the same, the one with the smallest index.
-    """
-    inside = np.int64(0)
-    best, found = np.inf, -1
-    stack[0], top = 0, 1
-    closed = own_cost(0, crowd, plain)
-    while top:
-        top -= 1
-        node = stack[top]
-        if rounded(least_union(tree.low[node], tree.high[node], crowd, costs) - crowd.cost[0]) > best:
-            continue
-        if tree.left[node] >= 0:
-            left = tree.left[node]
-            one = least_union(tree.low[left], tree.high[left], crowd, costs)
-            two = least_union(tree.low[left + 1], tree.high[left + 1], crowd, costs)
-            far = left if two < one else left + 1
-            stack[top] = far
-            stack[top + 1] = 2 * left + 1 - far
-            top += 2
-            continue
-        for p in range(tree.first[node], tree.last[node]):
-            union = union_cost(0, crowd, p, points, costs)
-            # who is inside costs nothing, but not all who cost nothing are inside
-            if union == crowd.cost[0] and union_cost(0, crowd, p, points, plain) == closed:
-                inside += points.size[p]
-                if inside >= k and not costs.entropy:
-                    return inside, best, found
-                continue
-            adds = rounded(union - crowd.cost[0])
-            if adds < best or (adds == best and points.first[p] < points.first[found]):
-                best, found = adds, p
-    return inside, best, found
-
-
-@kernel
 def expand(
     k: int, points: Groups, tree: BoxTree, costs: Costs, plain: Costs, crowd: Groups, into: Any
 ) -> None:
     """Algorithm 4 for every point: into (m, k-1) become the points that its crowd grew by, -1 for none.
 
-    Records inside the closure join first, unless one outside makes the row cheaper.
+    A step is one walk: it finds the mass in the closure (at least, if it reaches k), and which record outside
+    adds least, of equal ones the one with the smallest index. Records inside the closure join first, unless
+    one outside makes the row cheaper. `points` stand in the order of the tree's leaves. `plain` are costs
+    that grow whenever the closure does, to tell who is inside.
     """
-    stack = np.empty(DEEP, np.int64)
-    for p in range(into.shape[0]):
-        copy(0, crowd, p, points)
+    stack, waiting = np.empty(DEEP, np.int64), np.empty(DEEP)
+    for own in range(into.shape[0]):
+        copy(ONLY, crowd, own, points)
         have, grown = np.int64(1), 0
         while have < k:
-            inside, adds, found = cheapest(k, crowd, points, tree, costs, plain, stack)
-            if adds >= 0 and inside >= k:
+            closed = own_cost(ONLY, crowd, plain)
+            inside, best, found = np.int64(0), np.inf, np.int64(-1)
+            stack[0], waiting[0], top = 0, -np.inf, 1
+            while top:
+                top -= 1
+                node = stack[top]
+                if rounded(waiting[top] - crowd.cost[0]) > best:
+                    continue
+                left = np.int64(tree.left[node])
+                if left >= 0:
+                    for child in range(left, left + 2):
+                        least, at = least_union(child, tree, ONLY, crowd, costs), top
+                        if child > left and least >= waiting[top - 1]:  # the nearer is looked at first
+                            stack[top], waiting[top], at = left, waiting[top - 1], top - 1
+                        stack[at], waiting[at] = child, least
+                        top += 1
+                    continue
+                for p in range(np.int64(tree.first[node]), np.int64(tree.last[node])):
+                    union = union_cost(ONLY, crowd, p, points, costs)
+                    # who is inside costs nothing, but not all who cost nothing are inside
+                    if union == crowd.cost[0] and union_cost(ONLY, crowd, p, points, plain) == closed:
+                        inside += points.size[p]
+                        if inside >= k and not costs.entropy:
+                            top = 0
+                            break
+                        continue
+                    adds = rounded(union - crowd.cost[0])
+                    if adds < best or (adds == best and points.first[p] < points.first[found]):
+                        best, found = adds, p
+            if best >= 0 and inside >= k:
                 break
-            have = have + 1 if adds < 0 else inside + 1
-            stretch(0, crowd, found, points)
-            crowd.cost[0] = own_cost(0, crowd, costs)
-            into[p, grown] = found
+            have = have + 1 if best < 0 else inside + 1
+            stretch(ONLY, crowd, found, points)
+            crowd.cost[0] = own_cost(ONLY, crowd, costs)
+            into[own, grown] = found
             grown += 1
 
 
 @kernel
 def nearest(
-    k: int, points: Groups, tree: BoxTree, costs: Costs, members: Any, crowd: Groups, into: Any
+    k: int, points: Groups, tree: BoxTree, costs: Costs, members: Any, starts: Any, into: Any
 ) -> None:
     """Algorithm 3 for every point: into (m, k-1) become the other points among its k-1 nearest, -1 for none.
 
-    Distance is the cost of a row over two records; of equal ones the smaller index is nearer. `members`
-    (n,) are the records of each point in the order of their index, point after point.
+    Distance is the cost of a row over two records; of equal ones the smaller index is nearer. The records of
+    point p, in the order of their index, are ``members[starts[p]:starts[p+1]]``.
     """
     stack = np.empty(DEEP, np.int64)
     gaps = np.empty(max(k, 1), np.float64)
     index = np.empty(max(k, 1), np.int64)
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(points.size)))
     for p in range(into.shape[0]):
         wanted = k - points.size[p]  # its equals cost nothing and come first
         if wanted <= 0:
             continue
-        copy(0, crowd, p, points)
-        held = 0
+        held = np.int64(0)
         stack[0], top = 0, 1
         while top:
             top -= 1
             node = stack[top]
-            least = rounded(least_union(tree.low[node], tree.high[node], crowd, costs))
+            least = rounded(least_union(node, tree, p, points, costs))
             if held == wanted and least > gaps[held - 1]:
                 continue
             if tree.left[node] >= 0:
@@ -144,11 +136,48 @@ def nearest(
                 stack[top + 1] = tree.left[node]
                 top += 2
                 continue
-            for q in range(tree.first[node], tree.last[node]):
+            for q in range(np.int64(tree.first[node]), np.int64(tree.last[node])):
                 if q != p:
-                    gap = rounded(union_cost(0, crowd, q, points, costs))
+                    gap = rounded(union_cost(p, points, q, points, costs))
                     for e in range(starts[q], starts[q] + min(points.size[q], wanted)):
                         held = keep(gap, members[e], q, gaps, index, into[p], held, wanted)
+
+
+@kernel
+def inside_of(
+    first: int, last: int, rows: Groups, closed: Any, points: Groups, tree: BoxTree, plain: Costs, ends: Any
+) -> Any:
+    """The points, ascending, in rows first..last-1, row after row.
+
+    ``ends`` (last-first+1,) become where each row's begin, and where the last ones end. ``closed`` is what rows cost by `plain`, which grows whenever a closure does.
+    """
+    stack = np.empty(DEEP, np.int64)
+    inside = np.empty(FIRST_ROOM + 16 * (last - first), np.int32)
+    count = 0
+    for r in range(first, last):
+        ends[r - first] = count
+        stack[0], top = 0, 1
+        while top:
+            top -= 1
+            node = stack[top]
+            if least_union(node, tree, r, rows, plain) > closed[r]:
+                continue
+            if tree.left[node] >= 0:
+                stack[top] = tree.left[node] + 1
+                stack[top + 1] = tree.left[node]
+                top += 2
+                continue
+            if count + tree.last[node] - tree.first[node] > inside.size:
+                wider = np.empty(2 * inside.size + tree.last[node] - tree.first[node], np.int32)
+                for i in range(count):
+                    wider[i] = inside[i]
+                inside = wider
+            for p in range(np.int64(tree.first[node]), np.int64(tree.last[node])):
+                if union_cost(r, rows, p, points, plain) == closed[r]:
+                    inside[count] = p
+                    count += 1
+    ends[last - first] = count
+    return inside[:count]
 
 
 @inlined

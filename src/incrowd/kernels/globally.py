@@ -14,105 +14,41 @@ import numpy as np
 
 from incrowd.kernels.boxtree import BoxTree
 from incrowd.kernels.closure import Costs, Groups, own_cost, rounded, stretch, union_cost
-from incrowd.kernels.expansion import DEEP, least_union
+from incrowd.kernels.expansion import inside_of
 from incrowd.kernels.jit import inlined, kernel
-from incrowd.kernels.widening import Rows, one_row
 
 NONE = -1
+FORTH, BACK = 0, 1
 FIRST_BUDGET = 64  # arcs that a search looks at before the other end has its turn
-
-
-class Links(NamedTuple):
-    """Which point lies in which row.
-
-    Row r holds ``inside[inside_at[r]:inside_at[r+1]]``, point p fits ``fits[fits_at[p]:fits_at[p+1]]``.
-    What came later is in lists: link e joins row ``late_row[e]`` and point ``late_point[e]``; ``of_row``,
-    ``of_point`` are the newest links and ``row_next``, ``point_next`` the ones before, -1 at the end.
-    """
-
-    inside_at: Any
-    inside: Any
-    fits_at: Any
-    fits: Any
-    of_row: Any
-    of_point: Any
-    late_row: Any
-    late_point: Any
-    row_next: Any
-    point_next: Any
 
 
 class Web(NamedTuple):
     """The graph of points (m,), and which of them are known to be in one component.
 
-    ``owner[r]`` is the point whose row r is, rows of point p are ``starts[p]..starts[p+1]-1``. `root` leads
-    to one point of a component, `ring` to the next of its points. `forth` and `back` are stamps of searches,
+    Arcs lead `FORTH`, to the owners of the rows that hold a point, and `BACK`: those of point p are
+    ``to[way, at[way, p]:at[way, p+1]]``; ``fits`` are the rows that arcs lead forth to, ``owner[r]`` the
+    point whose row r is. Arcs that came later are in lists: ``late[way, p]`` is the newest, which leads to
+    ``late_to[way, e]``, ``late_next[way, e]`` the one before, -1 at the end; ``late_row`` is the row.
+
+    `root` leads to one point of a component, `ring` to the next of its points. `seen` are stamps of searches,
     `dead` of those that led nowhere, `queue` is room for one; ``clock`` holds the last stamp, and how many
-    late links and joined pairs there are.
+    late arcs and joined pairs there are.
     """
 
-    links: Links
     owner: Any
-    starts: Any
+    fits: Any
+    at: Any
+    to: Any
+    late: Any
+    late_to: Any
+    late_next: Any
+    late_row: Any
     root: Any
     ring: Any
-    forth: Any
-    back: Any
+    seen: Any
     dead: Any
     queue: Any
     clock: Any
-
-
-class Ground(NamedTuple):
-    """Rows and points, the tree that holds the points, what cells cost, and costs that tell who is inside."""
-
-    rows: Rows
-    points: Groups
-    tree: BoxTree
-    costs: Costs
-    plain: Costs
-
-
-@kernel
-def holds(r: int, ground: Ground, found: Any) -> Any:
-    """The points that row r holds, into `found` (m,) -> how many."""
-    rows, points, tree, plain = ground.rows, ground.points, ground.tree, ground.plain
-    stack = np.empty(DEEP, np.int64)
-    stack[0], top, count = 0, 1, 0
-    closed = rows.plain[r]
-    slot = one_row(r, rows)
-    while top:
-        top -= 1
-        node = stack[top]
-        if least_union(tree.low[node], tree.high[node], slot, plain) > closed:
-            continue
-        if tree.left[node] >= 0:
-            stack[top] = tree.left[node] + 1
-            stack[top + 1] = tree.left[node]
-            top += 2
-            continue
-        for p in range(tree.first[node], tree.last[node]):
-            if union_cost(r, rows.groups, p, points, plain) == closed:
-                found[count] = p
-                count += 1
-    return count
-
-
-@kernel
-def all_inside(ground: Ground, ends: Any) -> Any:
-    """The points in every row, row after row -> (e,); ``ends`` (n+1,) becomes where each row's begin."""
-    found = np.empty(ground.points.size.size, np.int32)
-    inside = np.empty(16 * ends.size, np.int32)
-    for r in range(ends.size - 1):
-        count = holds(r, ground, found)
-        at = ends[r]
-        if at + count > inside.size:
-            wider = np.empty(2 * inside.size + count, np.int32)
-            wider[:at] = inside[:at]
-            inside = wider
-        inside[at : at + count] = found[:count]
-        ends[r + 1] = at + count
-    return inside[: ends[-1]].copy()
 
 
 @inlined
@@ -125,120 +61,49 @@ def root_of(p: int, root: Any) -> Any:
 
 
 @inlined
-def unite(p: int, q: int, web: Web) -> None:
+def unite(p: int, q: int, root: Any, ring: Any) -> None:
     """From now on p and q are known to be in one component."""
-    a, b = root_of(p, web.root), root_of(q, web.root)
+    a, b = root_of(p, root), root_of(q, root)
     if a != b:
-        web.root[max(a, b)] = min(a, b)
-        web.ring[a], web.ring[b] = web.ring[b], web.ring[a]
-
-
-@inlined
-def meet(p: int, stamp: int, seen: Any, tail: int, web: Web) -> Any:
-    """Put the component of p into the queue, unless it was there -> end of the queue."""
-    q = root_of(p, web.root)
-    if seen[q] != stamp:
-        seen[q] = stamp
-        web.queue[tail] = q
-        tail += 1
-    return tail
-
-
-@inlined
-def step_forth(p: int, stamp: int, seen: Any, tail: int, web: Web) -> Any:
-    """Meet the owners of the rows that hold point p -> end of the queue."""
-    links = web.links
-    for e in range(links.fits_at[p], links.fits_at[p + 1]):
-        tail = meet(web.owner[links.fits[e]], stamp, seen, tail, web)
-    e = links.of_point[p]
-    while e != NONE:
-        tail = meet(web.owner[links.late_row[e]], stamp, seen, tail, web)
-        e = links.point_next[e]
-    return tail
-
-
-@inlined
-def step_back(p: int, stamp: int, seen: Any, tail: int, web: Web) -> Any:
-    """Meet the points in the rows of point p -> end of the queue."""
-    links, first, last = web.links, web.starts[p], web.starts[p + 1]
-    for e in range(links.inside_at[first], links.inside_at[last]):
-        tail = meet(links.inside[e], stamp, seen, tail, web)
-    for r in range(first, last):
-        e = links.of_row[r]
-        while e != NONE:
-            tail = meet(links.late_point[e], stamp, seen, tail, web)
-            e = links.row_next[e]
-    return tail
+        root[max(a, b)] = min(a, b)
+        ring[a], ring[b] = ring[b], ring[a]
 
 
 @kernel
-def search(start: int, forward: bool, budget: int, web: Web) -> Any:
-    """Look from one end for what the other has met -> (a path was found, how many were met if that is all).
+def search(start: int, way: int, budget: int, web: Web) -> Any:
+    """Look from one end for what the other has met -> -1 if there is a path; how many were met if that is all.
 
-    The second is 0 if the search ended early.
+    0 if the search ended early.
     """
-    stamp, links = web.clock[0], web.links
-    seen, wanted = (web.forth, web.back) if forward else (web.back, web.forth)
-    web.queue[0] = start
+    stamp, queue, root = web.clock[0], web.queue, web.root
+    queue[0] = start
     head, tail, used = 0, 1, 0
     while head < tail:
-        p = web.queue[head]
+        p = queue[head]
         head += 1
         while True:
-            before = tail
-            if forward:
-                used += links.fits_at[p + 1] - links.fits_at[p]
-                tail = step_forth(p, stamp, seen, tail, web)
-            else:
-                used += links.inside_at[web.starts[p + 1]] - links.inside_at[web.starts[p]]
-                tail = step_back(p, stamp, seen, tail, web)
-            for i in range(before, tail):
-                if wanted[web.queue[i]] == stamp:
-                    return True, 0
+            e, last, late = web.at[way, p], web.at[way, p + 1], np.int64(web.late[way, p])
+            used += last - e
+            while e < last or late != NONE:
+                if e < last:
+                    q = np.int64(web.to[way, e])
+                    e += 1
+                else:
+                    q = np.int64(web.late_to[way, late])
+                    late = np.int64(web.late_next[way, late])
+                q = root_of(q, root)
+                if web.seen[way, q] != stamp:
+                    web.seen[way, q] = stamp
+                    queue[tail] = q
+                    tail += 1
+                    if web.seen[1 - way, q] == stamp:
+                        return -1
             if used > budget:
-                return False, 0
+                return 0
             p = web.ring[p]
-            if p == web.queue[head - 1]:
+            if p == queue[head - 1]:
                 break
-    return False, tail
-
-
-@kernel
-def leads(a: int, b: int, call: int, web: Web) -> Any:
-    """Is there a path from component a to b (their roots)? -> 1 yes, 0 no, -1 no, and `back` is whole.
-
-    Where a's search came to an end, all that it met is marked as `dead` with the number of the `call`.
-    """
-    budget = FIRST_BUDGET
-    while True:
-        web.clock[0] += 1
-        web.forth[a] = web.back[b] = web.clock[0]
-        found, met = search(a, True, budget, web)
-        if found:
-            return 1
-        if met:
-            for i in range(met):
-                web.dead[web.queue[i]] = call
-            return 0
-        found, met = search(b, False, budget, web)
-        if found:
-            return 1
-        if met:
-            return -1
-        budget *= 4
-
-
-@kernel
-def rows_of(p: int, links: Links, into: Any) -> Any:
-    """Every row that holds point p, into `into` (n,) -> how many."""
-    count = links.fits_at[p + 1] - links.fits_at[p]
-    into[:count] = links.fits[links.fits_at[p] : links.fits_at[p + 1]]
-    e = links.of_point[p]
-    while e != NONE:
-        into[count] = links.late_row[e]
-        count += 1
-        e = links.point_next[e]
-    return count
+    return tail
 
 
 @kernel
@@ -246,24 +111,40 @@ def enough(p: int, fitting: Any, k: int, web: Web) -> Any:
     """Are k of the rows `fitting`, all that hold point p, matches?
 
     What is known may suffice. If not, and the answer is no, all owners among them of p's component are known.
+    A path is looked for from both ends by turns: where the search forth from a component comes to an end, all
+    that it met is dead; where the search back does, it has met all that lead to p.
     """
+    root, seen, owner, clock = web.root, web.seen, web.owner, web.clock
     count = 0
     for i in range(fitting.size):
-        count += root_of(web.owner[fitting[i]], web.root) == root_of(p, web.root)
+        count += root_of(owner[fitting[i]], root) == root_of(p, root)
         if count == k:
             return True
-    web.clock[0] += 1
-    call, whole, count = web.clock[0], -1, 0
+    clock[0] += 1
+    call, whole, count = clock[0], NONE, 0
     for i in range(fitting.size):
-        q = web.owner[fitting[i]]
-        a, b = root_of(q, web.root), root_of(p, web.root)
+        q = owner[fitting[i]]
+        a, b = root_of(q, root), root_of(p, root)
         if a != b and web.dead[a] != call:  # p leads to q: does q lead back?
-            answer = int(web.back[a] == whole) if whole >= 0 else leads(a, b, call, web)
-            if answer < 0:
-                whole = web.clock[0]
-            elif answer:
-                unite(p, q, web)
-                a = b = root_of(p, web.root)
+            leads = whole != NONE and seen[BACK, a] == whole
+            way, budget, met = np.int64(BACK), np.int64(FIRST_BUDGET), np.int64(0)
+            while whole == NONE and met == 0:
+                way = 1 - way
+                if way == FORTH:
+                    clock[0] += 1
+                    seen[FORTH, a] = seen[BACK, b] = clock[0]
+                met = search(a if way == FORTH else b, way, budget, web)
+                if way == BACK:
+                    budget *= 4
+            leads |= met < 0
+            if met > 0 and way == BACK:
+                whole = clock[0]
+            elif met > 0:
+                for j in range(met):
+                    web.dead[web.queue[j]] = call
+            if leads:
+                unite(p, q, root, web.ring)
+                a = b = root_of(p, root)
         if a == b:
             count += 1
             if count == k:
@@ -272,77 +153,73 @@ def enough(p: int, fitting: Any, k: int, web: Web) -> Any:
 
 
 @kernel
-def cheapest_stranger(r: int, p: int, fitting: Any, ground: Ground, web: Web) -> Any:
-    """Of the rows `fitting` that are no match of p, the one whose record adds least to row r.
+def upgrade(
+    k: int,
+    first: int,
+    last: int,
+    row_of: Any,
+    record: Any,
+    rows: Groups,
+    closed: Any,
+    points: Groups,
+    tree: BoxTree,
+    costs: Costs,
+    plain: Costs,
+    web: Web,
+    joined: Any,
+) -> Any:
+    """Algorithm 6 for records first..last-1 -> where it stopped: at `last`, or where arcs need more room.
 
-    Of equal ones that of the smaller record.
+    ``row_of`` (n,) is the row of each record and ``record`` (n,) the record of each row, ``closed`` (n,) what
+    rows cost by `plain`; pairs (row, row of the record that joined) go to `joined`. Of equal records only one row is widened: then all have enough.
     """
-    rows = ground.rows
-    best, found = np.inf, NONE
-    own = root_of(p, web.root)
-    for i in range(fitting.size):
-        h = fitting[i]
-        q = web.owner[h]
-        if root_of(q, web.root) == own:
-            continue
-        growth = union_cost(r, rows.groups, q, ground.points, ground.costs) - rows.groups.cost[r]
-        growth = rounded(growth)
-        if growth < best or (growth == best and rows.record[h] < rows.record[found]):
-            best, found = growth, h
-    return found
-
-
-@kernel
-def mark(r: int, links: Links, met: Any, value: bool) -> None:
-    """Mark the points that are linked with row r."""
-    for e in range(links.inside_at[r], links.inside_at[r + 1]):
-        met[links.inside[e]] = value
-    e = links.of_row[r]
-    while e != NONE:
-        met[links.late_point[e]] = value
-        e = links.row_next[e]
-
-
-@kernel
-def widen(r: int, q: int, ground: Ground, web: Web, found: Any, met: Any) -> None:
-    """Let row r hold point q, and link it with all that it holds then."""
-    rows, links = ground.rows, web.links
-    stretch(r, rows.groups, q, ground.points)
-    rows.groups.cost[r] = own_cost(r, rows.groups, ground.costs)
-    rows.plain[r] = own_cost(r, rows.groups, ground.plain)
-    mark(r, links, met, True)
-    for i in range(holds(r, ground, found)):
-        p = found[i]
-        if not met[p]:
-            e = web.clock[1]
-            web.clock[1] += 1
-            links.late_row[e], links.late_point[e] = r, p
-            links.row_next[e], links.of_row[r] = links.of_row[r], e
-            links.point_next[e], links.of_point[p] = links.of_point[p], e
-    mark(r, links, met, False)
-
-
-@kernel
-def upgrade(k: int, first: int, last: int, row_of: Any, ground: Ground, web: Web, joined: Any) -> Any:
-    """Algorithm 6 for records first..last-1 -> where it stopped: at `last`, or where links need more room.
-
-    ``row_of`` (n,) is the row of each record; pairs (row, row of the record that joined) go to `joined`.
-    """
-    m = web.root.size
-    fitting = np.empty(row_of.size, np.int64)
-    found, met = np.empty(m, np.int32), np.zeros(m, np.bool_)
+    owner, root, late, late_to, late_next = web.owner, web.root, web.late, web.late_to, web.late_next
+    m = root.size
+    fitting, ends = np.empty(row_of.size, np.int64), np.empty(2, np.int64)
+    met = np.zeros(m, np.bool_)
     for i in range(first, last):
         r = row_of[i]
-        p = web.owner[r]
+        p = owner[r]
         while True:
-            if web.clock[1] + m > web.links.late_row.size:
+            if web.clock[1] + m > web.late_row.size:
                 return i
-            count = rows_of(p, web.links, fitting)
+            count = 0
+            for e in range(web.at[FORTH, p], web.at[FORTH, p + 1]):
+                fitting[count] = web.fits[e]
+                count += 1
+            e = late[FORTH, p]
+            while e != NONE:
+                fitting[count] = web.late_row[e]
+                count += 1
+                e = late_next[FORTH, e]
             if enough(p, fitting[:count], k, web):
                 break
-            h = cheapest_stranger(r, p, fitting[:count], ground, web)
-            widen(r, web.owner[h], ground, web, found, met)
-            unite(p, web.owner[h], web)
-            joined[web.clock[2]] = r, h
+            # of the rows that are no match, that whose record adds least; of equal ones the smaller record's
+            best, found, own = np.inf, NONE, root_of(p, root)
+            for j in range(count):
+                h = fitting[j]
+                if root_of(owner[h], root) != own:
+                    growth = rounded(union_cost(r, rows, owner[h], points, costs) - rows.cost[r])
+                    if growth < best or (growth == best and record[h] < record[found]):
+                        best, found = growth, h
+            q = owner[found]
+            for done in range(2):  # who is in the row before, and who then is new
+                inside = inside_of(r, r + 1, rows, closed, points, tree, plain, ends)
+                for j in range(inside.size):
+                    x = inside[j]
+                    if not done or met[x]:
+                        met[x] = not done
+                        continue
+                    e = web.clock[1]
+                    web.clock[1] += 1
+                    web.late_row[e], late_to[FORTH, e], late_to[BACK, e] = r, p, x
+                    late_next[FORTH, e], late[FORTH, x] = late[FORTH, x], e
+                    late_next[BACK, e], late[BACK, p] = late[BACK, p], e
+                if not done:
+                    stretch(r, rows, q, points)
+                    rows.cost[r] = own_cost(r, rows, costs)
+                    closed[r] = own_cost(r, rows, plain)
+            unite(p, q, root, web.ring)
+            joined[web.clock[2], 0], joined[web.clock[2], 1] = r, found
             web.clock[2] += 1
     return last
