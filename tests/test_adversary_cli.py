@@ -234,7 +234,7 @@ def test_audit_for_people(clinic: Path) -> None:
 
 
 def test_a_huge_table_gets_bounds(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("incrowd.adversary.MOST_EDGES", 10)
+    monkeypatch.setattr("incrowd.graph.level.MOST_EDGES", 10)
     found = audit_table(clinic / "patients.csv", clinic / "csv", Policy.load(clinic / "policy.toml"))
     assert found.level["lambda"] is None
     assert found.level["low"] <= found.level["high"] <= 0.1

@@ -345,8 +345,11 @@ def test_measure_finds_what_publish_said(clinic: Path) -> None:
     for words in ((), asked(clinic)[1:]):
         found = incrowd("measure", clinic / "csv", "--original", clinic / "patients.csv", "--json", *words)
         assert found.code == 0, found.out
-        assert set(found.json) == {"rows", "classes", "smallest_class", "k", "loss", "columns"}
+        counts = {"rows", "classes", "smallest_class", "k", "anonymity", "match_probability", "notes"}
+        assert set(found.json) == {*counts, "loss", "columns"}
         assert found.json["k"] == 10
+        assert found.json["anonymity"]["k"] == found.json["smallest_class"]
+        assert min(found.json["anonymity"].values()) >= 10
         assert found.json["loss"] == pytest.approx(audit["loss"])
 
 

@@ -19,8 +19,7 @@ from incrowd.encode import encode
 from incrowd.errors import IncrowdError, InputError, TableError, unknown
 from incrowd.flow import Microdata, Table, TextColumn
 from incrowd.generalize import generalize
-from incrowd.graph import Components, Graph, chances, components, consistency, lambda_star
-from incrowd.graph.classes import degrees_and_matches
+from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.measure import Published
 from incrowd.measure import published as read_published
 from incrowd.methods import method
@@ -35,7 +34,6 @@ from incrowd.stage import audit_folder
 
 Ints = NDArray[np.int64]
 
-MOST_EDGES = 2_000_000  # up to here the best anonymity level takes seconds
 KINDS_OF_L = {
     "distinct-l-diversity": "distinct",
     "entropy-l-diversity": "entropy",
@@ -274,7 +272,7 @@ def audit_table(
     graph = consistency(read_published(shown, data), data)
     found = components(graph)
     watch("level")
-    level, classes, notes = _level(graph, found)
+    level, classes, notes = levels(graph, found)
     likely = chances(graph, found, progress=watch("probabilities"))
     matches = found.matches().records[graph.record_of]
     if policy is None and not published.is_dir():
@@ -344,24 +342,6 @@ def _guessed(table: Table, shown: Table, quasi: Sequence[str]) -> Schema:
 
 def _real(column: TextColumn, missing: frozenset[str]) -> list[str]:
     return [text for text in column.texts if text is not None and text not in missing]
-
-
-def _level(graph: Graph, found: Components) -> tuple[dict[str, Any], dict[str, int], tuple[str, ...]]:
-    """The least largest match probability that any draw can have, and the largest k of each class."""
-    classes = degrees_and_matches(graph, found)
-    if graph.indices.size <= MOST_EDGES:
-        least = lambda_star(graph)
-        classes["k_factor"] = int(1 / least) if least else 0
-        value = float(least)
-        level = float(1 / least) if least else 0.0
-        return {"lambda": str(least), "low": value, "high": value, "level": level}, classes, ()
-    most = max(classes["global_k1"] if graph.left_out else min(classes["global_1k"], classes["global_k1"]), 1)
-    classes["k_factor"] = classes["k"]
-    bounds = {"lambda": None, "low": 1 / most, "high": 1 / max(classes["k"], 1), "level": None}
-    note = (
-        f"the table has more than {MOST_EDGES} possible matches: lambda* is bounded, k_factor at least this"
-    )
-    return bounds, classes, (note,)
 
 
 def _below(graph: Graph, found: Components, k: int) -> dict[str, int]:

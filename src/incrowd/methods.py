@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from incrowd import models
@@ -89,6 +90,8 @@ _DRAWN = "one of k disjoint assignments, drawn; with drawn = false each row's ow
 _UNSAFE = "a record may fit one row only; for comparison, refused unless unsafe-one-sided is accepted"
 _FITS = "hierarchies for columns of more than 64 categories; no l, t, entity or means"
 _FACTOR = "nobody is behind any row with more than chance 1/k"
+_OVERLAPPING = "the smallest box, node or set over each group; boxes may overlap"
+_WHOSE = "wants to know whose row this is, and knows nobody else in the table"
 _CROWD = "everyone's quasi-identifiers equal those of at least k-1 others"
 _LINKER = "knows everyone's quasi-identifiers, and how the release was made"
 _NOT_CLAIMED = (
@@ -96,144 +99,116 @@ _NOT_CLAIMED = (
     "two releases of the same people"
 )
 
+_partition = partial(Method, behind=_WHOLE, adversary=_LINKER, not_claimed=_NOT_CLAIMED)
+_one_sided = partial(
+    Method, behind=_DRAWN, paper=REVISITED, needs=_FITS, not_claimed=_UNSAFE, printed=lambda _options: True
+)
+_regular = partial(
+    Method,
+    publishes="for each record the smallest box, node or set over k records, each of which has k rows",
+    behind=_DRAWN,
+    guarantee=_FACTOR,
+    adversary=_LINKER,
+    needs=_FITS,
+    not_claimed=_NOT_CLAIMED,
+)
+
+
+def _as_printed(options: Mapping[str, Any]) -> bool:
+    return options.get("mend") is False and options.get("drawn") is False
+
+
 _ALL = (
-    Method(
+    _partition(
         name="mondrian",
         hides="mondrian",
         publishes="the smallest box, node or set over each group",
-        behind=_WHOLE,
         paper=MULTIDIMENSIONAL,
         section="2.3, Figure 2",
         guarantee=_CROWD,
-        adversary=_LINKER,
         needs="nothing; hierarchies are optional",
-        not_claimed=_NOT_CLAIMED,
         printed=lambda options: options.get("median") == "printed",
     ),
-    Method(
+    _partition(
         name="mondrian-relaxed",
         hides="mondrian-relaxed",
-        publishes="the smallest box, node or set over each group; boxes may overlap",
-        behind=_WHOLE,
+        publishes=_OVERLAPPING,
         paper=MULTIDIMENSIONAL,
         section="2.3, relaxed partitioning",
         guarantee=_CROWD + "; groups have at most 2k-1 records",
-        adversary=_LINKER,
         needs="nothing; hierarchies are optional",
-        not_claimed=_NOT_CLAIMED,
     ),
-    Method(
+    _partition(
         name="single",
         hides="single",
         publishes="each column recoded on its own, the same for all records",
-        behind=_WHOLE,
         paper=MULTIDIMENSIONAL,
         section="2.2, single-dimensional partitioning",
         guarantee=_CROWD,
-        adversary=_LINKER,
         needs="nothing; loses far more than mondrian, for comparison",
-        not_claimed=_NOT_CLAIMED,
     ),
-    Method(
+    _partition(
         name="agglomerative",
         hides="agglomerative",
-        publishes="the smallest box, node or set over each group; boxes may overlap",
-        behind=_WHOLE,
+        publishes=_OVERLAPPING,
         paper=REVISITED,
         section="V-A, Algorithms 1 and 2",
         guarantee=_CROWD,
-        adversary=_LINKER,
         needs="hierarchies for columns of more than 64 categories; slower than mondrian",
-        not_claimed=_NOT_CLAIMED,
     ),
-    Method(
+    _partition(
         name="forest",
         hides="forest",
-        publishes="the smallest box, node or set over each group; boxes may overlap",
-        behind=_WHOLE,
+        publishes=_OVERLAPPING,
         paper=REVISITED,
         section="V, after Aggarwal et al.: Anonymizing Tables",
         guarantee=_CROWD + "; with k alone, groups have at most 3k-3 records (of k=2: 3)",
-        adversary=_LINKER,
         needs="at most 20,000 records; hierarchies for columns of more than 64 categories; for comparison",
-        not_claimed=_NOT_CLAIMED,
     ),
-    Method(
+    _one_sided(
         name="k1-nearest",
         hides="k1-nearest",
         publishes="for each record the smallest box, node or set over its k nearest",
-        behind=_DRAWN,
-        paper=REVISITED,
         section="V-B, Algorithm 3",
         guarantee="every row fits at least k records",
-        adversary="wants to know whose row this is, and knows nobody else in the table",
-        needs=_FITS,
-        not_claimed=_UNSAFE,
-        printed=lambda _options: True,
+        adversary=_WHOSE,
     ),
-    Method(
+    _one_sided(
         name="k1-expansion",
         hides="k1-expansion",
         publishes="for each record the smallest box, node or set over a crowd that grew around it",
-        behind=_DRAWN,
-        paper=REVISITED,
         section="V-B, Algorithm 4",
         guarantee="every row fits at least k records",
-        adversary="wants to know whose row this is, and knows nobody else in the table",
-        needs=_FITS,
-        not_claimed=_UNSAFE,
-        printed=lambda _options: True,
+        adversary=_WHOSE,
     ),
-    Method(
+    _one_sided(
         name="one-k",
         hides="one-k",
         publishes="rows as they are, some of them widened",
-        behind=_DRAWN,
-        paper=REVISITED,
         section="V-B, Algorithm 5",
         guarantee="every record fits at least k rows",
         adversary="looks for one person, and knows nobody else in the table",
-        needs=_FITS,
         not_claimed="most rows stay as they are; for comparison, refused unless unsafe-one-sided is accepted",
-        printed=lambda _options: True,
     ),
-    Method(
+    _regular(
         name="kk",
         hides="kk",
-        publishes="for each record the smallest box, node or set over k records, each of which has k rows",
-        behind=_DRAWN,
         paper=REVISITED,
         section="V-B, Algorithms 3 or 4, and 5; made k-regular, which the paper does not do",
-        guarantee=_FACTOR,
-        adversary=_LINKER,
-        needs=_FITS,
-        not_claimed=_NOT_CLAIMED,
-        printed=lambda options: options.get("mend") is False and options.get("drawn") is False,
+        printed=_as_printed,
     ),
-    Method(
+    _regular(
         name="global-1k",
         hides="global-1k",
-        publishes="for each record the smallest box, node or set over k records, each of which has k rows",
-        behind=_DRAWN,
         paper=REVISITED,
         section="V-C, Algorithm 6 after 3 or 4, and 5; made k-regular, which the paper does not do",
-        guarantee=_FACTOR,
-        adversary=_LINKER,
-        needs=_FITS,
-        not_claimed=_NOT_CLAIMED,
-        printed=lambda options: options.get("mend") is False and options.get("drawn") is False,
+        printed=_as_printed,
     ),
-    Method(
+    _regular(
         name="kfactor",
         hides="kfactor",
-        publishes="for each record the smallest box, node or set over k records, each of which has k rows",
-        behind=_DRAWN,
         paper="none: crowds as in k-Anonymization Revisited, a draw as in Non-homogeneous Generalization",
         section="docs/claims/kfactor.md",
-        guarantee=_FACTOR,
-        adversary=_LINKER,
-        needs=_FITS,
-        not_claimed=_NOT_CLAIMED,
     ),
 )
 

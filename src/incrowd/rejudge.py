@@ -12,6 +12,7 @@ from incrowd.audit import links_of, schema_from_dict
 from incrowd.encode import encode
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
+from incrowd.graph import components, consistency, levels
 from incrowd.measure import measure_all, per_attribute
 from incrowd.measure import published as read_published
 from incrowd.methods import asked_of
@@ -139,7 +140,7 @@ def measure_release(
     watch("measure")
     found = read_published(rows, data)
     sizes = found.class_sizes
-    return {
+    measured = {
         "rows": len(rows),
         "classes": int(sizes.size),
         "smallest_class": int(sizes.min()) if sizes.size else 0,
@@ -147,6 +148,10 @@ def measure_release(
         "loss": measure_all(found, data, k),
         "columns": per_attribute(found, data),
     }
+    watch("match")
+    graph = consistency(found, data)
+    odds, reached, notes = levels(graph, components(graph))
+    return measured | {"anonymity": reached, "match_probability": odds, "notes": list(notes)}
 
 
 def _k_said(folder: Path) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, split_names, app, boundary
+from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, app, boundary, split_names
 
 
 @app.command()

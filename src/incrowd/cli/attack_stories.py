@@ -8,16 +8,7 @@ from typing import Any
 from incrowd.adversary import Attacked, Audit
 from incrowd.attack import AttackResult, Rate
 from incrowd.cli import screen
-
-CLASSES = {
-    "k": "every row occurs k times",
-    "1k": "every person fits k rows",
-    "k1": "every row fits k persons",
-    "kk": "both",
-    "global_1k": "every person has k rows that nobody can rule out",
-    "global_k1": "every row has k persons that nobody can rule out",
-    "k_factor": "a draw exists in which no match is likelier than 1/k",
-}
+from incrowd.cli.stories import CLASSES
 
 
 def show_attacks(attacked: Attacked) -> None:

@@ -26,6 +26,15 @@ MEANINGS = {
     "il_zero": "the same, an exact number costing nothing",
     "tree": "mean height of the published nodes",
 }
+CLASSES = {
+    "k": "every row occurs k times",
+    "1k": "every person fits k rows",
+    "k1": "every row fits k persons",
+    "kk": "both",
+    "global_1k": "every person has k rows that nobody can rule out",
+    "global_k1": "every row has k persons that nobody can rule out",
+    "k_factor": "a draw exists in which no match is likelier than 1/k",
+}
 CHECKS = {
     "files": "nothing but the manifest and one data file, byte for byte as it says",
     "manifest": "it says what was asked for, neither more nor less",
@@ -135,6 +144,10 @@ def show_loss(loss: Mapping[str, Any]) -> None:
     names = SHOWN_PER_COLUMN
     per_column = [(name, *(screen.number(values[m]) for m in names)) for name, values in columns.items()]
     out.print(screen.table("", ("column", *names), per_column))
+    reached = [(name, f"{loss['anonymity'][name]:,}", meaning) for name, meaning in CLASSES.items()]
+    out.print(screen.table("How anonymous it is", ("class", "k", "meaning"), reached))
+    for note in loss["notes"]:
+        out.print(f"Note: {note}")
 
 
 def show_methods(found: Sequence[Method]) -> None:

@@ -4,6 +4,7 @@ from incrowd.graph.classes import classes, largest
 from incrowd.graph.components import Components, components
 from incrowd.graph.consistency import Counts, Graph, consistency
 from incrowd.graph.factor import factor, has_factor, lambda_star
+from incrowd.graph.level import levels
 from incrowd.graph.posterior import Posterior, posterior
 from incrowd.graph.sampling import Chances, Estimate, Parts, Sampled, chances, sample
 
@@ -24,6 +25,7 @@ __all__ = [
     "has_factor",
     "lambda_star",
     "largest",
+    "levels",
     "posterior",
     "sample",
 ]

@@ -149,7 +149,8 @@ def inside_of(
 ) -> Any:
     """The points, ascending, in rows first..last-1, row after row.
 
-    ``ends`` (last-first+1,) become where each row's begin, and where the last ones end. ``closed`` is what rows cost by `plain`, which grows whenever a closure does.
+    ``ends`` (last-first+1,) become where each row's begin, and where the last ones end. ``closed`` is what
+    rows cost by `plain`, which grows whenever a closure does.
     """
     stack = np.empty(DEEP, np.int64)
     inside = np.empty(FIRST_ROOM + 16 * (last - first), np.int32)

@@ -71,7 +71,7 @@ def unite(p: int, q: int, root: Any, ring: Any) -> None:
 
 @kernel
 def search(start: int, way: int, budget: int, web: Web) -> Any:
-    """Look from one end for what the other has met -> -1 if there is a path; how many were met if that is all.
+    """Look from one end for what the other has met -> -1 if there is a path, or how many were met.
 
     0 if the search ended early.
     """
@@ -171,7 +171,8 @@ def upgrade(
     """Algorithm 6 for records first..last-1 -> where it stopped: at `last`, or where arcs need more room.
 
     ``row_of`` (n,) is the row of each record and ``record`` (n,) the record of each row, ``closed`` (n,) what
-    rows cost by `plain`; pairs (row, row of the record that joined) go to `joined`. Of equal records only one row is widened: then all have enough.
+    rows cost by `plain`; pairs (row, row of the record that joined) go to `joined`. Of equal records only one
+    row is widened: then all have enough.
     """
     owner, root, late, late_to, late_next = web.owner, web.root, web.late, web.late_to, web.late_next
     m = root.size

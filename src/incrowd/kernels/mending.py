@@ -12,18 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.boxtree import BoxTree
-from incrowd.kernels.closure import Costs, Groups, copy, own_cost, rounded, union_cost
-from incrowd.kernels.expansion import DEEP, least_union
+from incrowd.kernels.closure import Costs, Groups, own_cost, price, rounded, stretch, union_cost
+from incrowd.kernels.expansion import DEEP, inside_of, least_union
 from incrowd.kernels.jit import inlined, kernel
 
 WINDOW = 256  # how many leftovers are compared with one
+AT_ONCE = 2048  # rows whose points are held in memory at a time
 BLOCK = 64  # rows that exchange members at once
 FORBIDDEN = 1e4  # dearer than all rows of a block together
 GAIN = 1e-9  # less is rounding
 
 
 class Space(NamedTuple):
-    """Points as the tree holds them; p is records ``starts[p]..starts[p+1]-1``. `room` is for one crowd."""
+    """Points as the tree holds them; p is records ``starts[p]..starts[p+1]-1``. `room` is spare."""
 
     starts: Any
     points: Groups
@@ -41,50 +42,39 @@ class Factor(NamedTuple):
     now: Groups
 
 
-@kernel
-def _inside(row: int, rows: Groups, space: Space, plain: Costs, stack: Any, found: Any) -> Any:
-    """Which points a row holds: `found` (m,) becomes them -> how many. `plain` grows with every closure."""
-    tree, room = space.tree, space.room
-    copy(0, room, row, rows)
-    closed = own_cost(0, room, plain)
-    held, top = 0, 1
-    stack[0] = 0
-    while top:
-        top -= 1
-        node = stack[top]
-        if least_union(tree.low[node], tree.high[node], room, plain) > closed:
-            continue
-        if tree.left[node] >= 0:
-            stack[top], stack[top + 1] = tree.left[node] + 1, tree.left[node]
-            top += 2
-            continue
-        for p in range(tree.first[node], tree.last[node]):
-            if union_cost(0, room, p, space.points, plain) == closed:
-                found[held] = p
-                held += 1
-    return held
-
-
-@kernel
 def free_pairs(rows: Groups, space: Space, plain: Costs, into: Any) -> None:
     """into (n, most) become others that each row holds, -1 where there are no more.
 
     Those that fit few rows come first, for others find a place elsewhere. Of equal records every row begins
-    with another one.
+    with another one. `plain` grows with every closure.
     """
-    m, most = space.points.size.size, into.shape[1]
-    fits = np.zeros(m, np.int64)
-    stack, found = np.empty(DEEP, np.int64), np.empty(m, np.int64)
-    for r in range(into.shape[0]):
-        held = _inside(r, rows, space, plain, stack, found)
-        for i in range(held):
-            fits[found[i]] += 1
-    for r in range(into.shape[0]):
-        held = _inside(r, rows, space, plain, stack, found)
-        taken = 0
-        for at in np.argsort(fits[found[:held]], kind="mergesort"):
-            first = space.starts[found[at]]
-            size = space.starts[found[at] + 1] - first
+    n, m = into.shape[0], space.points.size.size
+    priced = rows._replace(cost=np.zeros(n))
+    price(n, priced, plain)
+    fits, rank, order = np.zeros(m, np.int64), np.empty(m, np.int64), np.empty(0, np.int64)
+    for counted in (False, True):
+        for first in range(0, n, AT_ONCE):
+            last = min(first + AT_ONCE, n)
+            ends = np.empty(last - first + 1, np.int64)
+            inside = inside_of(first, last, rows, priced.cost, space.points, space.tree, plain, ends)
+            if counted:
+                keys = np.repeat(np.arange(last - first) * m, np.diff(ends)) + rank[inside]
+                _take(first, ends, order[np.sort(keys) % m], space.starts, into)
+            else:
+                fits += np.bincount(inside, minlength=m)
+        order = np.argsort(fits, kind="stable")
+        rank[order] = np.arange(m)
+
+
+@kernel
+def _take(begin: int, ends: Any, found: Any, starts: Any, into: Any) -> None:
+    """Write down the records of the points found for each row from `begin` on, in their order."""
+    most = into.shape[1]
+    for row in range(ends.size - 1):
+        r, taken = begin + row, 0
+        for e in range(ends[row], ends[row + 1]):
+            first = starts[found[e]]
+            size = starts[found[e] + 1] - first
             for i in range(size):
                 if taken == most:
                     break
@@ -94,34 +84,53 @@ def free_pairs(rows: Groups, space: Space, plain: Costs, into: Any) -> None:
                     taken += 1
 
 
-@kernel
 def near_pairs(
     limit: float, lacking: Any, spare: Any, rows: Groups, space: Space, costs: Costs, into: Any
 ) -> None:
     """into (n, most) become the `spare` records that widen each `lacking` row least, by `limit` at most."""
-    tree, points, room, starts = space.tree, space.points, space.room, space.starts
+    starts, tree = space.starts, space.tree
+    upto = np.concatenate([np.zeros(1, np.int64), np.cumsum(spare)])[starts]
+    some, count = upto[tree.last] > upto[tree.first], np.diff(upto)
+    _near(limit, lacking, spare, some, count, starts, rows, space.points, tree, costs, into)
+
+
+@kernel
+def _near(
+    limit: float,
+    lacking: Any,
+    spare: Any,
+    some: Any,
+    count: Any,
+    starts: Any,
+    rows: Groups,
+    points: Groups,
+    tree: BoxTree,
+    costs: Costs,
+    into: Any,
+) -> None:
+    """See `near_pairs`; `some` nodes lie above a spare record, `count` says how many of those points have."""
     most = into.shape[1]
     stack, gaps = np.empty(DEEP, np.int64), np.empty(most)
-    some, count = _spare_below(spare, starts, tree)
     for r in range(into.shape[0]):
         if not lacking[r]:
             continue
-        copy(0, room, r, rows)
         held, top = 0, 1
         stack[0] = 0
         while top:
             top -= 1
             node = stack[top]
             bound = rows.cost[r] + (limit if held < most else gaps[most - 1])
-            if not some[node] or least_union(tree.low[node], tree.high[node], room, costs) > bound:
+            if not some[node] or least_union(node, tree, r, rows, costs) > bound:
                 continue
             if tree.left[node] >= 0:
                 stack[top], stack[top + 1] = tree.left[node] + 1, tree.left[node]
                 top += 2
                 continue
-            for p in range(tree.first[node], tree.last[node]):
-                grows = union_cost(0, room, p, points, costs) - rows.cost[r]
-                if not count[p] or grows > limit:
+            for p in range(np.int64(tree.first[node]), np.int64(tree.last[node])):
+                if not count[p]:
+                    continue
+                grows = union_cost(r, rows, p, points, costs) - rows.cost[r]
+                if grows > limit:
                     continue
                 size = starts[p + 1] - starts[p]
                 for i in range(size):
@@ -137,54 +146,26 @@ def near_pairs(
                         held = min(held + 1, most)
 
 
-@kernel
-def _spare_below(spare: Any, starts: Any, tree: BoxTree) -> Any:
-    """Which nodes lie above a spare record, and how many of those each point has."""
-    some, count = np.zeros(tree.left.size, np.bool_), np.zeros(starts.size - 1, np.int64)
-    for node in range(tree.left.size - 1, -1, -1):  # children lie behind their parents
-        if tree.left[node] >= 0:
-            some[node] = some[tree.left[node]] or some[tree.left[node] + 1]
-            continue
-        for p in range(tree.first[node], tree.last[node]):
-            for x in range(starts[p], starts[p + 1]):
-                count[p] += spare[x]
-            some[node] |= count[p] > 0
-    return some, count
-
-
-@kernel
 def read_pairs(row: Any, record: Any, used: Any, members: Any, held: Any, load: Any) -> None:
-    """Everyone's own pair, then those of the pairs (m,) that are used."""
-    members[:, 0] = np.arange(held.size)
-    held[:], load[:] = 1, 1
-    for e in range(row.size):
-        if used[e]:
-            members[row[e], held[row[e]]] = record[e]
-            held[row[e]] += 1
-            load[record[e]] += 1
+    """Everyone's own pair, then those of the pairs (m,), sorted by row, that are used."""
+    n, row, record = held.size, row[used], record[used]
+    more = np.bincount(row, minlength=n)
+    members[:, 0] = np.arange(n)
+    members[row, 1 + np.arange(row.size) - (np.cumsum(more) - more)[row]] = record
+    held[:], load[:] = 1 + more, 1 + np.bincount(record, minlength=n)
 
 
 @inlined
-def holds(row: Any, held: int, x: int) -> Any:
-    """Is x among the first of a row?"""
-    found = False
-    for i in range(held):
-        found |= row[i] == x
-    return found
+def _growth(v: int, u: int, f: Factor, costs: Costs) -> Any:
+    """By how much row v gets dearer if it must hold record u; never, if it holds it already."""
+    for i in range(f.held[v]):
+        if f.members[v, i] == u:
+            return np.inf
+    return union_cost(v, f.now, u, f.records, costs) - f.now.cost[v]
 
 
 @inlined
-def stretch(s: int, groups: Groups, x: int, records: Groups) -> None:
-    """Let group s hold record x too: bounds and bits."""
-    for j in range(groups.low.shape[1]):
-        groups.low[s, j] = min(groups.low[s, j], records.low[x, j])
-        groups.high[s, j] = max(groups.high[s, j], records.high[x, j])
-    for j in range(groups.bits.shape[1]):
-        groups.bits[s, j] |= records.bits[x, j]
-
-
-@kernel
-def _join(u: Any, v: int, f: Factor, costs: Costs) -> None:
+def _join(u: int, v: int, f: Factor, costs: Costs) -> None:
     """Let row v hold record u."""
     f.members[v, f.held[v]] = u
     f.held[v] += 1
@@ -193,23 +174,22 @@ def _join(u: Any, v: int, f: Factor, costs: Costs) -> None:
     f.now.cost[v] = own_cost(v, f.now, costs)
 
 
-@kernel
-def _growth(v: int, u: Any, f: Factor, costs: Costs) -> Any:
-    """By how much row v gets dearer if it must hold record u; never, if it holds it already."""
-    if holds(f.members[v], f.held[v], u):
-        return np.inf
-    return union_cost(v, f.now, u, f.records, costs) - f.now.cost[v]
-
-
-@kernel
 def pair_leftovers(k: int, space: Space, f: Factor, costs: Costs) -> None:
-    """Pair records in too few rows with rows over too few records, bottom up in the tree.
-
-    Both wait on stacks, and those of a node lie on top when it is left.
-    """
-    tree = space.tree
-    units = k * f.load.size - f.load.sum()
+    """Pair records in too few rows with rows over too few records."""
+    units = k * f.load.size - int(f.load.sum())
     records, rows = np.empty(units, np.int64), np.empty(units, np.int64)
+    left = _pair(k, space.starts, space.tree, records, rows, f, costs)
+    if left:  # as many of both
+        _close(records[:left], rows[:left], f, costs)
+
+
+@kernel
+def _pair(k: int, starts: Any, tree: BoxTree, records: Any, rows: Any, f: Factor, costs: Costs) -> Any:
+    """Pair what waits, bottom up in the tree -> how many wait in the end, first in `records` and `rows`.
+
+    Both wait on stacks, and those of a node lie on top when it is left: then the last of the fewer kind is
+    paired with its cheapest, while there is a pair.
+    """
     n_records, n_rows = 0, 0
     stack, seen = np.empty(DEEP, np.int64), np.zeros(DEEP, np.bool_)
     begin = np.zeros((DEEP, 2), np.int64)
@@ -224,7 +204,7 @@ def pair_leftovers(k: int, space: Space, f: Factor, costs: Costs) -> None:
                 seen[top], seen[top + 1] = False, False
                 top += 2
                 continue
-            for x in range(space.starts[tree.first[node]], space.starts[tree.last[node]]):
+            for x in range(starts[tree.first[node]], starts[tree.last[node]]):
                 for _ in range(k - f.load[x]):
                     records[n_records] = x
                     n_records += 1
@@ -232,64 +212,59 @@ def pair_leftovers(k: int, space: Space, f: Factor, costs: Costs) -> None:
                     rows[n_rows] = x
                     n_rows += 1
         top -= 1
-        paired = _pair(records[begin[top, 0] : n_records], rows[begin[top, 1] : n_rows], f, costs)
-        n_records, n_rows = n_records - paired, n_rows - paired
-    for i in range(n_records):  # as many rows wait
-        at = i
-        while at < n_rows and holds(f.members[rows[at]], f.held[rows[at]], records[i]):
-            at += 1
-        if at < n_rows:
-            rows[i], rows[at] = rows[at], rows[i]
-            _join(records[i], rows[i], f, costs)
-        else:
-            _detour(records[i], rows[i], f, costs)
+        while n_records > begin[top, 0] and n_rows > begin[top, 1]:
+            some_records, some_rows = n_records - begin[top, 0], n_rows - begin[top, 1]
+            best, at_record, at_row, fewer = np.inf, -1, -1, some_records <= some_rows
+            for i in range(min(max(some_records, some_rows), WINDOW)):
+                a = n_records - 1 if fewer else n_records - 1 - i
+                b = n_rows - 1 - i if fewer else n_rows - 1
+                grows = _growth(rows[b], records[a], f, costs)
+                if grows < best:
+                    best, at_record, at_row = grows, a, b
+            if at_record < 0:
+                break
+            _join(records[at_record], rows[at_row], f, costs)
+            n_records, n_rows = n_records - 1, n_rows - 1
+            records[at_record], rows[at_row] = records[n_records], rows[n_rows]
+    return n_records
 
 
 @kernel
-def _pair(records: Any, rows: Any, f: Factor, costs: Costs) -> Any:
-    """Pair what waits, the last of the fewer kind with its cheapest, while there is a pair -> how many."""
-    n_records, n_rows = records.size, rows.size
-    while n_records and n_rows:
-        best, at_record, at_row, fewer = np.inf, -1, -1, n_records <= n_rows
-        for i in range(min(max(n_records, n_rows), WINDOW)):
-            a = n_records - 1 if fewer else n_records - 1 - i
-            b = n_rows - 1 - i if fewer else n_rows - 1
-            grows = _growth(rows[b], records[a], f, costs)
-            if grows < best:
-                best, at_record, at_row = grows, a, b
-        if at_record < 0:
-            break
-        _join(records[at_record], rows[at_row], f, costs)
-        n_records, n_rows = n_records - 1, n_rows - 1
-        records[at_record], rows[at_row] = records[n_records], rows[n_rows]
-    return records.size - n_records
+def _close(records: Any, rows: Any, f: Factor, costs: Costs) -> None:
+    """Pair each record that waits with a row that waits and does not hold it.
 
-
-@kernel
-def _detour(u: int, v: int, f: Factor, costs: Costs) -> None:
-    """Let another row take record u, and row v one of its records; all rows that lack some hold u.
-
-    So the other is full: k-1 besides its own, none of them u. Row v holds u, so k-2 of those at most.
+    If all hold record u, another row takes it, and row v one of its records. The other is full: k-1 besides
+    its own, none of them u. Row v holds u, so k-2 of those at most.
     """
-    best, at_row, at_slot, seen = np.inf, -1, -1, 0
-    for step in range(1, f.held.size):
-        a = (u + step) % f.held.size
-        there = _growth(a, u, f, costs)
-        if there == np.inf:
-            continue
-        for i in range(1, f.held[a]):
-            grows = there + _growth(v, np.int64(f.members[a, i]), f, costs)
-            if grows < best:
-                best, at_row, at_slot = grows, a, i
-        seen += 1
-        if seen >= WINDOW and at_row >= 0:
-            break
-    b = np.int64(f.members[at_row, at_slot])  # one width everywhere: compiled once
-    f.held[at_row] -= 1
-    f.members[at_row, at_slot] = f.members[at_row, f.held[at_row]]
-    f.load[b] -= 1
-    _join(u, at_row, f, costs)
-    _join(b, v, f, costs)
+    n = f.held.size
+    for i in range(records.size):
+        u, at = records[i], i
+        while at < rows.size and _growth(rows[at], u, f, costs) == np.inf:
+            at += 1
+        if at < rows.size:
+            rows[i], rows[at] = rows[at], rows[i]
+        v = rows[i]
+        if at == rows.size:
+            best, at_row, at_slot, seen = np.inf, np.int64(-1), -1, 0
+            for step in range(1, n):
+                a = (u + step) % n
+                there = _growth(a, u, f, costs)
+                if there == np.inf:
+                    continue
+                for slot in range(1, f.held[a]):
+                    grows = there + _growth(v, np.int64(f.members[a, slot]), f, costs)
+                    if grows < best:
+                        best, at_row, at_slot = grows, a, slot
+                seen += 1
+                if seen >= WINDOW and at_row >= 0:
+                    break
+            b = np.int64(f.members[at_row, at_slot])
+            f.held[at_row] -= 1
+            f.members[at_row, at_slot] = f.members[at_row, f.held[at_row]]
+            f.load[b] -= 1
+            _join(u, at_row, f, costs)
+            u = b
+        _join(u, v, f, costs)
 
 
 @inlined
@@ -301,35 +276,46 @@ def mixed(value: int) -> Any:
 
 
 @kernel
-def _without(v: int, slot: int, f: Factor, s: int, rests: Groups, costs: Costs) -> Any:
-    """Group s of `rests` becomes row v without the member in a slot -> what it costs."""
-    rests.low[s], rests.high[s], rests.bits[s] = f.records.low[v], f.records.high[v], f.records.bits[v]
-    for i in range(1, f.members.shape[1]):
-        if i != slot:
-            stretch(s, rests, f.members[v, i], f.records)
-    return own_cost(s, rests, costs)
-
-
-@kernel
-def _give(v: int, turn: int, f: Factor, s: int, rests: Groups, costs: Costs) -> Any:
+def _give(v: int, turn: int, members: Any, records: Groups, s: int, rests: Groups, costs: Costs) -> Any:
     """Which member row v gives away, and what it costs without: the one it gains most by, or any.
 
-    If all gave their dearest, none could take two such and free another row.
+    If all gave their dearest, none could take two such and free another row. Group s of `rests` becomes the
+    row without.
     """
+    k = members.shape[1]
     chance = mixed(v + 7919 * turn)
-    slot = 1 + (chance >> 1) % (f.members.shape[1] - 1)
-    if chance % 2 == 0:
-        least = np.inf
-        for i in range(1, f.members.shape[1]):
-            cost = rounded(_without(v, i, f, s, rests, costs))
-            if cost < least:
-                least, slot = cost, i
-    return slot, _without(v, slot, f, s, rests, costs)
+    slot, least, cost = 1 + (chance >> 1) % (k - 1), np.inf, 0.0
+    for attempt in range(1 if chance % 2 == 0 else k, k + 1):  # at last that which is chosen
+        out = attempt if attempt < k else slot
+        for j in range(rests.low.shape[1]):
+            low, high = records.low[v, j], records.high[v, j]
+            for i in range(1, k):
+                if i != out:
+                    low = min(low, records.low[members[v, i], j])
+                    high = max(high, records.high[members[v, i], j])
+            rests.low[s, j], rests.high[s, j] = low, high
+        for j in range(rests.bits.shape[1]):
+            bits = records.bits[v, j]
+            for i in range(1, k):
+                if i != out:
+                    bits |= records.bits[members[v, i], j]
+            rests.bits[s, j] = bits
+        cost = own_cost(s, rests, costs)
+        if attempt < k and rounded(cost) < least:
+            least, slot = rounded(cost), attempt
+    return slot, cost
+
+
+def exchange(order: Any, turn: int, f: Factor, rests: Groups, costs: Costs) -> Any:
+    """Let the rows of each block, in an order (n,), hand out one member each anew -> what that saved."""
+    return _exchange(order, turn, f.members, f.records, f.now.cost, rests, costs)
 
 
 @kernel
-def exchange(order: Any, turn: int, f: Factor, rests: Groups, costs: Costs) -> Any:
-    """Let the rows of each block, in an order (n,), hand out one member each anew -> what that saved."""
+def _exchange(
+    order: Any, turn: int, members: Any, records: Groups, now: Any, rests: Groups, costs: Costs
+) -> Any:
+    """See `exchange`; now (n,) is what rows cost."""
     cost = np.empty((BLOCK, BLOCK))
     given, slot = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     saved = 0.0
@@ -337,20 +323,23 @@ def exchange(order: Any, turn: int, f: Factor, rests: Groups, costs: Costs) -> A
         rows = order[max(begin, 0) : begin + BLOCK]
         hope = costs.entropy  # a wider row may be cheaper
         for s in range(rows.size):
-            slot[s], rest = _give(rows[s], turn, f, s, rests, costs)
-            given[s] = f.members[rows[s], slot[s]]
-            hope |= rest < f.now.cost[rows[s]] - GAIN
+            slot[s], rest = _give(rows[s], turn, members, records, s, rests, costs)
+            given[s] = members[rows[s], slot[s]]
+            hope |= rest < now[rows[s]] - GAIN
         if not hope:
             continue
         before, after = 0.0, 0.0
         for s in range(rows.size):
-            before += f.now.cost[rows[s]]
+            before += now[rows[s]]
             for t in range(rows.size):
                 x = given[t]
-                if x != given[s] and holds(f.members[rows[s]], f.members.shape[1], x):
+                holds = False
+                for i in range(members.shape[1]):
+                    holds |= members[rows[s], i] == x
+                if holds and x != given[s]:
                     cost[s, t] = FORBIDDEN
                 else:
-                    cost[s, t] = union_cost(s, rests, x, f.records, costs)
+                    cost[s, t] = union_cost(s, rests, x, records, costs)
         taker = assigned(cost, rows.size)
         for t in range(rows.size):
             after += cost[taker[t], t]
@@ -358,8 +347,8 @@ def exchange(order: Any, turn: int, f: Factor, rests: Groups, costs: Costs) -> A
             saved += before - after
             for t in range(rows.size):
                 v = rows[taker[t]]
-                f.members[v, slot[taker[t]]] = given[t]
-                f.now.cost[v] = cost[taker[t], t]
+                members[v, slot[taker[t]]] = given[t]
+                now[v] = cost[taker[t], t]
     return saved
 
 
