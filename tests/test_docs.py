@@ -72,7 +72,10 @@ def test_a_method_is_in_the_docs_with_its_options(method: str) -> None:
     assert not [option for option in METHODS[method].options if f"`{option}`" not in claim]
 
 
-@pytest.mark.parametrize("claim", [*catalogue("grouper"), *catalogue("model")])
+MODELS = [*catalogue("model"), *catalogue("crowd model")]
+
+
+@pytest.mark.parametrize("claim", [*catalogue("grouper"), *MODELS])
 def test_a_grouper_and_a_model_have_a_claim(claim: str) -> None:
     note = said(f"docs/claims/{claim}.md")
     assert note.startswith(f"# {claim}\n")
@@ -83,7 +86,7 @@ def test_every_grouper_is_in_a_recipe() -> None:
     assert {method.hides for method in METHODS.values()} == set(catalogue("grouper"))
 
 
-@pytest.mark.parametrize("model", catalogue("model"))
+@pytest.mark.parametrize("model", MODELS)
 def test_a_model_is_in_the_promise(model: str) -> None:
     assert f"claims/{model}.md" in said("docs/promise.md")
     assert model in names(said("docs/release-format.md"))

@@ -31,7 +31,9 @@ from incrowd.kernels.jit import inlined, kernel
 
 DEEP = 128
 FIRST_ROOM = 1024  # points that are made room for at first
-ONLY: Any = np.int64(0)  # typed, or what is called with it is compiled once more for the literal 0
+# typed, or what is called with them is compiled once more for the literal numbers
+ONLY: Any = np.int64(0)
+NOBODY: Any = np.int64(-1)
 
 
 @inlined
@@ -70,7 +72,7 @@ def expand(
         have, grown = np.int64(1), 0
         while have < k:
             closed = own_cost(ONLY, crowd, plain)
-            inside, best, found = np.int64(0), np.inf, np.int64(-1)
+            inside, best, found = np.int64(0), np.inf, NOBODY
             stack[0], waiting[0], top = 0, -np.inf, 1
             while top:
                 top -= 1
@@ -182,7 +184,7 @@ def inside_of(
 
 
 @inlined
-def keep(gap: float, record: int, point: int, gaps: Any, index: Any, which: Any, held: int, most: int) -> Any:
+def keep(gap: float, record: int, point: int, gaps: Any, index: Any, which: Any, held: Any, most: int) -> Any:
     """Put a record where it belongs among the nearest so far -> how many there are."""
     at = held
     while at > 0 and (gap < gaps[at - 1] or (gap == gaps[at - 1] and record < index[at - 1])):

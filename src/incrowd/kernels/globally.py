@@ -52,7 +52,7 @@ class Web(NamedTuple):
 
 
 @inlined
-def root_of(p: int, root: Any) -> Any:
+def root_of(p: Any, root: Any) -> Any:
     """The point that stands for the component of p, as far as it is known."""
     while root[p] != p:
         root[p] = root[root[p]]
@@ -70,7 +70,7 @@ def unite(p: int, q: int, root: Any, ring: Any) -> None:
 
 
 @kernel
-def search(start: int, way: int, budget: int, web: Web) -> Any:
+def search(start: int, way: Any, budget: Any, web: Web) -> Any:
     """Look from one end for what the other has met -> -1 if there is a path, or how many were met.
 
     0 if the search ended early.

@@ -156,7 +156,7 @@ def read_pairs(row: Any, record: Any, used: Any, members: Any, held: Any, load: 
 
 
 @inlined
-def _growth(v: int, u: int, f: Factor, costs: Costs) -> Any:
+def _growth(v: int, u: Any, f: Factor, costs: Costs) -> Any:
     """By how much row v gets dearer if it must hold record u; never, if it holds it already."""
     for i in range(f.held[v]):
         if f.members[v, i] == u:
@@ -165,7 +165,7 @@ def _growth(v: int, u: int, f: Factor, costs: Costs) -> Any:
 
 
 @inlined
-def _join(u: int, v: int, f: Factor, costs: Costs) -> None:
+def _join(u: Any, v: Any, f: Factor, costs: Costs) -> None:
     """Let row v hold record u."""
     f.members[v, f.held[v]] = u
     f.held[v] += 1

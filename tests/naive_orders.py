@@ -1,0 +1,198 @@
+"""Slow twins of groupers that sort records and cut the row, in plain Python and without incrowd.
+
+Points and axes are those of `naive`: ("range", positions), ("set", size), ("tree", paths).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+Point = Sequence[int]
+Axis = tuple[str, Any]
+UNIT = 720_720_000  # a domain is so wide
+
+
+def domain(axis: Axis) -> int:
+    kind, about = axis
+    return int(about) if kind == "set" else len(about)
+
+
+# Figure 8
+
+
+def lexicographic(points: Sequence[Point], axes: Sequence[Axis], k: int, rule: str) -> list[list[int]]:
+    """Records in the final order, part by part."""
+    by = sorted(range(len(axes)), key=lambda j: (domain(axes[j]), j))
+    order = sorted(range(len(points)), key=lambda i: ([points[i][j] for j in by], i))
+    return partition(order, points, by, k, rule)
+
+
+def partition(
+    members: list[int], points: Sequence[Point], by: Sequence[int], k: int, rule: str
+) -> list[list[int]]:
+    """Cut into runs of the first attribute in `by`, mend the small ones, go on inside pure ones."""
+    column, deeper = by[0], by[1:]
+    runs: list[list[int]] = []
+    for i in members:
+        if runs and points[runs[-1][0]][column] == points[i][column]:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    at = 0
+    while at < len(runs):
+        if len(runs[at]) >= k:
+            at += 1
+            continue
+        other = at - 1 if at else at + 1
+        left, right = min(at, other), max(at, other)
+        together = len(runs[at]) + len(runs[other])
+        if together < 2 * k or (rule == "pseudocode" and together == 2 * k):
+            runs[left : right + 1] = [runs[left] + runs[right]]
+            at = left  # looked at again
+        else:
+            both = runs[left] + runs[right]
+            border = k if at == left else len(both) - k
+            runs[left], runs[right] = both[:border], both[border:]
+    found = []
+    for run in runs:
+        mixed = len({points[i][column] for i in run}) > 1
+        found += [run] if mixed or not deeper else partition(run, points, deeper, k, rule)
+    return found
+
+
+# Skilling's Hilbert curve
+
+
+def curve_point(index: int, bits: int, d: int) -> list[int]:
+    """The point at a place of the curve: 0 <= index < 2^(bits·d)."""
+    x = [0] * d
+    for place in range(bits * d):  # the highest bit belongs to the first coordinate
+        bit = index >> (bits * d - 1 - place) & 1
+        x[place % d] = x[place % d] << 1 | bit
+    shifted = x[d - 1] >> 1
+    for j in range(d - 1, 0, -1):
+        x[j] ^= x[j - 1]
+    x[0] ^= shifted
+    q = 2
+    while q != 1 << bits:
+        for j in range(d - 1, -1, -1):
+            if x[j] & q:
+                x[0] ^= q - 1
+            else:
+                swap = (x[0] ^ x[j]) & (q - 1)
+                x[0] ^= swap
+                x[j] ^= swap
+        q <<= 1
+    return x
+
+
+def curve_index(point: Point, bits: int) -> int:
+    """Where a point lies on the curve."""
+    x = list(point)
+    d = len(x)
+    q = 1 << (bits - 1)
+    while q > 1:
+        for j in range(d):
+            if x[j] & q:
+                x[0] ^= q - 1
+            else:
+                swap = (x[0] ^ x[j]) & (q - 1)
+                x[0] ^= swap
+                x[j] ^= swap
+        q >>= 1
+    for j in range(1, d):
+        x[j] ^= x[j - 1]
+    flip, q = 0, 1 << (bits - 1)
+    while q > 1:
+        if x[d - 1] & q:
+            flip ^= q - 1
+        q >>= 1
+    index = 0
+    for b in range(bits - 1, -1, -1):
+        for j in range(d):
+            index = index << 1 | ((x[j] ^ flip) >> b & 1)
+    return index
+
+
+def places(axis: Axis) -> list[int]:
+    """Where codes lie, the whole domain being UNIT wide."""
+    kind, about = axis
+    at = list(about) if kind == "range" else list(range(domain(axis)))
+    wide = at[-1] - at[0]
+    return [round((each - at[0]) / wide * UNIT) if wide else 0 for each in at]
+
+
+def range_cost(points: Sequence[Point], axes: Sequence[Axis], members: Sequence[int]) -> int:
+    """Range NCP of a group: its size times the width of its box."""
+    wide = 0
+    for j, axis in enumerate(axes):
+        at = [places(axis)[points[i][j]] for i in members]
+        wide += max(at) - min(at)
+    return len(members) * wide
+
+
+def hilbert(points: Sequence[Point], axes: Sequence[Axis], k: int) -> list[list[int]]:
+    """Records in Hilbert order, cut into parts of k to 2k-1 that cost least together."""
+    bits = 1
+    while 1 << bits < max(map(domain, axes)):
+        bits += 1
+    order = sorted(range(len(points)), key=lambda i: (curve_index(points[i], bits), i))
+    best: list[tuple[int, int] | None] = [(0, 0)]  # what the first i records cost, and the size of the last part
+    for i in range(1, len(order) + 1):
+        options = []
+        for size in range(k, min(2 * k - 1, i) + 1):
+            before = best[i - size]
+            if before is not None:
+                options.append((before[0] + range_cost(points, axes, order[i - size : i]), size))
+        best.append(min(options, default=None))
+    parts, end = [], len(order)
+    while end:
+        last = best[end]
+        assert last is not None
+        parts.append(order[end - last[1] : end])
+        end -= last[1]
+    return parts[::-1]
+
+
+def best_partition(n: int, k: int, cost: Callable[[Sequence[int]], int]) -> int:
+    """The least cost of all ways to put n records into groups of at least k."""
+
+    def ways(left: list[int]) -> Iterator[list[list[int]]]:
+        if not left:
+            yield []
+            return
+        for chosen in range(1 << (len(left) - 1)):
+            group = [left[0], *(x for b, x in enumerate(left[1:]) if chosen >> b & 1)]
+            if len(group) >= k:
+                for rest in ways([x for x in left if x not in group]):
+                    yield [group, *rest]
+
+    return min(sum(map(cost, parts)) for parts in ways(list(range(n))))
+
+
+# Guards
+
+
+def merged(
+    parts: list[list[int]],
+    points: Sequence[Point],
+    axes: Sequence[Axis],
+    allows: Callable[[list[int]], bool],
+) -> list[list[int]]:
+    """From left to right, join a part that is not allowed to its cheaper neighbour until it is."""
+
+    def dearer(a: list[int], b: list[int]) -> int:
+        return sum(sign * range_cost(points, axes, part) for sign, part in ((1, a + b), (-1, a), (-1, b)))
+
+    at = 0
+    while at < len(parts):
+        if len(parts) == 1 or allows(parts[at]):
+            at += 1
+            continue
+        beside = [other for other in (at - 1, at + 1) if 0 <= other < len(parts)]
+        other = min(beside, key=lambda each: (dearer(parts[at], parts[each]), each))
+        left = min(at, other)
+        parts[left : left + 2] = [parts[left] + parts[left + 1]]
+        at = left
+    return parts
