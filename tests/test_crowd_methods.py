@@ -178,6 +178,13 @@ def test_printed_rows_are_published_where_a_draw_reaches_k() -> None:
     assert release.manifest["claims"][0]["model"] == "k-factor"
 
 
+@pytest.mark.parametrize("method", SAFE)
+def test_accepting_everything_does_not_lower_what_is_kept_anyway(method: str) -> None:
+    request = people(60, QUASI)
+    release = publish(request.table, request.policy, method=method, accept=["all"])
+    assert [claim["model"] for claim in release.manifest["claims"]] == ["k-factor"]
+
+
 def test_the_printed_form_is_marked() -> None:
     request = people(60, QUASI)
     asked_for = {"mend": False, "drawn": False}
@@ -264,7 +271,7 @@ def test_the_matching_attack_finds_the_weak_in_printed_rows_and_nobody_in_defaul
 class OwnRows:
     """Rows say exactly what records say, and claim to be crowds."""
 
-    alone, one_sided, drawn = "kk-anonymity", False, True
+    alone, one_sided, drawn, regular = "kk-anonymity", False, True, True
 
     def group(self, data: Any, *_: object) -> Crowds:
         return Crowds(np.arange(len(data) + 1), np.arange(len(data), dtype=np.int32))

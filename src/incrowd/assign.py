@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from incrowd.flow import Assignment, Codes, Crowds
 
 Entropy = Callable[[int], bytes]
-WORDS = 1 << 12  # random words drawn at once
+CHUNK = 1 << 16  # random bytes drawn at once, few enough to stay in a near cache
 
 
 def shuffled(n: int, entropy: Entropy = os.urandom) -> NDArray[np.int64]:
@@ -91,9 +93,19 @@ def _shuffled_rows(row_of: NDArray[np.int64], entropy: Entropy) -> Assignment:
 def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = os.urandom) -> NDArray[np.int64]:
     """The row of each record, by one of k disjoint perfect matchings of a k-regular graph.
 
-    Which of the k is drawn first, evenly; then that many are made one after the other. The k matchings share
-    the edges out among them, so every edge is in the one that counts with probability exactly 1/k, whatever
-    the walks prefer. Taking always the first, or any perfect matching at random, would not do that.
+    Every edge is drawn with probability exactly 1/k, by induction over the degree d:
+
+    * d even: the edges fall into circuits, of each every second edge is kept, which half by a fair coin.
+      An edge is kept with probability 1/2, and what is kept is regular with degree d/2.
+    * d odd: a perfect matching is drawn. With probability 1/d it is the answer, else its edges go:
+      1/d for its edges, (1 - 1/d) * 1/(d-1) = 1/d for the others.
+
+    That holds whatever pairs and walks prefer, since coins and numbers below d are drawn apart from them.
+    Taking always the first matching, or any perfect matching at random, would not do that.
+
+    Coins and numbers are drawn for each circuit and each component of the graph. One for all would be as
+    even for each record, but then one known person would tell which matching was taken everywhere;
+    so, nothing that is known about one component tells anything about another.
 
     Parameters
     ----------
@@ -106,18 +118,155 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = os.urandom) -> ND
     >>> sorted(one_of_disjoint_matchings(ring).tolist())
     [0, 1, 2]
     """
+    parts = _Parts.of(edges)
+    left, label = parts.edges, parts.label
+    dice = _Dice(entropy, left.size)
+    places = np.arange(label.size)  # of the records, and just so of the rows, of components that are left
+    row = np.empty(label.size, np.int64)
+    while left.shape[1] > 1 and left.size:
+        if left.shape[1] % 2 == 0:
+            left = _half(left, dice)
+            continue
+        held = _matching(left, dice)
+        over = draws_below(left.shape[1], parts.count, entropy) == 0
+        out = np.flatnonzero(over[label])
+        row[places[out]] = places[left[out, held[out]]]
+        places, left, label = places[~over[label]], _settled(left, held, label, over), label[~over[label]]
+    row[places] = places[left[:, 0]]
+    return parts.named(row)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """A regular graph with its records and rows numbered component by component, so that walks stay near."""
+
+    edges: Codes
+    label: Codes
+    count: int
+    record_at: Codes
+    row_at: Codes
+
+    @classmethod
+    def of(cls, edges: Codes) -> _Parts:
+        from incrowd.kernels import matching
+
+        n, k = edges.shape
+        root, degree = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+        whole = n > 0 and k > 0 and matching.components(edges, root, degree)
+        if not whole or not (degree == k).all():
+            raise ValueError("every record must have k rows, and every row k records")
+        record_at, row_at, label = (np.empty(n, np.int32) for _ in range(3))
+        out = np.empty((n, k), np.int32)
+        count = matching.gather(edges, root, record_at, row_at, label, out)
+        return cls(out, label, count, record_at, row_at)
+
+    def named(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each record, as they were numbered before."""
+        found = np.empty(row.size, np.int64)
+        found[self.record_at] = self.row_at[row]
+        return found
+
+
+class _Dice:
+    """Random bytes for kernels, drawn many at once. A kernel that runs out of them goes on where it was."""
+
+    def __init__(self, entropy: Entropy, most: int) -> None:
+        self.entropy = entropy
+        self.size = max(256, min(CHUNK, most))
+        self.left = np.empty(0, np.uint8)
+
+    def feed(self, step: Callable[[NDArray[np.uint8], int], int]) -> None:
+        from incrowd.kernels.matching import OUT_OF_BYTES
+
+        while (read := step(self.left, 0)) == OUT_OF_BYTES:
+            self.left = np.frombuffer(self.entropy(self.size), dtype=np.uint8)
+        self.left = self.left[read:]
+
+
+def _half(edges: Codes, dice: _Dice) -> Codes:
+    """A random half of a graph of even degree: half the edges of every record and every row."""
     from incrowd.kernels import matching
 
+    n, degree = edges.shape
+    number = np.int32 if edges.size < 2**31 else np.int64
+    dice.feed(partial(matching.pair_up, edges, np.zeros(1, np.int64)))
+    listed = np.empty((n, degree), number)
+    matching.incidence(edges, listed, np.zeros(n, np.int32))
+    dice.feed(partial(matching.pair_up, listed, np.zeros(1, np.int64)))
+    partner = np.empty(edges.size, number)
+    matching.partners(listed, partner)
+    kept = np.full(edges.size // 2, matching.NOBODY, np.int32)
+    dice.feed(partial(matching.halve, edges.reshape(-1), partner, kept, np.zeros(1, np.int64)))
+    return kept.reshape(n, degree // 2)
+
+
+def _matching(edges: Codes, dice: _Dice) -> Codes:
+    """A random perfect matching -> the slot of each record's row among its edges."""
+    from incrowd.kernels import matching
+
+    held, owner, scratch = (np.full(edges.shape[0], matching.NOBODY, np.int32) for _ in range(3))
+    dice.feed(partial(matching.match, edges, held, owner, scratch, np.zeros(2, np.int64)))
+    return held
+
+
+def _settled(edges: Codes, held: Codes, label: Codes, over: NDArray[np.bool_]) -> Codes:
+    """What is left without a matching, and without the components that are over."""
+    from incrowd.kernels import matching
+
+    left = np.empty((int((~over[label]).sum()), edges.shape[1] - 1), np.int32)
+    matching.settle(edges, held, label, over, left)
+    return left
+
+
+def figure_seven(edges: Codes, entropy: Entropy = os.urandom, permuted: bool = True) -> NDArray[np.int64]:
+    """The row of each record, as Figure 7 of "Non-homogeneous generalization" draws it: for comparison only.
+
+    With both its optimisations: for each component the index of the assignment is drawn first, and no
+    assignment after it is made; each starts from a random permutation, or from the identity if not
+    `permuted`. Every edge has probability exactly 1/k here too. The cycle is closed where the record's
+    partner is now: what is printed, where it was at first, is right in the first round only.
+
+    Examples
+    --------
+    >>> ring = np.array([[0, 1], [1, 2], [2, 0]], np.int32)
+    >>> sorted(figure_seven(ring).tolist())
+    [0, 1, 2]
+    """
+    from incrowd.kernels import matching
+
+    parts = _Parts.of(edges)
     n, k = edges.shape
-    if n == 0 or k == 0 or not (np.bincount(edges.reshape(-1), minlength=n) == k).all():
-        raise ValueError("every record must have k rows, and every row k records")
-    left = edges.copy()
-    row = np.empty(n, np.int32)
-    for degree in range(k, k - 1 - draw_below(k, entropy), -1):
-        row = _matching(left, degree, entropy)
-        matching.remove(left, degree, row)
-        row = left[:, degree - 1].astype(np.int32)
-    return row.astype(np.int64)
+    dice = _Dice(entropy, CHUNK)
+    dice.size = max(CHUNK, 16 * n)  # a walk must fit
+    last = draws_below(k, parts.count, entropy)[parts.label]
+    found = np.empty(n, np.int64)
+    for turn in range(int(last.max()) + 1):
+        row = _places(parts.label, entropy) if permuted else np.arange(n)
+        owner = np.argsort(row)
+        fits = (parts.edges[:, : k - turn] == row[:, None]).any(axis=1)
+        waits = np.stack([np.arange(n), (last >= turn) & ~(fits & permuted)])
+        size = np.array([n, 0])
+        step = partial(matching.figure_seven, parts.edges, k - turn, row, owner, waits, np.zeros((3, n), int))
+        dice.feed(partial(step, size))
+        matching.remove(parts.edges, k - turn, row)
+        found[last == turn] = row[last == turn]
+    return parts.named(found)
+
+
+def draws_below(limit: int, size: int, entropy: Entropy = os.urandom) -> NDArray[np.uint64]:
+    """As many independent numbers below `limit`, each equally likely.
+
+    Examples
+    --------
+    >>> bool((draws_below(10, 1000) < 10).all())
+    True
+    """
+    top = (1 << 64) // limit * limit - 1
+    found = np.empty(0, np.uint64)
+    while found.size < size:
+        words = np.frombuffer(entropy(8 * (size - found.size)), dtype=np.uint64)
+        found = np.append(found, words[words <= top])
+    return found % np.uint64(limit)
 
 
 def draw_below(limit: int, entropy: Entropy = os.urandom) -> int:
@@ -132,18 +281,3 @@ def draw_below(limit: int, entropy: Entropy = os.urandom) -> int:
         number = int.from_bytes(entropy(8), "big")
         if number < (1 << 64) // limit * limit:
             return number % limit
-
-
-def _matching(edges: Codes, degree: int, entropy: Entropy) -> Codes:
-    """A random perfect matching of what is left -> the slot of each record's row among its edges."""
-    from incrowd.kernels import matching
-
-    n = edges.shape[0]
-    row = np.full(n, matching.NOBODY, np.int32)
-    owner = np.full(n, matching.NOBODY, np.int32)
-    scratch = np.zeros(n, np.int32)
-    done = 0
-    while done < n:
-        words = np.frombuffer(entropy(4 * max(WORDS, 4 * n)), dtype=np.uint32)
-        done, _ = matching.match(edges, degree, row, owner, scratch, words, done)
-    return row

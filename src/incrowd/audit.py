@@ -19,8 +19,8 @@ LINKS = "links.json"
 def links_of(audit: Path, rows: int) -> NDArray[np.int64] | None:
     """Which record is behind each row, where the audit says so.
 
-    It is kept only with releases that publish means: whose mean a class shows cannot be found out again where
-    boxes overlap. The judge uses it as a hint and never trusts it; a damaged one is none.
+    It is kept with releases that publish means or crowds of one's own: where rows overlap, whose each is
+    cannot be found out again. The judge uses it as a hint and never trusts it; a damaged one is none.
     """
     try:
         said = json.loads((audit / LINKS).read_text(encoding="utf-8"))["record_of_each_row"]

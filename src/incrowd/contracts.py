@@ -170,7 +170,8 @@ class Crowder(Grouper, Protocol):
     """A grouper that gives everyone a crowd of their own, so that rows of one crowd say different things.
 
     `alone` names the model that its algorithm keeps by itself, `one_sided` says that this model is about rows
-    only, or about records only. `drawn` asks for an assignment by chance.
+    only, or about records only. `drawn` asks for an assignment by chance, `regular` says that its crowds
+    allow one in which nobody is behind any row with more than chance 1/k.
     """
 
     alone: ClassVar[str]
@@ -178,6 +179,9 @@ class Crowder(Grouper, Protocol):
 
     @property
     def drawn(self) -> bool: ...
+
+    @property
+    def regular(self) -> bool: ...
 
 
 @runtime_checkable

@@ -110,7 +110,7 @@ _regular = partial(
     guarantee=_FACTOR,
     adversary=_LINKER,
     needs=_FITS,
-    not_claimed=_NOT_CLAIMED,
+    not_claimed=_NOT_CLAIMED.replace(" (ask for l or t)", ""),
 )
 
 
@@ -238,6 +238,6 @@ def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
     grouper = recipe.grouper(policy.k, policy.options)
     size = models.KAnonymity.name
     if isinstance(grouper, Crowder):
-        less = grouper.one_sided or not grouper.drawn or UNSAFE_MATCHES.accepted(policy.accept)
-        size = grouper.alone if less else "k-factor"
+        less = not grouper.regular and (grouper.one_sided or UNSAFE_MATCHES.accepted(policy.accept))
+        size = grouper.alone if less or not grouper.drawn else "k-factor"
     return recipe, grouper, models.from_policy(policy.privacy.model_dump(), list(policy.sensitive), size)

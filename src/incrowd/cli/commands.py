@@ -40,6 +40,11 @@ LeastCrowd = Annotated[
 ]
 Diversity = Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")]
 Closeness = Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")]
+OtherMethod = Annotated[
+    str | None, typer.Option("--method", help="Overrides the policy; see: incrowd methods.")
+]
+Settings = Annotated[Names, typer.Option("--set", help="An option of the method: name=value.")]
+Accept = Annotated[Names, typer.Option("--accept", help="Accept a known exposure by name.")]
 
 _WHOLE = re.compile(r"-?[0-9]{1,40}")
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
@@ -177,14 +182,12 @@ def publish(
     identifiers: Annotated[Names, typer.Option(help="Columns that name a person (as --qi).")] = None,
     keep: Annotated[Names, typer.Option(help="Columns published as they are (as --qi).")] = None,
     drop: Annotated[Names, typer.Option(help="Columns not published (as --qi).")] = None,
-    method: Annotated[str | None, typer.Option(help="Overrides the policy; see: incrowd methods.")] = None,
+    method: OtherMethod = None,
     k: LeastCrowd = None,
     l: Diversity = None,  # noqa: E741
     t: Closeness = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="An option of the method: name=value.")
-    ] = None,
-    accept: Annotated[Names, typer.Option(help="Accept a known exposure by name.")] = None,
+    settings: Settings = None,
+    accept: Accept = None,
     format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     typed: Annotated[
         bool, typer.Option("--typed", help="Parquet: intervals as two columns, sets as lists.")
@@ -274,9 +277,14 @@ def verify(
     k: LeastCrowd = None,
     l: Diversity = None,  # noqa: E741
     t: Closeness = None,
+    method: OtherMethod = None,
+    settings: Settings = None,
+    accept: Accept = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a written release once more, independently. Exit code 0 if it holds, 1 if not.
+
+    With -p say what else was said to publish: --method, --set, --accept, --k, --l, --t.
 
     Example: incrowd verify release --original patients.csv -p policy.toml
     """
@@ -285,9 +293,17 @@ def verify(
         from incrowd.policy import Policy
         from incrowd.rejudge import verify_release
 
-        if policy is None and (k, l, t) != (None, None, None):
-            raise InputError("--k, --l and --t change what a policy demands; pass it with -p")
-        asked = Policy.load(policy).with_(k=k, l=_number("l", l), t=_number("t", t)) if policy else None
+        if policy is None and any((k, l, t, method, settings, accept)):
+            raise InputError("--k, --l, --t and the method change what a policy demands; pass it with -p")
+        demands: dict[str, Any] = {
+            "k": k,
+            "l": _number("l", l),
+            "t": _number("t", t),
+            "method": method,
+            "options": dict(_setting(text) for text in settings or []),
+            "accept": split_names(accept),
+        }
+        asked = Policy.load(policy).with_(**demands) if policy else None
         with screen.watching(as_json) as watch:
             verdict = verify_release(folder, original, asked, watch)
         if as_json:

@@ -65,6 +65,11 @@ class Crowding(Limited, ABC):
         "drawn": Switch(),
     }
 
+    @property
+    def regular(self) -> bool:
+        """Are the crowds k-regular, so that the draw is even?"""
+        return False
+
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Crowds:
         """The crowd that makes each record's row.
 
@@ -142,6 +147,10 @@ class TwoSided(Crowding):
         "mend": Switch(),
     }
 
+    @property
+    def regular(self) -> bool:
+        return self.mend
+
     def _crowds(self, data: Microdata, progress: Progress) -> Crowds:
         crowds = self._printed(data, progress)
         return mended(data, crowds, self.k, self.measure) if self.mend else crowds
@@ -199,6 +208,10 @@ class KFactor(Crowding):
         **Crowding.limits,
         "start": Choice(("best", "clusters", *STARTS)),
     }
+
+    @property
+    def regular(self) -> bool:
+        return True
 
     def _crowds(self, data: Microdata, progress: Progress) -> Crowds:
         starts = ("clusters", "expansion") if self.start == "best" else (self.start,)

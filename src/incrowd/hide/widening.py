@@ -72,6 +72,7 @@ def rows_over(space: Space, crowds: Crowds, plain: Priced) -> Rows:
         starts=space.starts(),
         low=np.full((nodes, d), np.iinfo(np.int32).max, np.int32),
         high=np.full((nodes, d), -1, np.int32),
+        met=np.zeros((nodes, groups.bits.shape[1]), np.uint64),
         dear=np.zeros((nodes, d)),
         parent=parent,
         leaf=leaf[space.ids[record]],

@@ -65,19 +65,33 @@ def entropy_of(mass: float, logs: float) -> Any:
     return max(0.0, np.log2(mass) - logs / mass) if mass > 0 else 0.0
 
 
+@inlined
+def count_of(bits: Any) -> Any:
+    """How many bits are set: sums of ever more neighbours, side by side in one number."""
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@inlined
+def codes_between(low: int, high: int) -> Any:
+    """The bits of the codes low..high, both below 64."""
+    return (~np.uint64(0) >> np.uint64(63 - (high - low))) << np.uint64(low)
+
+
 @kernel
 def set_cost(j: int, bits: Any, costs: Costs) -> Any:
     """What publishing exactly these codes of attribute j costs."""
+    if not costs.entropy:
+        return (count_of(bits) - 1) * costs.scale[j]
     at = costs.start[j] + j
-    count, mass, logs = 0, 0.0, 0.0
+    mass, logs = 0.0, 0.0
     for code in range(costs.size[j]):
         if (bits >> np.uint64(code)) & np.uint64(1):
-            count += 1
             mass += costs.mass[at + code + 1] - costs.mass[at + code]
             logs += costs.logs[at + code + 1] - costs.logs[at + code]
-    if costs.entropy:
-        return entropy_of(mass, logs) if count > 1 else 0.0
-    return (count - 1) * costs.scale[j]
+    return entropy_of(mass, logs) if bits & (bits - np.uint64(1)) else 0.0
 
 
 @kernel

@@ -19,6 +19,7 @@ from incrowd.kernels.closure import (
     TABLE,
     Costs,
     Groups,
+    codes_between,
     copy,
     own_cost,
     rare_floor,
@@ -44,7 +45,10 @@ def least_union(node: int, tree: BoxTree, a: int, crowds: Groups, costs: Costs) 
     for j in range(d):
         kind = costs.kind[j]
         if kind == SET:
-            total += 0.0 if costs.entropy else set_cost(j, crowds.bits[a, j], costs)
+            if not costs.entropy:
+                total += set_cost(j, crowds.bits[a, j], costs)
+                if not crowds.bits[a, j] & codes_between(tree.low[node, j], tree.high[node, j]):
+                    total += costs.scale[j]  # any point below brings a new value
             continue
         least = min(crowds.low[a, j], tree.high[node, j])
         most = max(crowds.high[a, j], tree.low[node, j])

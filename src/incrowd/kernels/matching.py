@@ -1,9 +1,14 @@
-"""Random perfect matchings of a regular bipartite graph, one after the other.
+"""One perfect matching of a regular bipartite graph, in which every edge is equally likely.
 
-From an unmatched record, walk: take a random edge that is left, jump to the record that holds its row, and
-so on until a row is free; then shift everybody along the path. In a regular graph that takes n log n steps
-for a matching, whatever the graph (Goel, Kapralov, Khanna 2010). Without the edges of a perfect matching
-the graph is regular again, so the next matching is drawn from it in the same way, and no two share an edge.
+Even degree: pair the edges of every record and every row at random; they form circuits, and along a circuit
+every second edge is kept, which half by a fair coin. What is kept is regular with half the degree.
+
+Odd degree: draw a perfect matching by random walks. From an unmatched record take a random edge, jump to
+the record that holds its row, and so on until a row is free; then shift everybody along the path. In a
+regular graph that takes n log n steps, whatever the graph (Goel, Kapralov, Khanna 2010).
+
+Every kernel that needs chance takes random bytes, returns how far it read, or -1 where they ran out, and goes
+on from `here` when it is called again with others.
 """
 
 from __future__ import annotations
@@ -15,73 +20,283 @@ import numpy as np
 from incrowd.kernels.jit import inlined, kernel
 
 NOBODY = -1
-OUT_OF_WORDS = -1
+OUT_OF_BYTES = -1
 
 
 @inlined
-def below(limit: int, words: Any, at: int) -> Any:
-    """A number below `limit` from random 32-bit words, without bias -> (number, next word), or next -1."""
-    top = (np.int64(1) << 32) // limit * limit
-    while at < words.size:
-        word = np.int64(words[at])
-        at += 1
-        if word < top:
-            return word % limit, at
-    return np.int64(0), np.int64(OUT_OF_WORDS)
+def below(limit: int, dice: Any, at: int) -> Any:
+    """A number below `limit` < 2^31 from random bytes -> (number, next byte), or next -1. No bias.
 
-
-@kernel
-def walk(
-    start: int, edges: Any, degree: int, row: Any, owner: Any, exit_slot: Any, words: Any, at: int
-) -> Any:
-    """Find a way from an unmatched record to a free row -> next word, or -1 if the words ran out.
-
-    `edges` (n, k): the first `degree` of each record are left. `row` (n,) is the slot of a record's row among
-    its edges, -1 if it has none; `owner` (rows,) the record that holds a row. `exit_slot` (n,) becomes the
-    slot by which each record was left last, which cuts loops out of the way.
+    Words of one, two or four bytes are scaled to the limit; those that would give a number more words than
+    another are refused (Lemire 2019), less than one in four.
     """
-    record = start
-    while True:
-        choices = degree if row[record] == NOBODY else degree - 1
-        slot, at = below(choices, words, at)
-        if at == OUT_OF_WORDS:
-            return at
-        if row[record] != NOBODY and slot >= row[record]:  # any edge but the one it holds
-            slot += 1
-        exit_slot[record] = slot
-        record = owner[edges[record, slot]]
-        if record == NOBODY:
-            return at
+    width = 1 if limit <= 64 else (2 if limit <= 16384 else 4)
+    bits = 8 * width
+    while at + width <= dice.size:
+        word = np.int64(dice[at])
+        for more in range(1, width):
+            word = word << 8 | np.int64(dice[at + more])
+        at += width
+        scaled = word * limit
+        low = scaled & ((1 << bits) - 1)
+        if low >= limit or low >= (1 << bits) % limit:
+            return scaled >> bits, at
+    return np.int64(0), np.int64(OUT_OF_BYTES)
 
 
 @kernel
-def shift(start: int, edges: Any, row: Any, owner: Any, exit_slot: Any) -> None:
+def pair_up(slots: Any, here: Any, dice: Any, at: int) -> Any:
+    """Pair the entries of each line of `slots` (n, even) at random: 0 with 1, 2 with 3 -> next byte."""
+    n, degree = slots.shape
+    for line in range(here[0], n):
+        for slot in range(1, degree - 1, 2):
+            step, at = below(degree - slot, dice, at)
+            if at == OUT_OF_BYTES:
+                here[0] = line
+                return at
+            slots[line, slot], slots[line, slot + step] = slots[line, slot + step], slots[line, slot]
+    here[0] = n
+    return at
+
+
+@kernel
+def incidence(edges: Any, listed: Any, filled: Any) -> None:
+    """Number the edges (n, d) one after the other, and list (rows, d) the numbers of each row's."""
+    n, degree = edges.shape
+    for record in range(n):
+        for slot in range(degree):
+            row = edges[record, slot]
+            listed[row, filled[row]] = record * degree + slot
+            filled[row] += 1
+
+
+@kernel
+def partners(listed: Any, partner: Any) -> None:
+    """Each edge's partner (m,) at its row, from edges listed in pairs (rows, d)."""
+    for row in range(listed.shape[0]):
+        for slot in range(0, listed.shape[1], 2):
+            one, other = listed[row, slot], listed[row, slot + 1]
+            partner[one] = other
+            partner[other] = one
+
+
+@kernel
+def halve(edges: Any, partner: Any, kept: Any, here: Any, dice: Any, at: int) -> Any:
+    """Keep one edge (m/2,) of every pair at a record, so that one of every pair at a row is kept -> next byte.
+
+    `edges` (m,) are the rows of edges, of which 2i and 2i+1 are a pair of one record; `partner` (m,) is the
+    other edge of a pair at a row; `kept` are rows and starts as NOBODY.
+    """
+    for first in range(here[0], kept.size):
+        if kept[first] == NOBODY:
+            if at == dice.size:
+                here[0] = first
+                return np.int64(OUT_OF_BYTES)
+            edge = np.int64(2 * first + (dice[at] & 1))  # a fair coin for each circuit
+            at += 1
+            while kept[edge >> 1] == NOBODY:
+                kept[edge >> 1] = edges[edge]
+                edge = np.int64(partner[edge] ^ 1)  # the partner goes, so the other edge of its pair stays
+    here[0] = kept.size
+    return at
+
+
+@kernel
+def match(edges: Any, held: Any, owner: Any, exit_slot: Any, here: Any, dice: Any, at: int) -> Any:
+    """A random perfect matching of `edges` (n, d) -> next byte.
+
+    `held` (n,) is the slot of a record's row among its edges, `owner` (rows,) the record that holds a row;
+    both start as NOBODY. `exit_slot` (n,) is the slot by which each record was left last, which cuts loops
+    out of the way. `here` is (record to be matched, record that the walk has come to).
+    """
+    n, degree = edges.shape
+    for start in range(here[0], n):
+        record = np.int64(here[1]) if start == here[0] else np.int64(start)
+        while record != NOBODY:
+            taken = held[record]
+            slot, at = below(degree if taken == NOBODY else degree - 1, dice, at)
+            if at == OUT_OF_BYTES:
+                here[0], here[1] = start, record
+                return at
+            if taken != NOBODY and slot >= taken:  # any edge but the one it holds
+                slot += 1
+            exit_slot[record] = slot
+            record = np.int64(owner[edges[record, slot]])
+        shift(start, edges, held, owner, exit_slot)
+    here[0] = n
+    return at
+
+
+@inlined
+def shift(start: int, edges: Any, held: Any, owner: Any, exit_slot: Any) -> None:
     """Give every record on the way the row by which it was left."""
-    record = start
+    record = np.int64(start)
     while record != NOBODY:
         slot = exit_slot[record]
-        taken = edges[record, slot]
-        row[record] = slot
-        record, owner[taken] = owner[taken], record
+        row = edges[record, slot]
+        held[record] = slot
+        robbed = np.int64(owner[row])
+        owner[row] = record
+        record = robbed
 
 
 @kernel
-def match(edges: Any, degree: int, row: Any, owner: Any, scratch: Any, words: Any, done: int) -> Any:
-    """Match records `done`.. as far as the words reach -> (first record not matched, words used)."""
-    at: Any = np.int64(0)
-    for record in range(done, edges.shape[0]):
-        used = at
-        at = walk(record, edges, degree, row, owner, scratch, words, at)
-        if at == OUT_OF_WORDS:
-            return record, used
-        shift(record, edges, row, owner, scratch)
-    return edges.shape[0], at
+def settle(edges: Any, held: Any, label: Any, over: Any, left: Any) -> None:
+    """Edges (n, d) without those held and without components that are `over` (c,) -> left (n', d-1).
+
+    A component has as many rows as records, and both lie together in the order of `label` (n,): so what goes
+    before a component moves its records and its rows by the same number.
+    """
+    at = 0
+    for record in range(edges.shape[0]):
+        if over[label[record]]:
+            continue
+        if record == 0 or label[record] != label[record - 1]:
+            gone = record - at
+        write = 0
+        for slot in range(edges.shape[1]):
+            if slot != held[record]:
+                left[at, write] = edges[record, slot] - gone
+                write += 1
+        at += 1
+
+
+@kernel
+def components(edges: Any, root: Any, degree: Any) -> Any:
+    """The smallest row of each row's component (rows,) and the degree of rows -> is every row in bounds?
+
+    `edges` (n, k) are the rows of each record; `root` starts as every row itself, `degree` as 0.
+    """
+    for record in range(edges.shape[0]):
+        one = np.int64(0)
+        for slot in range(edges.shape[1]):
+            other = np.int64(edges[record, slot])
+            if other < 0 or other >= root.size:
+                return False
+            degree[other] += 1
+            if slot == 0:
+                one = other
+            if root[other] != one:
+                one, other = find(root, one), find(root, other)
+                one, other = min(one, other), max(one, other)
+                root[other] = one
+    for row in range(root.size):
+        root[row] = root[root[row]]
+    return True
+
+
+@inlined
+def find(root: Any, row: int) -> Any:
+    """The root of a row; everybody on the way is led past one."""
+    while root[row] != row:
+        root[row] = root[root[row]]
+        row = np.int64(root[row])
+    return row
+
+
+@kernel
+def gather(edges: Any, root: Any, record_at: Any, row_at: Any, label: Any, out: Any) -> Any:
+    """Number records and rows anew, component by component -> how many there are.
+
+    `record_at`, `row_at` (n,) say who has each number, `label` (n,) of which component it is, `out` (n, k)
+    are the edges in these numbers. Inside a component the old order stays.
+    """
+    n = root.size
+    record_next, row_next, place = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int32)
+    for row in range(n):
+        row_next[root[row]] += 1
+    at, count = np.int64(0), 0
+    for row in range(n):
+        size = row_next[row]
+        if size:
+            record_next[row] = row_next[row] = at
+            label[at : at + size] = count
+            at += size
+            count += 1
+    for row in range(n):
+        place[row] = row_next[root[row]]
+        row_next[root[row]] += 1
+        row_at[place[row]] = row
+    for record in range(n):
+        new = record_next[root[edges[record, 0]]]
+        record_next[root[edges[record, 0]]] += 1
+        record_at[new] = record
+        for slot in range(edges.shape[1]):
+            out[new, slot] = place[edges[record, slot]]
+    return count
+
+
+@kernel
+def figure_seven(
+    edges: Any, degree: int, row: Any, owner: Any, waits: Any, trail: Any, here: Any, dice: Any, at: int
+) -> Any:
+    """Turn a bijection into an assignment as Figure 7 does, cycle by cycle -> next byte.
+
+    `edges` (n, k): the first `degree` of each record are left. `row` (n,) and its inverse `owner` (n,) are the
+    bijection. `waits` (2, n) are the records of L and whether each is still in it; `trail` (3, n) the records
+    and rows of the walk, and U, each row with the number of the last walk that was there. `here` is (size of
+    L, number of walks). A walk for which bytes run out is begun again.
+    """
+    while here[0] > 0:
+        pick, after = below(here[0], dice, at)
+        if after == OUT_OF_BYTES:
+            return after
+        start = waits[0, pick]
+        if not waits[1, start]:
+            here[0] -= 1
+            waits[0, pick] = waits[0, here[0]]
+            at = after
+            continue
+        here[1] += 1
+        slot, after = below(degree, dice, after)
+        if after == OUT_OF_BYTES:
+            return after
+        depth = 0
+        trail[0, 0], trail[1, 0] = start, edges[start, slot]
+        trail[2, trail[1, 0]] = here[1]
+        while trail[1, depth] != row[start]:
+            record = owner[trail[1, depth]]
+            slot, after = unseen(edges, record, degree, trail, here[1], dice, after)
+            if after == OUT_OF_BYTES:
+                return after
+            if slot == NOBODY:
+                depth -= 1  # backtrack; in a regular graph the first step is never exhausted
+            else:
+                depth += 1
+                trail[0, depth], trail[1, depth] = record, edges[record, slot]
+                trail[2, trail[1, depth]] = here[1]
+        for step in range(depth + 1):
+            record = trail[0, step]
+            row[record] = trail[1, step]
+            owner[trail[1, step]] = record
+            waits[1, record] = 0
+        at = after
+    return at
+
+
+@inlined
+def unseen(edges: Any, record: int, degree: int, trail: Any, walk: int, dice: Any, at: int) -> Any:
+    """A random edge to a row where this walk was not -> (slot or -1, next byte)."""
+    choices = 0
+    for slot in range(degree):
+        choices += trail[2, edges[record, slot]] != walk
+    if choices == 0:
+        return np.int64(NOBODY), np.int64(at)
+    step, at = below(choices, dice, at)
+    for slot in range(degree):
+        if trail[2, edges[record, slot]] != walk:
+            if step == 0:
+                return np.int64(slot), at
+            step -= 1
+    return np.int64(NOBODY), at
 
 
 @kernel
 def remove(edges: Any, degree: int, row: Any) -> None:
-    """Move the matched edge of each record behind those that are left: to slot degree-1."""
+    """Move the edge of each record to its row behind those that are left: to slot degree-1."""
+    last = degree - 1
     for record in range(edges.shape[0]):
-        slot = row[record]
-        last = degree - 1
-        edges[record, slot], edges[record, last] = edges[record, last], edges[record, slot]
+        for slot in range(degree):
+            if edges[record, slot] == row[record]:
+                edges[record, slot], edges[record, last] = edges[record, last], edges[record, slot]
+                break

@@ -123,7 +123,15 @@ def _near(
             if not some[node] or least_union(node, tree, r, rows, costs) > bound:
                 continue
             if tree.left[node] >= 0:
-                stack[top], stack[top + 1] = tree.left[node] + 1, tree.left[node]
+                left: Any = np.int64(tree.left[node])
+                one, two = (
+                    least_union(left, tree, r, rows, costs),
+                    least_union(left + 1, tree, r, rows, costs),
+                )
+                far = (
+                    left if two < one else left + 1
+                )  # the nearer one is looked at first, and spares the other
+                stack[top], stack[top + 1] = far, 2 * left + 1 - far
                 top += 2
                 continue
             for p in range(np.int64(tree.first[node]), np.int64(tree.last[node])):

@@ -30,7 +30,8 @@ class Rows(NamedTuple):
     """Rows (n,) sorted by the point that is their own record, and what a search must know about them.
 
     Row r of `groups` is that of record ``record[r]``; rows of point p are ``starts[p]..starts[p+1]-1``.
-    `low`, `high` (nodes, d) bound the rows below a node, `dear` (nodes, d) what their cells cost at most;
+    `low`, `high` (nodes, d) bound the rows below a node, `met` (nodes, d) or (nodes, 0) are all codes in
+    their sets, `dear` (nodes, d) what their other cells cost at most;
     `leaf` (n,) and `parent` (nodes,) lead up from a row.
     """
 
@@ -40,6 +41,7 @@ class Rows(NamedTuple):
     starts: Any
     low: Any
     high: Any
+    met: Any
     dear: Any
     parent: Any
     leaf: Any
@@ -63,7 +65,12 @@ def note(first: int, last: int, rows: Rows, costs: Costs) -> None:
             known = True
             for j in range(low.shape[1]):
                 least, most = groups.low[r, j], groups.high[r, j]
-                cost = cell_cost(j, least, most, costs) if costs.kind[j] != SET else 0.0
+                if costs.kind[j] == SET:
+                    if groups.bits[r, j] & ~rows.met[node, j]:
+                        known = False
+                        rows.met[node, j] |= groups.bits[r, j]
+                    continue
+                cost = cell_cost(j, least, most, costs)
                 if least < low[node, j] or most > high[node, j] or cost > dear[node, j]:
                     known = False
                     low[node, j] = min(low[node, j], least)
@@ -95,7 +102,10 @@ def cheapest_rows(
             growth = 0.0  # the least by which any row below the node gets dearer
             for j in range(d):
                 code = points.low[p, j]
-                if costs.kind[j] != SET and (code < low[node, j] or code > high[node, j]):
+                if costs.kind[j] == SET:
+                    if not points.bits[p, j] & rows.met[node, j]:
+                        growth += costs.scale[j]
+                elif code < low[node, j] or code > high[node, j]:
                     cell = cell_cost(j, min(code, high[node, j]), max(code, low[node, j]), costs)
                     growth += max(0.0, cell - rows.dear[node, j])
             if rounded(growth / d) > gaps[held - 1]:
