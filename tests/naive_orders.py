@@ -6,6 +6,7 @@ Points and axes are those of `naive`: ("range", positions), ("set", size), ("tre
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 Point = Sequence[int]
@@ -138,7 +139,9 @@ def hilbert(points: Sequence[Point], axes: Sequence[Axis], k: int) -> list[list[
     while 1 << bits < max(map(domain, axes)):
         bits += 1
     order = sorted(range(len(points)), key=lambda i: (curve_index(points[i], bits), i))
-    best: list[tuple[int, int] | None] = [(0, 0)]  # what the first i records cost, and the size of the last part
+    best: list[tuple[int, int] | None] = [
+        (0, 0)
+    ]  # what the first i records cost, and the size of the last part
     for i in range(1, len(order) + 1):
         options = []
         for size in range(k, min(2 * k - 1, i) + 1):
@@ -155,20 +158,23 @@ def hilbert(points: Sequence[Point], axes: Sequence[Axis], k: int) -> list[list[
     return parts[::-1]
 
 
-def best_partition(n: int, k: int, cost: Callable[[Sequence[int]], int]) -> int:
-    """The least cost of all ways to put n records into groups of at least k."""
+def all_cuts(row: list[int], k: int) -> Iterator[list[list[int]]]:
+    """All ways to cut a row into parts of at least k."""
+    if len(row) >= k:
+        yield [row]
+    for size in range(k, len(row) - k + 1):
+        for rest in all_cuts(row[size:], k):
+            yield [row[:size], *rest]
 
-    def ways(left: list[int]) -> Iterator[list[list[int]]]:
-        if not left:
-            yield []
-            return
-        for chosen in range(1 << (len(left) - 1)):
-            group = [left[0], *(x for b, x in enumerate(left[1:]) if chosen >> b & 1)]
-            if len(group) >= k:
-                for rest in ways([x for x in left if x not in group]):
-                    yield [group, *rest]
 
-    return min(sum(map(cost, parts)) for parts in ways(list(range(n))))
+def all_partitions(records: Sequence[int], k: int) -> Iterator[list[list[int]]]:
+    """All ways to put records into groups of at least k."""
+    if not records:
+        yield []
+    for size in range(k - 1, len(records)):
+        for others in combinations(records[1:], size):
+            for rest in all_partitions([x for x in records[1:] if x not in others], k):
+                yield [[records[0], *others], *rest]
 
 
 # Guards

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -119,21 +119,16 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = os.urandom) -> ND
     [0, 1, 2]
     """
     parts = _Parts.of(edges)
-    left, label = parts.edges, parts.label
-    dice = _Dice(entropy, left.size)
-    places = np.arange(label.size)  # of the records, and just so of the rows, of components that are left
-    row = np.empty(label.size, np.int64)
-    while left.shape[1] > 1 and left.size:
-        if left.shape[1] % 2 == 0:
-            left = _half(left, dice)
-            continue
-        held = _matching(left, dice)
-        over = draws_below(left.shape[1], parts.count, entropy) == 0
-        out = np.flatnonzero(over[label])
-        row[places[out]] = places[left[out, held[out]]]
-        places, left, label = places[~over[label]], _settled(left, held, label, over), label[~over[label]]
-    row[places] = places[left[:, 0]]
-    return parts.named(row)
+    dice = _Dice(entropy, max(256, min(CHUNK, edges.size)))
+    row = np.empty(len(parts), np.int64)
+    while parts.degree > 1:
+        if parts.degree % 2 == 0:
+            parts = replace(parts, edges=_half(parts.edges, dice))
+        else:
+            over = draws_below(parts.degree, parts.count, entropy) == 0
+            parts = parts.settled(_matching(parts.edges, dice), over, row)
+    row[parts.record_at] = parts.row_at[parts.edges[:, 0]]
+    return row
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,19 +155,30 @@ class _Parts:
         count = matching.gather(edges, root, record_at, row_at, label, out)
         return cls(out, label, count, record_at, row_at)
 
-    def named(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each record, as they were numbered before."""
-        found = np.empty(row.size, np.int64)
-        found[self.record_at] = self.row_at[row]
-        return found
+    def __len__(self) -> int:
+        return self.label.size
+
+    @property
+    def degree(self) -> int:
+        return int(self.edges.shape[1])
+
+    def settled(self, held: Codes, over: NDArray[np.bool_], row: NDArray[np.int64]) -> _Parts:
+        """What is left without the edges held and without components that are over; these get their rows."""
+        from incrowd.kernels import matching
+
+        edges, places = self.edges, (self.label, self.record_at, self.row_at)
+        left = matching.settle(edges, held, over, *places, row)
+        fewer = edges.reshape(-1)[: left * (self.degree - 1)].reshape(left, self.degree - 1)
+        label, record_at, row_at = (place[:left] for place in places)
+        return _Parts(fewer, label, self.count, record_at, row_at)
 
 
 class _Dice:
     """Random bytes for kernels, drawn many at once. A kernel that runs out of them goes on where it was."""
 
-    def __init__(self, entropy: Entropy, most: int) -> None:
+    def __init__(self, entropy: Entropy, size: int) -> None:
         self.entropy = entropy
-        self.size = max(256, min(CHUNK, most))
+        self.size = size
         self.left = np.empty(0, np.uint8)
 
     def feed(self, step: Callable[[NDArray[np.uint8], int], int]) -> None:
@@ -209,15 +215,6 @@ def _matching(edges: Codes, dice: _Dice) -> Codes:
     return held
 
 
-def _settled(edges: Codes, held: Codes, label: Codes, over: NDArray[np.bool_]) -> Codes:
-    """What is left without a matching, and without the components that are over."""
-    from incrowd.kernels import matching
-
-    left = np.empty((int((~over[label]).sum()), edges.shape[1] - 1), np.int32)
-    matching.settle(edges, held, label, over, left)
-    return left
-
-
 def figure_seven(edges: Codes, entropy: Entropy = os.urandom, permuted: bool = True) -> NDArray[np.int64]:
     """The row of each record, as Figure 7 of "Non-homogeneous generalization" draws it: for comparison only.
 
@@ -236,8 +233,7 @@ def figure_seven(edges: Codes, entropy: Entropy = os.urandom, permuted: bool = T
 
     parts = _Parts.of(edges)
     n, k = edges.shape
-    dice = _Dice(entropy, CHUNK)
-    dice.size = max(CHUNK, 16 * n)  # a walk must fit
+    dice = _Dice(entropy, max(CHUNK, 16 * n))  # a walk must fit
     last = draws_below(k, parts.count, entropy)[parts.label]
     found = np.empty(n, np.int64)
     for turn in range(int(last.max()) + 1):
@@ -249,8 +245,9 @@ def figure_seven(edges: Codes, entropy: Entropy = os.urandom, permuted: bool = T
         step = partial(matching.figure_seven, parts.edges, k - turn, row, owner, waits, np.zeros((3, n), int))
         dice.feed(partial(step, size))
         matching.remove(parts.edges, k - turn, row)
-        found[last == turn] = row[last == turn]
-    return parts.named(found)
+        done = last == turn
+        found[parts.record_at[done]] = parts.row_at[row[done]]
+    return found
 
 
 def draws_below(limit: int, size: int, entropy: Entropy = os.urandom) -> NDArray[np.uint64]:

@@ -225,6 +225,6 @@ class KFactor(Crowding):
 
     def _from(self, start: str, data: Microdata) -> Crowds:
         if start == "clusters":
-            clusters = Agglomerative(self.k, measure=self.measure).group(data, (), silent)
+            clusters = Agglomerative(self.k, "nc", self.measure).group(data, (), silent)
             return exchanged(data, rings(data, clusters, self.k), self.measure)
         return mended(data, STARTS[start](self.k, self.measure).crowds(data), self.k, self.measure)

@@ -82,7 +82,7 @@ def partners(listed: Any, partner: Any) -> None:
 
 @kernel
 def halve(edges: Any, partner: Any, kept: Any, here: Any, dice: Any, at: int) -> Any:
-    """Keep one edge (m/2,) of every pair at a record, so that one of every pair at a row is kept -> next byte.
+    """Keep one edge (m/2,) of every pair at a record, and so one of every pair at a row -> next byte.
 
     `edges` (m,) are the rows of edges, of which 2i and 2i+1 are a pair of one record; `partner` (m,) is the
     other edge of a pair at a row; `kept` are rows and starts as NOBODY.
@@ -141,24 +141,30 @@ def shift(start: int, edges: Any, held: Any, owner: Any, exit_slot: Any) -> None
 
 
 @kernel
-def settle(edges: Any, held: Any, label: Any, over: Any, left: Any) -> None:
-    """Edges (n, d) without those held and without components that are `over` (c,) -> left (n', d-1).
+def settle(edges: Any, held: Any, over: Any, label: Any, record_at: Any, row_at: Any, row: Any) -> Any:
+    """Give components that are `over` (c,) the rows they hold, take them from the others -> records left.
 
-    A component has as many rows as records, and both lie together in the order of `label` (n,): so what goes
-    before a component moves its records and its rows by the same number.
+    `edges` (n, d) become (left, d-1) in place; `label`, `record_at` and `row_at` (n,), as `gather` made them,
+    shrink too. A component has as many rows as records and both lie together, so whatever goes before a
+    component moves its records and its rows by the same number.
     """
-    at = 0
-    for record in range(edges.shape[0]):
+    n, degree = edges.shape
+    flat = edges.reshape(-1)
+    at, gone = 0, 0
+    for record in range(n):
         if over[label[record]]:
+            row[record_at[record]] = row_at[edges[record, held[record]]]
             continue
-        if record == 0 or label[record] != label[record - 1]:
+        if at == 0 or label[record] != label[at - 1]:
             gone = record - at
-        write = 0
-        for slot in range(edges.shape[1]):
+        write = at * (degree - 1)
+        for slot in range(degree):
             if slot != held[record]:
-                left[at, write] = edges[record, slot] - gone
+                flat[write] = edges[record, slot] - gone
                 write += 1
+        label[at], record_at[at], row_at[at] = label[record], record_at[record], row_at[record]
         at += 1
+    return at
 
 
 @kernel
@@ -186,7 +192,7 @@ def components(edges: Any, root: Any, degree: Any) -> Any:
 
 
 @inlined
-def find(root: Any, row: int) -> Any:
+def find(root: Any, row: Any) -> Any:
     """The root of a row; everybody on the way is led past one."""
     while root[row] != row:
         root[row] = root[root[row]]
@@ -202,10 +208,10 @@ def gather(edges: Any, root: Any, record_at: Any, row_at: Any, label: Any, out: 
     are the edges in these numbers. Inside a component the old order stays.
     """
     n = root.size
-    record_next, row_next, place = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int32)
+    record_next, row_next, place = np.zeros(n, np.int32), np.zeros(n, np.int32), np.empty(n, np.int32)
     for row in range(n):
         row_next[root[row]] += 1
-    at, count = np.int64(0), 0
+    at, count = 0, 0
     for row in range(n):
         size = row_next[row]
         if size:
@@ -232,7 +238,7 @@ def figure_seven(
 ) -> Any:
     """Turn a bijection into an assignment as Figure 7 does, cycle by cycle -> next byte.
 
-    `edges` (n, k): the first `degree` of each record are left. `row` (n,) and its inverse `owner` (n,) are the
+    `edges` (n, k): the first `degree` of each record are left. `row` (n,) and its inverse `owner` are the
     bijection. `waits` (2, n) are the records of L and whether each is still in it; `trail` (3, n) the records
     and rows of the walk, and U, each row with the number of the last walk that was there. `here` is (size of
     L, number of walks). A walk for which bytes run out is begun again.
