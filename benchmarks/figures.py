@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 from crowds import expansion, exponent, globally, widening
+from rings import assignments
 from tables import adult_with_trees, first, real_data
 
 from incrowd.contracts import Grouper, silent
@@ -247,6 +248,7 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "agglomerative": agglomerative,
     "expansion": expansion,
     "widening": widening,
-    "global": globally,  # says that it is missing until incrowd.hide.globally is there
+    "global": globally,
     "components": components_of_a_graph,
+    "assignment": assignments,
 }

@@ -137,8 +137,9 @@ def _ways(
 
     def steps(record: int) -> list[int]:
         rows = list(graph[record])
-        if held[record] is not None:
-            rows.remove(held[record])
+        own = held[record]
+        if own is not None:
+            rows.remove(own)
         return rows
 
     def go(
@@ -160,14 +161,17 @@ def _visits(
     record: int, barred: set[int], steps: Callable[[int], list[int]], held: tuple[int | None, ...]
 ) -> Fraction:
     """How often a walk from a record is there, on average, before it finds a free or a barred row."""
-    people = [i for i, row in enumerate(held) if (row is not None or i == record) and i not in barred]
-    # back[i]: how likely a walk from i comes to the record; solved by eliminating the others one by one
-    jump = {i: defaultdict(Fraction) for i in people}
-    for i in people:
-        rows = steps(i)
-        for row in rows:
-            if row in held and held.index(row) in jump:
-                jump[i][held.index(row)] += Fraction(1, len(rows))
+    jump: dict[int, dict[int, Fraction]] = {}
+    ahead = [record]
+    while ahead:
+        i = ahead.pop()
+        if i not in jump:
+            near = Counter(held.index(row) for row in steps(i) if row in held)
+            jump[i] = defaultdict(Fraction)
+            jump[i].update({j: Fraction(c, len(steps(i))) for j, c in near.items() if j not in barred})
+            ahead += jump[i]
+    people = list(jump)
+    # The others are left out one by one: whoever went to them goes where they would have gone.
     for out in [i for i in people if i != record]:
         stay = 1 / (1 - jump[out][out])
         for i in people:
@@ -216,7 +220,7 @@ def of_degree_three(graph: Graph) -> Chances:
 
 
 def revealed(n: int, k: int, size: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Every set of known pairs that can be part of an assignment of the ring; up to rotation, with record 0."""
+    """Every set of known pairs that can be part of an assignment of the ring; record 0 among them."""
     graph = ring(n, k)
 
     def fill(

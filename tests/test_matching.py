@@ -1,4 +1,4 @@
-"""Drawing who is behind which row: one of k disjoint perfect matchings, each edge with probability 1/k."""
+"""Drawing who is behind which row: halves and matchings of regular graphs, and numbers without bias."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,116 +15,159 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from incrowd.assign import draw_below, one_of_disjoint_matchings
+from incrowd import assign
+from incrowd.assign import draw_below, draws_below, figure_seven, one_of_disjoint_matchings
 from incrowd.kernels import matching
 
 ALPHA = 1e-6
-Draw = Callable[[], NDArray[np.int64]]
+Edges = NDArray[np.int32]
+Draw = Callable[[Edges], NDArray[np.int64]]
 
 
-def ring(n: int, k: int) -> NDArray[np.int32]:
+def ring(n: int, k: int) -> Edges:
     """Record i may have the rows i-k+1 .. i, counted round."""
     return np.array([[(i - step) % n for step in range(k)] for i in range(n)], np.int32)
 
 
-def regular(permutations: list[list[int]]) -> NDArray[np.int32]:
+def regular(permutations: list[list[int]]) -> Edges:
     """A regular graph as a union of perfect matchings; edges may be double."""
     return np.array(permutations, np.int32).T.copy()
 
 
-def p_value(draw: Draw, edges: NDArray[np.int32], draws: int) -> float:
-    """How likely the least even record would be, if every record had each of its rows evenly."""
-    n, k = edges.shape
-    seen = np.zeros((n, n), np.int64)
-    for _ in range(draws):
-        seen[np.arange(n), draw()] += 1
-    found = np.take_along_axis(seen, edges.astype(np.int64), axis=1)
-    assert found.sum() == n * draws, "a record got a row that it may not have"
-    statistic = ((found - draws / k) ** 2 / (draws / k)).sum(axis=1)
-    return float(min(1.0, n * chi2.sf(statistic.max(), k - 1)))
+@st.composite
+def graphs(draw: st.DrawFn, most: int = 7, degrees: tuple[int, int] = (1, 9)) -> Edges:
+    n, k = draw(st.integers(1, most)), draw(st.integers(*degrees))
+    return regular([draw(st.permutations(range(n))) for _ in range(k)])
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "draws"), [(5, 3, 20_000), (8, 3, 10_000), (8, 4, 10_000), (20, 10, 10_000)]
-)
-def test_every_edge_has_the_same_chance(n: int, k: int, draws: int) -> None:
-    edges = ring(n, k)
-    assert p_value(lambda: one_of_disjoint_matchings(edges), edges, draws) > ALPHA
+def dice() -> assign._Dice:
+    return assign._Dice(os.urandom, 256)
 
 
-def test_the_test_sees_a_draw_that_is_not_even() -> None:
-    """Always the first matching, and any perfect matching, are the mistakes that one would make."""
-    edges = ring(5, 3)
-    orders = itertools.permutations(range(5))
-    everything = [np.array(m) for m in orders if all(row in edges[i] for i, row in enumerate(m))]
-    assert len(everything) == 13, "as the paper counts them"
-    dice = np.random.default_rng(7)
-    uniform = p_value(lambda: everything[dice.integers(13)], edges, 20_000)
-    assert uniform < ALPHA
-    fixed = p_value(lambda: edges[:, 0].astype(np.int64), edges, 1_000)
-    assert fixed < ALPHA
+def pairs(edges: Edges) -> Counter[tuple[int, int]]:
+    """How often each record is joined with each row."""
+    return Counter((i, row) for i, rows in enumerate(edges.tolist()) for row in rows)
 
 
-def test_two_people_are_not_bound_together() -> None:
-    """A random shift has the right single chances, but one known pair gives everybody away."""
-    edges = ring(6, 3)
-    draws = 6_000
-    pairs = Counter(tuple(one_of_disjoint_matchings(edges)[[0, 3]].tolist()) for _ in range(draws))
-    assert len(pairs) == 9, "every row of one person goes with every row of another"
+def is_regular(edges: Edges, degree: int) -> bool:
+    return edges.shape[1] == degree and bool((np.bincount(edges.ravel()) == degree).all())
 
 
-@given(st.integers(1, 7), st.integers(1, 5), st.randoms(use_true_random=False))
-def test_a_matching_of_any_regular_graph(n: int, k: int, dice: object) -> None:
-    shuffle = dice.shuffle  # type: ignore[attr-defined]
-    permutations = []
-    for _ in range(k):
-        order = list(range(n))
-        shuffle(order)
-        permutations.append(order)
-    edges = regular(permutations)
-    row = one_of_disjoint_matchings(edges)
-    assert sorted(row.tolist()) == list(range(n))
-    assert all(row[i] in edges[i] for i in range(n))
+def is_matching(row: NDArray[np.int64], edges: Edges) -> bool:
+    possible = (edges == row[:, None]).any(axis=1).all()
+    return bool(possible) and sorted(row.tolist()) == list(range(len(edges)))
 
 
-def test_matchings_drawn_one_after_the_other_share_no_edge() -> None:
-    """The structure that makes each chance exactly 1/k: k perfect matchings that use every edge once."""
-    from incrowd import assign
-
-    edges = ring(7, 4)
-    left = edges.copy()
-    used: list[tuple[int, int]] = []
-    for degree in range(4, 0, -1):
-        slots = assign._matching(left, degree, os.urandom)
-        matching.remove(left, degree, slots)
-        rows = left[:, degree - 1]
-        assert sorted(rows.tolist()) == list(range(7))
-        used += list(enumerate(rows.tolist()))
-    expected = sorted((i, row) for i, rows in enumerate(edges.tolist()) for row in rows)
-    assert sorted(used) == expected
+@pytest.mark.parametrize("draw", [one_of_disjoint_matchings, figure_seven])
+@given(edges=graphs())
+def test_a_matching_of_any_regular_graph(draw: Draw, edges: Edges) -> None:
+    before = edges.copy()
+    assert is_matching(draw(edges), edges)
+    assert (edges == before).all()
 
 
-def test_running_out_of_random_words_only_draws_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    from incrowd import assign
+@pytest.mark.parametrize("draw", [one_of_disjoint_matchings, figure_seven])
+@pytest.mark.parametrize(("n", "k"), [(1000, 7), (1000, 100), (300, 130), (20_000, 3)])
+def test_a_matching_of_one_large_graph(draw: Draw, n: int, k: int, rng: np.random.Generator) -> None:
+    edges = np.stack([rng.permutation(n) for _ in range(k)], axis=1).astype(np.int32)
+    if draw is figure_seven:
+        edges = edges[:, :4] if n > 1000 else edges[:, :20].copy()
+    assert is_matching(draw(np.ascontiguousarray(edges)), edges)
 
+
+@given(edges=graphs(degrees=(1, 4)))
+def test_a_half_and_the_rest_are_both_regular(edges: Edges) -> None:
+    edges = np.concatenate([edges, edges[:, ::-1]], axis=1)
+    all_pairs = pairs(edges)
+    half = assign._half(edges.copy(), dice())
+    assert is_regular(half, edges.shape[1] // 2)
+    assert pairs(half) <= all_pairs
+
+
+def test_either_half_of_a_circuit_is_kept_by_the_lowest_bit_of_a_byte() -> None:
+    """A ring of degree 2 is one circuit: one byte decides, and the two halves share no edge."""
+    edges = ring(6, 2)
+    kept = []
+    for byte in range(256):
+        half = assign._half(edges.copy(), assign._Dice(lambda size, b=byte: bytes([b]) * size, 256))  # type: ignore[misc]
+        kept.append(tuple(half[:, 0].tolist()))
+    assert set(kept[::2]) == {tuple(range(6))}
+    assert set(kept[1::2]) == {(5, 0, 1, 2, 3, 4)}
+
+
+@given(edges=graphs(degrees=(1, 7)))
+def test_matchings_drawn_one_after_the_other_share_no_edge(edges: Edges) -> None:
+    """The structure behind 1/k: k perfect matchings that use every edge once."""
+    parts, used = assign._Parts.of(edges), Counter[tuple[int, int]]()
+    expected, nothing = pairs(parts.edges), np.zeros(parts.count, np.bool_)
+    while parts.degree > 1:
+        held = assign._matching(parts.edges, dice())
+        rows = np.take_along_axis(parts.edges, held[:, None].astype(np.int64), axis=1)
+        assert is_regular(rows, 1)
+        used += pairs(rows)
+        parts = parts.settled(held, nothing, np.empty(0, np.int64))
+    assert used + pairs(parts.edges) == expected
+
+
+@given(edges=graphs(), chosen=st.randoms(use_true_random=False))
+def test_components_that_are_over_leave_the_others_as_they_are(edges: Edges, chosen: object) -> None:
+    both = np.concatenate([edges, edges + len(edges), edges[::-1] + 2 * len(edges)]).astype(np.int32)
+    mixed = np.array(chosen.sample(range(len(both)), len(both)))  # type: ignore[attr-defined]
+    both = both[mixed]
+    parts = assign._Parts.of(both)
+    assert (np.diff(parts.label) >= 0).all()
+    assert (parts.label[parts.edges] == parts.label[:, None]).all()
+    held = assign._matching(parts.edges, dice())
+    over = np.arange(parts.count) % 2 == 0
+    row = np.full(len(both), -1, np.int64)
+    named = Counter((int(parts.record_at[i]), int(parts.row_at[j])) for i, j in pairs(parts.edges).elements())
+    assert named == pairs(both)
+    left = parts.settled(held, over, row)
+    after = Counter((int(left.record_at[i]), int(left.row_at[j])) for i, j in pairs(left.edges).elements())
+    assert all(row[i] in both[i] for i in np.flatnonzero(row >= 0))
+    assert {i for i, _ in after} | set(np.flatnonzero(row >= 0).tolist()) == (
+        set(range(len(both))) if edges.shape[1] > 1 else set(np.flatnonzero(row >= 0).tolist())
+    )
+    assert after <= named
+
+
+def test_running_out_of_bytes_only_draws_more() -> None:
+    """Half of what comes is mostly refused, in buffers shorter than a walk."""
     calls = itertools.count()
 
     def entropy(size: int) -> bytes:
-        """Words that are mostly refused, so that they run out."""
-        fresh = np.frombuffer(os.urandom(size), dtype=np.uint32).copy()
-        if next(calls) % 2 == 0:
-            fresh[:] = 2**32 - 1
-        return fresh.tobytes()[:size]
+        return b"\0" * size if next(calls) % 2 == 0 else os.urandom(size)
 
-    monkeypatch.setattr(assign, "WORDS", 4)
-    slots = assign._matching(ring(9, 3), 3, entropy)
-    assert (slots >= 0).all()
-    assert next(calls) > 1
+    few = assign._Dice(entropy, 3)
+    edges = ring(40, 6)
+    half = assign._half(edges.copy(), few)
+    assert is_regular(half, 3)
+    held = assign._matching(half, few)
+    assert sorted(half[np.arange(40), held].tolist()) == list(range(40))
+    assert next(calls) > 20
+
+
+@pytest.mark.parametrize("byte", [85, 170, 200])
+def test_a_walk_finds_out_though_the_source_is_stuck(byte: int) -> None:
+    """Such draws are refused later, by the order of the rows; they must come to an end first."""
+    stuck = assign._Dice(lambda size: bytes([byte]) * size, 256)
+    for edges in (ring(60, 3), ring(50, 7)):
+        held = assign._matching(edges, stuck)
+        assert sorted(edges[np.arange(len(edges)), held].tolist()) == list(range(len(edges)))
 
 
 def test_an_irregular_graph_is_refused() -> None:
+    bads: list[list[list[int]]] = [[[0, 1], [0, 1], [0, 1]], [[0, 1], [1, 2]], [[0, -1], [1, 0]], [[], []]]
+    for bad in bads:
+        edges = np.array(bad, np.int32).reshape(len(bad), -1)
+        for draw in (one_of_disjoint_matchings, figure_seven):
+            with pytest.raises(ValueError, match="every row k records"):
+                draw(edges)
     with pytest.raises(ValueError, match="every row k records"):
-        one_of_disjoint_matchings(np.array([[0, 1], [0, 1], [0, 1]], np.int32))
+        one_of_disjoint_matchings(np.zeros((0, 2), np.int32))
+
+
+# ---- numbers below a limit
 
 
 def test_numbers_below_a_limit_are_even() -> None:
@@ -132,3 +176,42 @@ def test_numbers_below_a_limit_are_even() -> None:
     assert chi2.sf(statistic, 5) > ALPHA
     high = iter([b"\xff" * 8, (7).to_bytes(8, "big")])
     assert draw_below(6, lambda _: next(high)) == 1, "a number beyond the last whole round is drawn again"
+
+
+def test_many_numbers_at_once_are_even() -> None:
+    seen = np.bincount(draws_below(6, 60_000).astype(np.int64), minlength=6)
+    assert chi2.sf(((seen - 10_000) ** 2 / 10_000).sum(), 5) > ALPHA
+    words = iter([[2**64 - 1, 7, 2**64 - 5], [2**64 - 4], [9]])
+    asked: list[int] = []
+
+    def entropy(size: int) -> bytes:
+        asked.append(size)
+        return np.array(next(words), np.uint64).tobytes()
+
+    assert draws_below(6, 3, entropy).tolist() == [1, 5, 3], "2^64 - 4 .. 2^64 - 1 are refused"
+    assert asked == [24, 8, 8]
+
+
+@pytest.mark.parametrize("limit", [*range(1, 65), 65, 100, 255, 256, 257, 16384])
+def test_every_number_has_as_many_words(limit: int) -> None:
+    """All words there are, of one byte or two: refused ones aside, each number comes from as many."""
+    words = np.arange(256 if limit <= 64 else 65536)
+    stream = words.astype(np.uint8 if limit <= 64 else ">u2").view(np.uint8)
+    seen, at = Counter[int](), 0
+    step = partial(_below, limit, stream)
+    while (drawn := step(at))[1] != matching.OUT_OF_BYTES:
+        seen[drawn[0]] += 1
+        at = drawn[1]
+    assert set(seen) == set(range(limit))
+    assert set(seen.values()) == {words.size // limit}
+
+
+def _below(limit: int, stream: NDArray[np.uint8], at: int) -> tuple[int, int]:
+    number, after = matching.below(limit, stream, at)
+    return int(number), int(after)
+
+
+def test_large_limits_take_four_bytes() -> None:
+    stream = np.frombuffer(b"\0\0\0\0\x80\0\0\1\xff", np.uint8)
+    assert _below(100_000, stream, 0) == (50_000, 8), "word 0 is refused: 100,000 does not divide 2^32"
+    assert _below(100_000, stream, 8)[1] == matching.OUT_OF_BYTES

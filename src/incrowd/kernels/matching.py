@@ -106,8 +106,8 @@ def match(edges: Any, held: Any, owner: Any, exit_slot: Any, here: Any, dice: An
     """A random perfect matching of `edges` (n, d) -> next byte.
 
     `held` (n,) is the slot of a record's row among its edges, `owner` (rows,) the record that holds a row;
-    both start as NOBODY. `exit_slot` (n,) is the slot by which each record was left last, which cuts loops
-    out of the way. `here` is (record to be matched, record that the walk has come to).
+    all three start as NOBODY. `exit_slot` (n,) is the slot by which each record was left last, which cuts
+    loops out of the way. `here` is (record to be matched, record that the walk has come to).
     """
     n, degree = edges.shape
     for start in range(here[0], n):
@@ -118,8 +118,14 @@ def match(edges: Any, held: Any, owner: Any, exit_slot: Any, here: Any, dice: An
             if at == OUT_OF_BYTES:
                 here[0], here[1] = start, record
                 return at
-            if taken != NOBODY and slot >= taken:  # any edge but the one it holds
+            # Any edge but the one it holds, counted from the one after the last exit: just as even, and a
+            # source of chance that is stuck still finds a way out.
+            after = exit_slot[record] + 1
+            if taken != NOBODY and slot >= (taken - after if taken >= after else taken - after + degree):
                 slot += 1
+            slot += after
+            if slot >= degree:
+                slot -= degree
             exit_slot[record] = slot
             record = np.int64(owner[edges[record, slot]])
         shift(start, edges, held, owner, exit_slot)
