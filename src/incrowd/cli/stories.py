@@ -109,12 +109,20 @@ def show_release(written: Written, source: Path) -> None:
     if odds is None:
         out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
     else:
-        out.print(f"  nobody is behind any row with a probability above {odds['drawn']}, as drawn")
+        out.print(f"  {_draw(odds, written.manifest['accepted'])}")
     out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
     for warning in written.warnings:
         out.print(f"  note: {warning}")
     out.print(f"Private, not to be published: {written.audit}")
     out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}")
+
+
+def _draw(odds: Mapping[str, str], accepted: Sequence[str]) -> str:
+    unsafe = ", ".join(name for name in accepted if name.startswith("unsafe") or name == "all")
+    words = f"nobody is behind any row with a probability above {odds['drawn']}, as drawn"
+    if odds["drawn"] == "1":
+        words = "who is behind which row was NOT drawn, or could not be: somebody can be found for certain"
+    return f"{words} (accepted: {unsafe})" if unsafe else words
 
 
 def show_verdict(verdict: Verdict) -> None:
