@@ -402,6 +402,18 @@ COMMANDS = (
         files={"d/x": ""},
     ),
     Bad(
+        "verify with a k and no policy to change",
+        ("--k", "-p"),
+        words=("verify", "d", "--original", "t.csv", "--k", "0"),
+        files={"d/x": ""},
+    ),
+    Bad(
+        "verify with a method and no policy to change",
+        ("the method", "-p"),
+        words=("verify", "d", "--original", "t.csv", "--method", "kk"),
+        files={"d/x": ""},
+    ),
+    Bad(
         "measure rows of another table",
         ("age",),
         words=("measure", "m.csv", "--original", "t.csv", "-p", "p.toml"),

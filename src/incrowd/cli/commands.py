@@ -293,7 +293,8 @@ def verify(
         from incrowd.policy import Policy
         from incrowd.rejudge import verify_release
 
-        if policy is None and any((k, l, t, method, settings, accept)):
+        overrides = (k, l, t, method, settings or None, accept or None)
+        if policy is None and any(each is not None for each in overrides):
             raise InputError("--k, --l, --t and the method change what a policy demands; pass it with -p")
         demands: dict[str, Any] = {
             "k": k,

@@ -66,7 +66,7 @@ def _web(space: Space, rows: Rows, plain: Priced) -> Web:
     fits_at, fits = boxtree.turned(ends, inside, m)
     owner = np.repeat(np.arange(m), np.diff(rows.starts))
     to = owner[fits].astype(np.int32)
-    root, ring = _known(strong_components(fits_at, to.copy()))  # which are reordered there
+    root, ring = _known(strong_components(fits_at, to))
     web = globally.Web(
         owner=owner,
         fits=fits,

@@ -12,16 +12,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Progress, need_enough
-from incrowd.flow import Codes, Cover, Microdata
-from incrowd.hide.lexicographic import Parts, in_order, keeping, places_of
+from incrowd.contracts import AnyLimit, Guard, Limit, Progress, need_enough
+from incrowd.flow import Codes, Microdata
+from incrowd.hide.lexicographic import InARow, Parts, in_order, keeping, places_of
 from incrowd.hide.watch import watched
 
 WORD = 63  # bits of the curve that are compared at once
 
 
 @dataclass(frozen=True)
-class Hilbert(Limited):
+class Hilbert(InARow):
     """Sort along the Hilbert curve; of all cuts into parts of k to 2k-1 records take those that lose least.
 
     Parameters
@@ -32,27 +32,9 @@ class Hilbert(Limited):
 
     k: int
 
-    strict: ClassVar[bool] = False  # equal records may part
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
-        """Who hides with whom.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
-        return self.parts(data, guards, progress).cover()
-
     def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:
-        """The same, with the records in the order in which they were cut.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         from incrowd.kernels.hilbert import cheapest_cuts
 
         need_enough(data, self.k)

@@ -6,6 +6,7 @@ SIGMOD 2010. Also what every grouper needs that cuts a row of records: `Parts`, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,8 +40,28 @@ class Parts:
         return Cover(labels)
 
 
+class InARow(Limited, ABC):
+    """Records put in a row, and the row cut into parts."""
+
+    strict: ClassVar[bool] = False  # a cut may part equal records
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+        """Who hides with whom.
+
+        Raises
+        ------
+        Infeasible
+            If there are fewer than k records.
+        """
+        return self.parts(data, guards, progress).cover()
+
+    @abstractmethod
+    def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:
+        """The same, with the records in the order in which they were cut."""
+
+
 @dataclass(frozen=True)
-class Lexicographic(Limited):
+class Lexicographic(InARow):
     """Runs of equal values of one column after the other, those with the smallest domains first.
 
     Parameters
@@ -55,27 +76,9 @@ class Lexicographic(Limited):
     k: int
     rule: str = "text"
 
-    strict: ClassVar[bool] = False  # moving records may part equal ones
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "rule": Choice(RULES)}
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
-        """Who hides with whom.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
-        return self.parts(data, guards, progress).cover()
-
     def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:
-        """The same, with the records in the order in which they were cut.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         from incrowd.kernels import lexicographic as kernels
 
         need_enough(data, self.k)

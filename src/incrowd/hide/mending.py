@@ -118,7 +118,7 @@ class Mend:
         return cls(
             table=replace(found.table, codes=found.table.codes[record]),
             plain=priced(data, EXTENT),
-            space=mending.Space(starts, found.points, found.tree, found.scratch()),
+            space=mending.Space(starts, found.points, found.tree),
             record=record,
             place=place,
             owner=place[np.repeat(np.arange(n), crowds.sizes)],

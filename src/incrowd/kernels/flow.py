@@ -45,7 +45,9 @@ def strong_components(indptr: Any, indices: Any) -> Any:
     if not nodes:
         return np.zeros(0, np.int32)
     graph = csr_array((np.ones(indices.size), indices, indptr.astype(indices.dtype)), shape=(nodes, nodes))
-    graph.sum_duplicates()  # with an arc named twice the search may never end
+    if not graph.has_canonical_format:  # with an arc named twice the search may never end
+        graph = graph.copy()  # mending it would reorder the caller's arrays
+        graph.sum_duplicates()
     return connected_components(graph, directed=True, connection="strong")[1]
 
 

@@ -24,12 +24,11 @@ GAIN = 1e-9  # less is rounding
 
 
 class Space(NamedTuple):
-    """Points as the tree holds them; p is records ``starts[p]..starts[p+1]-1``. `room` is spare."""
+    """Points as the tree holds them; p is records ``starts[p]..starts[p+1]-1``."""
 
     starts: Any
     points: Groups
     tree: BoxTree
-    room: Groups
 
 
 class Factor(NamedTuple):

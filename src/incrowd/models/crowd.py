@@ -16,7 +16,10 @@ from incrowd.models.column import KNOWS_WHO_IS_IN, ONE_ROW_EACH
 from incrowd.schema import Claim
 
 KNOWN = "the quasi-identifiers are all that outsiders know of a person"
-KNOWS_ONE = "knows one person's quasi-identifiers and the whole release, but neither who else is in the table"
+KNOWS_ONE = (
+    "knows one person's quasi-identifiers and the whole release, but neither who else is in the table nor "
+    "how the release was made"
+)
 DRAWN = "who is behind which row was drawn by chance that nobody can repeat"
 NOT_DRAWN = "nobody can re-run the algorithm on the original table"
 FAMILY = "crowd model"
@@ -67,7 +70,7 @@ class OneK(CrowdModel):
     """Every record fits at least k rows."""
 
     name: ClassVar[str] = "1k-anonymity"
-    adversary: ClassVar[str] = f"{KNOWS_ONE} nor how the release was made"
+    adversary: ClassVar[str] = KNOWS_ONE
 
 
 @register(FAMILY, "k1-anonymity")
@@ -76,7 +79,7 @@ class KOne(CrowdModel):
     """Every row fits at least k records."""
 
     name: ClassVar[str] = "k1-anonymity"
-    adversary: ClassVar[str] = f"{KNOWS_ONE} nor how the release was made"
+    adversary: ClassVar[str] = KNOWS_ONE
 
 
 @register(FAMILY, "kk-anonymity")
@@ -85,7 +88,7 @@ class BothK(CrowdModel):
     """Every record fits at least k rows, and every row at least k records."""
 
     name: ClassVar[str] = "kk-anonymity"
-    adversary: ClassVar[str] = f"{KNOWS_ONE} nor how the release was made"
+    adversary: ClassVar[str] = KNOWS_ONE
 
 
 @register(FAMILY, "global-1k-anonymity")
