@@ -23,7 +23,7 @@ JUDGES = ("verify", "measure")
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("schema",),
-    ("reading", "celltext"),
+    ("reading", "celltext", "chance"),
     ("hierarchy",),
     ("flow",),
     ("contracts", "policy", "kernels", "examples"),
@@ -66,7 +66,7 @@ DOORS = {
 DRAWS = {
     "random": {"examples", "reproduce"},
     "secrets": {"stage"},
-    "os.urandom": {"assign", "pipeline"},
+    "os.urandom": {"chance", "assign", "pipeline"},
     "numpy.random": set[str](),
     "np.random": set[str](),
     "uuid": set[str](),

@@ -12,7 +12,7 @@ import pytest
 from method_names import PARTITIONS
 from requested import people
 
-from incrowd import assign, pipeline
+from incrowd import assign, chance, pipeline
 from incrowd.contracts import catalogue
 from incrowd.errors import NotVerified
 from incrowd.flow import Assignment, Cells, Cover, Microdata, Regions, Table
@@ -69,7 +69,7 @@ def reverses_order(n: int) -> Assignment:
 
 def shuffles_private_parts(n: int) -> Assignment:
     """Values of others, as if classes did not matter."""
-    return Assignment(assign.shuffled(n), assign.shuffled(n))
+    return Assignment(chance.shuffled(n), chance.shuffled(n))
 
 
 def sorts_by_illness(patch: pytest.MonkeyPatch, method: str) -> None:

@@ -19,7 +19,7 @@ from method_names import ACCEPTED, CROWDS, ONE_SIDED, SAFE
 from requested import Request, asked, holds, people, requests, rows_of
 from test_methods import CHECKS, every_class_keeps_the_promise
 
-from incrowd import assign, drawing, pipeline
+from incrowd import assign, chance, drawing, pipeline
 from incrowd.contracts import catalogue
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified
 from incrowd.flow import Assignment, Crowds, Table
@@ -285,7 +285,7 @@ def swaps_regions(regions: Any) -> Any:
 
 def at_random(crowds: Crowds, _entropy: object) -> Assignment:
     """Anyone behind any row."""
-    return Assignment(assign.shuffled(len(crowds)), assign.shuffled(len(crowds)))
+    return Assignment(chance.shuffled(len(crowds)), chance.shuffled(len(crowds)))
 
 
 def as_it_came(crowds: Crowds, _entropy: object) -> Assignment:

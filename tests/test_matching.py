@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from incrowd import assign
-from incrowd.assign import draw_below, draws_below, figure_seven, one_of_disjoint_matchings
+from incrowd.assign import figure_seven, one_of_disjoint_matchings
+from incrowd.chance import draw_below, draws_below
 from incrowd.kernels import matching
 
 ALPHA = 1e-6

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Cover, Crowds, Microdata
+from incrowd.flow import Codes, Cover, Crowds, Microdata
 from incrowd.schema import Claim
 
 
@@ -156,6 +156,25 @@ class Rule(Guard, Protocol):
     def reached(self, rows: NDArray[np.int32]) -> int | float | Fraction:
         """The strongest parameter that these records keep; a float is for display only."""
         ...
+
+
+@runtime_checkable
+class Eligible(Rule, Protocol):
+    """A guard against frequent values: none may be behind more than 1/l of a group.
+
+    It tells what it counts, for groupers that look for such groups instead of waiting for a veto.
+    """
+
+    @property
+    def codes(self) -> Codes:
+        """The value of each record (n,), numbered 0..size-1 without gaps."""
+        ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def l(self) -> int: ...  # noqa: E743  the paper's letter
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import assign
+from incrowd.chance import Entropy
 from incrowd.contracts import Crowder
 from incrowd.errors import Exposure, NotVerified, TableError
 from incrowd.exposures import UNSAFE_MATCHES, UNSAFE_ONE_SIDED
@@ -56,7 +57,7 @@ def draw(
     k: int,
     accept: Sequence[str],
     graph: Callable[[], Graph],
-    entropy: assign.Entropy,
+    entropy: Entropy,
 ) -> Drawn:
     """Draw who is behind which row.
 
@@ -97,9 +98,7 @@ def draw(
     return _from_factor(found, least, k, accept, entropy)
 
 
-def _from_factor(
-    found: Graph, least: Fraction, k: int, accept: Sequence[str], entropy: assign.Entropy
-) -> Drawn:
+def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str], entropy: Entropy) -> Drawn:
     """One of as many disjoint matchings as there are, up to k."""
     most = min(k, int(1 / least))  # a j-factor exists if and only if no match needs more than 1/j
     if most < k and not (UNSAFE_MATCHES.accepted(accept) or UNSAFE_ONE_SIDED.accepted(accept)):

@@ -203,11 +203,14 @@ class Cover:
 class Crowds:
     """Who hides with whom where everyone has a crowd of their own.
 
-    The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them.
+    The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them. Where
+    sensitive values were looked at, `parts` (n,) says in which part of the table each record is: no crowd
+    reaches from one part into another.
     """
 
     starts: NDArray[np.int64]
     members: Codes
+    parts: Codes | None = None
 
     def __post_init__(self) -> None:
         owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
