@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import naive
+import naive_drawn
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,8 +25,10 @@ from incrowd.models import (
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
+    FrequencyDiversity,
     KAnonymity,
     RecursiveDiversity,
+    SensitiveGroups,
     from_policy,
     reached,
 )
@@ -52,6 +55,10 @@ EXAMPLES = {
         st.builds(KAnonymity, st.integers(2, 6)),
         lambda model, values, _: naive.keeps_k(range(len(values)), model.k),
     ),
+    "sensitive-groups": Example(
+        st.builds(SensitiveGroups, st.integers(2, 6)),
+        lambda model, values, _: naive.keeps_k(range(len(values)), model.k),
+    ),
     "distinct-l-diversity": Example(
         st.builds(DistinctDiversity, st.integers(2, 5), st.just("illness")),
         lambda model, values, _: naive.keeps_distinct(values, model.l),
@@ -63,6 +70,10 @@ EXAMPLES = {
     "recursive-l-diversity": Example(
         st.builds(RecursiveDiversity, decimals("0.1", "4"), st.integers(2, 4), st.just("illness")),
         lambda model, values, _: naive.keeps_recursive(values, model.c, model.l),
+    ),
+    "frequency-l-diversity": Example(
+        st.builds(FrequencyDiversity, st.integers(2, 5), st.just("illness")),
+        lambda model, values, _: naive_drawn.keeps_frequency(values, model.l),
     ),
     "t-closeness": Example(
         st.builds(close, decimals("0.01", "1"), st.sampled_from(["equal", "ordered", "hierarchical"])),
@@ -210,6 +221,8 @@ def test_inpatient_table_by_hand() -> None:
     assert reached(EntropyDiversity(1, "illness"), data, THREE_DIVERSE) == pytest.approx(2**1.5)
     assert reached(RecursiveDiversity(2, 2, "illness"), data, THREE_DIVERSE) == 2
     assert reached(RecursiveDiversity("2.01", 2, "illness"), data, THREE_DIVERSE) == 3
+    assert reached(FrequencyDiversity(2, "illness"), data, THREE_DIVERSE) == 2
+    assert reached(FrequencyDiversity(2, "illness"), data, FOUR_ANONYMOUS) == 1
 
 
 # ---- entropy: floats only where they are sure ------------------------------------------------------------
@@ -281,8 +294,12 @@ def test_k_of_rows_is_the_groupers_own() -> None:
             RecursiveDiversity(1, 2, "illness"),
             "illness: 2 distinct values; the whole table as one class reaches l=1 with c=1, l=2",
         ),
+        (
+            FrequencyDiversity(2, "illness"),
+            "illness: the whole table as one class reaches l=1 by frequency, l=2",
+        ),
     ],
-    ids=["distinct", "entropy", "recursive"],
+    ids=["distinct", "entropy", "recursive", "frequency"],
 )
 def test_infeasible_says_how_far_it_goes(model: Model, words: str) -> None:
     assert model.infeasible(microdata([0, 0, 1])) == words

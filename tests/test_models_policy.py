@@ -10,6 +10,7 @@ from incrowd.models import (
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
+    FrequencyDiversity,
     KAnonymity,
     RecursiveDiversity,
     from_policy,
@@ -28,6 +29,10 @@ from incrowd.models import (
         (
             {"k": 5, "l": 3, "l_kind": "recursive", "c": 2},
             (RecursiveDiversity(2, 3, "x"), RecursiveDiversity(2, 3, "y")),
+        ),
+        (
+            {"k": 5, "l": 3, "l_kind": "frequency"},
+            (FrequencyDiversity(3, "x"), FrequencyDiversity(3, "y")),
         ),
         ({"k": 5, "t": 0.2, "l": None}, (Closeness("0.2", "equal", "x"), Closeness("0.2", "equal", "y"))),
         (
@@ -60,7 +65,8 @@ def test_policy_words(privacy: dict[str, object], expected: tuple[Model, ...]) -
         ({"k": 5, "l": 3, "c": 2}, ["x"], "go together"),
         ({"k": 5, "l": 3, "c": 2, "l_kind": "entropy"}, ["x"], "go together"),
         ({"k": 5, "l": 3, "l_kind": "recursive"}, ["x"], "go together"),
-        ({"k": 5, "l": 3, "l_kind": "strict"}, ["x"], "one of distinct, entropy, recursive"),
+        ({"k": 5, "l": 3, "l_kind": "strict"}, ["x"], "one of distinct, entropy, recursive, frequency"),
+        ({"k": 5, "l": 2.5, "l_kind": "frequency"}, ["x"], "l must be a whole number"),
         ({"k": 5, "l": 2.5}, ["x"], "l must be a whole number"),
         ({"k": 5, "t": 1.5}, ["x"], "t must be a number above 0 and at most 1, got 1.5"),
         ({"k": 5, "t": 0.5, "t_distance": "far"}, ["x"], "distance must be one of"),

@@ -19,16 +19,33 @@ LINKS = "links.json"
 def links_of(audit: Path, rows: int) -> NDArray[np.int64] | None:
     """Which record is behind each row, where the audit says so.
 
-    It is kept with releases that publish means or crowds of one's own: where rows overlap, whose each is
-    cannot be found out again. The judge uses it as a hint and never trusts it; a damaged one is none.
+    It is kept with releases that publish means, crowds of one's own, or sensitive values apart from rows:
+    where rows overlap or do not say whose values are whose, that cannot be found out again. The judge uses
+    it as a hint and never trusts it; a damaged one is none.
     """
-    try:
-        said = json.loads((audit / LINKS).read_text(encoding="utf-8"))["record_of_each_row"]
-        links = np.array(said, dtype=np.int64)
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return None
-    known = links.shape == (rows,) and np.array_equal(np.sort(links), np.arange(rows))
+    links = _of_each_row(audit, "record_of_each_row", rows)
+    known = links is not None and np.array_equal(np.sort(links), np.arange(rows))
     return links if known else None
+
+
+def parts_of(audit: Path, rows: int) -> NDArray[np.int64] | None:
+    """In which part of the table each row was drawn, where the audit says so.
+
+    It is kept where l is promised of crowds of one's own. No row tells its part, and without parts the judge
+    cannot confirm l. It checks them and never trusts them; damaged ones are none.
+    """
+    parts = _of_each_row(audit, "part_of_each_row", rows)
+    return parts if parts is not None and (parts >= 0).all() else None
+
+
+def _of_each_row(audit: Path, key: str, rows: int) -> NDArray[np.int64] | None:
+    """Whole numbers that the audit has under this key, one for each row; None if they are not that."""
+    try:
+        numbers = np.array(json.loads((audit / LINKS).read_text(encoding="utf-8"))[key])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+    whole = numbers.shape == (rows,) and numbers.dtype == np.int64
+    return numbers if whole else None
 
 
 def schema_as_dict(schema: Schema) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""What a release promises about its classes (size, diversity, closeness) or about who fits which row (crowd).
+"""What a release promises: about its classes (size, diversity, closeness), about who fits which row (crowd),
+about sensitive values where rows are drawn (drawn).
 
 A model says no to classes (`guards`), says beforehand that no release can keep it (`infeasible`), and what
 the manifest may say (`claims`). All of them decide in whole numbers.
@@ -16,39 +17,57 @@ from incrowd.contracts import Choice, Model, Promise, catalogue
 from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Codes, Cover, Microdata
 from incrowd.models import crowd
+from incrowd.models.apart import SensitiveGroups
 from incrowd.models.closeness import Closeness
-from incrowd.models.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from incrowd.models.diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    FrequencyDiversity,
+    RecursiveDiversity,
+)
+from incrowd.models.drawn import DrawnDiversity
 from incrowd.models.size import KAnonymity
 
 __all__ = [
     "Closeness",
     "DistinctDiversity",
+    "DrawnDiversity",
     "EntropyDiversity",
+    "FrequencyDiversity",
     "KAnonymity",
     "RecursiveDiversity",
+    "SensitiveGroups",
     "from_policy",
     "reached",
 ]
 
 WORDS = ("k", "l", "l_kind", "c", "t", "t_distance")
 NEEDS = {"l_kind": "l", "c": "l", "t_distance": "t"}
-KINDS = Choice(("distinct", "entropy", "recursive"))
+KINDS = Choice(("distinct", "entropy", "recursive", "frequency"))
+DRAWN_KIND = "frequency"  # the one sense in which a draw can be diverse
 
 
 def from_policy(
-    privacy: Mapping[str, object], sensitive: Sequence[str], size: str = KAnonymity.name
+    privacy: Mapping[str, object],
+    sensitive: Sequence[str],
+    size: str = KAnonymity.name,
+    diverse: bool = False,
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
     Parameters
     ----------
     privacy : mapping
-        ``k`` (required), ``l``, ``l_kind`` (distinct, entropy, recursive), ``c`` (recursive only), ``t``,
-        ``t_distance`` (equal, ordered, hierarchical). None counts as not given.
+        ``k`` (required), ``l``, ``l_kind`` (distinct, entropy, recursive, frequency), ``c`` (recursive
+        only), ``t``, ``t_distance`` (equal, ordered, hierarchical). None counts as not given.
     sensitive : sequence of str
         Names of the sensitive columns.
     size : str
-        What k means: ``k-anonymity``, or a model of crowds of one's own, which goes with k alone.
+        What k means: ``k-anonymity``; a model of crowds of one's own, which goes with k alone; or
+        ``sensitive-groups``, which needs l, by frequency.
+    diverse : bool
+        Does the method, one with crowds of one's own, keep l for a sensitive column as well? Then l is the
+        least k, too.
 
     Examples
     --------
@@ -62,8 +81,10 @@ def from_policy(
         raise PolicyError(
             f"[privacy]: {word} is about sensitive values, but no column is sensitive; name one"
         )
+    if size == SensitiveGroups.name:
+        return _apart(given, sensitive)
     if size != KAnonymity.name:
-        return (_crowd(size, given),)
+        return _drawn(size, given, sensitive) if diverse and "l" in given else (_crowd(size, given),)
     models: list[Promise] = [KAnonymity(given["k"])]
     for column in sensitive:
         if "l" in given:
@@ -102,13 +123,54 @@ def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
     return made
 
 
+def _apart(given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
+    if "l" not in given:
+        raise PolicyError(
+            "[privacy]: this method protects sensitive values only, since rows stay as they are; give l, "
+            "for example l = 3: no value is behind more than a third of a group"
+        )
+    if given.get("l_kind", "frequency") != "frequency":
+        raise PolicyError(
+            '[privacy]: with this method l has one meaning, l_kind = "frequency"; say so or leave it out'
+        )
+    if "t" in given:
+        raise PolicyError("[privacy]: this method does not look after t; leave it out, or take mondrian")
+    return SensitiveGroups(given["k"]), *(FrequencyDiversity(given["l"], column) for column in sensitive)
+
+
+def _drawn(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
+    if "t" in given:
+        raise PolicyError(
+            "[privacy]: t speaks of classes, and this method makes none; leave it out, or take a partition "
+            "such as mondrian"
+        )
+    if size != crowd.KFactor.name:
+        raise PolicyError(
+            "[privacy]: l needs an assignment that is drawn from k rows for everybody, and less was asked for"
+            "; leave out l, or what lowers the promise"
+        )
+    if given.get("l_kind", DRAWN_KIND) != DRAWN_KIND:
+        raise PolicyError(
+            f'[privacy]: with this method l has one meaning, l_kind = "{DRAWN_KIND}"; say so or leave it out'
+        )
+    if len(sensitive) > 1:
+        raise PolicyError(
+            f"[privacy]: this method keeps l for one sensitive column, and there are {len(sensitive)}; "
+            "leave out l, or take a partition such as mondrian"
+        )
+    k, l = given["k"], given["l"]  # noqa: E741
+    if all(limit.allows(given[word]) for word, limit in DrawnDiversity.limits.items()):
+        k = max(k, l)  # else one of the two says what is wrong
+    return crowd.KFactor(k), DrawnDiversity(l, k, sensitive[0])
+
+
 def _diversity(given: Mapping[str, Any], column: str) -> Model:
     kind = given.get("l_kind", "distinct")
     if kind == "recursive":
         return RecursiveDiversity(given["c"], given["l"], column)
-    return (
-        EntropyDiversity(given["l"], column) if kind == "entropy" else DistinctDiversity(given["l"], column)
-    )
+    if kind == "entropy":
+        return EntropyDiversity(given["l"], column)
+    return (FrequencyDiversity if kind == "frequency" else DistinctDiversity)(given["l"], column)
 
 
 def reached(model: Model, data: Microdata, labels: Codes) -> int | float | Fraction:

@@ -56,6 +56,17 @@ def dense(codes: Codes) -> tuple[Codes, int]:
     return (np.cumsum(seen, dtype=np.int32) - 1)[codes], int(np.count_nonzero(seen))
 
 
+def largest_count(codes: Codes, size: int, rows: NDArray[np.int32]) -> int:
+    """How often the most frequent code of these rows occurs; 0 if there are none.
+
+    Examples
+    --------
+    >>> largest_count(np.array([1, 0, 1, 1]), 2, np.array([0, 1, 2]))
+    2
+    """
+    return int(tally(codes.take(rows), size)[1].max(initial=0))
+
+
 class ColumnModel(Limited, ABC):
     """A promise about the values of one sensitive column in every class."""
 

@@ -25,6 +25,14 @@ NOT_DRAWN = "nobody can re-run the algorithm on the original table"
 FAMILY = "crowd model"
 
 
+def refuse_persons(data: Microdata) -> None:
+    """Crowds are of rows; where rows belong to persons, that is no crowd."""
+    if data.entity is not None:
+        raise PolicyError(
+            "entity: with crowds of one's own k counts rows, not persons; take a partition, as mondrian"
+        )
+
+
 @dataclass(frozen=True)
 class CrowdModel(Limited):
     """What they have in common.
@@ -49,10 +57,7 @@ class CrowdModel(Limited):
         PolicyError
             If rows belong to persons: k would count rows.
         """
-        if data.entity is not None:
-            raise PolicyError(
-                "entity: with crowds of one's own k counts rows, not persons; take a partition, as mondrian"
-            )
+        refuse_persons(data)
         return ()
 
     def infeasible(self, data: Microdata) -> str:

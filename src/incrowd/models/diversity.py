@@ -1,7 +1,8 @@
 """l-diversity: no class gives away the sensitive value of the people in it.
 
 Three readings of "l well-represented values" (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam,
-"l-diversity: privacy beyond k-anonymity", ICDE 2006 and TKDD 2007). Each is decided in whole numbers.
+"l-diversity: privacy beyond k-anonymity", ICDE 2006 and TKDD 2007), and a fourth that bounds every guess by
+1/l (Xiao and Tao, "Anatomy", VLDB 2006). Each is decided in whole numbers.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Limit, Rule, Share, exact, register
+from incrowd.contracts import AnyLimit, Eligible, Limit, Rule, Share, exact, register
 from incrowd.flow import Codes, Microdata
-from incrowd.models.column import ColumnModel, dense, everyone, tally
+from incrowd.models.column import ColumnModel, dense, everyone, largest_count, tally
 
 Counts = NDArray[np.int64]
 
@@ -120,6 +121,19 @@ class _Recursive:
         return most * self.c.denominator < self.c.numerator * tail
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frequency:
+    codes: Codes
+    size: int
+    l: int  # noqa: E741
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        return rows.size > 0 and largest_count(self.codes, self.size, rows) * self.l <= rows.size
+
+    def reached(self, rows: NDArray[np.int32]) -> int:
+        return rows.size // max(largest_count(self.codes, self.size, rows), 1)
+
+
 @register("model", "distinct-l-diversity")
 @dataclass(frozen=True)
 class DistinctDiversity(ColumnModel):
@@ -212,6 +226,38 @@ class RecursiveDiversity(ColumnModel):
             f"{self.column}: {values.size} distinct values; the whole table as one class reaches "
             f"l={largest} with c={self.c}, l={self.l}"
         )
+
+
+@register("model", "frequency-l-diversity")
+@dataclass(frozen=True)
+class FrequencyDiversity(ColumnModel):
+    """No value of the column makes up more than 1/l of a class. Missing is a value of its own.
+
+    Parameters
+    ----------
+    l : int
+        At least 2.
+    column : str
+        The sensitive column.
+
+    References
+    ----------
+    Xiao, Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006.
+    Wong, Mamoulis, Cheung, "Non-homogeneous generalization in privacy preserving data publishing", SIGMOD
+    2010, section 6, where such a class is called l-eligible.
+    """
+
+    l: int  # noqa: E741
+    column: str
+    name: ClassVar[str] = "frequency-l-diversity"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2)}
+
+    def rule(self, data: Microdata) -> Eligible:
+        return _Frequency(*dense(self.sensitive(data).codes), self.l)
+
+    def shortfall(self, data: Microdata) -> str:
+        largest = self.rule(data).reached(everyone(data))
+        return f"{self.column}: the whole table as one class reaches l={largest} by frequency, l={self.l}"
 
 
 def _values(model: ColumnModel, data: Microdata) -> _Values:

@@ -168,7 +168,7 @@ class Privacy(Part):
     l: Annotated[int | str, _between("1", "1000000")] | None = Field(  # noqa: E741 - its name in the papers
         default=None, description="How diverse the sensitive values of a crowd must be."
     )
-    l_kind: Literal["distinct", "entropy", "recursive"] | None = Field(
+    l_kind: Literal["distinct", "entropy", "recursive", "frequency"] | None = Field(
         default=None, description="In which sense they are diverse; distinct if not said."
     )
     c: Annotated[int | str, _between("0", "1000000")] | None = Field(

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.verify.consistency import Consistency, Tally
@@ -29,27 +30,31 @@ CLOSE = 1e-7  # logarithms decide only what is farther from the limit than this
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crowds:
-    """What claims speak of: the class of each row, its size in persons, sensitive texts, who fits where."""
+    """What claims speak of: the class of each row, its size in persons, sensitive texts, who fits where.
+
+    `parts` is what somebody says of each row's part; never trusted.
+    """
 
     schema: Schema
     row_class: Ints
     persons: Ints
     sensitive: Mapping[str, tuple[Codes, Sequence[str]]]
     graph: Consistency
+    parts: NDArray[np.integer] | None = None
 
     def column(self, claim: Claim) -> Column:
         named = [column for column in self.schema.having(Role.SENSITIVE) if column.name == claim.column]
         need(len(named) == 1, "the claim speaks of no sensitive column")
         return named[0]
 
-    def histogram(self, claim: Claim) -> Histogram:
-        """The values of the claim's column in their order, missing first."""
+    def histogram(self, claim: Claim, group: Ints | None = None) -> Histogram:
+        """The values of the claim's column in their order, missing first, in each class or other group."""
         column = self.column(claim)
         codes, texts = self.sensitive[column.name]
         meaning = [_meaning(column, text, self.schema.missing) for text in texts]
         place = {thing: place for place, thing in enumerate(sorted(set(meaning)))}
         ranks = np.array([place[thing] for thing in meaning], np.int64)
-        return Histogram.of(self.row_class, ranks[codes], len(place))
+        return Histogram.of(self.row_class if group is None else group, ranks[codes], len(place))
 
     def leaves(self, claim: Claim) -> tuple[Histogram, Tree]:
         """The values of the claim's column as leaves of its hierarchy."""
@@ -114,6 +119,14 @@ def k_anonymity(claim: Claim, crowds: Crowds) -> int:
     return smallest
 
 
+def sensitive_groups(claim: Claim, crowds: Crowds) -> int:
+    """Every group of sensitive values that stand apart from the rows has at least k people."""
+    need(not claim.column, "sensitive-groups speaks of groups, not of a column")
+    smallest = int(crowds.persons.min())
+    need(smallest >= _whole(claim, "k"), f"the smallest group has {smallest}")
+    return smallest
+
+
 def one_k(claim: Claim, crowds: Crowds) -> int:
     """Every record fits at least k rows."""
     k = _rows_wanted(claim, crowds)
@@ -145,39 +158,81 @@ def global_k_one(claim: Claim, crowds: Crowds) -> int:
 
 def k_factor(claim: Claim, crowds: Crowds) -> int:
     """An assignment can be drawn in which no match has a probability above 1/k."""
-    k, graph = _rows_wanted(claim, crowds), crowds.graph
-    if not graph.witnessed(k):
-        _rows_reach(graph.degrees, k, "fit")
-        if not graph.left_out:
-            _records_reach(graph.degrees, k, "fit")
-        otherwise = f"no choice of {k} records for every row takes none of them more than {k} times"
-        need(has_factor(graph, k), otherwise)
+    k = _rows_wanted(claim, crowds)
+    _need_factor(crowds.graph, k)
     return k
+
+
+def _need_factor(graph: Consistency, k: int, where: str = "") -> None:
+    if graph.witnessed(k):
+        return
+    _rows_reach(graph.degrees, k, "fit", where)
+    if not graph.left_out:
+        _records_reach(graph.degrees, k, "fit", where)
+    otherwise = f"no choice of {k} records{where} for every row takes none of them more than {k} times"
+    need(has_factor(graph, k), otherwise)
 
 
 def _rows_wanted(claim: Claim, crowds: Crowds) -> int:
     need(not claim.column, f"{claim.model} speaks of rows, not of a column")
+    return _rows_counted(claim, crowds)
+
+
+def _rows_counted(claim: Claim, crowds: Crowds) -> int:
     several = crowds.schema.having(Role.ENTITY)
     need(not several, f"{claim.model} counts rows, and here a person may have several")
     return _whole(claim, "k")
 
 
-def _records_reach(found: Tally, k: int, verb: str) -> int:
+def _records_reach(found: Tally, k: int, verb: str, where: str = "") -> int:
     few = found.records_below(k)
-    need(not few, f"{few} records {verb} fewer than {k} rows")
+    need(not few, f"{few} records {verb} fewer than {k} rows{where}")
     return int(found.records.min())
 
 
-def _rows_reach(found: Tally, k: int, verb: str) -> int:
+def _rows_reach(found: Tally, k: int, verb: str, where: str = "") -> int:
     few = found.rows_below(k)
-    need(not few, f"{few} rows {verb} fewer than {k} records")
+    need(not few, f"{few} rows {verb} fewer than {k} records{where}")
     return int(found.rows.min())
+
+
+def drawn_diversity(claim: Claim, crowds: Crowds) -> int:
+    """In every part no value is said by more than k/l rows, and an assignment can be drawn from k rows of the
+    part for everybody: then nobody has any value with a probability above 1/l."""
+    k, wanted = _rows_counted(claim, crowds), _whole(claim, "l")
+    part = _part_of_each_row(crowds)
+    most = int(crowds.histogram(claim, part).count.max())
+    often = f"a part has a value {most} times, which is more than one in {wanted} of {k} rows"
+    need(most * wanted <= k, often)
+    _need_factor(crowds.graph.inside(part), k, " of their part")
+    return k // most
+
+
+def _part_of_each_row(crowds: Crowds) -> Ints:
+    """The parts that were handed over, numbered without gaps."""
+    said = crowds.parts
+    if said is None:
+        raise Fault("to confirm it, the parts that are kept in the audit are needed")
+    fit = said.shape == (crowds.graph.rows,) and said.dtype.kind in "iu"
+    need(fit, "the parts that were handed over are not one number for each row")
+    part: Ints = np.unique(said, return_inverse=True)[1].reshape(-1)
+    return part
 
 
 def distinct_diversity(claim: Claim, crowds: Crowds) -> int:
     """Every class has at least l different values."""
     reached = int(np.bincount(crowds.histogram(claim).group).min())
     need(reached >= _whole(claim, "l"), f"a class has {reached} different values")
+    return reached
+
+
+def frequency_diversity(claim: Claim, crowds: Crowds) -> int:
+    """No value makes up more than 1/l of a class."""
+    found = crowds.histogram(claim)
+    most = np.zeros(len(found), np.int64)
+    np.maximum.at(most, found.group, found.count)
+    reached = int((found.rows // most).min())
+    need(reached >= _whole(claim, "l"), f"a class has a value in more than one of {reached + 1} rows")
     return reached
 
 
@@ -241,6 +296,7 @@ def _rounded_up(share: Fraction) -> str:
 Checker = Callable[[Claim, Crowds], int | str]
 _MODELS: Mapping[str, tuple[tuple[str, ...], Checker]] = {
     "k-anonymity": (("k",), k_anonymity),
+    "sensitive-groups": (("k",), sensitive_groups),
     "1k-anonymity": (("k",), one_k),
     "k1-anonymity": (("k",), k_one),
     "kk-anonymity": (("k",), k_k),
@@ -250,5 +306,7 @@ _MODELS: Mapping[str, tuple[tuple[str, ...], Checker]] = {
     "distinct-l-diversity": (("l",), distinct_diversity),
     "entropy-l-diversity": (("l",), entropy_diversity),
     "recursive-l-diversity": (("c", "l"), recursive_diversity),
+    "frequency-l-diversity": (("l",), frequency_diversity),
+    "drawn-l-diversity": (("l", "k"), drawn_diversity),
     "t-closeness": (("t", "distance"), t_closeness),
 }

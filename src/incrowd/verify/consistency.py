@@ -6,14 +6,14 @@ they are kept as runs of records in the order of `boxes`, and counted as runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.verify.boxes import Runs, Search
-from incrowd.verify.domain import Bools
+from incrowd.verify.domain import MISSING_RANK, Bools, Regions
 from incrowd.verify.fault import Fault
 from incrowd.verify.rows import Codes, Ints, fold
 from incrowd.verify.truth import Evidence
@@ -57,6 +57,28 @@ class Consistency:
         self.rows = evidence.row_class.size
         self.left_out = evidence.record_private.size - self.rows
         self.row_weight = np.bincount(evidence.row_class)
+
+    def inside(self, parts: Ints) -> Consistency:
+        """The same graph without the edges from one part into another.
+
+        Row p is in the part ``parts[p]``, numbered 0..m-1 without gaps, and the record that it was matched to
+        is in the same part; a record without a row is in none. So a part is one more column, of which every
+        row says one value.
+        """
+        evidence, size = self._evidence, int(parts.max()) + 1
+        record_part = np.full(evidence.record_private.size, MISSING_RANK, np.int64)
+        record_part[self._match] = MISSING_RANK + 1 + parts
+        row_class = fold([evidence.row_class, parts], [self.row_weight.size, size])
+        first = np.unique(row_class, return_index=True)[1]
+        cells = [column[evidence.row_class[first]] for column in evidence.class_cells]
+        narrowed = replace(
+            evidence,
+            record_ranks=[*evidence.record_ranks, record_part],
+            row_class=row_class,
+            class_cells=[*cells, parts[first]],
+            regions=[*evidence.regions, _one_value_each(size)],
+        )
+        return Consistency(narrowed, self._match, self._crowds)
 
     @cached_property
     def kind(self) -> Ints:
@@ -181,6 +203,20 @@ class Consistency:
 
     def _hold(self, rows: Ints, crowds: Ints) -> bool:
         return bool(self._evidence.told(np.repeat(rows, crowds.shape[1]), crowds[rows].ravel()).all())
+
+
+def _one_value_each(size: int) -> Regions:
+    """Cell i holds the value of rank i, counted from the first that is not missing."""
+    rank, never = np.arange(size) + MISSING_RANK + 1, np.zeros(size, np.bool_)
+    return Regions(
+        low=rank,
+        high=rank,
+        missing=never,
+        spread=never,
+        keys=np.empty(0, np.int64),
+        size=MISSING_RANK + 1 + size,
+        below=np.empty(0, np.int32),
+    )
 
 
 def _sums(place: Ints | Codes, amount: Ints, size: int) -> Ints:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.schema import Claim, Role, Schema
+from incrowd.schema import Claim, Column, Role, Schema
+from incrowd.verify.apart import GROUP, Hidden, stands_apart
 from incrowd.verify.domain import Domain
 from incrowd.verify.rows import (
     Codes,
@@ -59,8 +60,14 @@ class Case:
         For each row the record whose private part it carries. It saves a search and is never trusted.
     crowds : array of shape (rows, k), optional
         For each row the k records that it was made of, for the claim of a k-factor; a hint like the other.
+    parts : array of shape (rows,), optional
+        For each row the part of the table that it was drawn in, for the claim of a diverse draw; a hint, too.
     odds : mapping, optional
         What the manifest says about the probability of matches; needed with claims about who fits which row.
+    apart : Rows, optional
+        The table of sensitive values, where they are published apart from the rows.
+    stated_groups : int, optional
+        How many groups the manifest says that table has.
     """
 
     original: Rows
@@ -74,7 +81,20 @@ class Case:
     domains: Mapping[str, Any] | None = None
     hint: NDArray[np.int64] | None = field(default=None, repr=False)
     crowds: NDArray[np.integer] | None = field(default=None, repr=False)
+    parts: NDArray[np.integer] | None = field(default=None, repr=False)
     odds: Any = None
+    apart: Rows | None = None
+    stated_groups: int | None = None
+
+    @property
+    def hides_values(self) -> bool:
+        """Must sensitive values stand apart from the rows?"""
+        return stands_apart(self.claims)
+
+    @property
+    def private(self) -> tuple[Column, ...]:
+        """The columns that rows show as they are."""
+        return self.schema.having(*((Role.KEEP,) if self.hides_values else (Role.SENSITIVE, Role.KEEP)))
 
     @property
     def undo(self) -> Callable[[str], str]:
@@ -82,9 +102,10 @@ class Case:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The names that the published table must have: a mean comes right after its column."""
-        pairs = ((c.name, c.name + MEAN) if c.mean else (c.name,) for c in self.schema.published)
-        return tuple(name for pair in pairs for name in pair)
+        """The names that the published table must have: a mean comes right after its column, a group last."""
+        shown = [c for c in self.schema.published if c.role is Role.QUASI or c in self.private]
+        pairs = ((c.name, c.name + MEAN) if c.mean else (c.name,) for c in shown)
+        return tuple(name for pair in pairs for name in pair) + ((GROUP,) if self.hides_values else ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,18 +124,21 @@ class Exhibits:
     quasi: Mapping[str, Texts]  # original
     entity: Codes | None  # original
     means: Mapping[str, Texts]  # published
-    sensitive: Mapping[str, Texts]  # published
+    sensitive: Mapping[str, Texts]  # published in the rows
+    hidden: Hidden | None  # original, where sensitive values stand apart
+    groups: Texts | None  # published
     named: Mapping[str, Any]  # what the published cells name of each quasi-identifier's domain
 
 
 def read(case: Case, progress: Progress) -> Exhibits:
     """Read the original, then the release."""
-    private = {c.name: Numbering() for c in case.schema.having(Role.SENSITIVE, Role.KEEP)}
+    private = {c.name: Numbering() for c in case.private}
+    hidden = {c.name: Numbering() for c in case.schema.having(Role.SENSITIVE)} if case.hides_values else {}
     quasi = [c.name for c in case.schema.having(Role.QUASI)]
     records = _Reading(case.original, "the original", as_is)
     records.want({name: Numbering() for name in quasi})
     records.want({c.name: Restoring(Numbering(), as_is) for c in case.schema.having(Role.ENTITY)})
-    records.want({name: Restoring(numbers, as_is) for name, numbers in private.items()})
+    records.want({name: Restoring(numbers, as_is) for name, numbers in (private | hidden).items()})
     records.read()
     progress(0.4)
 
@@ -122,17 +146,18 @@ def read(case: Case, progress: Progress) -> Exhibits:
     rows.want({name: Restoring(Numbering(), case.undo, null=NO_CELL) for name in quasi})
     rows.want({c.name + MEAN: Numbering() for c in case.schema.published if c.mean})
     rows.want({name: Restoring(numbers, case.undo) for name, numbers in private.items()})
+    rows.want({GROUP: Numbering()} if case.hides_values else {})
     rows.read()
     progress(0.8)
-    return _exhibits(case, records, rows)
+    return _exhibits(case, records, rows, hidden)
 
 
-def _exhibits(case: Case, records: _Reading, rows: _Reading) -> Exhibits:
+def _exhibits(case: Case, records: _Reading, rows: _Reading, hidden: Mapping[str, Numbering]) -> Exhibits:
     schema = case.schema
     originals = {c.name: records.found[c.name] for c in schema.having(Role.QUASI)}
     domains = [Domain(schema.column(name), own.texts, schema.missing) for name, own in originals.items()]
     shown = [_in_order(rows.found[name]) for name in originals]
-    record_private, row_private = _private(schema, records, rows)
+    record_private, row_private = _private(case, records, rows)
     row_class, class_cells = _classes(shown)
     regions = [domain.regions(cells.texts) for domain, cells in zip(domains, shown, strict=True)]
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
@@ -148,14 +173,16 @@ def _exhibits(case: Case, records: _Reading, rows: _Reading) -> Exhibits:
         quasi=originals,
         entity=entity[0] if entity else None,
         means={c.name: rows.found[c.name + MEAN] for c in schema.published if c.mean},
-        sensitive={c.name: rows.found[c.name] for c in schema.having(Role.SENSITIVE)},
+        sensitive={c.name: rows.found[c.name] for c in case.private if c.role is Role.SENSITIVE},
+        hidden=Hidden({n: records.found[n].codes for n in hidden}, hidden) if case.hides_values else None,
+        groups=rows.found[GROUP] if case.hides_values else None,
         named={name: domain.said() for name, domain in zip(originals, domains, strict=True)},
     )
 
 
-def _private(schema: Schema, records: _Reading, rows: _Reading) -> tuple[Ints, Ints]:
+def _private(case: Case, records: _Reading, rows: _Reading) -> tuple[Ints, Ints]:
     """One number for each private part, the same in both tables for the same texts."""
-    names = [c.name for c in schema.having(Role.SENSITIVE, Role.KEEP)]
+    names = [c.name for c in case.private]
     both = [np.concatenate([records.found[name].codes, rows.found[name].codes]) for name in names]
     sizes = [len(rows.found[name].texts) for name in names]
     if not names:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from incrowd.errors import InputError
 from incrowd.schema import FORMAT_VERSION, MANIFEST, MISSING, Claim, Role, Schema, Verdict
+from incrowd.verify.apart import KEY as APART
+from incrowd.verify.apart import stands_apart
 from incrowd.verify.exhibits import Case, Progress, silent
 from incrowd.verify.fault import Fault, need
 from incrowd.verify.judge import Docket, Trial
@@ -23,6 +25,7 @@ from incrowd.verify.odds import drawn_from
 from incrowd.verify.rows import CsvRows, Rows
 
 CSV, PARQUET = "data.csv", "data.parquet"
+VALUES = {CSV: "sensitive.csv", PARQUET: "sensitive.parquet"}  # only where values stand apart from the rows
 LARGEST_MANIFEST = 2**26
 KEYS = {"format", "version", "tool", "method", "claims", "accepted", "columns", "rows", "missing", "files"}
 METHOD_KEYS = {"name", "options", "paper", "form"}
@@ -36,8 +39,10 @@ def verify(
     claims: Sequence[Claim],
     *,
     published: Rows | None = None,
+    apart: Rows | None = None,
     hint: NDArray[np.int64] | None = None,
     crowds: NDArray[np.integer] | None = None,
+    parts: NDArray[np.integer] | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Judge a release folder against its original.
@@ -45,7 +50,7 @@ def verify(
     Parameters
     ----------
     folder : path
-        Holds the data file, the manifest and nothing else.
+        Holds the data file, the manifest, the sensitive values if they stand apart, and nothing else.
     original : Rows
         The table that the release was made from.
     schema : Schema
@@ -54,10 +59,14 @@ def verify(
         What the release must claim, neither more nor less, and keep.
     published : Rows, optional
         The rows of data.parquet, which the judge cannot read by itself.
+    apart : Rows, optional
+        The lines of sensitive.parquet, likewise.
     hint : array of int64, optional
         For each row the record whose private part it carries; saves a search, is never trusted.
     crowds : array of shape (rows, k), optional
         For each row the k records that it was made of, for the claim of a k-factor; a hint like the other.
+    parts : array of shape (rows,), optional
+        For each row the part of the table that it was drawn in, for the claim of a diverse draw; a hint, too.
     progress : callable
         Told how much is done, from 0 to 1.
 
@@ -69,7 +78,7 @@ def verify(
     list(original.names)  # an original that cannot be read is no verdict on the release
     release = Folder(Path(folder))
     docket = Docket()
-    docket.run("files", release.check_files)
+    docket.run("files", lambda: release.check_files(claims))
     docket.run("manifest", lambda: release.check_manifest(schema, claims))
     case = Case(
         original=original,
@@ -83,7 +92,10 @@ def verify(
         domains=release.domains,
         hint=hint,
         crowds=crowds,
+        parts=parts,
         odds=release.odds,
+        apart=release.values(published, apart, claims),
+        stated_groups=release.stated_groups,
     )
     trial = Trial(case, progress)
     trial.run(docket)
@@ -98,6 +110,7 @@ class Folder:
         if not path.is_dir():
             raise InputError(f"{path} is no folder; a release is a folder with {MANIFEST} in it")
         self.stated_rows, self.suppressed = 0, 0
+        self.stated_groups: int | None = None
         self.accepted: Sequence[str] = ()
         self.domains: Mapping[str, Any] = {}
         self.odds: Any = None
@@ -112,12 +125,22 @@ class Folder:
             raise InputError(f"the judge reads {CSV} by itself; hand over no other rows")
         return CsvRows(self.path / CSV, delimiter=",", marked=False) if published is None else published
 
-    def check_files(self) -> str:
-        """Exactly the manifest and one data file, both plain, the data byte for byte as the manifest says."""
-        need(
-            self._names in ([CSV, MANIFEST], [PARQUET, MANIFEST]),
-            f"the folder holds something other than {MANIFEST} and one data file",
-        )
+    def values(self, published: Rows | None, apart: Rows | None, claims: Sequence[Claim]) -> Rows | None:
+        """The table of sensitive values, read as the rows are; None where there must be none."""
+        if published is not None or not stands_apart(claims):
+            return apart
+        return CsvRows(self.path / VALUES[CSV], delimiter=",", marked=False)
+
+    def check_files(self, claims: Sequence[Claim]) -> str:
+        """Exactly the manifest and the data, all plain files, the data byte for byte as the manifest says.
+
+        The data are one file, and where sensitive values stand apart, a second one of the same format.
+        """
+        allowed = [
+            sorted([MANIFEST, name, *([VALUES[name]] if stands_apart(claims) else [])]) for name in VALUES
+        ]
+        what = "the rows and the sensitive values" if stands_apart(claims) else "one data file"
+        need(self._names in allowed, f"the folder holds something other than {MANIFEST} and {what}, or less")
         for name in self._names:
             plain = stat.S_ISREG((self.path / name).lstat().st_mode)
             need(plain, f"{name} is not a regular file")
@@ -129,7 +152,8 @@ class Folder:
     def check_manifest(self, schema: Schema, claims: Sequence[Claim]) -> str:
         """Known keys only, and exactly what the schema and the required claims say."""
         said = self._said
-        wanted = KEYS | {ODDS} if drawn_from(claims) else KEYS
+        apart = stands_apart(claims)
+        wanted = KEYS | ({ODDS} if drawn_from(claims) else set()) | ({APART} if apart else set())
         need(set(said) == wanted, "the manifest has keys that are unknown or lacks some")
         need(said["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
         version = said["version"]
@@ -138,11 +162,16 @@ class Folder:
         need(said["missing"] == MISSING, "missing values are not written as the word missing")
         _check_method(said["method"])
         self.domains = _domains(said["columns"])
-        need(_plain(said["columns"]) == _columns(schema), "the columns are not those of the schema")
+        need(
+            _exactly(_plain(said["columns"]), _columns(schema, apart)),
+            "the columns are not those of the schema",
+        )
         _check_claims(said["claims"], claims)
         self.accepted = _accepted(said["accepted"])
         self.odds = said.get(ODDS)
         self.stated_rows, self.suppressed = _row_counts(said["rows"])
+        if apart:
+            self.stated_groups = _groups(said[APART], self._names)
         return ""
 
 
@@ -179,7 +208,15 @@ def _check_method(method: Any) -> None:
     need(isinstance(method["options"], dict), "the method's options are no table")
 
 
-def _columns(schema: Schema) -> list[dict[str, Any]]:
+def _groups(said: Any, names: Sequence[str]) -> int:
+    """How many groups the manifest says the table of sensitive values has, and in which file it is."""
+    need(isinstance(said, dict) and set(said) == {"file", "groups"}, "the sensitive values are not described")
+    need(said["file"] in set(VALUES.values()) & set(names), "the file of the sensitive values is not there")
+    need(type(said["groups"]) is int, "the number of groups is no number")
+    return int(said["groups"])
+
+
+def _columns(schema: Schema, apart: bool) -> list[dict[str, Any]]:
     return [
         {
             "name": column.name,
@@ -187,6 +224,7 @@ def _columns(schema: Schema) -> list[dict[str, Any]]:
             "kind": column.kind.value,
             **({"shape": column.shape.value} if column.role is Role.QUASI else {}),
             **({"mean": True} if column.mean else {}),
+            **({"apart": True} if apart and column.role is Role.SENSITIVE else {}),
         }
         for column in schema.published
     ]

@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from incrowd.errors import IncrowdError, InputError
-from incrowd.schema import Check, Claim, Verdict
+from incrowd.schema import Check, Claim, Role, Verdict
+from incrowd.verify.apart import MODEL as GROUPS
+from incrowd.verify.apart import (
+    WHAT,
+    check_lines,
+    check_numbers,
+    check_places,
+    check_values,
+    groups_of_rows,
+    read_lines,
+)
 from incrowd.verify.claims import Crowds, check_claim
 from incrowd.verify.consistency import Consistency
 from incrowd.verify.exhibits import Case, Exhibits, Progress, read, silent
@@ -101,6 +111,8 @@ class Trial:
         self._exhibits: Exhibits
         self._match: Ints
         self._crowds: Crowds
+        self._row_group: Ints | None = None
+        self._groups: Crowds
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -108,7 +120,9 @@ class Trial:
         claims = tuple(map(claim_name, self.case.claims))
         domains = () if self.case.domains is None else ("domains",)
         odds = ("odds",) if drawn_from(self.case.claims) else ()
-        return ("schema", "cells", "rows", "private", "truth", "order", *domains, *means, *claims, *odds)
+        apart = ("sensitive",) if self.case.hides_values else ()
+        first = ("schema", "cells", "rows", "private", "truth")
+        return (*first, *apart, "order", *domains, *means, *claims, *odds)
 
     def run(self, docket: Docket) -> None:
         docket.run("schema", self._schema)
@@ -116,6 +130,8 @@ class Trial:
         docket.run("rows", self._rows)
         docket.run("private", self._private)
         docket.run("truth", partial(self._truth, docket.facts))
+        if self.case.hides_values:
+            docket.run("sensitive", partial(self._sensitive, docket.facts))
         docket.run("order", self._order, basic=False)
         if self.case.domains is not None:
             docket.run("domains", self._domains, basic=False)
@@ -134,6 +150,8 @@ class Trial:
         case = self.case
         names = tuple(map(case.undo, case.published.names))
         need(names == case.header, "the published columns are not exactly those that the schema publishes")
+        need(len(set(names)) == len(names), "two published columns have one name")
+        need(case.hides_values or case.apart is None, f"{WHAT} is there, and no claim speaks of it")
         known = sorted(column.name for column in case.schema.columns)
         need(sorted(case.original.names) == known, "the original has not exactly the columns of the schema")
         return ""
@@ -166,7 +184,7 @@ class Trial:
         self._match = record_of_each_row(evidence, case.hint)
         sensitive = {name: (found.codes, found.texts) for name, found in self._exhibits.sensitive.items()}
         graph = Consistency(evidence, self._match, case.crowds)
-        self._crowds = Crowds(case.schema, evidence.row_class, self._persons(), sensitive, graph)
+        self._crowds = Crowds(case.schema, evidence.row_class, self._persons(), sensitive, graph, case.parts)
         facts["rows"] = evidence.row_private.size
         facts["suppressed"] = case.suppressed
         facts["classes"] = self._crowds.persons.size
@@ -181,8 +199,29 @@ class Trial:
         size = int(entity.max()) + 1
         return np.bincount(np.unique(row_class * size + entity[self._match]) // size)
 
+    def _sensitive(self, facts: dict[str, Any]) -> str:
+        """The table of sensitive values against the groups that rows name and the records behind the rows."""
+        case, hidden, named = self.case, self._exhibits.hidden, self._exhibits.groups
+        if case.apart is None or hidden is None or named is None:
+            raise Fault(f"{WHAT} is not there")
+        need(bool(hidden.codes), "no column is sensitive")
+        need(not case.schema.having(Role.ENTITY), "groups count rows, and here a person may have several")
+        row_group = groups_of_rows(named.codes, named.texts)
+        lines = read_lines(case.apart, hidden, case.undo)
+        check_lines(lines, row_group, case.stated_groups)
+        linked = case.hint is not None and np.array_equal(case.hint, self._match)
+        check_values(lines, row_group, self._match, hidden, linked)
+        group, values = lines.spread()
+        self._groups = Crowds(case.schema, group, lines.sizes, values, self._crowds.graph)
+        self._row_group = row_group
+        facts["groups"], facts["smallest_group"] = lines.sizes.size, int(lines.sizes.min())
+        return ""
+
     def _order(self) -> str:
-        evidence = self._exhibits.evidence
+        evidence, hidden = self._exhibits.evidence, self._exhibits.hidden
+        if self._row_group is not None and hidden is not None:
+            check_numbers(self._row_group, self._match)
+            check_places(self._row_group, evidence.row_class, self._match, hidden)
         sizes = [int(codes.max()) + 1 for codes in (evidence.row_private, evidence.row_class)]
         kind = fold([evidence.row_private, evidence.row_class], sizes)
         return check_order(kind, self._match, evidence.record_private.size)
@@ -203,6 +242,7 @@ class Trial:
         return ""
 
     def _claim(self, claim: Claim, facts: dict[str, Any]) -> str:
-        reached = check_claim(claim, self._crowds)
+        of_values = self.case.hides_values and (claim.column or claim.model == GROUPS)
+        reached = check_claim(claim, self._groups if of_values else self._crowds)
         facts.setdefault("reached", {})[claim_name(claim)] = reached
         return f"reaches {reached}"

@@ -24,8 +24,10 @@ SPEAK_OF_MATCHES = frozenset(
         "global-1k-anonymity",
         "global-k1-anonymity",
         "k-factor",
+        "drawn-l-diversity",
     }
 )
+DRAWN_FROM_K = frozenset({"k-factor", "drawn-l-diversity"})
 _SHARE = re.compile(r"1|[1-9][0-9]{0,17}/[1-9][0-9]{0,17}")
 
 
@@ -48,7 +50,7 @@ def check_odds(said: Any, claims: Sequence[Claim], graph: Consistency) -> str:
     need(drawn.numerator == 1, "the odds of the draw are not one in a number of rows")
     for claim in claims:
         promised = claim.parameters.get("k")
-        if claim.model == "k-factor" and isinstance(promised, int) and promised > 0:
+        if claim.model in DRAWN_FROM_K and isinstance(promised, int) and promised > 0:
             need(drawn <= Fraction(1, promised), "the draw is not as even as the release claims")
     if drawn < 1 and not graph.witnessed(drawn.denominator):
         need(reaches(graph, drawn), "no draw is as even as the release says")
