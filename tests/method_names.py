@@ -7,7 +7,13 @@ from incrowd.methods import METHODS
 
 PARTS = {name: catalogue("grouper")[method.hides] for name, method in METHODS.items()}
 CROWDS = sorted(name for name, part in PARTS.items() if isinstance(part(k=2), Crowder))
-PARTITIONS = sorted(set(METHODS) - set(CROWDS))
+APART = sorted(name for name, method in METHODS.items() if method.apart)
+PARTITIONS = sorted(set(METHODS) - set(CROWDS) - set(APART))
+IN_ROWS = [name for name in METHODS if name not in APART]  # sensitive values stand in the rows
 ONE_SIDED = [name for name in CROWDS if PARTS[name].one_sided]
 SAFE = [name for name in CROWDS if name not in ONE_SIDED]
-ACCEPTED = {name: ["unsafe-one-sided"] if name in ONE_SIDED else [] for name in METHODS}
+ACCEPTED: dict[str, list[str]] = {
+    **{name: [] for name in METHODS},
+    **{name: ["unsafe-one-sided"] for name in ONE_SIDED},
+    **{name: ["exact-rows"] for name in APART},
+}

@@ -53,7 +53,25 @@ UNSAFE_IDENTITY = Known(
     "every record stays behind the row that was made for it: whoever re-runs the algorithm reads off "
     "everybody's row",
 )
-EXPOSURES = (NEAR_UNIQUE_KEEP, SMALL_MEANS, UNSAFE_ONE_SIDED, UNSAFE_MATCHES, UNSAFE_IDENTITY)
+UNSAFE_ORDER = Known(
+    "unsafe-order",
+    "records are ordered by their sensitive values, as printed: with l = 3 or more somebody's value is found "
+    "with more than chance 1/l, and whoever knows the rule finds some for certain",
+)
+EXACT_ROWS = Known(
+    "exact-rows",
+    "every row keeps its exact quasi-identifiers: whoever knows a person sees that they are in the table and "
+    "finds their row; only the sensitive value is hidden",
+)
+EXPOSURES = (
+    NEAR_UNIQUE_KEEP,
+    SMALL_MEANS,
+    UNSAFE_ONE_SIDED,
+    UNSAFE_MATCHES,
+    UNSAFE_IDENTITY,
+    UNSAFE_ORDER,
+    EXACT_ROWS,
+)
 
 
 def check_names(accept: Sequence[str]) -> None:
@@ -80,6 +98,20 @@ def check_crowds(grouper: Grouper, accept: Sequence[str]) -> None:
         )
     if not grouper.drawn and not UNSAFE_IDENTITY.accepted(accept):
         raise Exposure(UNSAFE_IDENTITY.name, f"{UNSAFE_IDENTITY.meaning}; leave drawn = true")
+    if getattr(grouper, "split", "") == "printed" and not UNSAFE_ORDER.accepted(accept):
+        raise Exposure(UNSAFE_ORDER.name, f'{UNSAFE_ORDER.meaning}; leave split = "distinct"')
+
+
+def check_exact_rows(accept: Sequence[str]) -> None:
+    """Refuse to publish rows as they are if that was not accepted.
+
+    Raises
+    ------
+    Exposure
+        With the name to accept it by.
+    """
+    if not EXACT_ROWS.accepted(accept):
+        raise Exposure(EXACT_ROWS.name, f"{EXACT_ROWS.meaning}; to hide rows too, take mondrian with l")
 
 
 def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None:

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd import tables
 from incrowd.audit import LINKS, schema_as_dict
+from incrowd.chance import system
 from incrowd.contracts import Crowder, Progress, Promise, silent
 from incrowd.drawing import Drawn, draw
 from incrowd.encode import encode
@@ -25,6 +27,7 @@ from incrowd.errors import Infeasible, InputError, NotVerified, PolicyError
 from incrowd.exposures import (
     SMALL_MEANS,
     check_crowds,
+    check_exact_rows,
     check_exposures,
     check_names,
     told_by_classes,
@@ -37,7 +40,7 @@ from incrowd.graph import Graph, consistency
 from incrowd.measure import measure_all, published
 from incrowd.methods import Method, asked_of
 from incrowd.policy import Policy
-from incrowd.release import domain_of, manifest, published_table
+from incrowd.release import Apart, domain_of, manifest, published_table, values_apart
 from incrowd.schema import MANIFEST, Claim, Role, Schema, Verdict
 from incrowd.stage import audit_folder, commit, stage
 from incrowd.typed import as_cells, typed_columns
@@ -88,6 +91,7 @@ class Draft:
     claims: tuple[Claim, ...]
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
+    apart: Apart | None = None
 
     @property
     def assignment(self) -> Assignment:
@@ -102,6 +106,8 @@ class Release:
     ----------
     table : frame or Table
         The published rows, as the kind of frame that came in.
+    sensitive : frame, Table or None
+        The sensitive values of each group, where they are published apart from the rows.
     verdict : Verdict
         What the judge found.
     manifest : mapping
@@ -119,16 +125,21 @@ class Release:
 
     @cached_property
     def table(self) -> Any:
+        roles = (Role.SENSITIVE, Role.KEEP) if self._draft.apart is None else (Role.KEEP,)
+        return self._as_it_came(self._draft.table, self._draft.assignment.private, roles)
+
+    @cached_property
+    def sensitive(self) -> Any:
+        apart = self._draft.apart
+        return None if apart is None else self._as_it_came(apart.table, apart.first, (Role.SENSITIVE,))
+
+    def _as_it_came(self, table: Table, records: NDArray[np.int64], roles: Sequence[Role]) -> Any:
+        """A table as the kind of frame that came in; values of these roles keep their types."""
         draft = self._draft
         if isinstance(draft.source, str | os.PathLike | Table):
-            return draft.table
-        rows = draft.assignment.private
-        native = {
-            column.name: (column.name, rows)
-            for column in draft.schema.published
-            if column.role is not Role.QUASI
-        }
-        return tables.as_frame(draft.table, draft.source, native)
+            return table
+        native = {column.name: (column.name, records) for column in draft.schema.having(*roles)}
+        return tables.as_frame(table, draft.source, native)
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -223,7 +234,9 @@ def publish(
         accepted=draft.policy.accept,
         hint=draft.assignment.private,
         crowds=draft.drawn.crowds,
+        parts=draft.drawn.parts,
         odds=draft.manifest.get("match_probability"),
+        apart=None if draft.apart is None else TableRows(draft.apart.table),
     )
     return Release(judge_rows(case, watch("verify")), draft)
 
@@ -246,6 +259,8 @@ def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
         raise PolicyError(f"{recipe.name} takes no public table; leave out [public]")
     check_names(policy.accept)
     check_crowds(grouper, policy.accept)
+    if recipe.apart:
+        check_exact_rows(policy.accept)
     watch("read")
     table = source if isinstance(source, Table) else tables.read(source)
     schema = policy.schema(table)
@@ -256,22 +271,25 @@ def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     guards = tuple(guard for model in promised for guard in model.guards(data))
     cover = grouper.group(data, guards, watch("hide"))
     watch("generalize")
+    apart = None
+    if recipe.apart and isinstance(cover, Cover):  # groups are those of sensitive values, and rows exact
+        apart = values_apart(table, schema, cover.labels, system)
+        cover = Cover(np.arange(len(data), dtype=np.int32))
     regions = _regions(data, cover, schema, policy)
     asked = grouper if isinstance(grouper, Crowder) else None
-    drawn = draw(
-        cover, asked, policy.k, policy.accept, lambda: _graph(table, schema, data, regions), os.urandom
-    )
-    rows = published_table(table, schema, data, regions, drawn.assignment)
+    crowd = policy.k if asked is None else asked.k
+    drawn = draw(cover, asked, crowd, policy.accept, lambda: _graph(table, schema, data, regions), system)
+    rows = published_table(table, schema, data, regions, drawn.assignment, apart)
     claims = tuple(claim for model in promised for claim in model.claims(data))
     pairs = zip(data.attributes, regions.cells, strict=True)
     domains = {attribute.name: domain_of(attribute, cells) for attribute, cells in pairs}
-    said = manifest(schema, rows, domains, claims, _method_words(recipe, policy), policy.accept)
+    said = manifest(schema, rows, domains, claims, _method_words(recipe, policy), policy.accept, apart)
     if drawn.odds is not None:
         said["match_probability"] = drawn.odds.as_dict()
     alike = drawn.candidates
     told = told_by_classes(data, regions) if alike is None else told_by_crowds(data, alike)
     warnings = warnings_of(schema, data, told, policy)
-    return Draft(source, policy, table, schema, data, regions, drawn, rows, claims, said, warnings)
+    return Draft(source, policy, table, schema, data, regions, drawn, rows, claims, said, warnings, apart)
 
 
 def _check_feasible(promised: Sequence[Promise], data: Microdata) -> None:
@@ -320,11 +338,18 @@ def _write(draft: Draft, destination: Path, form: Form, watch: Watch) -> Written
             folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(draft.source)}
         )
         _write_json(folder / "audit" / "schema.json", schema_as_dict(draft.schema))
-        if draft.regions.means or draft.drawn.odds:  # where rows overlap, only this tells whose each is
-            links = draft.assignment.private.tolist()
-            _write_json(folder / "audit" / LINKS, {"record_of_each_row": links})
+        if draft.regions.means or draft.drawn.odds or draft.apart:  # only this tells whose each row is
+            _write_json(folder / "audit" / LINKS, _links(draft))
         commit(folder, destination, form.replace)
     return written
+
+
+def _links(draft: Draft) -> dict[str, Any]:
+    """Which record is behind each row, and which part each row is from where that must be known again."""
+    links = {"record_of_each_row": draft.assignment.private.tolist()}
+    if draft.drawn.parts is not None and any(claim.model == "drawn-l-diversity" for claim in draft.claims):
+        links["part_of_each_row"] = draft.drawn.parts.tolist()
+    return links
 
 
 def _write_release(draft: Draft, folder: Path, form: Form) -> dict[str, Any]:
@@ -334,11 +359,21 @@ def _write_release(draft: Draft, folder: Path, form: Form) -> dict[str, Any]:
     else:
         typed = typed_columns(draft.data, draft.regions) if form.typed else None
         tables.write_parquet(draft.table, data, typed)
-    with data.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    said = {**draft.manifest, "files": {data.name: {"sha256": digest, "bytes": data.stat().st_size}}}
+    said = {**draft.manifest, "files": {data.name: _described(data)}}
+    if draft.apart is not None:
+        values = folder / f"sensitive.{form.format}"
+        write = tables.write_csv if form.format == "csv" else tables.write_parquet
+        write(draft.apart.table, values)
+        said["apart"] = {"file": values.name, **said["apart"]}
+        said["files"][values.name] = _described(values)
     _write_json(folder / MANIFEST, said)
     return said
+
+
+def _described(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"sha256": digest, "bytes": path.stat().st_size}
 
 
 def _judge(draft: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
@@ -348,8 +383,10 @@ def _judge(draft: Draft, folder: Path, form: Form, progress: Progress) -> Verdic
         draft.schema,
         draft.claims,
         published=None if form.format == "csv" else TableRows(read_release(folder, draft.schema)),
+        apart=None if form.format == "csv" or draft.apart is None else TableRows(read_sensitive(folder)),
         hint=draft.assignment.private,
         crowds=draft.drawn.crowds,
+        parts=draft.drawn.parts,
         progress=progress,
     )
 
@@ -360,6 +397,14 @@ def read_release(folder: Path, schema: Schema) -> Table:
     if not parquet.exists():
         return tables.unprotected_table(tables.read(folder / "data.csv"))
     return as_cells(tables.read(parquet, lists=True), schema)
+
+
+def read_sensitive(folder: Path) -> Table:
+    """The table of sensitive values of a release folder."""
+    parquet = folder / "sensitive.parquet"
+    if parquet.exists():
+        return tables.read(parquet)
+    return tables.unprotected_table(tables.read(folder / "sensitive.csv"))
 
 
 def loss_of(table: Table, data: Microdata, k: int) -> dict[str, Any]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from incrowd import tables
-from incrowd.audit import links_of, schema_from_dict
+from incrowd.audit import links_of, parts_of, schema_from_dict
 from incrowd.encode import encode
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
@@ -16,7 +20,7 @@ from incrowd.graph import components, consistency, levels
 from incrowd.measure import measure_all, per_attribute
 from incrowd.measure import published as read_published
 from incrowd.methods import asked_of
-from incrowd.pipeline import TableRows, Watch, original_rows, read_release, unwatched
+from incrowd.pipeline import TableRows, Watch, original_rows, read_release, read_sensitive, unwatched
 from incrowd.policy import Policy
 from incrowd.schema import MANIFEST, Claim, Schema, Verdict
 from incrowd.stage import audit_folder
@@ -40,7 +44,9 @@ def verify_release(folder: Path, original: Path, policy: Policy | None, watch: W
         schema,
         claims,
         published=_parquet_rows(folder, schema),
+        apart=_parquet_values(folder),
         hint=links_of(audit_folder(folder.resolve()), len(table)),
+        parts=parts_of(audit_folder(folder.resolve()), len(table)),
         progress=watch("verify"),
     )
 
@@ -53,6 +59,15 @@ def _parquet_rows(folder: Path, schema: Schema) -> TableRows | None:
         raise NotVerified(f"{folder} holds two data files, and a release has one")
     try:
         return TableRows(read_release(folder, schema))
+    except TableError as problem:
+        raise NotVerified(f"the release cannot be read, so it is not what it claims: {problem}") from None
+
+
+def _parquet_values(folder: Path) -> TableRows | None:
+    if not (folder / "data.parquet").exists() or not (folder / "sensitive.parquet").exists():
+        return None
+    try:
+        return TableRows(read_sensitive(folder))
     except TableError as problem:
         raise NotVerified(f"the release cannot be read, so it is not what it claims: {problem}") from None
 
@@ -115,6 +130,67 @@ def claims_said(folder: Path) -> tuple[Claim, ...]:
         raise InputError(f"the claims in {folder / MANIFEST} cannot be read") from None
 
 
+@dataclass(frozen=True)
+class GroupsSaid:
+    """What a release says whose sensitive values stand apart from the rows.
+
+    ``fewest`` is for each sensitive column the fewest different values of a group, ``share`` the largest
+    share that one value has in a group.
+    """
+
+    groups: int
+    smallest: int
+    fewest: Mapping[str, int]
+    share: Mapping[str, Fraction]
+
+    @property
+    def note(self) -> str:
+        most = max(self.share.values(), default=Fraction(1))
+        return (
+            f"sensitive values stand apart from the rows, in {self.groups:,} groups, the smallest of "
+            f"{self.smallest:,}; no value has more than {most} of a group. What all groups together tell of "
+            "how values go with quasi-identifiers is not in these numbers"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        shares = {name: str(share) for name, share in self.share.items()}
+        return {
+            "groups": self.groups,
+            "smallest": self.smallest,
+            "fewest_values": dict(self.fewest),
+            "largest_share": shares,
+        }
+
+
+def groups_said(folder: Path) -> GroupsSaid | None:
+    """The groups of a release whose sensitive values stand apart; None of any other."""
+    if "apart" not in manifest_of(folder):
+        return None
+    table = read_sensitive(folder)
+    try:
+        group, said = table.column("group"), table.column("count")
+        counts = np.array([int(text or "") for text in said.texts], np.int64)[said.codes]
+        if not counts.size or counts.min() < 1:
+            raise ValueError("no counts")
+    except (ValueError, OverflowError):
+        raise InputError(f"the sensitive values in {folder} cannot be read") from None
+    sizes = np.zeros(len(group.texts), np.int64)
+    np.add.at(sizes, group.codes, counts)
+    fewest, share = {}, {}
+    for name in table.names[1:-1]:
+        column = table.column(name)
+        pairs, of = np.unique(
+            group.codes.astype(np.int64) * len(column.texts) + column.codes, return_inverse=True
+        )
+        often = np.zeros(pairs.size, np.int64)
+        np.add.at(often, of, counts)
+        owner = pairs // len(column.texts)
+        fewest[name] = int(np.bincount(owner).min())
+        most = np.argmax(often / sizes[owner])
+        share[name] = Fraction(int(often[most]), int(sizes[owner[most]]))
+    return GroupsSaid(sizes.size, int(sizes.min()), fewest, share)
+
+
 def _claims_asked(policy: Policy, table: Table, schema: Schema) -> tuple[Claim, ...]:
     data = encode(table, schema)
     _, _, promised = asked_of(policy)
@@ -139,6 +215,7 @@ def measure_release(
     data = encode(table, schema)
     watch("measure")
     found = read_published(rows, data)
+    apart = groups_said(published) if published.is_dir() else None
     sizes = found.class_sizes
     measured = {
         "rows": len(rows),
@@ -151,11 +228,14 @@ def measure_release(
     watch("match")
     graph = consistency(found, data)
     odds, reached, notes = levels(graph, components(graph))
+    if apart is not None:
+        measured["sensitive_groups"] = apart.as_dict()
+        notes = (*notes, apart.note)
     return measured | {"anonymity": reached, "match_probability": odds, "notes": list(notes)}
 
 
 def _k_said(folder: Path) -> int:
     sizes = [claim.parameters["k"] for claim in claims_said(folder) if "k" in claim.parameters]
-    if len(sizes) != 1 or not isinstance(sizes[0], int):
+    if not sizes or not isinstance(sizes[0], int) or any(size != sizes[0] for size in sizes):
         raise InputError(f"{folder / MANIFEST} does not say for which k the release was made")
     return sizes[0]

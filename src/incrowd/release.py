@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd import __version__
 from incrowd.celltext import escaped
+from incrowd.chance import Entropy, shuffled
 from incrowd.errors import PolicyError
-from incrowd.flow import Assignment, Attribute, Cells, Microdata, Regions, Table, TextColumn
+from incrowd.flow import Assignment, Attribute, Cells, Codes, Microdata, Regions, Table, TextColumn
 from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Role, Schema, Shape
+
+GROUP, COUNT = "group", "count"  # columns of a release whose sensitive values stand apart from the rows
 
 
 def cell_texts(attribute: Attribute, cells: Cells) -> tuple[str, ...]:
@@ -66,14 +71,24 @@ def _set_text(members: list[int], words: list[str]) -> str:
 
 
 def published_table(
-    table: Table, schema: Schema, data: Microdata, regions: Regions, assignment: Assignment
+    table: Table,
+    schema: Schema,
+    data: Microdata,
+    regions: Regions,
+    assignment: Assignment,
+    apart: Apart | None = None,
 ) -> Table:
-    """The rows of the release: regions in their order, private parts as they are behind them."""
+    """The rows of the release: regions in their order, private parts as they are behind them.
+
+    Where sensitive values stand apart, a row has its group instead of them.
+    """
     region = regions.of[assignment.region]
     place = {attribute.name: j for j, attribute in enumerate(data.attributes)}
     names: list[str] = []
     columns: list[TextColumn] = []
     for column in schema.published:
+        if apart is not None and column.role is Role.SENSITIVE:
+            continue
         names.append(column.name)
         if column.role is Role.QUASI:
             j = place[column.name]
@@ -83,11 +98,77 @@ def published_table(
             columns.append(table.column(column.name).take(assignment.private))
         if column.mean:
             names.append(mean_name(column.name))
-            columns.append(_coded(regions.means[column.name], region))
+            columns.append(_coded(regions.means[column.name]).take(region))
+    if apart is not None:
+        names.append(GROUP)
+        columns.append(apart.of_record.take(assignment.private))
     clash = sorted(name for name in set(names) if names.count(name) > 1)
     if clash:
         raise PolicyError(f"{clash[0]} is the name of a published mean and of a column; rename the column")
     return Table(tuple(names), tuple(columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """Sensitive values that are published apart from the rows.
+
+    Row and table meet in the number of a group. ``of_record`` is that number for each record of the original,
+    ``table`` has a line for each value of a group, and ``first`` names a record behind each line.
+    """
+
+    of_record: TextColumn
+    table: Table
+    first: NDArray[np.int64]
+
+    @property
+    def groups(self) -> int:
+        return len(self.of_record.texts)
+
+
+def values_apart(table: Table, schema: Schema, groups: Codes, entropy: Entropy) -> Apart:
+    """The table of sensitive values of groups of records, whatever rows say of them.
+
+    Groups are numbered 1, 2, … at random. Lines follow the numbers, and inside a group the texts: their order
+    says nothing that they do not say themselves.
+
+    Parameters
+    ----------
+    groups : array of shape (n,)
+        The group of each record, numbered from 0 without gaps.
+    """
+    names = [column.name for column in schema.having(Role.SENSITIVE)]
+    _check_free(names, schema)
+    size = int(groups.max()) + 1
+    number = shuffled(size, entropy)  # of each group, counted from 0
+    key = number[groups]
+    ordered = [_by_text(table.column(name)) for name in names]
+    for column in ordered:
+        key = np.unique(key * len(column.texts) + column.codes, return_inverse=True)[1]
+    _, first, counts = np.unique(key, return_index=True, return_counts=True)
+    texts = tuple(str(i + 1) for i in range(size))
+    of_record = TextColumn(number[groups].astype(np.int32), texts)
+    lines = [of_record, *ordered]
+    columns = [*(line.take(first) for line in lines), _coded([str(c) for c in counts.tolist()])]
+    return Apart(of_record, Table((GROUP, *names, COUNT), tuple(columns)), first)
+
+
+def _check_free(names: Sequence[str], schema: Schema) -> None:
+    taken = [column.name for column in schema.published if column.name.casefold() == GROUP]
+    taken += [name for name in names if name.casefold() == COUNT]  # Parquet readers fold case
+    if taken:
+        raise PolicyError(
+            f"{taken[0]}: where sensitive values are published apart from the rows, this is the name of a "
+            "column that is added; rename the column"
+        )
+
+
+def _by_text(column: TextColumn) -> TextColumn:
+    """The same with codes in the order of texts; NULL and the empty text are one, as in a CSV file."""
+    texts = sorted({text or "" for text in column.texts})
+    place = {text: code for code, text in enumerate(texts)}
+    codes = np.array([place[text or ""] for text in column.texts], np.int32)[column.codes]
+    shown = (None if not text and None in column.texts else text for text in texts)
+    return TextColumn(codes, tuple(shown))
 
 
 def mean_name(name: str) -> str:
@@ -95,10 +176,9 @@ def mean_name(name: str) -> str:
     return f"{name}_mean"
 
 
-def _coded(texts: Sequence[str], region: np.ndarray[Any, np.dtype[np.int32]]) -> TextColumn:
+def _coded(texts: Sequence[str]) -> TextColumn:
     distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    codes = np.array([distinct[text] for text in texts], np.int32)
-    return TextColumn(codes[region], tuple(distinct))
+    return TextColumn(np.array([distinct[text] for text in texts], np.int32), tuple(distinct))
 
 
 def domain_of(attribute: Attribute, cells: Cells) -> dict[str, Any]:
@@ -132,8 +212,9 @@ def manifest(
     claims: Sequence[Claim],
     method: Mapping[str, Any],
     accepted: Sequence[str],
+    apart: Apart | None = None,
 ) -> dict[str, Any]:
-    """What the release says about itself; `files` is added when they are written.
+    """What the release says about itself; `files`, and the name of one, are added when they are written.
 
     Nothing in it is not already public: domains are read off the published cells, not off the input.
     """
@@ -152,9 +233,11 @@ def manifest(
                 **({"shape": str(column.shape)} if column.role is Role.QUASI else {}),
                 **({"domain": domains[column.name]} if column.role is Role.QUASI else {}),
                 **({"mean": True} if column.mean else {}),
+                **({"apart": True} if apart is not None and column.role is Role.SENSITIVE else {}),
             }
             for column in schema.published
         ],
         "rows": {"published": len(published), "suppressed": 0},
         "missing": MISSING,
+        **({} if apart is None else {"apart": {"groups": apart.groups}}),
     }

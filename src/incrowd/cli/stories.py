@@ -36,13 +36,14 @@ CLASSES = {
     "k_factor": "a draw exists in which no match is likelier than 1/k",
 }
 CHECKS = {
-    "files": "nothing but the manifest and one data file, byte for byte as it says",
+    "files": "nothing but the manifest and the data, byte for byte as it says",
     "manifest": "it says what was asked for, neither more nor less",
     "schema": "exactly the columns that may be published",
     "cells": "every cell can be read and means something in its column",
     "rows": "no row was lost or added",
     "private": "sensitive and kept values are those of the original",
     "truth": "every row is true of a record of its own",
+    "sensitive": "the values of each group are those of the records behind its rows",
     "order": "the rows do not stand in the order of the original",
     "domains": "the manifest names only values that the cells name",
     "odds": "a draw as even as the manifest says is possible",
@@ -96,17 +97,24 @@ def show_release(written: Written, source: Path) -> None:
     out = screen.console()
     facts = written.verdict.facts
     odds = written.manifest.get("match_probability")
-    said = (
-        f"in {facts['classes']:,} classes"
-        if odds is None
-        else f"that say {facts['classes']:,} different things"
-    )
+    apart = written.manifest.get("apart")
+    said = f"in {facts['classes']:,} classes"
+    if odds is not None:
+        said = f"that say {facts['classes']:,} different things"
+    if apart is not None:
+        said = f"as they are, and their sensitive values apart in {facts['groups']:,} groups,"
     out.print(f"Published {facts['rows']:,} rows {said} to {written.folder}")
     for claim in written.manifest["claims"]:
         about = f" for {claim['column']}" if claim.get("column") else ""
         numbers = ", ".join(f"{name} = {value}" for name, value in claim["parameters"].items())
         out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
-    if odds is None:
+    if apart is not None:
+        out.print(f"  the smallest group has {facts['smallest_group']:,} persons")
+        out.print(
+            "  NOT protected: who is in the table, and everybody's row (accepted: exact-rows); where values "
+            "go with quasi-identifiers, all groups together tell more than one"
+        )
+    elif odds is None:
         out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
     else:
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
