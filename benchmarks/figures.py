@@ -17,14 +17,13 @@ from pathlib import Path
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 from crowds import expansion, exponent, globally, widening
-from rings import assignments
-from tables import adult_with_trees, first, real_data
+from rings import assignments, rows_cut, whole_ring
+from tables import adult_with_trees, first, microdata, real_data
 
 from incrowd.contracts import Grouper, silent
-from incrowd.flow import Attribute, Microdata
+from incrowd.flow import Microdata
 from incrowd.hide.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
 from incrowd.hide.single import SingleDimensional
-from incrowd.schema import Kind, Shape
 
 N = 1_000_000
 K = 10
@@ -35,17 +34,6 @@ def census(n: int) -> Codes:
     rng = np.random.default_rng(2)
     domains = (78, 2, 16, 800, 50, 400)
     return np.stack([(rng.beta(2, 5, n) * size).astype(np.int32) for size in domains], axis=1)
-
-
-def microdata(codes: Codes) -> Microdata:
-    """Codes as numbers that are their own values."""
-    dense = np.empty_like(codes)
-    attributes = []
-    for j in range(codes.shape[1]):
-        values, dense[:, j] = np.unique(codes[:, j], return_inverse=True)
-        texts = tuple(map(str, values.tolist()))
-        attributes.append(Attribute(f"a{j}", Kind.NUMERIC, Shape.RANGE, texts, values.astype(np.float64)))
-    return Microdata(dense, tuple(attributes))
 
 
 def kernel_seconds(recipe: Mondrian, data: Microdata) -> float:
@@ -251,4 +239,6 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "global": globally,
     "components": components_of_a_graph,
     "assignment": assignments,
+    "row of records: hilbert, lexicographic": rows_cut,
+    "ring, whole": whole_ring,
 }

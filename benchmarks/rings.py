@@ -1,4 +1,4 @@
-"""Figures of drawing who is behind which row: rings in many partitions, and one graph that hangs together.
+"""Figures of rings: putting records in a row and cutting it, drawing who is behind which row, all together.
 
 One lexsort is the processor time of `np.lexsort` for a table of as many rows and six uniform codes.
 """
@@ -10,10 +10,18 @@ from functools import partial
 
 import numpy as np
 from bench import Codes, Figure, cpu, peak_mb, uniform
+from tables import microdata
 
-from incrowd.assign import figure_seven, one_of_disjoint_matchings
+from incrowd.assign import by_crowds, figure_seven, one_of_disjoint_matchings
+from incrowd.contracts import silent
+from incrowd.flow import Microdata
+from incrowd.generalize import generalize
+from incrowd.hide.hilbert import Hilbert
+from incrowd.hide.lexicographic import InARow, Lexicographic
+from incrowd.hide.ring import Ring
 
 ROWS = 100_000
+MANY, K = 1_000_000, 10
 GOALS = {(10, 19): 1.0, (100, 199): 20.0}  # (k, records of a partition): lexsorts
 
 
@@ -47,3 +55,34 @@ def assignments(_: float) -> Iterator[Figure]:
     figure_seven(edges[:19])
     ratio = cpu(partial(figure_seven, edges), 1) / sort
     yield Figure("assignment, Figure 7 as printed (rings)", f"n={ROWS} k=10 P=19", ratio, "lexsort")
+
+
+def rows_cut(kd: float) -> Iterator[Figure]:
+    """Records sorted along a curve, or by their codes, and cut into parts of k and more."""
+    table = uniform(MANY)
+    whole, few = microdata(table), microdata(table[:2000])
+    recipes: list[tuple[str, InARow, float | None]] = [
+        ("hilbert", Hilbert(K), 1.1),
+        ("lexicographic", Lexicographic(K), None),
+    ]
+    for name, recipe, goal in recipes:
+        recipe.parts(few, (), silent)
+        ratio = cpu(lambda recipe=recipe: recipe.parts(whole, (), silent), 3) / kd  # type: ignore[misc]
+        yield Figure(f"{name} (uniform)", f"n={MANY} d=6 k={K}", ratio, "kd", goal, memory=peak_mb())
+
+
+def whole_ring(kd: float) -> Iterator[Figure]:
+    """Parts, rings, what their rows say, and who is behind them: from codes to drawn regions."""
+    table = uniform(MANY)
+    whole, few = microdata(table), microdata(table[:2000])
+    for order in ("lexicographic", "hilbert"):
+        recipe = Ring(K, order)
+        _ring(recipe, few)
+        ratio = cpu(partial(_ring, recipe, whole), 3) / kd
+        yield Figure(f"ring, {order} (uniform)", f"n={MANY} d=6 k={K}", ratio, "kd", 4.0, memory=peak_mb())
+
+
+def _ring(recipe: Ring, data: Microdata) -> None:
+    crowds = recipe.group(data, (), silent)
+    generalize(data, crowds)
+    by_crowds(crowds)

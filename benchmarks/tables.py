@@ -1,4 +1,4 @@
-"""The real tables that figures are measured on, as codes with hierarchies."""
+"""The tables that figures are measured on, as codes: real ones with hierarchies, and any numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-from incrowd.flow import Microdata
+import numpy as np
+from bench import Codes
+
+from incrowd.flow import Attribute, Microdata
+from incrowd.schema import Kind, Shape
 
 ADULT = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
 CENSUS = ("PUMA", "AGEP", "SEX", "RAC1P", "HISP", "SCHL", "MAR", "COW")
@@ -62,3 +66,14 @@ def _lines(path: Path) -> Iterator[TextIO]:
     else:
         with path.open(newline="") as lines:
             yield lines
+
+
+def microdata(codes: Codes) -> Microdata:
+    """Codes as numbers that are their own values."""
+    dense = np.empty_like(codes)
+    attributes = []
+    for j in range(codes.shape[1]):
+        values, dense[:, j] = np.unique(codes[:, j], return_inverse=True)
+        texts = tuple(map(str, values.tolist()))
+        attributes.append(Attribute(f"a{j}", Kind.NUMERIC, Shape.RANGE, texts, values.astype(np.float64)))
+    return Microdata(dense, tuple(attributes))

@@ -66,7 +66,7 @@ DOORS = {
 DRAWS = {
     "random": {"examples", "reproduce"},
     "secrets": {"stage"},
-    "os.urandom": {"chance", "assign", "pipeline"},
+    "os.urandom": {"chance"},
     "numpy.random": set[str](),
     "np.random": set[str](),
     "uuid": set[str](),

@@ -6,30 +6,48 @@ from a few known identities. Releases draw from the operating system; only tests
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.chance import Entropy, draws_below, shuffled
+from incrowd.chance import Entropy, draws_below, shuffled, system
 from incrowd.flow import Assignment, Codes, Crowds
 
 CHUNK = 1 << 16  # random bytes drawn at once, few enough to stay in a near cache
 
+# Laws for rings of N records with few candidates k: {(N, k): weights and patterns}. A pattern says how many
+# rows before its own each record has, all the way round; where it begins is drawn too. Every number of
+# rows is equally frequent in all, by weight, so that every match has exactly 1/k. Among such laws the
+# ones for k=3 have the least possible posterior after one known pair; the ones for k=4 come near it and
+# leave at most 2/3 after two.
+SMALL_RINGS = {
+    (4, 3): "1:0000 4:0211 1:2222",
+    (5, 3): "3:00000 5:02021 10:02111 3:22222",
+    (6, 3): "1:000000 2:020211 1:021021 2:021111 1:222222",
+    (7, 3): "10:0000000 21:0202111 21:0210211 7:0211111 10:2222222",
+    (8, 3): "13:00000000 8:02021021 24:02021111 16:02102111 16:02110211 13:22222222",
+    (5, 4): "1:00000 5:00311 5:02021 5:03322 1:11111 5:13132 1:22222 1:33333",
+    (6, 4): "3:000000 3:003021 3:003102 9:003111 2:020202 8:020211 4:021021 2:021111 6:033132 5:033213 "
+    "11:033222 1:111111 3:131313 6:131322 2:132132 1:132222 1:222222 2:333333",
+    (7, 4): "3:0000000 3:0030211 3:0031021 4:0031102 10:0031111 7:0202021 2:0202111 3:0210211 2:0331313 "
+    "3:0331322 4:0332132 4:0332213 11:0332222 7:1313132 4:1321322 2:3333333",
+}
 
-def whole_classes(n: int, entropy: Entropy = os.urandom) -> Assignment:
+
+def whole_classes(n: int, entropy: Entropy = system) -> Assignment:
     """Rows of one class say the same, so a row can go with its own record: shuffling hides the rest."""
     order = shuffled(n, entropy)
     return Assignment(region=order, private=order)
 
 
-def by_crowds(crowds: Crowds, entropy: Entropy = os.urandom) -> Assignment:
+def by_crowds(crowds: Crowds, entropy: Entropy = system) -> Assignment:
     """A row for each record among those whose crowds it is in, each with the same chance; then shuffled.
 
-    Every crowd lists k records, and every record is in k crowds.
+    Every crowd lists k records, and every record is in k crowds. Where all of a part are alike, each stays
+    behind its own row: their rows are equal, and shuffled.
 
     Examples
     --------
@@ -38,12 +56,27 @@ def by_crowds(crowds: Crowds, entropy: Entropy = os.urandom) -> Assignment:
     [0, 1, 2]
     """
     n = len(crowds)
-    rows = np.repeat(np.arange(n, dtype=np.int32), crowds.sizes)
-    fits = rows[np.argsort(crowds.members, kind="stable")].reshape(n, -1)
-    return _shuffled_rows(one_of_disjoint_matchings(fits, entropy), entropy)
+    row_of = np.arange(n)
+    drawn = row_of if crowds.alike is None else np.flatnonzero(~crowds.alike)
+    if drawn.size:
+        place = np.empty(n, np.int32)
+        place[drawn] = np.arange(drawn.size)
+        members = place[crowds.members.reshape(n, -1)[drawn]]
+        row_of[drawn] = drawn[one_of_disjoint_matchings(_rows_of_records(members), entropy)]
+    return _shuffled_rows(row_of, entropy)
 
 
-def by_kinds(fits: Codes, record_kind: Codes, row_kind: Codes, entropy: Entropy = os.urandom) -> Assignment:
+def _rows_of_records(members: Codes) -> Codes:
+    """The records of each row (n, k) -> the rows of each record (n, k), ascending."""
+    from incrowd.kernels import matching
+
+    listed = np.empty(members.shape, np.int32 if members.size < 2**31 else np.int64)
+    matching.incidence(members, listed, np.zeros(len(members), np.int32))
+    rows: Codes = (listed // members.shape[1]).astype(np.int32)
+    return rows
+
+
+def by_kinds(fits: Codes, record_kind: Codes, row_kind: Codes, entropy: Entropy = system) -> Assignment:
     """As `by_crowds`, where equal records and equal rows were counted together.
 
     Parameters
@@ -76,7 +109,7 @@ def _shuffled_rows(row_of: NDArray[np.int64], entropy: Entropy) -> Assignment:
     return Assignment(region=order, private=behind[order])
 
 
-def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = os.urandom) -> NDArray[np.int64]:
+def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = system) -> NDArray[np.int64]:
     """The row of each record, by one of k disjoint perfect matchings of a k-regular graph.
 
     Every edge is drawn with probability exactly 1/k, by induction over the degree d:
@@ -88,6 +121,11 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = os.urandom) -> ND
 
     That holds whatever pairs and walks prefer, since coins and numbers below d are drawn apart from them.
     Taking always the first matching, or any perfect matching at random, would not do that.
+
+    Small rings of degree 3 and 4 are drawn by laws of their own, `SMALL_RINGS`. There, one known pair would
+    tell more about the others than it must. A pattern is drawn by its weight and turned by a uniform number
+    below N. So a record of the ring has the row s before its own with the weighted share of s among all
+    places of the patterns, which is 1/k for every s.
 
     Coins and numbers are drawn for each circuit and each component of the graph. One for all would be as
     even for each record, but then one known person would tell which matching was taken everywhere;
@@ -107,7 +145,8 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = os.urandom) -> ND
     parts = _Parts.of(edges)
     dice = _Dice(entropy, max(256, min(CHUNK, edges.size)))
     row = np.empty(len(parts), np.int64)
-    while parts.degree > 1:
+    parts = _without_small_rings(parts, row, entropy)
+    while parts.degree > 1 and len(parts):
         if parts.degree % 2 == 0:
             parts = replace(parts, edges=_half(parts.edges, dice))
         else:
@@ -158,6 +197,46 @@ class _Parts:
         label, record_at, row_at = (place[:left] for place in places)
         return _Parts(fewer, label, self.count, record_at, row_at)
 
+    def only(self, components: NDArray[np.bool_]) -> _Parts:
+        """Some of the components (c,). Records and rows of one have the same numbers, so both move alike."""
+        stay = components[self.label]
+        gone = np.cumsum(~stay, dtype=np.int32)[stay]
+        edges = self.edges[stay] - gone[:, None]
+        return _Parts(edges, self.label[stay], self.count, self.record_at[stay], self.row_at[stay])
+
+
+@cache
+def small_ring(n: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cumulated weights (m,) and patterns (m, n) of a small ring."""
+    entries = [entry.split(":") for entry in SMALL_RINGS[n, k].split()]
+    weights = np.cumsum([int(weight) for weight, _ in entries])
+    return weights, np.array([list(map(int, pattern)) for _, pattern in entries])
+
+
+def _without_small_rings(parts: _Parts, row: NDArray[np.int64], entropy: Entropy) -> _Parts:
+    """Give the records of small rings their rows by `SMALL_RINGS` -> all other components."""
+    from incrowd.kernels import matching
+
+    k = parts.degree
+    sizes = [n for n, degree in SMALL_RINGS if degree == k]
+    if not sizes:
+        return parts
+    size = np.zeros(parts.count, np.int32)
+    records, rows = np.empty(len(parts), np.int32), np.empty(len(parts), np.int32)
+    matching.small_rings(parts.edges, parts.label, max(sizes), records, rows, size)
+    size[~np.isin(size, sizes)] = 0
+    start = np.searchsorted(parts.label, np.arange(parts.count))
+    for n in np.unique(size[size > 0]).tolist():
+        weights, patterns = small_ring(n, k)
+        rings, places = start[size == n], np.arange(n)
+        which = np.searchsorted(weights, draws_below(int(weights[-1]), rings.size, entropy), side="right")
+        turn = draws_below(n, rings.size, entropy).astype(np.int64)
+        back = patterns[which[:, None], (places + turn[:, None]) % n]
+        here = rings[:, None] + places
+        mine = rows[rings[:, None] + (places - back) % n]
+        row[parts.record_at[records[here]]] = parts.row_at[mine]
+    return parts.only(size == 0) if size.any() else parts
+
 
 class _Dice:
     """Random bytes for kernels, drawn many at once. A kernel that runs out of them goes on where it was."""
@@ -201,7 +280,7 @@ def _matching(edges: Codes, dice: _Dice) -> Codes:
     return held
 
 
-def figure_seven(edges: Codes, entropy: Entropy = os.urandom, permuted: bool = True) -> NDArray[np.int64]:
+def figure_seven(edges: Codes, entropy: Entropy = system, permuted: bool = True) -> NDArray[np.int64]:
     """The row of each record, as Figure 7 of "Non-homogeneous generalization" draws it: for comparison only.
 
     With both its optimisations: for each component the index of the assignment is drawn first, and no

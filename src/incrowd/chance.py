@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 Entropy = Callable[[int], bytes]
 
 
-def shuffled(n: int, entropy: Entropy = os.urandom) -> NDArray[np.int64]:
+def system(size: int) -> bytes:
+    """Random bytes from the operating system."""
+    return os.urandom(size)
+
+
+def shuffled(n: int, entropy: Entropy = system) -> NDArray[np.int64]:
     """A uniformly random permutation of 0..n-1.
 
     Rows are sorted by random 64-bit keys. All orders are equally likely as long as the keys differ; keys
@@ -29,7 +34,7 @@ def shuffled(n: int, entropy: Entropy = os.urandom) -> NDArray[np.int64]:
             return order.astype(np.int64)
 
 
-def draws_below(limit: int, size: int, entropy: Entropy = os.urandom) -> NDArray[np.uint64]:
+def draws_below(limit: int, size: int, entropy: Entropy = system) -> NDArray[np.uint64]:
     """As many independent numbers below `limit`, each equally likely.
 
     Examples
@@ -45,7 +50,7 @@ def draws_below(limit: int, size: int, entropy: Entropy = os.urandom) -> NDArray
     return found % np.uint64(limit)
 
 
-def draw_below(limit: int, entropy: Entropy = os.urandom) -> int:
+def draw_below(limit: int, entropy: Entropy = system) -> int:
     """A whole number below `limit`, each with the same probability.
 
     Examples

@@ -197,6 +197,9 @@ class Crowder(Grouper, Protocol):
     one_sided: ClassVar[bool]
 
     @property
+    def k(self) -> int: ...
+
+    @property
     def drawn(self) -> bool: ...
 
     @property

@@ -35,11 +35,15 @@ class Odds:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Who is behind which row; for crowds of one's own also the odds, and who made each published row."""
+    """Who is behind which row; for crowds of one's own also the odds, and who made each published row.
+
+    `parts` numbers the part of the table that each published row is from, where it was cut into parts.
+    """
 
     assignment: Assignment
     odds: Odds | None = None
     crowds: NDArray[np.int32] | None = None
+    parts: NDArray[np.int32] | None = None
 
     @property
     def candidates(self) -> NDArray[np.int64] | None:
@@ -94,7 +98,8 @@ def draw(
     if cover.regular and int(cover.sizes[0]) == k:
         assignment = assign.by_crowds(cover, entropy)
         crowds = cover.members.reshape(-1, k)[assignment.region]
-        return Drawn(assignment, Odds(Fraction(1, k), least), crowds)
+        parts = None if cover.parts is None else cover.parts[assignment.region]
+        return Drawn(assignment, Odds(Fraction(1, k), least), crowds, parts)
     return _from_factor(found, least, k, accept, entropy)
 
 

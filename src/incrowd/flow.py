@@ -204,20 +204,28 @@ class Crowds:
     """Who hides with whom where everyone has a crowd of their own.
 
     The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them. Where
-    sensitive values were looked at, `parts` (n,) says in which part of the table each record is: no crowd
-    reaches from one part into another.
+    the table falls into parts, and no crowd reaches from one into another, `parts` (n,) numbers them. Then
+    ``whole[i, j]`` says that cell j of row i is made over all of its part, and ``alike[i]`` that all records
+    of a part are equal, so that nobody need be exchanged with others of it.
     """
 
     starts: NDArray[np.int64]
     members: Codes
     parts: Codes | None = None
+    whole: NDArray[np.bool_] | None = None
+    alike: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
-        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        owner = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
         own = np.zeros(len(self), np.bool_)
         own[owner[self.members == owner]] = True
         if not own.all():
             raise ValueError("everyone must be in their own crowd")
+        if self.parts is None:
+            if self.whole is not None or self.alike is not None:
+                raise ValueError("what is said about parts needs parts")
+        elif (np.repeat(self.parts, np.diff(self.starts)) != self.parts[self.members]).any():
+            raise ValueError("a crowd reaches from one part into another")
 
     def __len__(self) -> int:
         return self.starts.size - 1

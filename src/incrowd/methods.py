@@ -5,17 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from incrowd import models
-from incrowd.contracts import Crowder, Grouper, Promise, catalogue
+from incrowd.contracts import Crowder, Grouper, Guard, Promise, catalogue
 from incrowd.errors import PolicyError, unknown
 from incrowd.exposures import UNSAFE_MATCHES
-from incrowd.hide import agglomerative, crowding, forest, mondrian, single  # noqa: F401 - registers the groupers
+from incrowd.flow import Microdata
+from incrowd.hide import (  # noqa: F401 - registers the groupers
+    agglomerative,
+    anatomy,
+    crowding,
+    forest,
+    hilbert,
+    lexicographic,
+    mondrian,
+    ring,
+    single,
+)
 from incrowd.hide.workload import Query
 from incrowd.policy import Policy
+from incrowd.schema import Claim
 
 REVISITED = "Gionis, Mazza, Tassa: k-Anonymization Revisited"
+NONHOMOGENEOUS = (
+    "Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing"
+)
 MULTIDIMENSIONAL = "Murthy, Srinivas: Achieving Multidimensional K-Anonymity by a Greedy Approach"
 
 
@@ -38,6 +53,16 @@ class Method:
     needs: str
     not_claimed: str
     printed: Callable[[Mapping[str, Any]], bool] = lambda _options: False
+
+    @property
+    def diverse(self) -> bool:
+        """Does it keep l although every record has a row of its own?"""
+        return bool(getattr(catalogue("grouper")[self.hides], "diverse", False))
+
+    @property
+    def apart(self) -> bool:
+        """Does it leave rows as they are, and publish sensitive values apart from them, by groups?"""
+        return bool(getattr(catalogue("grouper")[self.hides], "apart", False))
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -165,6 +190,33 @@ _ALL = (
         guarantee=_CROWD + "; with k alone, groups have at most 3k-3 records (of k=2: 3)",
         needs="at most 20,000 records; hierarchies for columns of more than 64 categories; for comparison",
     ),
+    _partition(
+        name="lexicographic",
+        hides="lexicographic",
+        publishes=_OVERLAPPING,
+        paper=NONHOMOGENEOUS,
+        section="5.3.1, Figure 8: the rival HP",
+        guarantee=_CROWD,
+        needs="nothing; for few columns, or to compare with ring",
+        printed=lambda options: options.get("rule") == "pseudocode",
+    ),
+    _partition(
+        name="hilbert",
+        hides="hilbert",
+        publishes=_OVERLAPPING,
+        paper=NONHOMOGENEOUS,
+        section="7, the rivals HR and HS, after Ghinita et al.: Fast Data Anonymization",
+        guarantee=_CROWD + "; with k alone, groups have at most 2k-1 records",
+        needs='nothing; numbers as ranges are HR, as sets (publish = "set") HS',
+    ),
+    _regular(
+        name="ring",
+        hides="ring",
+        paper=NONHOMOGENEOUS,
+        section="5, Figures 5, 7 and 8; 6 for l: the method NH",
+        needs="nothing; l for one sensitive column; no t, entity or means",
+        printed=lambda options: options.get("split") == "printed",
+    ),
     _one_sided(
         name="k1-nearest",
         hides="k1-nearest",
@@ -210,6 +262,19 @@ _ALL = (
         paper="none: crowds as in k-Anonymization Revisited, a draw as in Non-homogeneous Generalization",
         section="docs/claims/kfactor.md",
     ),
+    Method(
+        name="anatomy",
+        hides="anatomy",
+        publishes="every row as it is, with its group; the sensitive values of each group apart",
+        behind="each row's own record; which of a group's values is whose is not published",
+        paper=NONHOMOGENEOUS,
+        section="7.4, the rival AT, after Xiao and Tao: Anatomy",
+        guarantee="nobody's sensitive value is known with more than chance 1/l by the groups alone",
+        adversary="knows everyone's quasi-identifiers, and how the release was made",
+        needs="l; one sensitive column, none to keep; no t, entity or means; accept exact-rows",
+        not_claimed="that rows cannot be found: they are exact. That presence, or what quasi-identifiers "
+        "tell about sensitive values, stays unknown; anything about two releases of the same people",
+    ),
 )
 
 METHODS: Mapping[str, Method] = {method.name: method for method in _ALL}
@@ -235,9 +300,65 @@ def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
     its publisher accepted less, it means what the algorithm keeps by itself.
     """
     recipe = method(policy.method)
-    grouper = recipe.grouper(policy.k, policy.options)
+    grouper = recipe.grouper(_crowd_size(recipe, policy), policy.options)
     size = models.KAnonymity.name
     if isinstance(grouper, Crowder):
         less = not grouper.regular and (grouper.one_sided or UNSAFE_MATCHES.accepted(policy.accept))
         size = grouper.alone if less or not grouper.drawn else "k-factor"
-    return recipe, grouper, models.from_policy(policy.privacy.model_dump(), list(policy.sensitive), size)
+    if recipe.apart:
+        _check_apart(policy)
+        size = models.SensitiveGroups.name
+    promised = models.from_policy(
+        policy.privacy.model_dump(), list(policy.sensitive), size, diverse=recipe.diverse
+    )
+    return recipe, grouper, _kept(grouper, promised)
+
+
+def _check_apart(policy: Policy) -> None:
+    """What would tell more about people, or does not go with values apart from rows."""
+    name = policy.method
+    means = [column for column, said in policy.quasi_identifiers.items() if said.mean]
+    if len(policy.sensitive) != 1:
+        raise PolicyError(
+            f"{name} needs exactly one sensitive column, and there are {len(policy.sensitive)}; drop the "
+            "others, or make them quasi-identifiers"
+        )
+    if policy.keep:
+        raise PolicyError(
+            f"{policy.keep[0]}: {name} keeps exact rows, so that kept columns would be known of everyone; "
+            "drop it, or make it a quasi-identifier"
+        )
+    if policy.entity is not None:
+        raise PolicyError(f"entity: {name} counts rows, not persons; leave it out, or take mondrian")
+    if means:
+        raise PolicyError(f"{means[0]}: {name} publishes exact values, which need no mean; leave out mean")
+
+
+def _crowd_size(recipe: Method, policy: Policy) -> int:
+    """Of how many records rows are made: l different values need l of them."""
+    least = policy.privacy.l
+    return max(policy.k, least) if recipe.diverse and isinstance(least, int) else policy.k
+
+
+def _kept(grouper: Grouper, promised: tuple[Promise, ...]) -> tuple[Promise, ...]:
+    """What is sought is promised too, but for an order by sensitive values, which does not keep l."""
+    if getattr(grouper, "split", "") != "printed":
+        return promised
+    return tuple(_Sought(each) if each.name == _Sought.name else each for each in promised)
+
+
+@dataclass(frozen=True)
+class _Sought:
+    """l that is looked for and not promised."""
+
+    promise: Promise
+    name: ClassVar[str] = "drawn-l-diversity"
+
+    def claims(self, _data: Microdata) -> tuple[Claim, ...]:
+        return ()
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        return self.promise.guards(data)
+
+    def infeasible(self, data: Microdata) -> str:
+        return self.promise.infeasible(data)

@@ -35,7 +35,8 @@ def generalize(
     included; regular ones name everyone they count on.
     """
     whole = Groups.around(cover) if isinstance(cover, Crowds) else Groups.of(cover.labels)
-    found = [_column(data, cover, j, whole) for j in range(len(data.attributes))]
+    convex = isinstance(cover, Crowds) and not cover.regular
+    found = [_column(data, cover, j, whole, convex) for j in range(len(data.attributes))]
     first, of_group = _distinct([cell for _, cell in found], [len(cells) for cells, _ in found])
     of = of_group.astype(np.int32)
     if isinstance(cover, Cover):
@@ -61,16 +62,29 @@ def _distinct(
     return first, of
 
 
-def _column(data: Microdata, cover: Cover | Crowds, j: int, whole: Groups) -> tuple[Cells, NDArray[np.int64]]:
+def _column(
+    data: Microdata, cover: Cover | Crowds, j: int, whole: Groups, convex: bool
+) -> tuple[Cells, NDArray[np.int64]]:
     """The distinct cells of column j, and which of them each group has (g,)."""
-    attribute, codes = data.attributes[j], data.codes[:, j]
+    attribute, codes = data.attributes[j], np.ascontiguousarray(data.codes[:, j])
     if isinstance(cover, Crowds):
-        return _cells(attribute, codes, whole, convex=not cover.regular)
+        return _crowd_cells(attribute, codes, cover, j, whole, convex)
     if cover.slabs is None:
         return _cells(attribute, codes, whole)
     slabs = cover.slabs[:, j]
     cells, of_slab = _cells(attribute, codes, Groups.of(slabs))
     return cells, of_slab[slabs[whole.first]]
+
+
+def _crowd_cells(
+    attribute: Attribute, codes: Codes, cover: Crowds, j: int, groups: Groups, convex: bool
+) -> tuple[Cells, NDArray[np.int64]]:
+    """Cells over crowds, and where the cover says so over whole parts."""
+    if cover.whole is None or cover.parts is None or not cover.whole[:, j].any():
+        return _cells(attribute, codes, groups, convex)
+    cells, of = _cells(attribute, codes, groups.and_(Groups.of(cover.parts)), convex)
+    own, of_part = of[: len(cover)], of[len(cover) :]
+    return cells, np.where(cover.whole[:, j], of_part[cover.parts], own)
 
 
 def _cells(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.flow import Attribute, Cells, Codes
-from incrowd.generalize.groups import Groups
+from incrowd.generalize.groups import Groups, numbered
 
 
 def range_cells(
@@ -24,5 +24,5 @@ def range_cells(
         low = np.where(high == 0, -1, np.where(missing & convex, 1, low))
         high = np.where(high == 0, -1, high)
     key = (low.astype(np.int64) + 1) * (len(attribute) + 1) + high + 1
-    _, first, of = np.unique(key * 2 + missing, return_index=True, return_inverse=True)
+    first, of = numbered(key * 2 + missing, 2 * (len(attribute) + 1) ** 2)
     return Cells(low[first].astype(np.int32), high[first].astype(np.int32), missing[first]), of

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
 from incrowd.flow import Codes, Cover, Microdata
 from incrowd.hide.geometry import geometry_of
 
@@ -60,6 +60,7 @@ class InARow(Limited, ABC):
         """The same, with the records in the order in which they were cut."""
 
 
+@register("grouper", "lexicographic")
 @dataclass(frozen=True)
 class Lexicographic(InARow):
     """Runs of equal values of one column after the other, those with the smallest domains first.

@@ -1,0 +1,188 @@
+"""Rings over parts of a row, and what their rows give away when they are compared. See `hide.ring`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.jit import inlined, kernel
+
+RANGE, TREE, SET = 0, 1, 2
+MOST = 512  # records of a part whose rows may differ where that is looked at
+
+
+@kernel
+def lay_rings(
+    codes: NDArray[np.int32], order: Any, starts: Any, members: Any, label: Any, alike: Any
+) -> None:
+    """Parts of a row -> members (n, k): everyone and the k-1 that follow in their part, as a circle.
+
+    Also label (n,), the part of each record, and alike (n,): are all records of its part equal?
+    """
+    d, k = codes.shape[1], members.shape[1]
+    for p in range(starts.size - 1):
+        first, size = starts[p], starts[p + 1] - starts[p]
+        equal = True
+        for i in range(1, size):
+            for j in range(d):
+                equal &= codes[order[first + i], j] == codes[order[first], j]
+        for i in range(size):
+            record, at = order[first + i], i
+            label[record], alike[record] = p, equal
+            for slot in range(k):
+                members[record, slot] = order[first + at]
+                at += 1
+                if at == size:
+                    at = 0
+
+
+@inlined
+def left_over(one: Any, other: Any, shape: int, span: int) -> Any:
+    """How many values a cell names that another does not, where 2 stands for more; and a single cell: -1.
+
+    Cells are the codes of two crowds in one column, as bits (span words) and smallest and largest place.
+    """
+    low, high = span, span + 1
+    if one[low] == one[high]:
+        return -1
+    if shape == TREE:
+        return 0
+    if shape == RANGE:  # its ends are named
+        return np.int64(one[low] < other[low]) + np.int64(one[high] > other[high])
+    found = 0
+    for w in range(span):
+        bits = one[w] & ~other[w]
+        while bits and found < 2:
+            bits &= bits - 1
+            found += 1
+    return found
+
+
+@inlined
+def gives_away(cells: Any, size: int, shapes: Any, varies: Any, apart: Any, span: int) -> bool:
+    """Do the rows of a ring, compared with each other, name a whole record?
+
+    A row does by itself if all its cells but one are single values. Two rows do if in each column the first
+    has a single value, or exactly one that the second has not. `apart` are the columns that differ from
+    row to row; the others say what the whole part has.
+    """
+    d = shapes.size
+    for a in range(size):
+        wide = 0
+        for j in range(d):
+            single = not varies[j] or (apart[j] and cells[a, j, span] == cells[a, j, span + 1])
+            wide += not single
+        if wide <= 1:
+            return True
+        for b in range(size):
+            told = b != a
+            for j in range(d):
+                if not told:
+                    break
+                if not varies[j]:
+                    continue
+                if apart[j]:
+                    rest = left_over(cells[a, j], cells[b, j], shapes[j], span)
+                    told = rest == -1 or rest == 1
+                else:
+                    told = False
+            if told:
+                return True
+    return False
+
+
+@inlined
+def find_varying(codes: Any, order: Any, first: int, last: int, varies: Any) -> int:
+    """Columns that are not the same for all records of a part -> how many there are."""
+    found = 0
+    for j in range(codes.shape[1]):
+        varies[j] = False
+        for i in range(first + 1, last):
+            if codes[order[i], j] != codes[order[first], j]:
+                varies[j] = True
+                found += 1
+                break
+    return found
+
+
+@inlined
+def fill(cell: Any, rank: Any, i: int, k: int, size: int, span: int) -> None:
+    """The cell over k records of a ring from the i-th on."""
+    for w in range(span):
+        cell[w] = 0
+    low, high, at = rank[i], rank[i], i
+    for _ in range(k):
+        r = rank[at]
+        cell[r // 63] |= np.int64(1) << np.int64(r % 63)
+        low, high = min(low, r), max(high, r)
+        at += 1
+        if at == size:
+            at = 0
+    cell[span], cell[span + 1] = low, high
+
+
+@inlined
+def lay_cells(codes: Any, rows: Any, k: int, j: int, shape: int, span: int, rank: Any, cells: Any) -> Any:
+    """The cells of a ring in column j -> how many values fewer they name than the whole part does."""
+    size, saved = rows.size, np.int64(0)
+    values = np.unique(codes[rows, j])
+    for i in range(size):
+        rank[i, j] = np.searchsorted(values, codes[rows[i], j])
+    for i in range(size):
+        cell = cells[i, j]
+        fill(cell, rank[:, j], i, k, size, span)
+        held = cell[span + 1] - cell[span] + 1
+        if shape == SET:
+            held = 0
+            for w in range(span):
+                bits = cell[w]
+                while bits:
+                    bits &= bits - 1
+                    held += 1
+        saved += values.size - held
+    return saved
+
+
+@kernel
+def tell_less(
+    codes: NDArray[np.int32], order: Any, starts: Any, k: int, shapes: Any, whole: NDArray[np.bool_]
+) -> None:
+    """Parts of a row -> whole (n, d): which cells must say what their part has, so that no record is named.
+
+    Columns give up differing from row to row one after the other, first the one whose rows save least,
+    until comparing rows gives nothing away. Parts of equal records, and those in which one column varies,
+    are left as they are.
+    """
+    d = codes.shape[1]
+    varies, apart = np.empty(d, np.bool_), np.empty(d, np.bool_)
+    longest = 0
+    for p in range(starts.size - 1):
+        if find_varying(codes, order, starts[p], starts[p + 1], varies) > 1:
+            longest = max(longest, min(starts[p + 1] - starts[p], MOST))
+    span = (longest + 62) // 63
+    rank, saved = np.empty((longest, d), np.int64), np.empty(d, np.int64)
+    cells = np.empty((longest, d, span + 2), np.int64)
+    for p in range(starts.size - 1):
+        first, size = starts[p], starts[p + 1] - starts[p]
+        if find_varying(codes, order, first, first + size, varies) < 2:
+            continue
+        for j in range(d):
+            apart[j] = varies[j] and size <= MOST
+        rows = order[first : first + size]
+        if size <= MOST:
+            for j in range(d):
+                if varies[j]:
+                    saved[j] = lay_cells(codes, rows, k, j, shapes[j], span, rank, cells)
+            while gives_away(cells, size, shapes, varies, apart, span):
+                least = -1
+                for j in range(d):
+                    if apart[j] and (least < 0 or saved[j] < saved[least]):
+                        least = j
+                if least < 0:
+                    break
+                apart[least] = False
+        for i in range(size):
+            for j in range(d):
+                whole[order[first + i], j] = varies[j] and not apart[j]

@@ -1,0 +1,208 @@
+"""Rings over a row: against slow twins, the vectors of the paper, and what their rows give away."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import naive_diverse
+import naive_rings
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tables_of_codes import CodeTable, code_tables
+
+from incrowd import assign
+from incrowd.assign import by_crowds, one_of_disjoint_matchings
+from incrowd.contracts import silent
+from incrowd.errors import Infeasible
+from incrowd.flow import Crowds, Microdata
+from incrowd.generalize import generalize
+from incrowd.hide.hilbert import Hilbert
+from incrowd.hide.lexicographic import Lexicographic, Parts
+from incrowd.hide.ring import Ring, without_lists
+from incrowd.schema import Shape
+
+GOLDEN = {
+    vector["id"]: vector
+    for name in ("diversity", "graphs")
+    for vector in json.loads(
+        (Path(__file__).parent / "golden" / f"nonhomogeneous_{name}.json").read_text(encoding="utf-8")
+    )["vectors"]
+}
+ORDERS = st.sampled_from(["lexicographic", "hilbert"])
+
+
+def listed(parts: Parts) -> list[list[int]]:
+    return [part.tolist() for part in np.split(parts.order, parts.starts[1:-1])]
+
+
+def crowds_of(crowds: Crowds) -> dict[int, list[int]]:
+    return {i: crowds.members[a:b].tolist() for i, (a, b) in enumerate(itertools.pairwise(crowds.starts))}
+
+
+def row_of(order: str, k: int) -> Any:
+    return Hilbert(k) if order == "hilbert" else Lexicographic(k)
+
+
+# The ring
+
+
+@settings(max_examples=300)
+@given(code_tables(), st.integers(1, 7), ORDERS)
+def test_agrees_with_naive(table: CodeTable, k: int, order: str) -> None:
+    if len(table.points) < k:
+        return
+    crowds = Ring(k, order).group(table.data, (), silent)
+    parts = listed(row_of(order, k).parts(table.data, (), silent))
+    assert crowds_of(crowds) == naive_diverse.ring(parts, k)
+    assert crowds.regular
+    assert crowds.parts is not None
+    assert crowds.alike is not None
+    for number, part in enumerate(parts):
+        assert set(crowds.parts[part].tolist()) == {number}
+        assert set(crowds.alike[part].tolist()) == {len({table.points[i] for i in part}) == 1}
+
+
+def test_too_few_records_are_refused() -> None:
+    table = CodeTable([(0,), (1,)], [("set", 2)])
+    with pytest.raises(Infeasible, match="n=2 < k=3"):
+        Ring(3).group(table.data, (), silent)
+
+
+def test_the_ring_of_figure_five() -> None:
+    given_, expected = GOLDEN["figure5_ring"]["input"], GOLDEN["figure5_ring"]["expected"]
+    n, k = given_["n"], given_["k"]
+    table = CodeTable([(i,) for i in range(n)], [("range", list(range(n)))])
+    crowds = Ring(k).group(table.data, (), silent)
+    assert [[i + 1 for i in crowd] for crowd in crowds_of(crowds).values()] == expected["PS_1based"]
+    assert len(naive_rings.assignments(naive_rings.ring(n, k))) == expected["n_assignments"]
+
+
+def losses(table: CodeTable, cover: Any) -> list[int]:
+    """How many values beyond one each row names, as sets."""
+    regions = generalize(table.data, cover)
+    sizes = [np.diff(cells.sets.starts) for cells in regions.cells if cells.sets is not None]
+    assert len(sizes) == len(regions.cells)
+    return [sum(int(size[regions.cell[r, j]]) - 1 for j, size in enumerate(sizes)) for r in regions.of]
+
+
+@settings(max_examples=200)
+@given(code_tables(kinds=("set",)), st.integers(1, 6), ORDERS)
+def test_no_row_says_less_than_that_of_the_whole_part(table: CodeTable, k: int, order: str) -> None:
+    """Lemma 2 of the paper; the vector lemma2_random counts no violation either."""
+    if len(table.points) < k:
+        return
+    whole = losses(table, row_of(order, k).group(table.data, (), silent))
+    ring = losses(table, Ring(k, order).group(table.data, (), silent))
+    worse = sum(mine > theirs for mine, theirs in zip(ring, whole, strict=True))
+    assert worse == GOLDEN["lemma2_random"]["expected"]["violations"]
+
+
+def test_the_ring_is_no_local_optimum_of_two_columns() -> None:
+    vector = GOLDEN["ring_local_optimality_sets"]
+    points = [tuple(row) for row in vector["input"]["tuples_lexicographic"]]
+    table = CodeTable(points, [("set", 2), ("set", 2)])
+    parts = Parts(np.arange(4, dtype=np.int32), np.array([0, 4]))
+    crowds = Ring(vector["input"]["k"])._rings(table.data, parts, silent)
+    regions = generalize(table.data, crowds)
+    shown = [
+        [cells.sets.of(regions.cell[r, j]).tolist() for j, cells in enumerate(regions.cells) if cells.sets]
+        for r in regions.of
+    ]
+    assert shown == vector["expected"]["ring"]
+    better = vector["expected"]["strictly_better"]
+    assert sum(map(len, itertools.chain(*better))) < sum(map(len, itertools.chain(*shown)))
+
+
+# Records that are all alike
+
+
+def test_who_is_alike_stays_and_others_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    points: list[tuple[int, ...]] = [*([(0, 0)] * 7), *((1, value) for value in range(5))]
+    table = CodeTable(points, [("set", 2), ("set", 5)])
+    crowds = Ring(3).group(table.data, (), silent)
+    drawn = []
+
+    def counted(edges: Any, source: Any) -> Any:
+        drawn.append(len(edges))
+        return one_of_disjoint_matchings(edges, source)
+
+    monkeypatch.setattr(assign, "one_of_disjoint_matchings", counted)
+    moved = 0
+    for _ in range(40):
+        found = by_crowds(crowds)
+        row = np.empty(12, np.int64)
+        row[found.private] = found.region
+        assert row[:7].tolist() == list(range(7))
+        assert all(int(i) in crowds_of(crowds)[int(row[i])] for i in range(12))
+        moved += int((row[7:] != np.arange(7, 12)).any())
+    assert set(drawn) == {5}
+    assert moved
+
+
+# What rows of a ring give away
+
+
+def kinds_of(data: Microdata) -> list[str]:
+    return [{Shape.RANGE: "range", Shape.TREE: "tree", Shape.SET: "set"}[a.shape] for a in data.attributes]
+
+
+def cells_of(data: Microdata, crowds: Crowds) -> list[list[frozenset[int]]]:
+    """The codes that each row was made of, column by column."""
+    whole = crowds.whole if crowds.whole is not None else np.zeros(data.codes.shape, np.bool_)
+    assert crowds.parts is not None
+    shown = []
+    for i, members in crowds_of(crowds).items():
+        part = np.flatnonzero(crowds.parts == crowds.parts[i])
+        row = [part if whole[i, j] else members for j in range(data.codes.shape[1])]
+        shown.append([frozenset(data.codes[rows, j].tolist()) for j, rows in enumerate(row)])
+    return shown
+
+
+@settings(max_examples=300)
+@given(code_tables(), st.integers(2, 5), ORDERS)
+def test_with_hide_rows_no_two_rows_of_a_part_name_a_record(table: CodeTable, k: int, order: str) -> None:
+    if len(table.points) < k:
+        return
+    crowds = Ring(k, order, hide_rows=True).group(table.data, (), silent)
+    assert crowds.regular
+    assert crowds.parts is not None
+    shown, kinds = cells_of(table.data, crowds), kinds_of(table.data)
+    for part in np.unique(crowds.parts).tolist():
+        members = np.flatnonzero(crowds.parts == part)
+        codes = table.data.codes[members]
+        varying = [j for j in range(codes.shape[1]) if len(set(codes[:, j].tolist())) > 1]
+        if len(varying) < 2:  # all alike, or nothing is left to merge it with
+            continue
+        assert not naive_diverse.given_away([shown[i] for i in members], kinds)
+
+
+@settings(max_examples=200)
+@given(code_tables(), st.integers(2, 5))
+def test_only_one_part_may_be_left_that_lists_its_records(table: CodeTable, k: int) -> None:
+    if len(table.points) < k:
+        return
+    parts = without_lists(table.data, Lexicographic(k).parts(table.data, (), silent))
+    assert sorted(parts.order.tolist()) == list(range(len(table.points)))
+    kinds = kinds_of(table.data)
+    lists, varied = 0, 0
+    for part in listed(parts):
+        codes = table.data.codes[part]
+        varying = [j for j in range(codes.shape[1]) if len(set(codes[:, j].tolist())) > 1]
+        varied += bool(varying)
+        lists += len(varying) == 1 and kinds[varying[0]] != "tree"
+    assert lists == 0 or varied == 1
+
+
+def test_without_the_setting_rows_name_records() -> None:
+    points: list[tuple[int, ...]] = [(a, b) for a in range(5) for b in range(5)]
+    table = CodeTable(points, [("set", 5), ("set", 5)])
+    parts = Parts(np.random.default_rng(3).permutation(25).astype(np.int32), np.array([0, 25]))
+    open_, hidden = (Ring(4, hide_rows=hide)._rings(table.data, parts, silent) for hide in (False, True))
+    named = naive_diverse.given_away(cells_of(table.data, open_), ["set", "set"])
+    assert len(named & set(points)) > 5
+    assert not naive_diverse.given_away(cells_of(table.data, hidden), ["set", "set"])
