@@ -17,8 +17,9 @@ from incrowd.contracts import silent
 from incrowd.flow import Microdata
 from incrowd.generalize import generalize
 from incrowd.hide.hilbert import Hilbert
-from incrowd.hide.lexicographic import InARow, Lexicographic
+from incrowd.hide.lexicographic import Lexicographic
 from incrowd.hide.ring import Ring
+from incrowd.hide.row import InARow
 
 ROWS = 100_000
 MANY, K = 1_000_000, 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from math import prod
 
 from naive_orders import Axis, Point, domain
 
@@ -105,3 +106,15 @@ def given_away(rows: Sequence[Sequence[frozenset[int]]], kinds: Sequence[str]) -
             if all(len(values) == 1 for values in told):
                 found.add(tuple(min(values) for values in told))
     return found
+
+
+def lists(points: Sequence[Point], kinds: Sequence[str], sparse: int = 2) -> bool:
+    """Does one column alone vary and name its values, or are there few combinations besides the records?"""
+    columns = list(zip(*points, strict=True))
+    varying = [j for j, column in enumerate(columns) if len(set(column)) > 1]
+    if len(varying) < 2:
+        return len(varying) == 1 and kinds[varying[0]] != "tree"
+    sizes = [
+        max(columns[j]) - min(columns[j]) + 1 if kinds[j] == "tree" else len(set(columns[j])) for j in varying
+    ]
+    return prod(sizes) < sparse * len(set(points))

@@ -6,7 +6,8 @@ Points and axes are those of `naive`: ("range", positions), ("set", size), ("tre
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, product
 from typing import Any
 
 Point = Sequence[int]
@@ -202,3 +203,97 @@ def merged(
         parts[left : left + 2] = [parts[left] + parts[left + 1]]
         at = left
     return parts
+
+
+# Groups in which no value has more than 1/l
+
+Choose = Callable[[list[int], Sequence[int], int, int], list[int] | None]
+
+
+def eligible(values: Sequence[int], places: Sequence[int], l: int) -> bool:  # noqa: E741  the paper's letter
+    """Does no value have more than 1/l of these places?"""
+    mine = [values[place] for place in places]
+    return all(mine.count(value) * l <= len(mine) for value in set(mine))
+
+
+def by_definition(left: list[int], values: Sequence[int], l: int, size: int) -> list[int] | None:  # noqa: E741
+    """The earliest `size` places that are eligible and leave an eligible rest: tries all there are."""
+    for chosen in combinations(left, size):
+        rest = [place for place in left if place not in chosen]
+        if eligible(values, chosen, l) and eligible(values, rest, l):
+            return list(chosen)
+    return None
+
+
+def in_one_pass(left: list[int], values: Sequence[int], l: int, size: int) -> list[int] | None:  # noqa: E741
+    """The same: from left to right, keep room for what must be taken."""
+    most, stay = size // l, (len(left) - size) // l
+    all_left = [values[place] for place in left]
+    must = {value: max(all_left.count(value) - stay, 0) for value in set(all_left)}
+    chosen: list[int] = []
+    for place in left:
+        inside = {value: sum(values[p] == value for p in chosen) for value in must}
+        promised = sum(max(must[value] - inside[value], 0) for value in must)
+        mine = values[place]
+        room = size - len(chosen) - promised > 0 or inside[mine] < must[mine]
+        if len(chosen) < size and inside[mine] < most and room:
+            chosen.append(place)
+    rest = [place for place in left if place not in chosen]
+    right = len(chosen) == size and eligible(values, chosen, l) and eligible(values, rest, l)
+    return chosen if right else None
+
+
+def dealt(values: Sequence[int], k: int, l: int, choose: Choose = in_one_pass) -> list[list[int]]:  # noqa: E741
+    """Places of a row with these values as groups of at least k in which no value has more than 1/l."""
+    left, groups = list(range(len(values))), []
+    while len(left) >= l:
+        group = None
+        if k <= l:
+            group = choose(left, values, l, l) or earliest_at_limit(left, values, l)
+        else:
+            for size in range(k, len(left) - k + 1):
+                group = group or choose(left, values, l, size)
+        groups.append(group or left)
+        left = [place for place in left if place not in groups[-1]]
+    for place in left:
+        lacking = [group for group in groups if values[place] not in [values[p] for p in group]]
+        nearest = min(((abs(p - place), p, i) for i, group in enumerate(lacking) for p in group))
+        lacking[nearest[2]].append(place)
+    return [sorted(group) for group in groups]
+
+
+def earliest_at_limit(left: list[int], values: Sequence[int], l: int) -> list[int]:  # noqa: E741
+    """Of the values that would have more than 1/l of the rest, the l that come first."""
+    chosen: list[int] = []
+    for place in left:
+        at_limit = sum(values[p] == values[place] for p in left) > (len(left) - l) // l
+        if at_limit and values[place] not in [values[p] for p in chosen] and len(chosen) < l:
+            chosen.append(place)
+    return chosen
+
+
+def beliefs(
+    n: int,
+    alphabet: int,
+    l: int,  # noqa: E741
+    deal: Callable[[Sequence[int]], list[list[int]]],
+) -> tuple[Fraction, Fraction]:
+    """For who sees groups with their values and tries all tables: the largest belief, and who is known.
+
+    Every row of n values of an alphabet that is eligible is equally likely to begin with. The second is the
+    share of people, over all rows, whose value is certain.
+    """
+    seen: dict[Any, list[tuple[int, ...]]] = {}
+    for values in product(range(alphabet), repeat=n):
+        if eligible(values, range(n), l):
+            groups = sorted(map(sorted, deal(values)))
+            shown = tuple((tuple(group), tuple(sorted(values[p] for p in group))) for group in groups)
+            seen.setdefault(shown, []).append(values)
+    largest, certain = Fraction(0), 0
+    for worlds in seen.values():
+        for person in range(n):
+            mine = [world[person] for world in worlds]
+            belief = Fraction(max(map(mine.count, set(mine))), len(mine))
+            largest = max(largest, belief)
+            certain += len(worlds) if belief == 1 else 0
+    return largest, Fraction(certain, n * sum(map(len, seen.values())))

@@ -219,6 +219,45 @@ def of_degree_three(graph: Graph) -> Chances:
     return dict(found)
 
 
+def turned(patterns: Sequence[tuple[int, Sequence[int]]]) -> Chances:
+    """The law of patterns with weights: one is drawn, and where on the ring it begins. See `shifts`."""
+    total = sum(weight for weight, _ in patterns)
+    found: Chances = defaultdict(Fraction)
+    for weight, back in patterns:
+        n = len(back)
+        for begin in range(n):
+            found[tuple((i - back[(i + begin) % n]) % n for i in range(n))] += Fraction(weight, total * n)
+    return dict(found)
+
+
+def all_round(chances: Chances, k: int) -> Chances:
+    """The mean of a ring's law over all places where one can begin to count, both ways round."""
+    found: Chances = defaultdict(Fraction)
+    for assignment, chance in chances.items():
+        n = len(assignment)
+        back = [(i - row) % n for i, row in enumerate(assignment)]
+        for way in (back, [k - 1 - step for step in reversed(back)]):
+            for one, share in turned([(1, way)]).items():
+                found[one] += chance * share / 2
+    return dict(found)
+
+
+def is_ring(graph: Graph) -> bool:
+    """Can records and rows be numbered so that record i has the rows i-k+1 .. i? By trying all orders."""
+    n, k = len(graph), len(graph[0])
+    fits = [set(rows) for rows in graph]
+    if any(len(rows) < k for rows in fits):
+        return False
+    for order in permutations(range(1, n)):
+        here = (0, *order)
+        ends = [fits[here[i]] - fits[here[(i + 1) % n]] for i in range(n)]
+        if all(len(end) == 1 for end in ends):
+            row = [ends[(j + k - 1) % n] for j in range(n)]  # ends with record j+k-1
+            if all(fits[here[i]] == set().union(*(row[(i - s) % n] for s in range(k))) for i in range(n)):
+                return True
+    return False
+
+
 def revealed(n: int, k: int, size: int) -> Iterator[tuple[tuple[int, int], ...]]:
     """Every set of known pairs that can be part of an assignment of the ring; record 0 among them."""
     graph = ring(n, k)

@@ -18,8 +18,9 @@ from incrowd.adversary import attack_release, audit_table
 from incrowd.audit import LINKS
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
-from incrowd.pipeline import Form, publish, publish_to, read_release, read_sensitive
+from incrowd.pipeline import Form, publish, publish_to
 from incrowd.policy import Policy
+from incrowd.readback import read_release, read_sensitive
 from incrowd.rejudge import groups_said, measure_release, verify_release
 
 FORMS = {"csv": Form(), "parquet": Form("parquet"), "typed": Form("parquet", typed=True)}

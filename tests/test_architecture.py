@@ -31,6 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("graph", "report"),  # a judge that reads published texts as `measure` does; pictures
     ("attack",),  # what an adversary makes of the graph
     ("methods", "typed", "drawing"),  # recipes made of stages; cells as columns; who is behind which row
+    ("readback", "telling"),  # releases from their folders; what a draw tells beyond its promise
     ("pipeline",),
     ("rejudge", "reproduce"),
     ("adversary",),

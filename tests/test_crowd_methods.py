@@ -27,8 +27,9 @@ from incrowd.generalize import generalize
 from incrowd.graph import components, consistency, lambda_star
 from incrowd.measure import published
 from incrowd.methods import METHODS
-from incrowd.pipeline import Form, Release, publish, publish_to, read_release
+from incrowd.pipeline import Form, Release, publish, publish_to
 from incrowd.policy import Policy
+from incrowd.readback import read_release
 from incrowd.rejudge import verify_release
 
 QUASI = ("age", "sex", "place")

@@ -25,8 +25,9 @@ from incrowd.errors import Exposure, Infeasible, PolicyError
 from incrowd.flow import Table
 from incrowd.hide import diverse
 from incrowd.hide.diverse import NEAR, Sought, eligible_parts, printed_order, split_apart
-from incrowd.hide.lexicographic import Lexicographic, Parts
+from incrowd.hide.lexicographic import Lexicographic
 from incrowd.hide.ring import Ring
+from incrowd.hide.row import Parts
 from incrowd.models.drawn import DrawnDiversity
 from incrowd.pipeline import publish
 from incrowd.policy import Policy

@@ -17,7 +17,8 @@ from tables_of_codes import CodeTable, code_tables
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata
-from incrowd.hide.lexicographic import UNIT, Lexicographic, Parts, in_order, keeping, packed, places_of
+from incrowd.hide.lexicographic import Lexicographic
+from incrowd.hide.row import UNIT, Parts, in_order, keeping, packed, places_of
 from incrowd.schema import Kind, Shape
 
 GOLDEN = {

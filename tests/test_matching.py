@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
+import naive_rings
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chi2
@@ -130,6 +131,36 @@ def test_components_that_are_over_leave_the_others_as_they_are(edges: Edges, cho
         set(range(len(both))) if edges.shape[1] > 1 else set(np.flatnonzero(row >= 0).tolist())
     )
     assert after <= named
+
+
+@settings(max_examples=300)
+@given(edges=graphs(most=6, degrees=(3, 4)))
+def test_small_rings_are_known_for_what_they_are(edges: Edges) -> None:
+    """A component is named a ring if and only if some order of its records makes it one, and then in turn."""
+    parts = assign._Parts.of(edges)
+    k = parts.degree
+    record, row, size = (np.zeros(len(parts), np.int32) for _ in range(3))
+    matching.small_rings(parts.edges, parts.label, 8, record, row, size)
+    for component in range(parts.count):
+        own = np.flatnonzero(parts.label == component)
+        first, n = int(own[0]), own.size
+        graph = tuple(tuple((rows - first).tolist()) for rows in parts.edges[own])
+        assert (size[component] > 0) == (n > k and naive_rings.is_ring(graph))
+        if size[component]:
+            assert sorted(record[own]) == sorted(row[own]) == own.tolist()
+            for i in range(n):
+                rows = {int(row[first + (i - step) % n]) for step in range(k)}
+                assert set(parts.edges[record[first + i]].tolist()) == rows
+
+
+def test_components_that_stay_keep_their_edges() -> None:
+    both = np.concatenate([ring(5, 3), ring(9, 3) + 5, ring(4, 3) + 14, ring(10, 3) + 18]).astype(np.int32)
+    parts = assign._Parts.of(both)
+    left = parts.only(np.array([False, True, False, True]))
+    named = {(int(left.record_at[i]), int(left.row_at[j])) for i, j in pairs(left.edges)}
+    assert named == {pair for pair in pairs(both) if 5 <= pair[0] < 14 or pair[0] >= 18}
+    for _ in range(20):
+        assert is_matching(one_of_disjoint_matchings(both), both)
 
 
 def test_running_out_of_bytes_only_draws_more() -> None:

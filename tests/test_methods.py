@@ -23,8 +23,9 @@ from incrowd.errors import Infeasible
 from incrowd.flow import Cover, Table
 from incrowd.generalize import generalize
 from incrowd.methods import METHODS
-from incrowd.pipeline import Draft, Release, TableRows, publish
+from incrowd.pipeline import Draft, Release, publish
 from incrowd.policy import Policy
+from incrowd.readback import TableRows
 from incrowd.release import published_table
 from incrowd.verify import Case, judge_rows
 

@@ -17,9 +17,11 @@ import naive_rings
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 from scipy.stats import chi2
 from test_graph import fraction, golden
 
+from incrowd import assign
 from incrowd.assign import by_kinds, figure_seven, one_of_disjoint_matchings
 
 ALPHA = 1e-6
@@ -75,6 +77,12 @@ def follows(rows: Rows, chances: naive_rings.Chances, records: tuple[int, ...] |
     return float(chi2.sf(statistic, len(much) - 1)) > ALPHA
 
 
+@pytest.fixture
+def walks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small rings are drawn as all other graphs are."""
+    monkeypatch.setattr(assign, "SMALL_RINGS", {})
+
+
 # ---- mistakes that one could make; each is seen by a test that our draw passes
 
 
@@ -98,8 +106,6 @@ def any_shift(n: int, k: int) -> Draw:
 
 def the_first(edges: NDArray[np.int32]) -> Rows:
     """Figure 7 without the index: a walked matching, and always that."""
-    from incrowd import assign
-
     parts = assign._Parts.of(edges)
     held = assign._matching(parts.edges, assign._Dice(os.urandom, 1 << 16))
     return np.take_along_axis(edges, held[:, None].astype(np.int64), axis=1)[:, 0].astype(np.int64)
@@ -110,6 +116,12 @@ def the_first(edges: NDArray[np.int32]) -> Rows:
 
 @RINGS
 def test_every_match_has_the_same_chance(n: int, k: int) -> None:
+    assert even(drawn(one_of_disjoint_matchings, ring(n, k)), ring(n, k))
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 3), (8, 3), (7, 4)])
+@pytest.mark.usefixtures("walks_only")
+def test_every_match_has_the_same_chance_by_walks_and_halves(n: int, k: int) -> None:
     assert even(drawn(one_of_disjoint_matchings, ring(n, k)), ring(n, k))
 
 
@@ -165,6 +177,7 @@ def test_a_person_of_a_kind_is_behind_each_row_of_a_kind_as_often_as_they_fit() 
 # ---- two persons
 
 
+@pytest.mark.usefixtures("walks_only")
 def test_two_persons_of_a_ring_are_drawn_as_the_exact_law_says() -> None:
     """All fifteen pairs of matches, for every pair of records: ours agree, shifts do not."""
     law = naive_rings.of_degree_three(naive_rings.ring(5, 3))
@@ -176,6 +189,7 @@ def test_two_persons_of_a_ring_are_drawn_as_the_exact_law_says() -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(8, 3), (8, 4), (20, 10)])
+@pytest.mark.usefixtures("walks_only")
 def test_two_persons_of_a_ring_are_not_bound_together(n: int, k: int) -> None:
     """Every row of one goes with every other row of another; of a shift, k pairs of k * k are possible."""
 
@@ -207,6 +221,7 @@ def test_two_rings_know_nothing_of_each_other() -> None:
 # ---- exact laws
 
 
+@pytest.mark.usefixtures("walks_only")
 def test_all_assignments_are_drawn_as_the_exact_law_says() -> None:
     law = naive_rings.of_degree_three(naive_rings.ring(5, 3))
     assert len(law) == 13
@@ -293,11 +308,86 @@ def test_table_3_is_a_ring() -> None:
     assert rows == expected["T_star"]
 
 
+# ---- small rings have laws of their own
+
+
+def small_ring(n: int, k: int) -> naive_rings.Chances:
+    """The law that is written down for a small ring."""
+    entries = (entry.split(":") for entry in assign.SMALL_RINGS[n, k].split())
+    return naive_rings.turned([(int(weight), list(map(int, back))) for weight, back in entries])
+
+
+@pytest.mark.parametrize(("n", "k"), list(assign.SMALL_RINGS))
+def test_laws_of_small_rings_give_every_match_one_in_k(n: int, k: int) -> None:
+    law, edges = small_ring(n, k), naive_rings.ring(n, k)
+    assert set(law) <= set(naive_rings.assignments(edges))
+    assert sum(law.values()) == 1
+    for record, rows in enumerate(naive_rings.marginals(law)):
+        assert rows == dict.fromkeys(edges[record], Fraction(1, k))
+
+
+@pytest.mark.parametrize(("n", "k"), list(assign.SMALL_RINGS))
+def test_small_rings_are_drawn_by_their_laws_whatever_they_are_called(
+    n: int, k: int, rng: np.random.Generator
+) -> None:
+    """Named anew, a ring has the law of its records in some order, forwards or backwards."""
+    record, row = rng.permutation(n), rng.permutation(n)
+    edges = np.empty((n, k), np.int32)
+    edges[record] = row[ring(n, k)]
+    found = drawn(one_of_disjoint_matchings, edges)
+    assert even(found, edges)
+    back = (np.arange(n) - np.argsort(row)[found[:, record]]) % n
+    back = np.where(rng.random((len(found), 1)) < 0.5, back, k - 1 - back[:, ::-1])
+    assert follows((np.arange(n) - back) % n, naive_rings.all_round(small_ring(n, k), k))
+
+
+@pytest.mark.parametrize(("n", "k"), list(assign.SMALL_RINGS))
+def test_no_law_of_a_small_ring_could_tell_much_less(n: int, k: int) -> None:
+    """For k=3 no law tells less after one known pair. For k=4 some do, by less than 6 %."""
+    ours, _ = naive_rings.worst_after_one(small_ring(n, k))
+    least = least_after_one(n, k)
+    assert least <= float(ours) * (1 + 1e-9) <= least * (1 + 1e-6 if k == 3 else 1.06)
+    if k == 4:
+        assert after_two(small_ring(n, k)) <= Fraction(2, 3)  # by walks and halves 0.84
+
+
+def least_after_one(n: int, k: int) -> float:
+    """The least that the worst pair can have, over all laws with 1/k for every match: a linear program."""
+    worlds = np.array(naive_rings.assignments(naive_rings.ring(n, k)))
+    pairs, equal = [], []
+    for i, j in itertools.product(range(n), range(n)):
+        mine = worlds[:, i] == j
+        if mine.any():
+            equal.append(mine)
+            pairs += [
+                mine & (worlds[:, a] == b)
+                for a, b in itertools.product(range(i + 1, n), range(n))
+                if (mine & (worlds[:, a] == b)).any()
+            ]
+    above = np.column_stack([np.array(pairs) * float(k), -np.ones(len(pairs))])
+    exactly = np.column_stack([np.array(equal, float), np.zeros(len(equal))])
+    goal = np.append(np.zeros(len(worlds)), 1.0)
+    found = linprog(goal, above, np.zeros(len(above)), exactly, np.full(len(equal), 1 / k))
+    return float(found.fun)
+
+
+def after_two(law: naive_rings.Chances) -> Fraction:
+    """The largest chance of a match if two others are known."""
+    known: dict[Any, Fraction] = {}
+    three: dict[Any, Fraction] = {}
+    for assignment, chance in law.items():
+        for pair in itertools.combinations(enumerate(assignment), 2):
+            known[pair] = known.get(pair, Fraction(0)) + chance
+            for other in set(enumerate(assignment)) - set(pair):
+                three[pair, other] = three.get((pair, other), Fraction(0)) + chance
+    return max(chance / known[pair] for (pair, _), chance in three.items())
+
+
 # ---- corruption
 
 
 def test_what_one_known_person_tells_about_another() -> None:
-    """Figure 7 from the identity, ours, any assignment and a shift, from best to worst."""
+    """Ours, Figure 7 from the identity, walks, any assignment and a shift, from best to worst."""
     given_, expected = graph("corruption_53")
     edges = naive_rings.ring(given_["n"], given_["k"])
     worlds = naive_rings.assignments(edges)
@@ -310,8 +400,10 @@ def test_what_one_known_person_tells_about_another() -> None:
     assert any_world == fraction(expected["worst_posterior_uniform_over_all_assignments"])
     shift, _ = naive_rings.worst_after_one(dict.fromkeys(naive_rings.shifts(5, 3), Fraction(1, 3)))
     assert shift == expected["columns_mechanism"]
-    ours, _ = naive_rings.worst_after_one(naive_rings.of_degree_three(edges))
-    assert largest < ours == Fraction(19069199, 25945920) < any_world < shift
+    walks, _ = naive_rings.worst_after_one(naive_rings.of_degree_three(edges))
+    assert largest < walks == Fraction(19069199, 25945920) < any_world < shift
+    ours, _ = naive_rings.worst_after_one(small_ring(5, 3))
+    assert ours == Fraction(4, 7) < largest
 
 
 def test_whoever_is_known_the_others_keep_candidates() -> None:

@@ -11,25 +11,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import models, tables
-from incrowd.attack import ATTACKS, AttackResult, Target, corruption, known_counts, probability, rerun
+from incrowd.attack import (
+    ATTACKS,
+    AttackResult,
+    Target,
+    Values,
+    among_groups,
+    codes_of_texts,
+    corruption,
+    disclosures,
+    known_counts,
+    pools,
+    probability,
+    rerun,
+    rows,
+    values_of,
+)
 from incrowd.attack.values import fewest_values
 from incrowd.audit import links_of
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError, InputError, TableError, unknown
-from incrowd.flow import Microdata, Table, TextColumn
+from incrowd.flow import Microdata, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.measure import Published
 from incrowd.measure import published as read_published
 from incrowd.methods import method
-from incrowd.pipeline import Watch, read_release, unwatched
+from incrowd.pipeline import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.profile.table import WELL_KNOWN_MISSING
-from incrowd.reading import infer_kind
-from incrowd.rejudge import check_is_release, claims_said, manifest_of, schema_of
+from incrowd.readback import read_release, read_sensitive
+from incrowd.reading import infer_kind, offsets, read_texts
+from incrowd.rejudge import check_is_release, claims_said, groups_said, manifest_of, schema_of
 from incrowd.release import cell_texts
-from incrowd.schema import Claim, Column, Role, Schema
+from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.stage import audit_folder
 
 Ints = NDArray[np.int64]
@@ -38,7 +54,10 @@ KINDS_OF_L = {
     "distinct-l-diversity": "distinct",
     "entropy-l-diversity": "entropy",
     "recursive-l-diversity": "recursive",
+    "frequency-l-diversity": "frequency",
 }
+
+RERUN_OF_EXACT_ROWS = "rerun was not tried: rows are published as they are, and groups were drawn by chance"
 
 
 # ---- attacking a release of ours
@@ -91,9 +110,14 @@ def attack_release(folder: Path, original: Path, policy: Policy | None, watch: W
     data = encode(table, schema)
     truth, source = _truth(folder, table, shown, schema)
     target = Target(read_published(shown, data), data, truth, _k_of(claims))
-    remade, note = _remade(data, claims, said)
+    apart = groups_said(folder)
+    remade, note = _remade(data, claims, said) if apart is None else (None, RERUN_OF_EXACT_ROWS)
     results = _every_attack(target, remade, watch)
-    notes = () if not note else (note,)
+    if apart is None:
+        results += _on_values(target, _sensitive_values(table, shown, data, schema, claims), watch)
+    else:
+        results += _on_groups(target, table, shown, read_sensitive(folder), watch)
+    notes = (*([note] if note else []), *([] if apart is None else [apart.note]))
     return Attacked(
         len(table), len(shown), target.k, str(said["name"]), source, target.known.size, results, notes
     )
@@ -112,7 +136,57 @@ def _every_attack(target: Target, remade: Published | None, watch: Watch) -> tup
     for known in known_counts(target):
         watch(f"attack: corruption of {known}")
         results.append(corruption(target, known))
-    return tuple(results)
+    watch("attack: rows")
+    return (*results, rows(target))
+
+
+def _on_values(target: Target, columns: Sequence[Values], watch: Watch) -> tuple[AttackResult, ...]:
+    """What candidates tell about sensitive values."""
+    watch("attack: values")
+    held = pools(target) if columns else None
+    return tuple(result for values in columns for result in disclosures(target, values, held))
+
+
+def _on_groups(
+    target: Target, table: Table, shown: Table, apart: Table, watch: Watch
+) -> tuple[AttackResult, ...]:
+    """What groups tell about sensitive values that stand apart from exact rows."""
+    watch("attack: definetti")
+    return tuple(
+        among_groups(target, shown.column("group"), apart, column, table.column(column.name))
+        for column in target.data.sensitive
+        if column.name in apart.names
+    )
+
+
+def _sensitive_values(
+    table: Table, shown: Table, data: Microdata, schema: Schema, claims: Sequence[Claim]
+) -> list[Values]:
+    """The sensitive columns that are published, with what was promised of each."""
+    pairs = [(column, table.column(column.name)) for column in data.sensitive if column.name in shown.names]
+    return [
+        values_of(column, original, shown.column(column.name), _places(column, original, schema)).promised(
+            claims
+        )
+        for column, original in pairs
+    ]
+
+
+def _places(column: Sensitive, original: TextColumn, schema: Schema) -> NDArray[np.float64] | None:
+    """Where the values of a column of numbers or dates lie, nan where one is missing."""
+    if column.tree is not None or column.kind not in (Kind.NUMERIC, Kind.DATE):
+        return None
+    codes = codes_of_texts(column, original).tolist()
+    texts = [text or "" for text in original.texts]
+    read = read_texts(texts, column.kind, schema.column(column.name).format)
+    known = {
+        code: value
+        for code, text, value in zip(codes, texts, read, strict=True)
+        if code >= 0 and value is not None and text not in schema.missing
+    }
+    place = np.full(column.size, np.nan)
+    place[list(known)] = offsets(list(known.values())) if known else []
+    return place
 
 
 def _method_said(folder: Path) -> Mapping[str, Any]:
@@ -123,6 +197,8 @@ def _method_said(folder: Path) -> Mapping[str, Any]:
 
 
 def _k_of(claims: Sequence[Claim]) -> int | None:
+    """What was promised about rows; groups of sensitive values apart from them say nothing about rows."""
+    claims = [claim for claim in claims if claim.model != models.SensitiveGroups.name]
     sizes = [size for claim in claims if isinstance(size := claim.parameters.get("k"), int)]
     return min(sizes) if sizes and min(sizes) >= 1 else None
 
@@ -282,6 +358,9 @@ def audit_table(
         )
     if likely.open:
         notes = (*notes, f"the probabilities of {likely.open} persons could not be sampled in time")
+    apart = groups_said(published) if published.is_dir() else None
+    if apart is not None:
+        notes = (*notes, apart.note)
     return Audit(
         records=len(table),
         rows=len(shown),
@@ -293,7 +372,9 @@ def audit_table(
         one_match=int((matches == 1).sum()),
         level=level,
         posterior={} if likely.worst is None else likely.worst.as_dict(),
-        values=fewest_values(graph, found, shown, [c.name for c in schema.having(Role.SENSITIVE)]),
+        values=fewest_values(graph, found, shown, [c.name for c in schema.having(Role.SENSITIVE)])
+        if apart is None
+        else apart.fewest,
         notes=notes,
     )
 

@@ -92,6 +92,6 @@ def unknown(what: str, got: Iterable[str], known: Sequence[str]) -> str:
         if near:
             lines.append(f"  did you mean {near[0]!r} for {name!r}?")
     place, subject = what.split(" ", 1)
-    shown = ", ".join(list(known)[:40]) + (", …" if len(known) > 40 else "")
+    shown = ", ".join(list(known)[:40] or ["none"]) + (", …" if len(known) > 40 else "")
     lines.append(f"{subject} has: {shown}" if place == "in" else f"known are: {shown}")
     return "\n".join(lines)

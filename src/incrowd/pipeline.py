@@ -40,11 +40,13 @@ from incrowd.graph import Graph, consistency
 from incrowd.measure import measure_all, published
 from incrowd.methods import Method, asked_of
 from incrowd.policy import Policy
+from incrowd.readback import TableRows, original_rows, read_release, read_sensitive
 from incrowd.release import Apart, domain_of, manifest, published_table, values_apart
 from incrowd.schema import MANIFEST, Claim, Role, Schema, Verdict
 from incrowd.stage import audit_folder, commit, stage
-from incrowd.typed import as_cells, typed_columns
-from incrowd.verify import Case, CsvRows, judge_rows, verify
+from incrowd.telling import Told, check_hidden, told_by
+from incrowd.typed import typed_columns
+from incrowd.verify import Case, judge_rows, verify
 
 LEAST_FOR_MEAN = 5
 Watch = Callable[[str], Progress]
@@ -53,27 +55,6 @@ Watch = Callable[[str], Progress]
 def unwatched(_step: str) -> Progress:
     """Nobody looks."""
     return silent
-
-
-class TableRows:
-    """A table in memory as the judge wants it."""
-
-    def __init__(self, table: Table) -> None:
-        self.names = table.names
-        self._table = table
-
-    def __iter__(self) -> Any:
-        return tables.iter_rows(self._table)
-
-
-def original_rows(source: object, table: Table) -> CsvRows | TableRows:
-    """The original as the judge reads it: a text file by its own reader, anything else from memory."""
-    if not isinstance(source, str | os.PathLike):
-        return TableRows(table)
-    name = Path(source).name.lower().removesuffix(".gz")
-    if name.endswith(".parquet"):
-        return TableRows(table)
-    return CsvRows(Path(source), delimiter="\t" if name.endswith(".tsv") else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +73,15 @@ class Draft:
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
     apart: Apart | None = None
+    crowds: Crowds | None = None
+
+    @cached_property
+    def told(self) -> Told | None:
+        """What rows that differ tell beyond the promise; it takes a while, so it is found on demand."""
+        if self.crowds is None:
+            return None
+        size = int(self.crowds.sizes.min())
+        return told_by(self.crowds, published(self.table, self.data), self.data, size)
 
     @property
     def assignment(self) -> Assignment:
@@ -149,6 +139,11 @@ class Release:
     def warnings(self) -> tuple[str, ...]:
         return self._draft.warnings
 
+    @property
+    def told(self) -> dict[str, Any] | None:
+        """What rows that differ from person to person tell beyond the promise; None for other releases."""
+        return None if self._draft.told is None else self._draft.told.as_dict()
+
     def loss(self) -> dict[str, Any]:
         """Every measure of what was lost."""
         return loss_of(self._draft.table, self._draft.data, self._draft.policy.k)
@@ -185,6 +180,7 @@ class Written:
     loss: Mapping[str, Any]
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
+    told: Told | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -194,6 +190,7 @@ class Written:
             "loss": dict(self.loss),
             "manifest": dict(self.manifest),
             "warnings": list(self.warnings),
+            **({} if self.told is None else {"told": self.told.as_dict()}),
         }
 
 
@@ -289,7 +286,12 @@ def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     alike = drawn.candidates
     told = told_by_classes(data, regions) if alike is None else told_by_crowds(data, alike)
     warnings = warnings_of(schema, data, told, policy)
-    return Draft(source, policy, table, schema, data, regions, drawn, rows, claims, said, warnings, apart)
+    crowds = cover if isinstance(cover, Crowds) else None
+    made = (source, policy, table, schema, data, regions, drawn, rows, claims, said, warnings)
+    draft = Draft(*made, apart, crowds)
+    if policy.options.get("hide_rows") and draft.told is not None:
+        check_hidden(draft.told)
+    return draft
 
 
 def _check_feasible(promised: Sequence[Promise], data: Microdata) -> None:
@@ -333,7 +335,9 @@ def _write(draft: Draft, destination: Path, form: Form, watch: Watch) -> Written
             raise NotVerified(_failures(verdict))
         watch("measure")
         loss = loss_of(draft.table, draft.data, draft.policy.k)
-        written = Written(destination, audit_folder(destination), verdict, loss, said, draft.warnings)
+        written = Written(
+            destination, audit_folder(destination), verdict, loss, said, draft.warnings, draft.told
+        )
         _write_json(
             folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(draft.source)}
         )
@@ -389,22 +393,6 @@ def _judge(draft: Draft, folder: Path, form: Form, progress: Progress) -> Verdic
         parts=draft.drawn.parts,
         progress=progress,
     )
-
-
-def read_release(folder: Path, schema: Schema) -> Table:
-    """The published rows of a release folder, as cells."""
-    parquet = folder / "data.parquet"
-    if not parquet.exists():
-        return tables.unprotected_table(tables.read(folder / "data.csv"))
-    return as_cells(tables.read(parquet, lists=True), schema)
-
-
-def read_sensitive(folder: Path) -> Table:
-    """The table of sensitive values of a release folder."""
-    parquet = folder / "sensitive.parquet"
-    if parquet.exists():
-        return tables.read(parquet)
-    return tables.unprotected_table(tables.read(folder / "sensitive.csv"))
 
 
 def loss_of(table: Table, data: Microdata, k: int) -> dict[str, Any]:

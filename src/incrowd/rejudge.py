@@ -20,8 +20,9 @@ from incrowd.graph import components, consistency, levels
 from incrowd.measure import measure_all, per_attribute
 from incrowd.measure import published as read_published
 from incrowd.methods import asked_of
-from incrowd.pipeline import TableRows, Watch, original_rows, read_release, read_sensitive, unwatched
+from incrowd.pipeline import Watch, unwatched
 from incrowd.policy import Policy
+from incrowd.readback import TableRows, original_rows, read_release, read_sensitive
 from incrowd.schema import MANIFEST, Claim, Schema, Verdict
 from incrowd.stage import audit_folder
 from incrowd.verify import verify

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from incrowd.adversary import Attacked, Audit
 from incrowd.attack import AttackResult, Rate
 from incrowd.cli import screen
 from incrowd.cli.stories import CLASSES
+
+NOTEWORTHY = 1.5  # times what a group alone tells
 
 
 def show_attacks(attacked: Attacked) -> None:
@@ -25,18 +27,37 @@ def show_attacks(attacked: Attacked) -> None:
         out.print(f"  {result.name} knows {result.knows}")
         if result.details:
             out.print(f"    {_facts(result.details)}")
-    for note in attacked.notes:
+    for note in (*attacked.notes, *_remarks(attacked)):
         out.print(f"Note: {note}")
     broken = [result.name for result in attacked.results if not result.holds]
     out.print(f"BROKEN by {', '.join(broken)}." if broken else "No attack gets more than was promised.")
+
+
+def _remarks(attacked: Attacked) -> Iterator[str]:
+    """What no promise forbids, but a publisher should know."""
+    for result in attacked.results:
+        if result.name == "rows" and result.attack.won:
+            right = float(result.details["precision"])
+            yield (
+                f"the release alone gives back the exact quasi-identifiers of {result.attack.won:,} persons "
+                f"({result.attack.share:.1%}); of its claims {right:.1%} are right"
+            )
+        learned = result.attack.interval()[0] > NOTEWORTHY * result.guess.share
+        if result.name.startswith("definetti-") and result.attack.tried and learned:
+            column = result.name.removeprefix("definetti-")
+            yield (
+                f"all groups together tell {column} of {result.attack.share:.1%} of the persons, one group "
+                f"alone of {result.guess.share:.1%}"
+            )
 
 
 def _attack(result: AttackResult) -> tuple[str, ...]:
     low, high = result.attack.interval()
     success = f"{result.attack.share:.1%} ({100 * low:.1f}-{100 * high:.1f})" if result.attack.tried else ""
     bound = "" if result.bound is None else f"{float(result.bound):.1%}"
+    kind, _, about = result.name.partition("-")
     return (
-        result.name,
+        result.name if about.isdecimal() else f"{kind} {about}".strip(),  # a name of a column may need a line
         result.adversary,
         success,
         _share(result.guess),

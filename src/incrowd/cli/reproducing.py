@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="PAPER", help="What to run again: revisited.")],
+    name: Annotated[
+        str, typer.Argument(metavar="PAPER", help="What to run again: revisited, nonhomogeneous.")
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="A small part that takes seconds.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write tables and pictures into this new folder.")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option("--data", envvar="INCROWD_DATA", help="Folder with the real tables adult/ and cmc/."),
+        typer.Option("--data", envvar="INCROWD_DATA", help="Folder with the real tables."),
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the results of an earlier run.")

@@ -12,6 +12,7 @@ from incrowd.methods import Method
 from incrowd.pipeline import Written
 from incrowd.profile.table import Profile
 from incrowd.schema import Check, Role, Verdict
+from incrowd.telling import MOST_GIVEN_AWAY, Told
 
 SHOWN_COMBINATIONS = 5
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
@@ -118,6 +119,8 @@ def show_release(written: Written, source: Path) -> None:
         out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
     else:
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
+    for line in _told(written.told):
+        out.print(f"  {line}")
     out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
     for warning in written.warnings:
         out.print(f"  note: {warning}")
@@ -125,9 +128,30 @@ def show_release(written: Written, source: Path) -> None:
     out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}")
 
 
+def _told(told: Told | None) -> list[str]:
+    """What rows that differ tell beyond the promise."""
+    if told is None:
+        return []
+    hint = "; to prevent it, --set hide_rows=true" if told.share >= MOST_GIVEN_AWAY and told.after_one else ""
+    lines = [
+        f"not promised: comparing rows gives away the quasi-identifiers of {told.rows.records:,} persons "
+        f"({told.share:.1%}), though not whose row is whose{hint}"
+    ]
+    after = told.after_one
+    if after is not None:
+        chance = str(after.exact) if after.exact is not None else f"about {after.share:.3f}"
+        lines.append(
+            f"not promised: whoever knows one person's row finds another's with a chance of {chance}"
+        )
+    return lines
+
+
 def _draw(odds: Mapping[str, str], accepted: Sequence[str]) -> str:
     unsafe = ", ".join(name for name in accepted if name.startswith("unsafe") or name == "all")
-    words = f"nobody is behind any row with a probability above {odds['drawn']}, as drawn"
+    words = (
+        f"as drawn, a person is behind each of {odds['drawn'].partition('/')[2]} rows with a probability of "
+        f"exactly {odds['drawn']}, and nobody behind any with more"
+    )
     if odds["drawn"] == "1":
         words = "who is behind which row was NOT drawn, or could not be: somebody can be found for certain"
     return f"{words} (accepted: {unsafe})" if unsafe else words

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.chance import Entropy, shuffled, system
-from incrowd.contracts import Progress
+from incrowd.contracts import Eligible, Progress
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata
-from incrowd.hide.lexicographic import Parts, in_order, packed
+from incrowd.hide.row import Parts, sorted_row
 
 Ints = NDArray[np.int64]
 NEAR = 32  # how many runs on either side are tried before the nearest is taken
@@ -35,6 +35,10 @@ class Sought:
     l: int  # noqa: E741  the paper's letter
     k: int
     per_crowd: bool = False
+
+    @classmethod
+    def by(cls, rule: Eligible, k: int, per_crowd: bool = False) -> Sought:
+        return cls(rule.codes, rule.size, rule.l, k, per_crowd)
 
     def allows(self, counts: Ints) -> NDArray[np.bool_]:
         """Parts as counts of each value (p, size) -> which of them keep it (p,)."""
@@ -68,8 +72,7 @@ def eligible_parts(data: Microdata, sought: Sought, progress: Progress) -> Parts
     everyone = np.arange(n, dtype=np.int32)
     if not n or not sought.allows(sought.counts(everyone, np.zeros(n, np.int64), 1))[0]:
         raise Infeasible(f"not even all {n} records together keep k={sought.k} and l={sought.l}")
-    by = np.argsort([len(attribute) for attribute in data.attributes], kind="stable")
-    order = in_order(packed([data.codes[:, j] for j in by], [len(data.attributes[j]) for j in by]))
+    by, order = sorted_row(data)
     done: list[Ints] = []
     settled = 0
     stack = [(np.arange(n), 0)]  # places in the order, and the column to cut by

@@ -27,14 +27,16 @@ from incrowd.contracts import (
     register,
 )
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Crowds, Microdata
+from incrowd.flow import Crowds, Microdata
 from incrowd.hide.diverse import Sought, eligible_parts, printed_order, split_apart
 from incrowd.hide.hilbert import Hilbert
-from incrowd.hide.lexicographic import RULES, InARow, Lexicographic, Parts
+from incrowd.hide.lexicographic import RULES, Lexicographic
+from incrowd.hide.row import InARow, Parts
 from incrowd.schema import Shape
 
 ORDERS = ("lexicographic", "hilbert")
 SPLITS = ("distinct", "printed")
+SPARSE = 2  # with hide_rows: how many times as many combinations as records the cells of a part leave
 SHAPES = {Shape.RANGE: 0, Shape.TREE: 1, Shape.SET: 2}  # as `kernels.ring` knows them
 
 
@@ -107,11 +109,13 @@ class Ring(Limited):
         Infeasible
             If there are fewer than k records.
         """
+        if self.hide_rows and (self.order != "lexicographic" or guards):
+            raise PolicyError('hide_rows goes with order = "lexicographic" and without l')
         if not guards:
             return self._rings(data, self._plain_parts(data, progress), progress)
         if len(guards) > 1 or not isinstance(guards[0], Eligible):
             raise PolicyError("a ring keeps k, and l for one sensitive column; for all else take a partition")
-        sought = Sought(guards[0].codes, guards[0].size, guards[0].l, self.k, per_crowd=True)
+        sought = Sought.by(guards[0], self.k, per_crowd=True)
         if self.order == "hilbert":
             parts = Hilbert(self.k).parts(data, guards, progress)
         else:
@@ -140,41 +144,26 @@ class Ring(Limited):
         """Which cells must say what their whole part has, so that comparing rows gives no record away."""
         from incrowd.kernels import ring as kernels
 
-        shapes = np.array([SHAPES[attribute.shape] for attribute in data.attributes])
         whole = np.zeros(data.codes.shape, np.bool_)
-        kernels.tell_less(data.codes, parts.order, parts.starts, self.k, shapes, whole)
+        kernels.tell_less(data.codes, parts.order, parts.starts, self.k, _shapes(data), whole)
         return whole
 
 
 def without_lists(data: Microdata, parts: Parts) -> Parts:
-    """Merge parts that list their records, from left to right, until none does.
+    """Merge parts that list their records, from left to right and with the next that is not all alike.
 
-    Where one column alone varies, its cells name only what occurs, and so whole records. Such a part is
-    merged with the next that is not all alike; the last with the one before.
+    Where one column alone varies, its cells name only what occurs, and so whole records; and where cells
+    leave hardly more combinations than there are records, a guess is as good as knowledge.
     """
-    codes, first = data.codes[parts.order], parts.starts[:-1]
-    low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
-    names = np.array([attribute.shape is not Shape.TREE for attribute in data.attributes])
-    owner = np.arange(len(parts))
-    last = before = -1  # parts that others are merged into
-    for part in np.flatnonzero((low != high).any(axis=1)).tolist():
-        if last >= 0 and _lists(low[last] != high[last], names):
-            _merge(part, last, low, high, owner)
-        else:
-            last, before = part, last
-    if before >= 0 and _lists(low[last] != high[last], names):
-        owner[owner == last] = before
-    place = np.argsort(np.repeat(owner, np.diff(parts.starts)), kind="stable")
-    sizes = np.bincount(owner, np.diff(parts.starts)).astype(np.int64)
-    return Parts(parts.order[place], np.concatenate([[0], np.cumsum(sizes[sizes > 0])]))
+    from incrowd.kernels import ring as kernels
+
+    owner = np.empty(len(parts), np.int64)
+    kernels.join_lists(data.codes, parts.order, parts.starts, _shapes(data), SPARSE, owner)
+    sizes = np.diff(parts.starts)
+    place = np.argsort(np.repeat(owner, sizes), kind="stable")
+    merged = np.bincount(owner, sizes).astype(np.int64)
+    return Parts(parts.order[place], np.concatenate([[0], np.cumsum(merged[merged > 0])]))
 
 
-def _lists(differ: NDArray[np.bool_], names: NDArray[np.bool_]) -> bool:
-    """Does one column alone vary, and is it one whose cells name values?"""
-    return int(differ.sum()) == 1 and bool(names[differ].all())
-
-
-def _merge(part: int, into: int, low: Codes, high: Codes, owner: NDArray[np.int64]) -> None:
-    owner[part] = into
-    low[into] = np.minimum(low[into], low[part])
-    high[into] = np.maximum(high[into], high[part])
+def _shapes(data: Microdata) -> NDArray[np.int64]:
+    return np.array([SHAPES[attribute.shape] for attribute in data.attributes], np.int64)

@@ -1,5 +1,7 @@
 """The Hilbert order of codes, and the cheapest way to cut a row of records. See `hide.hilbert`.
 
+How a row is dealt into groups of different values is in `kernels.eligible`.
+
 Loops go over blocks of records innermost, so that they become vector instructions.
 """
 

@@ -239,6 +239,80 @@ def gather(edges: Any, root: Any, record_at: Any, row_at: Any, label: Any, out: 
 
 
 @kernel
+def small_rings(edges: Any, label: Any, most: int, record: Any, row: Any, size: Any) -> None:
+    """Which components (c,) are rings of k < N <= `most` records -> `size`: N, or 0.
+
+    `edges` (n, k) and `label` (n,) are as `gather` makes them. If a ring begins at s, then ``record[s:s+N]``
+    are its records and ``row[s:s+N]`` its rows in turn: record i has the rows i-k+1 .. i, counted round.
+
+    Rows of a record are bits of a number. Of N > k+1 records two are neighbours if and only if they share k-1
+    rows; of k+1 records any order will do. Whatever was found is checked edge by edge.
+    """
+    n, k = edges.shape
+    fits = np.zeros(most, np.int64)
+    first = 0
+    while first < n:
+        last = first + 1
+        while last < n and label[last] == label[first] and last - first <= most:
+            last += 1
+        if k < last - first <= most:
+            for i in range(first, last):
+                fits[i - first] = 0
+                for slot in range(k):
+                    fits[i - first] |= 1 << (edges[i, slot] - first)
+            if in_turn(fits[: last - first], k, record[first:last], row[first:last]):
+                size[label[first]] = last - first
+                for i in range(first, last):
+                    record[i] += first
+                    row[i] += first
+        here = label[first]
+        while last < n and label[last] == here:
+            last += 1
+        first = last
+
+
+@inlined
+def in_turn(fits: Any, k: int, record: Any, row: Any) -> Any:
+    """Records and rows of a ring (N,) in turn, from the bits of each record's rows -> is it one?"""
+    n = fits.size
+    record[0], used = 0, 1
+    for i in range(1, n):
+        record[i] = NOBODY
+        for other in range(n):
+            if not used >> other & 1 and ones(fits[record[i - 1]] & fits[other]) == k - 1:
+                record[i] = other
+                used |= 1 << other
+                break
+        if record[i] == NOBODY:
+            return False
+    for i in range(n):  # a row ends where the next record has it no more
+        ends = fits[record[i]] & ~fits[record[(i + 1) % n]]
+        if ones(ends) != 1:
+            return False
+        place = 0
+        while ends >> place != 1:
+            place += 1
+        row[(i - k + 1) % n] = place
+    for i in range(n):
+        expected = 0
+        for step in range(k):
+            expected |= 1 << row[(i - step) % n]
+        if fits[record[i]] != expected or ones(expected) != k:
+            return False
+    return True
+
+
+@inlined
+def ones(bits: Any) -> Any:
+    """How many bits are set."""
+    count = 0
+    while bits:
+        bits &= bits - 1
+        count += 1
+    return count
+
+
+@kernel
 def figure_seven(
     edges: Any, degree: int, row: Any, owner: Any, waits: Any, trail: Any, here: Any, dice: Any, at: int
 ) -> Any:

@@ -49,8 +49,6 @@ def left_over(one: Any, other: Any, shape: int, span: int) -> Any:
         return -1
     if shape == TREE:
         return 0
-    if shape == RANGE:  # its ends are named
-        return np.int64(one[low] < other[low]) + np.int64(one[high] > other[high])
     found = 0
     for w in range(span):
         bits = one[w] & ~other[w]
@@ -108,6 +106,58 @@ def find_varying(codes: Any, order: Any, first: int, last: int, varies: Any) -> 
 
 
 @inlined
+def lists_records(codes: Any, rows: Any, shapes: Any, sparse: int) -> bool:
+    """Do the cells over these records leave fewer than `sparse` times as many combinations of their values?
+
+    Or does one column vary alone, and name its values? Equal records stand side by side.
+    """
+    size, d = rows.size, codes.shape[1]
+    distinct = 1
+    for i in range(1, size):
+        for j in range(d):
+            if codes[rows[i], j] != codes[rows[i - 1], j]:
+                distinct += 1
+                break
+    varying, last, combinations = 0, 0, 1.0
+    for j in range(d):
+        values = np.unique(codes[rows, j])
+        if values.size > 1:
+            varying, last = varying + 1, j
+            combinations *= values.size if shapes[j] != TREE else values[-1] - values[0] + 1
+    if varying < 2:
+        return varying == 1 and shapes[last] != TREE
+    return combinations < sparse * distinct
+
+
+@kernel
+def join_lists(
+    codes: NDArray[np.int32], order: Any, starts: Any, shapes: Any, sparse: int, owner: Any
+) -> None:
+    """Parts of a row -> owner (parts,): the first that each is merged with, so that none lists its records.
+
+    From left to right, parts of equal records left out; what is left over at the end joins those before.
+    """
+    rows, varies = np.empty(order.size, order.dtype), np.empty(codes.shape[1], np.bool_)
+    filled, current, before = 0, -1, -1
+    for p in range(starts.size - 1):
+        owner[p] = p
+        if find_varying(codes, order, starts[p], starts[p + 1], varies) == 0:
+            continue
+        if not filled:
+            current, before = p, current
+        owner[p] = current
+        size = starts[p + 1] - starts[p]
+        rows[filled : filled + size] = order[starts[p] : starts[p + 1]]
+        filled += size
+        if not lists_records(codes, rows[:filled], shapes, sparse):
+            filled = 0
+    if filled and before >= 0:
+        for p in range(current, starts.size - 1):
+            if owner[p] == current:
+                owner[p] = before
+
+
+@inlined
 def fill(cell: Any, rank: Any, i: int, k: int, size: int, span: int) -> None:
     """The cell over k records of a ring from the i-th on."""
     for w in range(span):
@@ -151,9 +201,9 @@ def tell_less(
 ) -> None:
     """Parts of a row -> whole (n, d): which cells must say what their part has, so that no record is named.
 
-    Columns give up differing from row to row one after the other, first the one whose rows save least,
-    until comparing rows gives nothing away. Parts of equal records, and those in which one column varies,
-    are left as they are.
+    Columns give up differing from row to row one after the other, ranges before all, since their ends tell
+    most, then the one whose rows save least, until comparing rows gives nothing away. Parts of equal
+    records, and those in which one column varies, are left as they are.
     """
     d = codes.shape[1]
     varies, apart = np.empty(d, np.bool_), np.empty(d, np.bool_)
@@ -169,7 +219,7 @@ def tell_less(
         if find_varying(codes, order, first, first + size, varies) < 2:
             continue
         for j in range(d):
-            apart[j] = varies[j] and size <= MOST
+            apart[j] = varies[j] and size <= MOST and shapes[j] != RANGE
         rows = order[first : first + size]
         if size <= MOST:
             for j in range(d):
