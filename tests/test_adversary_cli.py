@@ -13,7 +13,8 @@ from commands import Ran, asked, incrowd, listing
 from test_bad_inputs import check_refused, lay
 from test_bad_inputs import place as place  # a fixture
 
-from incrowd.adversary import attack_release, audit_table
+from incrowd.adversary import attack_release
+from incrowd.auditing import audit_table
 from incrowd.examples import write_example
 from incrowd.policy import Policy
 

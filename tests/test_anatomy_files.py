@@ -14,8 +14,9 @@ from commands import incrowd
 from requested import rows_of
 from test_anatomy import clinic, policy
 
-from incrowd.adversary import attack_release, audit_table
+from incrowd.adversary import attack_release
 from incrowd.audit import LINKS
+from incrowd.auditing import audit_table
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.pipeline import Form, publish, publish_to

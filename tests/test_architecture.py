@@ -34,7 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("readback", "telling"),  # releases from their folders; what a draw tells beyond its promise
     ("pipeline",),
     ("rejudge", "reproduce"),
-    ("adversary",),
+    ("adversary", "auditing"),
     ("cli",),
 )
 LEVEL = {part: level for level, parts in enumerate(FLOORS) for part in parts}

@@ -276,7 +276,7 @@ def test_the_matching_attack_finds_the_weak_in_printed_rows_and_nobody_in_defaul
 class OwnRows:
     """Rows say exactly what records say, and claim to be crowds."""
 
-    alone, one_sided, drawn, regular = "kk-anonymity", False, True, True
+    k, alone, one_sided, drawn, regular = 4, "kk-anonymity", False, True, True
 
     def group(self, data: Any, *_: object) -> Crowds:
         return Crowds(np.arange(len(data) + 1), np.arange(len(data), dtype=np.int32))

@@ -63,6 +63,11 @@ EXACT_ROWS = Known(
     "every row keeps its exact quasi-identifiers: whoever knows a person sees that they are in the table and "
     "finds their row; only the sensitive value is hidden",
 )
+CORRELATED_VALUES = Known(
+    "correlated-values",
+    "sensitive values go with the exact quasi-identifiers so closely that whoever learns from all groups "
+    "together guesses them",
+)
 EXPOSURES = (
     NEAR_UNIQUE_KEEP,
     SMALL_MEANS,
@@ -71,6 +76,7 @@ EXPOSURES = (
     UNSAFE_IDENTITY,
     UNSAFE_ORDER,
     EXACT_ROWS,
+    CORRELATED_VALUES,
 )
 
 

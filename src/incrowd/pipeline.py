@@ -39,12 +39,13 @@ from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency
 from incrowd.measure import measure_all, published
 from incrowd.methods import Method, asked_of
+from incrowd.models import FrequencyDiversity
 from incrowd.policy import Policy
 from incrowd.readback import TableRows, original_rows, read_release, read_sensitive
 from incrowd.release import Apart, domain_of, manifest, published_table, values_apart
 from incrowd.schema import MANIFEST, Claim, Role, Schema, Verdict
 from incrowd.stage import audit_folder, commit, stage
-from incrowd.telling import Told, check_hidden, told_by
+from incrowd.telling import Learnt, Told, check_hidden, check_learnt, learnt_from, told_by
 from incrowd.typed import typed_columns
 from incrowd.verify import Case, judge_rows, verify
 
@@ -73,13 +74,14 @@ class Draft:
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
     apart: Apart | None = None
+    learnt: Learnt | None = None
     crowds: Crowds | None = None
 
     @cached_property
-    def told(self) -> Told | None:
-        """What rows that differ tell beyond the promise; it takes a while, so it is found on demand."""
+    def told(self) -> Told | Learnt | None:
+        """What the release tells beyond its promise; of rows that differ it takes a while to find out."""
         if self.crowds is None:
-            return None
+            return self.learnt
         size = int(self.crowds.sizes.min())
         return told_by(self.crowds, published(self.table, self.data), self.data, size)
 
@@ -141,7 +143,7 @@ class Release:
 
     @property
     def told(self) -> dict[str, Any] | None:
-        """What rows that differ from person to person tell beyond the promise; None for other releases."""
+        """What rows that differ, or values apart, tell beyond the promise; None for other releases."""
         return None if self._draft.told is None else self._draft.told.as_dict()
 
     def loss(self) -> dict[str, Any]:
@@ -180,7 +182,7 @@ class Written:
     loss: Mapping[str, Any]
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
-    told: Told | None = None
+    told: Told | Learnt | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -268,8 +270,10 @@ def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     guards = tuple(guard for model in promised for guard in model.guards(data))
     cover = grouper.group(data, guards, watch("hide"))
     watch("generalize")
-    apart = None
+    apart, learnt = None, None
     if recipe.apart and isinstance(cover, Cover):  # groups are those of sensitive values, and rows exact
+        learnt = learnt_from(cover.labels, data, _l_of(promised))
+        check_learnt(learnt, policy.accept)
         apart = values_apart(table, schema, cover.labels, system)
         cover = Cover(np.arange(len(data), dtype=np.int32))
     regions = _regions(data, cover, schema, policy)
@@ -288,10 +292,14 @@ def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
     warnings = warnings_of(schema, data, told, policy)
     crowds = cover if isinstance(cover, Crowds) else None
     made = (source, policy, table, schema, data, regions, drawn, rows, claims, said, warnings)
-    draft = Draft(*made, apart, crowds)
-    if policy.options.get("hide_rows") and draft.told is not None:
+    draft = Draft(*made, apart, learnt, crowds)
+    if policy.options.get("hide_rows") and isinstance(draft.told, Told):
         check_hidden(draft.told)
     return draft
+
+
+def _l_of(promised: Sequence[Promise]) -> int:
+    return next(model.l for model in promised if isinstance(model, FrequencyDiversity))
 
 
 def _check_feasible(promised: Sequence[Promise], data: Microdata) -> None:

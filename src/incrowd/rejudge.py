@@ -150,7 +150,7 @@ class GroupsSaid:
         return (
             f"sensitive values stand apart from the rows, in {self.groups:,} groups, the smallest of "
             f"{self.smallest:,}; no value has more than {most} of a group. What all groups together tell of "
-            "how values go with quasi-identifiers is not in these numbers"
+            "how values go with quasi-identifiers is the attack definetti's"
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def audit(
     Example: incrowd audit patients.csv published.csv --qi age,zip --k 5
     """
     with boundary(as_json):
-        from incrowd.adversary import audit_table
+        from incrowd.auditing import audit_table
         from incrowd.cli.attack_stories import show_audit
         from incrowd.policy import Policy
 

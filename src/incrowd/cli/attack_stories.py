@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from incrowd.adversary import Attacked, Audit
+from incrowd.adversary import Attacked
 from incrowd.attack import AttackResult, Rate
+from incrowd.auditing import Audit
 from incrowd.cli import screen
 from incrowd.cli.stories import CLASSES
 

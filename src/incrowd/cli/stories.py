@@ -12,7 +12,7 @@ from incrowd.methods import Method
 from incrowd.pipeline import Written
 from incrowd.profile.table import Profile
 from incrowd.schema import Check, Role, Verdict
-from incrowd.telling import MOST_GIVEN_AWAY, Told
+from incrowd.telling import MOST_GIVEN_AWAY, Learnt, Told
 
 SHOWN_COMBINATIONS = 5
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
@@ -111,10 +111,7 @@ def show_release(written: Written, source: Path) -> None:
         out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
     if apart is not None:
         out.print(f"  the smallest group has {facts['smallest_group']:,} persons")
-        out.print(
-            "  NOT protected: who is in the table, and everybody's row (accepted: exact-rows); where values "
-            "go with quasi-identifiers, all groups together tell more than one"
-        )
+        out.print("  NOT protected: who is in the table, and everybody's row (accepted: exact-rows)")
     elif odds is None:
         out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
     else:
@@ -128,10 +125,15 @@ def show_release(written: Written, source: Path) -> None:
     out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}")
 
 
-def _told(told: Told | None) -> list[str]:
-    """What rows that differ tell beyond the promise."""
+def _told(told: Told | Learnt | None) -> list[str]:
+    """What the release tells beyond the promise."""
     if told is None:
         return []
+    if isinstance(told, Learnt):
+        return [
+            "not promised: who learns from all groups how values go with rows guesses "
+            f"{told.rate.share:.0%} of them, by the group alone {told.blind.share:.0%}"
+        ]
     hint = "; to prevent it, --set hide_rows=true" if told.share >= MOST_GIVEN_AWAY and told.after_one else ""
     lines = [
         f"not promised: comparing rows gives away the quasi-identifiers of {told.rows.records:,} persons "

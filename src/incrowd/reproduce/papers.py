@@ -8,7 +8,7 @@ from pathlib import Path
 
 from incrowd.errors import InputError, unknown
 from incrowd.pipeline import Watch, unwatched
-from incrowd.reproduce import revisited
+from incrowd.reproduce import nonhomogeneous, revisited
 from incrowd.reproduce.outcome import Outcome
 
 
@@ -22,7 +22,11 @@ class Paper:
 
 
 PAPERS: Mapping[str, Paper] = {
-    paper.name: paper for paper in (Paper("revisited", revisited.TITLE, revisited.reproduce),)
+    paper.name: paper
+    for paper in (
+        Paper("revisited", revisited.TITLE, revisited.reproduce),
+        Paper("nonhomogeneous", nonhomogeneous.TITLE, nonhomogeneous.reproduce),
+    )
 }
 
 

@@ -81,13 +81,11 @@ CMC: Mapping[str, Sets] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RealTable:
-    """A file below the folder of real tables, the columns that are used of it, and how many rows."""
+class Stored:
+    """A file below the folder of real tables, and how the paper calls what is in it."""
 
     name: str
     path: str
-    families: Mapping[str, Sets]
-    rows: int
 
     def missing_from(self, folder: Path | None) -> str:
         """Why the table cannot be used; empty if it can."""
@@ -95,6 +93,14 @@ class RealTable:
             return f"{self.name}: no folder of real tables was named (--data, or INCROWD_DATA)"
         there = (folder / self.path).is_file()
         return "" if there else f"{self.name}: {self.path} is not in the folder of real tables"
+
+
+@dataclass(frozen=True, slots=True)
+class RealTable(Stored):
+    """A stored table, the columns that are used of it with their permissible sets, and how many rows."""
+
+    families: Mapping[str, Sets]
+    rows: int
 
     def load(self, folder: Path) -> Microdata:
         """The first rows as numbers.
