@@ -14,6 +14,25 @@ def is_factor(crowds: Sequence[Sequence[int]], k: int) -> bool:
     return whole and all(rows[i] == k for i in range(len(crowds)))
 
 
+def has_factor(fits: Sequence[Sequence[int]], k: int) -> bool:
+    """Can each record be given k of the rows it fits, so that no row is given more than k times?"""
+    given: dict[int, set[int]] = {row: set() for row in range(len(fits))}
+
+    def give(record: int, tried: set[int]) -> bool:
+        for row in fits[record]:
+            if row in tried or record in given[row]:
+                continue
+            tried.add(row)
+            for other in [None, *given[row]] if len(given[row]) < k else [*given[row]]:
+                if other is None or give(other, tried):
+                    given[row] -= {other}
+                    given[row].add(record)
+                    return True
+        return False
+
+    return all(give(record, set()) for record in range(len(fits)) for _ in range(k))
+
+
 def best_factor(crowding: Crowding, k: int) -> float:
     """The least loss of all k-regular crowds: row by row, the cheapest for everyone's count so far."""
     n = len(crowding.records)

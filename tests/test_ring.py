@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import naive_diverse
+import naive_factor
 import naive_rings
 import numpy as np
 import pytest
@@ -119,6 +120,42 @@ def test_the_ring_is_no_local_optimum_of_two_columns() -> None:
     assert shown == vector["expected"]["ring"]
     better = vector["expected"]["strictly_better"]
     assert sum(map(len, itertools.chain(*better))) < sum(map(len, itertools.chain(*shown)))
+
+
+def fits(rows: list[set[int]], n: int) -> list[list[int]]:
+    """The rows that each of the records 0..n-1 is in."""
+    return [[row for row, values in enumerate(rows) if record in values] for record in range(n)]
+
+
+def test_the_ring_is_a_local_optimum_of_one_column_of_sets() -> None:
+    """Whatever value is taken out of a row, no draw is even any more."""
+    vector = GOLDEN["ring_local_optimality_1attr"]
+    shrinks = []
+    for n in range(2, 6):
+        for k in range(2, n + 1):
+            table = CodeTable([(i,) for i in range(n)], [("set", n)])
+            parts = Parts(np.arange(n, dtype=np.int32), np.array([0, n]))
+            rows = [set(crowd) for crowd in crowds_of(Ring(k)._rings(table.data, parts, silent)).values()]
+            assert naive_factor.has_factor(fits(rows, n), k)
+            for short, value in [(row, value) for row, values in enumerate(rows) for value in values]:
+                less = [values - {value} if row == short else values for row, values in enumerate(rows)]
+                shrinks.append(naive_factor.has_factor(fits(less, n), k))
+    assert (not any(shrinks)) == vector["expected"]["locally_optimal"]
+
+
+def test_the_ring_is_no_local_optimum_of_ranges_in_a_bad_order() -> None:
+    vector = GOLDEN["ring_local_optimality_range"]
+    order, k = vector["input"]["order"], vector["input"]["k"]
+    table = CodeTable([(value - 1,) for value in order], [("range", [1, 2, 3, 4])])
+    parts = Parts(np.arange(4, dtype=np.int32), np.array([0, 4]))
+    regions = generalize(table.data, Ring(k)._rings(table.data, parts, silent))
+    (cells,) = regions.cells
+    shown = [[int(cells.low[c]) + 1, int(cells.high[c]) + 1] for c in regions.cell[regions.of, 0]]
+    assert shown == vector["expected"]["ring"]
+    better = vector["expected"]["better"]
+    assert sum(high - low for low, high in better) < sum(high - low for low, high in shown)
+    holding = [set(range(low, high + 1)) for low, high in better]
+    assert naive_factor.has_factor([[row for row, held in enumerate(holding) if v in held] for v in order], k)
 
 
 # Records that are all alike
