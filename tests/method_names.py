@@ -15,5 +15,5 @@ SAFE = [name for name in CROWDS if name not in ONE_SIDED]
 ACCEPTED: dict[str, list[str]] = {
     **{name: [] for name in METHODS},
     **{name: ["unsafe-one-sided"] for name in ONE_SIDED},
-    **{name: ["exact-rows"] for name in APART},
+    **{name: ["exact-rows", "correlated-values"] for name in APART},
 }

@@ -195,7 +195,7 @@ def request_of(request: Request, l: int = 2) -> Request:  # noqa: E741
     if quasi == ("age",):
         columns.setdefault("age", ["20"] * len(request))
     parts = asked(quasi, {"k": request.policy.k, "l": l}).as_dict()
-    parts |= {"keep": [], "method": "anatomy", "accept": ["exact-rows"]}
+    parts |= {"keep": [], "method": "anatomy", "accept": ["exact-rows", "correlated-values"]}
     return Request(columns, Policy.from_dict(parts, request.policy.folder), quasi)
 
 
@@ -395,7 +395,7 @@ def test_a_broken_engine_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
             if caught_by == "order":
                 patch.setattr(Anatomy, "group", with_labels(in_pairs))
             with pytest.raises(NotVerified, match=rf"\n  {caught_by}"):
-                publish(clinic(), policy())
+                publish(clinic(), policy(accept=["all"]))
     assert publish(clinic(), policy()).verdict.passed
 
 
