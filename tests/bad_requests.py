@@ -18,6 +18,8 @@ ROWS = tuple(
     for i in range(N)
 )
 
+PUBLIC = '[public]\ntable = "v.csv"\nid = "name"\nmembership_secret = true\n'
+
 
 def csv(rows: tuple[tuple[str, ...], ...] = ROWS, header: str = HEADER) -> str:
     return header + "".join(",".join(row) + "\n" for row in rows)
@@ -127,6 +129,13 @@ POLICIES = (
         "agee",
     ),
     of_policy("unknown exposure", policy('accept = ["near-uniqe-keep"]'), "near-uniqe-keep", "did you mean"),
+    of_policy("public table for nothing", policy() + PUBLIC, "takes no public table", "leave out [public]"),
+    of_policy("date of no day", policy() + PUBLIC + "date = 2024\n", "public.date", "a day, such as"),
+    of_policy(
+        "check by itself", policy() + PUBLIC + 'check = "v.csv"\n', "public", "does not confirm itself"
+    ),
+    of_policy("unknown conflicts", policy() + PUBLIC + 'conflicts = "no"\n', "public.conflicts", "microdata"),
+    of_policy("misspelt public key", policy() + PUBLIC + "chek = 1\n", "public.chek", "did you mean 'check'"),
     of_policy("bad TOML", policy() + "k = = 5\n", "p.toml", "not valid TOML", "line"),
     of_policy("a key twice", policy() + "k = 6\n", "p.toml", "not valid TOML"),
     Bad("policy in Latin-1", ("p.toml", "not UTF-8", "line 1"), files={"p.toml": b'drop = ["\xe4"]'}),

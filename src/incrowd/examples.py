@@ -125,6 +125,30 @@ k = 10                                  # everyone hides among at least 10
 l = 3                                   # and no crowd has fewer than 3 different diagnoses or costs
 """
 
+JOIN_POLICY = """\
+# The same patients, hidden among the people of the electoral roll voters.csv. Every key: docs/policy.md
+
+identifiers = ["name", "ssn"]
+sensitive = ["diagnosis"]
+drop = ["education", "occupation", "marital_status", "admitted", "visit_type", "cost"]
+method = "kja-refine"
+
+[quasi_identifiers]                     # all of them are on the roll
+age = {type = "numeric"}
+sex = {type = "categorical"}
+zip = {type = "categorical", hierarchy = {prefix = [5, 4, 3, 2]}}
+
+[privacy]
+k = 10
+
+[public]
+table = "voters.csv"
+id = "ssn"                              # who is who in both tables
+membership_secret = true                # nobody knows who was in the clinic
+source = "electoral roll (invented)"
+date = "2024-01-01"
+"""
+
 
 class _Dice:
     """Draws that come out alike everywhere."""
@@ -274,7 +298,7 @@ def _forget(dice: _Dice, patient: dict[str, str]) -> None:
 
 
 def write_example(folder: str | Path, rows: int = 3000, seed: int = 7) -> Path:
-    """Write patients.csv, voters.csv, education.csv (a hierarchy) and policy.toml into a folder."""
+    """Write patients.csv, voters.csv, education.csv (a hierarchy) and two policies into a folder."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     patients, voters = clinic(rows, seed)
@@ -283,6 +307,7 @@ def write_example(folder: str | Path, rows: int = 3000, seed: int = 7) -> Path:
     levels = "".join(f"{leaf};{above};*\n" for leaf, above in EDUCATION.items())
     (folder / "education.csv").write_text(levels, encoding="utf-8", newline="\n")
     (folder / "policy.toml").write_text(POLICY, encoding="utf-8", newline="\n")
+    (folder / "join.toml").write_text(JOIN_POLICY, encoding="utf-8", newline="\n")
     return folder
 
 

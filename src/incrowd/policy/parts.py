@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
@@ -88,6 +89,20 @@ def _options(value: object) -> object:
     return _plain(value)
 
 
+def _day(value: object) -> object:
+    """A day as text; TOML can also write it without quotes."""
+    if value is None:
+        return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    try:
+        if isinstance(value, str) and date.fromisoformat(value).isoformat() == value:
+            return value
+    except ValueError:
+        pass
+    raise ValueError("must be a day, such as 2024-02-29")
+
+
 def _family(value: object) -> object:
     if value is None:
         return None
@@ -100,6 +115,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_typ
 Columns = Annotated[tuple[str, ...], BeforeValidator(_columns, json_schema_input_type=list[str])]
 Plain = Annotated[dict[str, Any], BeforeValidator(_options, json_schema_input_type=dict[str, Any])]
 Builder = Annotated[str | dict[str, Any] | None, BeforeValidator(_hierarchy)]
+Day = Annotated[str | None, BeforeValidator(_day, json_schema_input_type=str | None)]
 Subsets = Annotated[
     tuple[tuple[str, ...], ...] | None,
     BeforeValidator(_family, json_schema_input_type=list[list[str]] | None),
@@ -198,9 +214,24 @@ class Public(Part):
 
     table: str = Field(description="The file, relative to the policy.")
     id: str = Field(description="The column that says who is who in both tables.")
-    membership_secret: bool = Field(
-        default=True, description="Must nobody learn who is in the private table?"
+    membership_secret: bool | None = Field(
+        default=None, description="Is it a secret who is in the private table? Without true, no method joins."
     )
+    source: str | None = Field(default=None, description="Who published the public table.")
+    date: Day = Field(default=None, description="When it was published, as YYYY-MM-DD.")
+    check: str | None = Field(
+        default=None, description="A second source, relative to the policy, that confirms the first."
+    )
+    conflicts: Literal["refuse", "microdata"] = Field(
+        default="refuse",
+        description="What to do about people whom both tables know, but describe differently.",
+    )
+
+    @model_validator(mode="after")
+    def _two_sources(self) -> Self:
+        if self.check is not None and self.check == self.table:
+            raise ValueError("names one file as table and as check: a source does not confirm itself")
+        return self
 
 
 QuasiTable = Annotated[

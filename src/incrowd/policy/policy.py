@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
-from incrowd.errors import PolicyError, unknown
+from incrowd.errors import HierarchyError, PolicyError, unknown
 from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Family
 from incrowd.hierarchy.builders import Rows, build_levels, complete, grow, read_levels
@@ -30,7 +30,7 @@ from incrowd.policy.parts import (
     Texts,
     same_name,
 )
-from incrowd.reading import infer_kind
+from incrowd.reading import infer_kind, read_texts
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 
 # What a column must be for a builder that suits one kind only, where the policy does not say.
@@ -159,8 +159,14 @@ class Policy(Part):
             raise PolicyError("the policy does not say k: write k = 10 under [privacy], or pass k")
         return self.privacy.k
 
-    def schema(self, table: Table) -> Schema:  # type: ignore[override]  # not pydantic's old name for JSON Schema
-        """What every column of the table is: roles as said, kinds found out, hierarchies read or built."""
+    def schema(  # type: ignore[override]  # not pydantic's old name for JSON Schema
+        self, table: Table, public: Table | None = None
+    ) -> Schema:
+        """What every column of the table is: roles as said, kinds found out, hierarchies read or built.
+
+        Of a `public` table to be joined, the quasi-identifiers are read too: hierarchies that are built
+        then hold the values of both tables.
+        """
         roles = dict(self._said())
         known = {same_name(name): name for name in table.names}
         absent = [name for name in roles if name not in known]
@@ -170,24 +176,27 @@ class Policy(Part):
         if homeless:
             raise PolicyError(_without_role(homeless))
         return Schema(
-            tuple(self._column(known[plain], roles[plain], table) for plain in known), frozenset(self.missing)
+            tuple(self._column(known[plain], roles[plain], table, public) for plain in known),
+            frozenset(self.missing),
         )
 
-    def _column(self, name: str, role: Role, table: Table) -> Column:
+    def _column(self, name: str, role: Role, table: Table, public: Table | None) -> Column:
         said = self.quasi_identifiers.get(same_name(name)) or self.sensitive.get(same_name(name))
         if said is None:
             return Column(name, role)
         texts = _met(table.column(name), self.missing)
-        kind = _kind(said, texts)
+        more = _met_outside(public, name, self.missing) if role is Role.QUASI else []
+        kind = _kind_of_both(said, texts, more, name)
         quasi = said if isinstance(said, Quasi) else Quasi()
+        both = [*dict.fromkeys([*texts, *_readable(more, kind, said.format)])]
         return Column(
             name,
             role,
             kind,
             _shape(said, kind, name),
-            levels=_levels(said, texts, kind, name, self._folder),
+            levels=_levels(said, texts, both, kind, name, self._folder),
             order=_order(said, texts, name),
-            family=_permissible(quasi, texts, name),
+            family=_permissible(quasi, both, name),
             format=said.format,
             mean=quasi.mean,
         )
@@ -212,6 +221,29 @@ def _met(column: TextColumn, missing: Sequence[str]) -> list[str]:
     """The distinct texts that some row has and that do not mean missing."""
     texts = (column.texts[place] for place in np.unique(column.codes).tolist())
     return [text for text in texts if text is not None and text not in missing]
+
+
+def _met_outside(public: Table | None, name: str, missing: Sequence[str]) -> list[str]:
+    """The same of a public table, where it has the column; that it must is said by whoever joins."""
+    names = {} if public is None else {same_name(there): there for there in public.names}
+    there = names.get(same_name(name))
+    return [] if public is None or there is None else _met(public.column(there), missing)
+
+
+def _readable(texts: Sequence[str], kind: Kind, format: str) -> list[str]:
+    """Those that have a value; who joins says in which rows the others are."""
+    values = read_texts(texts, kind, format)
+    return [text for text, value in zip(texts, values, strict=True) if value is not None]
+
+
+def _kind_of_both(said: Described, texts: Sequence[str], more: Sequence[str], name: str) -> Kind:
+    kinds = [_kind(said, some) for some in (texts, more) if some] or [_kind(said, texts)]
+    if len(set(kinds)) > 1:
+        raise PolicyError(
+            f"the type of {name} is not said, and its values are {kinds[0]} in the table but {kinds[1]} in "
+            f"the public table; say which it is: {name} = {{type = …}}"
+        )
+    return kinds[0]
 
 
 def _kind(said: Described, texts: Sequence[str]) -> Kind:
@@ -239,11 +271,18 @@ def _shape(said: Described, kind: Kind, name: str) -> Shape:
     return Shape.RANGE if on_a_line and said.publish != "set" else Shape.SET
 
 
-def _levels(said: Described, texts: Sequence[str], kind: Kind, name: str, folder: Path) -> Rows:
+def _levels(
+    said: Described, texts: Sequence[str], both: Sequence[str], kind: Kind, name: str, folder: Path
+) -> Rows:
+    """The rows of a hierarchy: from a file, which must have `texts`, or built over the values of `both`."""
     if said.hierarchy is None:
         return ()
     if not isinstance(said.hierarchy, str):
-        return build_levels(said.hierarchy, texts, kind, said.format, name)
+        try:
+            return build_levels(said.hierarchy, both, kind, said.format, name)
+        except HierarchyError as error:
+            build_levels(said.hierarchy, texts, kind, said.format, name)  # is the private table to blame?
+            raise HierarchyError(f"in the public table: {error}") from None
     rows = read_levels(folder / said.hierarchy)
     complete(rows, texts, name, kind, said.format)
     return grow(rows, kind, said.format, name).rows

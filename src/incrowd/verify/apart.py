@@ -96,15 +96,19 @@ def groups_of_rows(codes: Codes, texts: Sequence[str]) -> Ints:
     return group
 
 
-def check_lines(lines: Lines, row_group: Ints, stated: int | None) -> None:
-    """Both tables name the same groups, with as many people; lines are sorted, and none occurs twice."""
+def check_lines(lines: Lines, row_group: Ints, stated: int | None, people: int) -> None:
+    """Both tables name the same groups, with as many people; lines are sorted, and none occurs twice.
+
+    Only `people` of the rows may be of somebody who has values; where that is every row, a group has as many
+    values as rows, else no more.
+    """
     groups = int(row_group.max()) + 1
     need(stated in (None, groups), "there are not as many groups as the release says")
     need(int(lines.group.max()) < groups, f"{WHAT} has a group that no row names")
     need(np.unique(lines.group).size == groups, f"rows name a group that {WHAT} does not have")
     _check_sorted(lines)
     total = sum(lines.count.tolist())  # as Python's whole numbers: forged ones may be huge
-    wrong = total != row_group.size or (lines.sizes != np.bincount(row_group)).any()
+    wrong = total != people or (lines.sizes > np.bincount(row_group)).any()
     need(not wrong, f"the counts in {WHAT} are not the sizes of the groups")
 
 
@@ -127,7 +131,7 @@ def check_values(lines: Lines, row_group: Ints, match: Ints, hidden: Hidden, lin
     Parameters
     ----------
     match : array of shape (rows,)
-        The record behind each row.
+        The record behind each row; numbers beyond the last record are people without values.
     linked : bool
         Was the match handed over, and fits the rows? Else it was found, and others may fit as well.
     """
@@ -137,7 +141,9 @@ def check_values(lines: Lines, row_group: Ints, match: Ints, hidden: Hidden, lin
     np.add.at(said, of_line, lines.count)
     lacking = int(np.maximum(said - np.bincount(of_record, minlength=size), 0).sum())
     need(not lacking, f"{WHAT} has {lacking} values that no record is left for")
-    groups = _differing(row_group * size + of_record[match], lines.group * size + of_line, lines.count, size)
+    has = match < of_record.size
+    of_row = row_group[has] * size + of_record[match[has]]
+    groups = _differing(of_row, lines.group * size + of_line, lines.count, size)
     if groups:
         if linked:
             raise Fault(f"{groups} groups have other values than {WHAT} says")
@@ -180,14 +186,17 @@ def check_places(row_group: Ints, row_class: Ints, match: Ints, hidden: Hidden) 
     """Refuse rows whose order follows their sensitive values, in the whole file or inside groups.
 
     A row does not show its values, so its place must not either. Rows of one group that say the same count
-    as one: nobody can tell them apart.
+    as one: nobody can tell them apart. Where none of them is of somebody who has values, they are left out.
     """
     kind = fold([row_group, row_class], [int(row_group.max()) + 1, int(row_class.max()) + 1])
-    size = np.bincount(kind)
+    has = match < next(iter(hidden.codes.values())).size
+    size = np.bincount(kind[has], minlength=int(kind.max()) + 1)
+    seen = size[kind] > 0
+    group = np.unique(row_group[seen], return_inverse=True)[1].reshape(-1)
     for name, codes in hidden.codes.items():
-        for score in _scores(codes[match], list(hidden.numbers[name])):
-            even = (np.bincount(kind, score) / size)[kind]
-            most = max(_deviations(np.zeros_like(row_group), even), _deviations(row_group, even))
+        for score in _scores(codes[match[has]], list(hidden.numbers[name])):
+            even = np.bincount(kind[has], score, size.size)[kind[seen]] / size[kind[seen]]
+            most = max(_deviations(np.zeros_like(group), even), _deviations(group, even))
             need(most < MOST_DEVIATIONS, "the rows stand in an order that tells their sensitive values")
 
 

@@ -127,6 +127,14 @@ def sensitive_groups(claim: Claim, crowds: Crowds) -> int:
     return smallest
 
 
+def k_join_anonymity(claim: Claim, crowds: Crowds) -> int:
+    """Every class has at least k people, of the private or the public table."""
+    need(not claim.column, "k-join-anonymity speaks of rows, not of a column")
+    smallest = int(crowds.persons.min())
+    need(smallest >= _whole(claim, "k"), f"the smallest class has {smallest}")
+    return smallest
+
+
 def one_k(claim: Claim, crowds: Crowds) -> int:
     """Every record fits at least k rows."""
     k = _rows_wanted(claim, crowds)
@@ -296,6 +304,7 @@ def _rounded_up(share: Fraction) -> str:
 Checker = Callable[[Claim, Crowds], int | str]
 _MODELS: Mapping[str, tuple[tuple[str, ...], Checker]] = {
     "k-anonymity": (("k",), k_anonymity),
+    "k-join-anonymity": (("k",), k_join_anonymity),
     "sensitive-groups": (("k",), sensitive_groups),
     "1k-anonymity": (("k",), one_k),
     "k1-anonymity": (("k",), k_one),

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from incrowd.schema import Claim, Column, Role, Schema
 from incrowd.verify.apart import GROUP, Hidden, stands_apart
 from incrowd.verify.domain import Domain
+from incrowd.verify.people import People, Public, joins, read_people
 from incrowd.verify.rows import (
     Codes,
     Ints,
     Numbering,
     Restoring,
     Rows,
+    Texts,
     as_is,
     fold,
     numbers_of,
@@ -68,6 +70,11 @@ class Case:
         The table of sensitive values, where they are published apart from the rows.
     stated_groups : int, optional
         How many groups the manifest says that table has.
+    public : Public, optional
+        The public table whose people stand in, with the claim of k-join-anonymity only. Then `hint` numbers
+        people: all records of the original, then those of the public table who may stand in.
+    stated_public, stated_check : int, optional
+        How many rows the manifest says the public table and its second source have.
     """
 
     original: Rows
@@ -85,6 +92,14 @@ class Case:
     odds: Any = None
     apart: Rows | None = None
     stated_groups: int | None = None
+    public: Public | None = None
+    stated_public: int | None = None
+    stated_check: int | None = None
+
+    @property
+    def joins(self) -> bool:
+        """Do people of a public table have rows, too?"""
+        return joins(self.claims)
 
     @property
     def hides_values(self) -> bool:
@@ -93,7 +108,9 @@ class Case:
 
     @property
     def private(self) -> tuple[Column, ...]:
-        """The columns that rows show as they are."""
+        """The columns that rows show as they are: none where some rows are of people without such values."""
+        if self.joins:
+            return ()
         return self.schema.having(*((Role.KEEP,) if self.hides_values else (Role.SENSITIVE, Role.KEEP)))
 
     @property
@@ -109,14 +126,6 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Texts:
-    """A column of texts, each distinct text once: row i says ``texts[codes[i]]``."""
-
-    codes: Codes
-    texts: Sequence[Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Exhibits:
     """Both tables as numbers: for truth, and what else claims and means speak of."""
 
@@ -128,6 +137,12 @@ class Exhibits:
     hidden: Hidden | None  # original, where sensitive values stand apart
     groups: Texts | None  # published
     named: Mapping[str, Any]  # what the published cells name of each quasi-identifier's domain
+    people: People | None = None  # of both tables, where a public one is joined
+
+    @property
+    def own(self) -> int:
+        """How many records the original has."""
+        return self.evidence.record_private.size if self.people is None else self.people.own
 
 
 def read(case: Case, progress: Progress) -> Exhibits:
@@ -136,10 +151,14 @@ def read(case: Case, progress: Progress) -> Exhibits:
     hidden = {c.name: Numbering() for c in case.schema.having(Role.SENSITIVE)} if case.hides_values else {}
     quasi = [c.name for c in case.schema.having(Role.QUASI)]
     records = _Reading(case.original, "the original", as_is)
-    records.want({name: Numbering() for name in quasi})
+    values = {name: Numbering() for name in quasi}
+    records.want(values)
     records.want({c.name: Restoring(Numbering(), as_is) for c in case.schema.having(Role.ENTITY)})
+    records.want({case.public.id: Numbering()} if case.public is not None else {})
     records.want({name: Restoring(numbers, as_is) for name, numbers in (private | hidden).items()})
     records.read()
+    progress(0.3)
+    people = _people(case, case.public, records, values) if case.public is not None else None
     progress(0.4)
 
     rows = _Reading(case.published, "the release", case.undo)
@@ -149,15 +168,23 @@ def read(case: Case, progress: Progress) -> Exhibits:
     rows.want({GROUP: Numbering()} if case.hides_values else {})
     rows.read()
     progress(0.8)
-    return _exhibits(case, records, rows, hidden)
+    return _exhibits(case, records, rows, hidden, people)
 
 
-def _exhibits(case: Case, records: _Reading, rows: _Reading, hidden: Mapping[str, Numbering]) -> Exhibits:
+def _people(case: Case, public: Public, records: _Reading, numbers: Mapping[str, Numbering]) -> People:
+    own = {name: records.found[name].codes for name in numbers}
+    return read_people(public, case.schema, records.found[public.id], own, numbers)
+
+
+def _exhibits(
+    case: Case, records: _Reading, rows: _Reading, hidden: Mapping[str, Numbering], people: People | None
+) -> Exhibits:
     schema = case.schema
-    originals = {c.name: records.found[c.name] for c in schema.having(Role.QUASI)}
+    found = records.found if people is None else people.columns
+    originals = {c.name: found[c.name] for c in schema.having(Role.QUASI)}
     domains = [Domain(schema.column(name), own.texts, schema.missing) for name, own in originals.items()]
     shown = [_in_order(rows.found[name]) for name in originals]
-    record_private, row_private = _private(case, records, rows)
+    record_private, row_private = _private(case, records, rows, len(records if people is None else people))
     row_class, class_cells = _classes(shown)
     regions = [domain.regions(cells.texts) for domain, cells in zip(domains, shown, strict=True)]
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
@@ -177,18 +204,19 @@ def _exhibits(case: Case, records: _Reading, rows: _Reading, hidden: Mapping[str
         hidden=Hidden({n: records.found[n].codes for n in hidden}, hidden) if case.hides_values else None,
         groups=rows.found[GROUP] if case.hides_values else None,
         named={name: domain.said() for name, domain in zip(originals, domains, strict=True)},
+        people=people,
     )
 
 
-def _private(case: Case, records: _Reading, rows: _Reading) -> tuple[Ints, Ints]:
+def _private(case: Case, records: _Reading, rows: _Reading, size: int) -> tuple[Ints, Ints]:
     """One number for each private part, the same in both tables for the same texts."""
     names = [c.name for c in case.private]
     both = [np.concatenate([records.found[name].codes, rows.found[name].codes]) for name in names]
     sizes = [len(rows.found[name].texts) for name in names]
     if not names:
-        both, sizes = [np.zeros(len(records) + len(rows), np.int32)], [1]
+        both, sizes = [np.zeros(size + len(rows), np.int32)], [1]
     part = fold(both, sizes)
-    return part[: len(records)], part[len(records) :]
+    return part[:size], part[size:]
 
 
 def _in_order(column: Texts) -> Texts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import stat
@@ -22,7 +21,10 @@ from incrowd.verify.fault import Fault, need
 from incrowd.verify.judge import Docket, Trial
 from incrowd.verify.odds import KEY as ODDS
 from incrowd.verify.odds import drawn_from
+from incrowd.verify.people import Public, joins
 from incrowd.verify.rows import CsvRows, Rows
+from incrowd.verify.sources import KEY as PUBLIC
+from incrowd.verify.sources import Files, check_sources, fingerprint
 
 CSV, PARQUET = "data.csv", "data.parquet"
 VALUES = {CSV: "sensitive.csv", PARQUET: "sensitive.parquet"}  # only where values stand apart from the rows
@@ -43,6 +45,9 @@ def verify(
     hint: NDArray[np.int64] | None = None,
     crowds: NDArray[np.integer] | None = None,
     parts: NDArray[np.integer] | None = None,
+    public: Public | None = None,
+    public_file: str | Path | None = None,
+    check_file: str | Path | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Judge a release folder against its original.
@@ -67,6 +72,12 @@ def verify(
         For each row the k records that it was made of, for the claim of a k-factor; a hint like the other.
     parts : array of shape (rows,), optional
         For each row the part of the table that it was drawn in, for the claim of a diverse draw; a hint, too.
+    public : Public, optional
+        The public table, for the claim of k-join-anonymity. Then `hint` numbers people: all records of the
+        original, then those of the public table who may stand in.
+    public_file, check_file : path, optional
+        The files of the public table and of its second source, where their rows are no `CsvRows`. Those that
+        are known must be what the manifest means, byte for byte.
     progress : callable
         Told how much is done, from 0 to 1.
 
@@ -75,11 +86,12 @@ def verify(
     Verdict
         Never passes by omission: its `passed` needs every required check to have run and passed.
     """
-    list(original.names)  # an original that cannot be read is no verdict on the release
+    for table in (original, *([public.rows] if public is not None else [])):
+        list(table.names)  # a table that cannot be read is no verdict on the release
     release = Folder(Path(folder))
     docket = Docket()
     docket.run("files", lambda: release.check_files(claims))
-    docket.run("manifest", lambda: release.check_manifest(schema, claims))
+    docket.run("manifest", lambda: release.check_manifest(schema, claims, public, (public_file, check_file)))
     case = Case(
         original=original,
         published=release.rows(published),
@@ -96,6 +108,9 @@ def verify(
         odds=release.odds,
         apart=release.values(published, apart, claims),
         stated_groups=release.stated_groups,
+        public=public,
+        stated_public=release.stated_public,
+        stated_check=release.stated_check,
     )
     trial = Trial(case, progress)
     trial.run(docket)
@@ -111,6 +126,8 @@ class Folder:
             raise InputError(f"{path} is no folder; a release is a folder with {MANIFEST} in it")
         self.stated_rows, self.suppressed = 0, 0
         self.stated_groups: int | None = None
+        self.stated_public: int | None = None
+        self.stated_check: int | None = None
         self.accepted: Sequence[str] = ()
         self.domains: Mapping[str, Any] = {}
         self.odds: Any = None
@@ -145,15 +162,22 @@ class Folder:
             plain = stat.S_ISREG((self.path / name).lstat().st_mode)
             need(plain, f"{name} is not a regular file")
         self._said = _manifest(self.path / MANIFEST)
-        found = {name: _fingerprint(self.path / name) for name in self._names if name != MANIFEST}
+        found = {name: fingerprint(self.path / name) for name in self._names if name != MANIFEST}
         need(self._said.get("files") == found, "the manifest does not describe the data file that is there")
         return ""
 
-    def check_manifest(self, schema: Schema, claims: Sequence[Claim]) -> str:
+    def check_manifest(
+        self,
+        schema: Schema,
+        claims: Sequence[Claim],
+        public: Public | None = None,
+        files: Files = (None, None),
+    ) -> str:
         """Known keys only, and exactly what the schema and the required claims say."""
         said = self._said
         apart = stands_apart(claims)
-        wanted = KEYS | ({ODDS} if drawn_from(claims) else set()) | ({APART} if apart else set())
+        extra = {ODDS: drawn_from(claims), APART: apart, PUBLIC: joins(claims)}
+        wanted = KEYS | {key for key, there in extra.items() if there}
         need(set(said) == wanted, "the manifest has keys that are unknown or lacks some")
         need(said["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
         version = said["version"]
@@ -163,7 +187,7 @@ class Folder:
         _check_method(said["method"])
         self.domains = _domains(said["columns"])
         need(
-            _exactly(_plain(said["columns"]), _columns(schema, apart)),
+            _exactly(_plain(said["columns"]), _columns(schema, apart, joins(claims))),
             "the columns are not those of the schema",
         )
         _check_claims(said["claims"], claims)
@@ -172,6 +196,8 @@ class Folder:
         self.stated_rows, self.suppressed = _row_counts(said["rows"])
         if apart:
             self.stated_groups = _groups(said[APART], self._names)
+        if joins(claims):
+            self.stated_public, self.stated_check = check_sources(said[PUBLIC], public, files)
         return ""
 
 
@@ -195,12 +221,6 @@ def _no_constant(_: str) -> None:
     raise Fault("the manifest holds something that is no number")
 
 
-def _fingerprint(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"sha256": digest, "bytes": file.tell()}
-
-
 def _check_method(method: Any) -> None:
     need(isinstance(method, dict) and set(method) == METHOD_KEYS, "the method is not fully described")
     need(all(isinstance(method[key], str) for key in ("name", "paper")), "the method has no name or paper")
@@ -216,7 +236,11 @@ def _groups(said: Any, names: Sequence[str]) -> int:
     return int(said["groups"])
 
 
-def _columns(schema: Schema, apart: bool) -> list[dict[str, Any]]:
+def _columns(schema: Schema, apart: bool, joined: bool) -> list[dict[str, Any]]:
+    """Where people of a public table have rows, these show quasi-identifiers only."""
+    shown = schema.published
+    if joined:
+        shown = schema.having(Role.QUASI, *((Role.SENSITIVE,) if apart else ()))
     return [
         {
             "name": column.name,
@@ -226,7 +250,7 @@ def _columns(schema: Schema, apart: bool) -> list[dict[str, Any]]:
             **({"mean": True} if column.mean else {}),
             **({"apart": True} if apart and column.role is Role.SENSITIVE else {}),
         }
-        for column in schema.published
+        for column in shown
     ]
 
 

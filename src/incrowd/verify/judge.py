@@ -8,6 +8,7 @@ of that check.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -31,9 +32,11 @@ from incrowd.verify.exhibits import Case, Exhibits, Progress, read, silent
 from incrowd.verify.fault import Fault, need
 from incrowd.verify.means import MeanColumn
 from incrowd.verify.odds import check_odds, drawn_from
-from incrowd.verify.order import check_order
+from incrowd.verify.order import check_both_orders, check_order
+from incrowd.verify.people import MODEL as JOIN
+from incrowd.verify.people import PUBLIC, SECOND, People
 from incrowd.verify.rows import Ints, fold
-from incrowd.verify.truth import record_of_each_row
+from incrowd.verify.truth import person_of_each_row, record_of_each_row
 
 SMALL_MEANS = frozenset({"small-means", "all"})
 
@@ -152,9 +155,20 @@ class Trial:
         need(names == case.header, "the published columns are not exactly those that the schema publishes")
         need(len(set(names)) == len(names), "two published columns have one name")
         need(case.hides_values or case.apart is None, f"{WHAT} is there, and no claim speaks of it")
+        need(case.joins or case.public is None, "a public table is there, and no claim speaks of it")
+        if case.joins:
+            self._schema_of_two()
         known = sorted(column.name for column in case.schema.columns)
         need(sorted(case.original.names) == known, "the original has not exactly the columns of the schema")
         return ""
+
+    def _schema_of_two(self) -> None:
+        if self.case.public is None:
+            raise Fault("to confirm it, the public table is needed")
+        need(not self._means, "a mean would tell of people of both tables at once")
+        several = self.case.schema.having(Role.ENTITY)
+        need(not several, "with a public table k counts rows, and here a person may have several")
+        self.case.public.check_columns(self.case.schema)
 
     def _cells(self) -> str:
         self._exhibits = read(self.case, self._progress)
@@ -165,10 +179,29 @@ class Trial:
         rows, records = evidence.row_private.size, evidence.record_private.size
         need(rows > 0, "the release has no rows")
         need(self.case.stated_rows in (None, rows), "the release has not as many rows as it says")
+        if (people := self._exhibits.people) is not None:
+            return self._rows_of_two(people, rows)
         need(self.case.suppressed >= 0, "a negative number of rows is suppressed")
         accounted = f"{rows} rows and {self.case.suppressed} suppressed do not make {records} records"
         need(rows + self.case.suppressed == records, accounted)
         return ""
+
+    def _rows_of_two(self, people: People, rows: int) -> str:
+        """Everybody of the private table has a row, and of the public one who stands in."""
+        self._rows_of_sources(people)
+        need(self.case.suppressed == 0, "with a public table no row is suppressed")
+        need(rows >= people.own, f"{rows} rows are fewer than the {people.own} people of the original")
+        need(rows <= len(people), f"{rows} rows are more than the {len(people)} people of both tables")
+        return ""
+
+    def _rows_of_sources(self, people: People) -> None:
+        case = self.case
+        stated = {
+            PUBLIC: (case.stated_public, people.public_rows),
+            SECOND: (case.stated_check, people.second_rows),
+        }
+        for what, (said, found) in stated.items():
+            need(said in (None, found), f"{what} has not as many rows as the release says")
 
     def _private(self) -> str:
         evidence = self._exhibits.evidence
@@ -181,7 +214,11 @@ class Trial:
 
     def _truth(self, facts: dict[str, Any]) -> str:
         evidence, case = self._exhibits.evidence, self.case
-        self._match = record_of_each_row(evidence, case.hint)
+        people = self._exhibits.people
+        if people is None:
+            self._match = record_of_each_row(evidence, case.hint)
+        else:
+            self._match = person_of_each_row(evidence, people.own, case.hint)
         sensitive = {name: (found.codes, found.texts) for name, found in self._exhibits.sensitive.items()}
         graph = Consistency(evidence, self._match, case.crowds)
         self._crowds = Crowds(case.schema, evidence.row_class, self._persons(), sensitive, graph, case.parts)
@@ -189,7 +226,25 @@ class Trial:
         facts["suppressed"] = case.suppressed
         facts["classes"] = self._crowds.persons.size
         facts["smallest_class"] = int(self._crowds.persons.min())
+        if people is not None:
+            facts |= self._presence(people)
         return ""
+
+    @property
+    def _linked(self) -> bool:
+        """Was it handed over who is behind each row, and does it fit?"""
+        return self.case.hint is not None and np.array_equal(self.case.hint, self._match)
+
+    def _presence(self, people: People) -> dict[str, Any]:
+        """Whose rows there are; where links tell, also the least and largest share of own people."""
+        facts: dict[str, Any] = {"people": len(people), "own": people.own}
+        facts["external"] = self._match.size - people.own
+        if self._linked:
+            sizes = self._crowds.persons.tolist()
+            mine = np.bincount(self._crowds.row_class[self._match < people.own], minlength=len(sizes))
+            shares = [Fraction(own, size) for own, size in zip(mine.tolist(), sizes, strict=True)]
+            facts["presence"] = {"least": str(min(shares)), "most": str(max(shares))}
+        return facts
 
     def _persons(self) -> Ints:
         """The size of each class, counting a person with several rows once."""
@@ -208,9 +263,9 @@ class Trial:
         need(not case.schema.having(Role.ENTITY), "groups count rows, and here a person may have several")
         row_group = groups_of_rows(named.codes, named.texts)
         lines = read_lines(case.apart, hidden, case.undo)
-        check_lines(lines, row_group, case.stated_groups)
-        linked = case.hint is not None and np.array_equal(case.hint, self._match)
-        check_values(lines, row_group, self._match, hidden, linked)
+        people = self._exhibits.people
+        check_lines(lines, row_group, case.stated_groups, row_group.size if people is None else people.own)
+        check_values(lines, row_group, self._match, hidden, self._linked)
         group, values = lines.spread()
         self._groups = Crowds(case.schema, group, lines.sizes, values, self._crowds.graph)
         self._row_group = row_group
@@ -220,10 +275,13 @@ class Trial:
     def _order(self) -> str:
         evidence, hidden = self._exhibits.evidence, self._exhibits.hidden
         if self._row_group is not None and hidden is not None:
-            check_numbers(self._row_group, self._match)
+            has = self._match < self._exhibits.own
+            check_numbers(self._row_group[has], self._match[has])
             check_places(self._row_group, evidence.row_class, self._match, hidden)
         sizes = [int(codes.max()) + 1 for codes in (evidence.row_private, evidence.row_class)]
         kind = fold([evidence.row_private, evidence.row_class], sizes)
+        if (people := self._exhibits.people) is not None:
+            return check_both_orders(kind, self._match, people.own, people.public_place, self._linked)
         return check_order(kind, self._match, evidence.record_private.size)
 
     def _domains(self) -> str:
@@ -242,7 +300,9 @@ class Trial:
         return ""
 
     def _claim(self, claim: Claim, facts: dict[str, Any]) -> str:
-        of_values = self.case.hides_values and (claim.column or claim.model == GROUPS)
+        of_values = bool(self.case.hides_values and (claim.column or claim.model == GROUPS))
+        others = self.case.joins and claim.model != JOIN and not of_values
+        need(not others, "it speaks of people of the original, and rows of others stand between theirs")
         reached = check_claim(claim, self._groups if of_values else self._crowds)
         facts.setdefault("reached", {})[claim_name(claim)] = reached
         return f"reaches {reached}"

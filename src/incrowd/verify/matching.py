@@ -26,6 +26,13 @@ class Network:
     def of(self, row: int) -> Ints:
         return self.records[self.starts[row] : self.starts[row + 1]]
 
+    def turned(self, wanted: Ints) -> Network:
+        """The same edges with records as rows: so many of each kind of record want a row each."""
+        row = np.repeat(np.arange(self.demand.size), np.diff(self.starts))
+        order = np.argsort(self.records, kind="stable")
+        count = np.bincount(self.records, minlength=wanted.size)
+        return Network(np.concatenate([[0], np.cumsum(count)]), row[order], wanted, self.demand)
+
 
 class Matching:
     """A growing assignment of record kinds to row kinds.
@@ -48,6 +55,15 @@ class Matching:
                 return False
             self._augment_all(*levels)
         return True
+
+    def begin_with(self, other: Matching) -> None:
+        """Take over what was matched in a network turned round.
+
+        Nothing is taken back later: a record may change to another row, but never loses all.
+        """
+        for row, given in enumerate(other.given):
+            for record, amount in given.items():
+                self._give(record, row, amount)
 
     def _take_what_is_free(self) -> None:
         """Rows with the fewest choices choose first: what is forced then needs no search."""

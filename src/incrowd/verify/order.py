@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from incrowd.verify.fault import need
+from incrowd.verify.domain import Bools
+from incrowd.verify.fault import Fault, need
 from incrowd.verify.rows import Ints
 
 FEWEST_ROWS = 20
@@ -21,6 +23,8 @@ MOST_DEVIATIONS = 7.0  # two-sided 2.6e-12
 LOG_ODDS = math.log(2e10)
 
 KEPT = "the rows stand in the order of the original table"
+AS_PUBLIC = "the rows stand in the order of the public table"
+MEMBERS = "the rows stand in an order that tells who is in the private table"
 
 
 def check_order(row_kind: Ints, match: Ints, records: int) -> str:
@@ -35,6 +39,68 @@ def check_order(row_kind: Ints, match: Ints, records: int) -> str:
     if rows >= CORRELATION_FROM:
         _check_correlation(np.bincount(row_kind, match)[row_kind] / kind_size[row_kind])
     return ""
+
+
+def check_both_orders(row_kind: Ints, match: Ints, own: int, public_place: Ints, linked: bool) -> str:
+    """Refuse rows that follow the order of one of two tables, or that tell who is in the private one.
+
+    Parameters
+    ----------
+    own : int
+        How many people are in the private table; they are numbered first.
+    public_place : array of shape (people,)
+        Everyone's row in the public table, -1 of those whom it does not have.
+    linked : bool
+        Is it known who is behind each row? Else somebody was found, and of equal rows nobody knows which is
+        whose: then only orders of all rows are looked at, not of those of one table among the others.
+    """
+    if row_kind.size < FEWEST_ROWS:
+        return f"not tested: fewer than {FEWEST_ROWS} rows"
+    mine, place = match < own, public_place[match]
+    # Whom the public table does not have comes after everybody else, as in an outer join.
+    behind = np.where(place >= 0, place, public_place.max() + 1 + match)
+    everyone = np.ones_like(mine)
+    _check_some(row_kind, match, everyone, KEPT)
+    _check_some(row_kind, behind, everyone, AS_PUBLIC)
+    shares = [np.bincount(row_kind, mine)[row_kind] / np.bincount(row_kind)[row_kind]]
+    if linked:
+        _check_some(row_kind, match, mine, KEPT)
+        _check_some(row_kind, match, ~mine, AS_PUBLIC)
+        _check_some(row_kind, behind, place >= 0, AS_PUBLIC)
+        shares.append(mine.astype(np.float64))
+    _check_not_first(row_kind, mine)
+    _check_not_first(row_kind[::-1], mine[::-1])
+    for share in shares if row_kind.size >= CORRELATION_FROM else []:
+        _check_correlation(share, MEMBERS)
+    return ""
+
+
+def _check_not_first(row_kind: Ints, mine: Bools) -> None:
+    """Refuse a file whose first rows are of the own people, kind by kind exactly as many as each kind has.
+
+    Of all choices of so many rows, those that agree with every kind have the share ∏ C(size, own) / C(n, m).
+    """
+    own = np.bincount(row_kind[mine], minlength=int(row_kind.max()) + 1)
+    first = np.bincount(row_kind[: int(own.sum())], minlength=own.size)
+    if (first == own).all():
+        agreeing = sum(map(_log_choices, np.bincount(row_kind).tolist(), own.tolist()))
+        likely = agreeing - _log_choices(row_kind.size, int(own.sum()))
+        need(likely > -LOG_ODDS, MEMBERS)
+
+
+def _log_choices(n: int, m: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
+
+
+def _check_some(row_kind: Ints, place: Ints, some: Bools, otherwise: str) -> None:
+    """Some rows against the order of their places, as if these were all."""
+    kinds, places = row_kind[some], place[some]
+    rank = np.empty_like(places)
+    rank[np.argsort(places, kind="stable")] = np.arange(places.size)
+    try:
+        check_order(kinds, rank, rank.size)
+    except Fault:
+        raise Fault(otherwise) from None
 
 
 def _check_neighbours(place: Ints) -> None:
@@ -60,11 +126,11 @@ def _check_places(row_kind: Ints, match: Ints, kind_size: Ints) -> None:
     need(agreeing <= mean + slack, KEPT)
 
 
-def _check_correlation(score: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+def _check_correlation(score: NDArray[np.float64], otherwise: str = KEPT) -> None:
     """Shuffling leaves a correlation of mean 0 and variance 1/(n-1) between any scores and the places."""
     places = np.arange(score.size) - (score.size - 1) / 2
     scores = score - score.mean()
     length = math.sqrt(float((scores**2).sum()) * float((places**2).sum()))
     if length > 0:
         correlation = float((scores * places).sum()) / length
-        need(abs(correlation) * math.sqrt(score.size - 1) < MOST_DEVIATIONS, KEPT)
+        need(abs(correlation) * math.sqrt(score.size - 1) < MOST_DEVIATIONS, otherwise)

@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -199,6 +200,16 @@ def as_is(text: str) -> str:
 
 
 Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """A column of texts, each distinct text once: row i says ``texts[codes[i]]``."""
+
+    codes: Codes
+    texts: Sequence[Any]
+
+
 Picks = Sequence[tuple[int, Mapping[str | None, int]]]
 
 

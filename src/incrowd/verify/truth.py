@@ -48,16 +48,49 @@ class Evidence:
 
 def record_of_each_row(evidence: Evidence, hint: Ints | None) -> Ints:
     """For each row the record that it is about: those of the hint if they all fit, else any that fit."""
-    if hint is not None and _fits(evidence, hint):
+    if hint is not None and fits(evidence, hint):
         return hint.astype(np.int64)
     match = np.full(evidence.row_private.size, -1, np.int64)
     shared = _match_the_unmistakable(evidence, match)
     if shared.any():
-        _Shared(evidence, shared).match_into(match)
+        records = np.flatnonzero(shared[evidence.record_private])
+        rows = np.flatnonzero(shared[evidence.row_private])
+        Kinds(evidence, records, rows).match_into(match)
     return match
 
 
-def _fits(evidence: Evidence, hint: Ints) -> bool:
+def person_of_each_row(evidence: Evidence, own: int, hint: Ints | None) -> Ints:
+    """As `record_of_each_row`, where the first `own` records must all have a row and others may have none.
+
+    By the theorem of Mendelsohn and Dulmage it is enough that one assignment gives every row somebody, and
+    another each of the own people a row. To have both at once, begin with the second and go on from the rows
+    that are left: whoever has a row keeps one.
+    """
+    if hint is not None and fits(evidence, hint) and _all_have_rows(hint, own):
+        return hint.astype(np.int64)
+    people, rows = evidence.record_private.size, evidence.row_private.size
+    # Backwards, since of equal people the last are taken first: so the own ones go before others.
+    kinds = Kinds(evidence, np.arange(people)[::-1], np.arange(rows))
+    network = kinds.network()
+    mine = np.bincount(kinds.record_kind[people - own :], minlength=network.supply.size)
+    seated = Matching(network.turned(mine))
+    if not seated.complete():
+        raise Fault(f"{sum(seated.unmet)} people of the original have no row of their own")
+    matching = Matching(network)
+    matching.begin_with(seated)
+    if not matching.complete():
+        raise Fault(f"{sum(matching.unmet)} rows have nobody of either table that they could be about")
+    match = np.full(rows, -1, np.int64)
+    kinds.deal(matching, match)
+    return match
+
+
+def _all_have_rows(match: Ints, own: int) -> bool:
+    return np.unique(match[match < own]).size == own
+
+
+def fits(evidence: Evidence, hint: Ints) -> bool:
+    """Does the hint give every row a record of its own that it may be about?"""
     rows, records = evidence.row_private.size, evidence.record_private.size
     if hint.shape != (rows,) or hint.dtype.kind != "i":
         return False
@@ -80,34 +113,34 @@ def _match_the_unmistakable(evidence: Evidence, match: Ints) -> Bools:
     return shared
 
 
-class _Shared:
-    """The records and rows whose private part others have too."""
+class Kinds:
+    """Some records and rows, equal ones taken together."""
 
-    def __init__(self, evidence: Evidence, shared: Bools) -> None:
-        self.evidence = evidence
-        self.records = np.flatnonzero(shared[evidence.record_private])
-        self.rows = np.flatnonzero(shared[evidence.row_private])
-        parts = [evidence.record_private[self.records], *(r[self.records] for r in evidence.record_ranks)]
-        sizes = [shared.size, *(regions.size for regions in evidence.regions)]
-        self.record_kind = fold(parts, sizes)
+    def __init__(self, evidence: Evidence, records: Ints, rows: Ints) -> None:
+        self.evidence, self.records, self.rows = evidence, records, rows
+        private = 1 + int(max(evidence.record_private.max(initial=0), evidence.row_private.max(initial=0)))
+        parts = [evidence.record_private[records], *(r[records] for r in evidence.record_ranks)]
+        self.record_kind = fold(parts, [private, *(regions.size for regions in evidence.regions)])
         classes = int(evidence.row_class.max(initial=0)) + 1
-        self.row_kind = fold(
-            [evidence.row_private[self.rows], evidence.row_class[self.rows]], [shared.size, classes]
-        )
+        self.row_kind = fold([evidence.row_private[rows], evidence.row_class[rows]], [private, classes])
 
     def match_into(self, match: Ints) -> None:
-        network = self._network()
-        matching = Matching(network)
+        matching = Matching(self.network())
         if not matching.complete():
             lacking = sum(matching.unmet)
             raise Fault(f"{lacking} rows have no record of their own that they could be about")
+        self.deal(matching, match)
+
+    def deal(self, matching: Matching, match: Ints) -> None:
+        """Give single rows single records of the kinds that were matched; of equal records the last first."""
         records, rows = _members(self.records, self.record_kind), _members(self.rows, self.row_kind)
         for kind, given in enumerate(matching.given):
             for row_kind, amount in given.items():
                 for _ in range(amount):
                     match[rows[row_kind].pop()] = records[kind].pop()
 
-    def _network(self) -> Network:
+    def network(self) -> Network:
+        """Which kinds of rows may be about which kinds of records."""
         first_record = np.unique(self.record_kind, return_index=True)[1]
         first_row = np.unique(self.row_kind, return_index=True)[1]
         records, rows = self.records[first_record], self.rows[first_row]

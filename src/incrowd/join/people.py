@@ -1,0 +1,325 @@
+"""Who is in both tables, who in one of them, and who can stand in for others.
+
+It must be certain that those who stand in are people, that they are others than those of the private table,
+and what outsiders know of them. Whoever is in doubt is left out and counted, which costs detail and never
+anybody's privacy. What is plainly wrong is an error.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.encode import encode
+from incrowd.errors import PolicyError, TableError, unknown
+from incrowd.flow import Codes, Microdata, Table, TextColumn
+from incrowd.join.values import GAP, THE_PUBLIC, THE_SECOND, numbered, stacked
+from incrowd.schema import Column, Role, Schema
+
+Flags = NDArray[np.bool_]
+
+_BETWEEN = " \t\N{NO-BREAK SPACE}-./_"  # what some write between the digits of a number, and others do not
+
+
+@dataclass(frozen=True, slots=True)
+class JoinCounts:
+    """What became of the rows of the public table. They tell who is in the private one: not to be published.
+
+    Every row of the public table is one of `nameless` (no id), `repeated` (said before),
+    `both` (about somebody of the private table), `incomplete` (a quasi-identifier is missing), `alike` (an id
+    that may be one of the private table, written differently), `unconfirmed` (by the second source) and
+    `external`, the people who stand in. `conflicts` of `both` are described differently by the private table.
+    """
+
+    people: int
+    rows: int
+    nameless: int = 0
+    repeated: int = 0
+    both: int = 0
+    conflicts: int = 0
+    incomplete: int = 0
+    alike: int = 0
+    unconfirmed: int = 0
+    external: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        return asdict(self)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the publisher should think about, in sentences."""
+        said = []
+        if not self.external:
+            said.append("nobody of the public table can stand in, so the release is as without it")
+        if not self.both:
+            said.append(
+                "nobody of the private table is in the public one; if some should be, ids are written "
+                "differently, and people may be counted twice"
+            )
+        if self.alike:
+            said.append(
+                "ids of the public table that differ from one of the private table only in capitals, leading "
+                f"zeros, blanks or signs between: {self.alike}; whose they are is left out"
+            )
+        return tuple(said)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """The quasi-identifiers of everyone: first those of the private table (`own`), then who stands in."""
+
+    table: Table
+    own: Flags
+    counts: JoinCounts
+
+
+def join(
+    table: Table,
+    schema: Schema,
+    public: Table,
+    id: str,
+    check: Table | None = None,
+    conflicts: str = "refuse",
+) -> Joined:
+    """Everybody of the private table, then those of the public one who are surely others.
+
+    Parameters
+    ----------
+    table, schema
+        The private table; the schema is made with the public one at hand, ``policy.schema(table, public)``.
+    public : Table
+        Has the column `id` and all quasi-identifiers; other columns are not looked at.
+    id : str
+        The column that says who is who, an identifier of the private table. Texts are compared exactly.
+    check : Table, optional
+        A second source. Whoever is not in it with the same quasi-identifiers cannot stand in.
+    conflicts : "refuse" or "microdata"
+        Whether somebody whom the tables describe differently is an error, or as the private table says.
+
+    Raises
+    ------
+    PolicyError
+        The column `id` is no identifier, or one person may have several rows.
+    TableError, HierarchyError
+        A table lacks a column, contradicts itself or the other one, or holds what its type cannot be.
+
+    Examples
+    --------
+    >>> from incrowd.schema import Kind
+    >>> patients = Table.of({"ssn": ["1", "2"], "age": ["30", "41"], "ill": ["flu", "cold"]})
+    >>> voters = Table.of({"ssn": ["2", "3", ""], "age": ["41.0", "30", "29"], "party": ["A", "B", "A"]})
+    >>> ssn, age = Column("ssn", Role.IDENTIFIER), Column("age", Role.QUASI, Kind.NUMERIC)
+    >>> joined = join(patients, Schema((ssn, age, Column("ill", Role.SENSITIVE))), voters, "ssn")
+    >>> joined.table.column("age").rows(), joined.counts.both, joined.counts.nameless
+    (['30', '41', '30'], 1, 1)
+    """
+    quasi = schema.having(Role.QUASI)
+    names = tuple(column.name for column in quasi)
+    who = _identifier(schema, id)
+    mine = _Side.of(table, "the table", who, names, schema.missing)
+    theirs = _Side.of(public, THE_PUBLIC, who, names, schema.missing)
+    second = None if check is None else _Side.of(check, THE_SECOND, who, names, schema.missing)
+    mine.check_one_row_each(who)
+    sides = (mine, theirs) if second is None else (mine, theirs, second)
+    others = tuple((side.what, side.quasi) for side in sides[1:])
+    columns = [
+        numbered(column, schema.missing, mine.quasi[j], {what: texts[j] for what, texts in others})
+        for j, column in enumerate(quasi)
+    ]
+    values = [np.stack(part, axis=1) for part in zip(*columns, strict=True)]
+    rows, counts = _outsiders(sides, values, conflicts, names)
+    everyone = [stacked(a, b.take(rows)) for a, b in zip(mine.quasi, theirs.quasi, strict=True)]
+    own = np.arange(len(table) + rows.size) < len(table)
+    return Joined(Table(names, tuple(everyone)), own, counts)
+
+
+def encode_joined(table: Table, schema: Schema, joined: Joined) -> Microdata:
+    """Number the quasi-identifiers of all people over common domains, and sensitive columns of the own."""
+    everyone = encode(joined.table, Schema(schema.having(Role.QUASI), schema.missing))
+    private = schema.having(Role.SENSITIVE)
+    first = Column(joined.table.names[0], Role.QUASI)  # a schema has at least one; it is not looked at
+    values = encode(table, Schema((first, *private), schema.missing)).sensitive if private else ()
+    return Microdata(everyone.codes, everyone.attributes, values, own=joined.own)
+
+
+def _identifier(schema: Schema, id: str) -> str:
+    """The name of the id column in the private table."""
+    if schema.having(Role.ENTITY):
+        raise PolicyError(
+            "a table that is joined with a public one has one row for each person: leave out 'entity'"
+        )
+    names = tuple(column.name for column in schema.columns)
+    known = {_plain(name): name for name in names}
+    if _plain(id) not in known:
+        raise PolicyError(f"public.id: {unknown('in the table', [id], names)}")
+    name = known[_plain(id)]
+    if schema.column(name).role is not Role.IDENTIFIER:
+        raise PolicyError(
+            f"public.id: {name} says who is who and must not be published; put it under identifiers"
+        )
+    return name
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One of the tables: who its rows are about, and their quasi-identifiers in the schema's order.
+
+    Of the distinct texts of `ids`, ``gone`` says which are none, ``first`` in which row each stands first
+    (-1: in none).
+    """
+
+    what: str
+    ids: TextColumn
+    quasi: tuple[TextColumn, ...]
+    gone: Flags
+    first: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: Table, what: str, id: str, names: Sequence[str], missing: frozenset[str]) -> _Side:
+        there = {_plain(name): name for name in table.names}
+        absent = [name for name in (id, *names) if _plain(name) not in there]
+        if absent:
+            raise TableError(unknown(f"in {what}", absent, table.names))
+        ids, *quasi = (table.column(there[_plain(name)]) for name in (id, *names))
+        gone = np.fromiter((not text or text in missing for text in ids.texts), np.bool_, len(ids.texts))
+        first = np.full(gone.size, -1, np.int64)
+        first[ids.codes[::-1]] = np.arange(len(ids) - 1, -1, -1)  # of several writes the last one stays
+        return cls(what, ids, tuple(quasi), gone, first)
+
+    @property
+    def named(self) -> Flags:
+        """Which rows say whom they are about."""
+        return ~self.gone[self.ids.codes]
+
+    @property
+    def again(self) -> Flags:
+        """Which rows are about somebody who has a row before."""
+        rows: Flags = self.named & (self.first[self.ids.codes] != np.arange(len(self.ids)))
+        return rows
+
+    def check_one_row_each(self, id: str) -> None:
+        nameless = int((~self.named).sum())
+        if nameless:
+            raise TableError(f"{id} says who is who, but is missing in {nameless} rows of {self.what}")
+        several = np.unique(self.ids.codes[self.again]).size
+        if several:
+            raise TableError(
+                f"{_people(several, 'has', 'have')} more than one row in {self.what}, as {id} says; k counts "
+                "persons, so everyone must have one row"
+            )
+
+    def place(self, texts: Sequence[str | None]) -> NDArray[np.int64]:
+        """For each text the first row here that has it as id, or -1."""
+        rows = dict(zip(self.ids.texts, self.first.tolist(), strict=True))
+        return np.fromiter((rows.get(text, -1) for text in texts), np.int64, len(texts))
+
+
+def _outsiders(
+    sides: Sequence[_Side], values: Sequence[Codes], conflicts: str, names: Sequence[str]
+) -> tuple[NDArray[np.int64], JoinCounts]:
+    """The rows of the public table whose people stand in, and what became of the others."""
+    mine, theirs = sides[:2]
+    named, again = theirs.named, theirs.again
+    _check_repeated(theirs, values[1], names)
+    at_home = mine.place(theirs.ids.texts)  # by distinct id: the row in the private table
+    met = at_home[theirs.ids.codes]
+    both = named & ~again & (met >= 0)
+    differing = _differing(values[1][both], values[0][met[both]])
+    if conflicts != "microdata":
+        _check_agreement(differing, names)
+    left = named & ~again & ~both
+    full = left & (values[1] != GAP).all(axis=1)
+    apart = full & ~_alike(mine, theirs, at_home)[theirs.ids.codes]
+    sure = apart if len(sides) < 3 else apart & _confirmed(sides[2], values[2], theirs, values[1])
+    counts = JoinCounts(
+        people=len(mine.ids),
+        rows=len(theirs.ids),
+        nameless=int((~named).sum()),
+        repeated=int(again.sum()),
+        both=int(both.sum()),
+        conflicts=int(differing.any(axis=1).sum()),
+        incomplete=int(left.sum() - full.sum()),
+        alike=int(full.sum() - apart.sum()),
+        unconfirmed=int(apart.sum() - sure.sum()),
+        external=int(sure.sum()),
+    )
+    return np.flatnonzero(sure), counts
+
+
+def _differing(some: Codes, others: Codes) -> Flags:
+    differing: Flags = some != others
+    return differing
+
+
+def _check_repeated(theirs: _Side, values: Codes, names: Sequence[str]) -> None:
+    rows = np.flatnonzero(theirs.again)
+    differing = _differing(values[rows], values[theirs.first[theirs.ids.codes[rows]]])
+    if differing.any():
+        people = np.unique(theirs.ids.codes[rows[differing.any(axis=1)]]).size
+        raise TableError(
+            f"{_people(people)} in {theirs.what} more than once and described differently, first in "
+            f"{_first_column(differing, names)}; keep one row for each"
+        )
+
+
+def _check_agreement(differing: Flags, names: Sequence[str]) -> None:
+    if differing.any():
+        raise TableError(
+            f"{_people(int(differing.any(axis=1).sum()))} described differently by the table and by "
+            f"{THE_PUBLIC}, first in {_first_column(differing, names)}; correct one of them, or say "
+            'conflicts = "microdata" under [public] to go by the table'
+        )
+
+
+def _people(count: int, one: str = "is", several: str = "are") -> str:
+    return f"1 person {one}" if count == 1 else f"{count} people {several}"
+
+
+def _first_column(differing: Flags, names: Sequence[str]) -> str:
+    return names[int(differing.any(axis=0).argmax())]
+
+
+def _alike(mine: _Side, theirs: _Side, at_home: NDArray[np.int64]) -> Flags:
+    """Which distinct ids may be somebody of the private table, written in another way.
+
+    Ids are compared exactly. But if one table has 007 and the other 7, nobody can tell whether that is one
+    person, and one person must not stand in the own crowd.
+    """
+    strangers = np.flatnonzero((at_home < 0) & ~theirs.gone & (theirs.first >= 0))
+    known = set(_bare([mine.ids.texts[place] or "" for place in np.flatnonzero(mine.first >= 0).tolist()]))
+    bare = _bare([theirs.ids.texts[place] or "" for place in strangers.tolist()])
+    alike = np.zeros(at_home.size, np.bool_)
+    alike[strangers] = [text in known for text in bare]
+    return alike
+
+
+def _bare(ids: Sequence[str]) -> list[str]:
+    """Ids without capitals, leading zeros, the .0 of a float, and whatever some write between digits."""
+    together = "\0".join(ids).casefold()  # one sweep over a million ids instead of a million calls
+    if together.count("\0") >= max(len(ids), 1):  # never so in a table that was read
+        return [_bare([id.replace("\0", "")])[0] for id in ids]
+    together = re.sub(r"\.0(?=\0|\Z)", "", together)
+    for sign in _BETWEEN:
+        together = together.replace(sign, "")
+    return [id.lstrip("0") for id in together.split("\0")] if ids else []
+
+
+def _confirmed(second: _Side, said: Codes, theirs: _Side, values: Codes) -> Flags:
+    """Which rows the second source repeats. Of somebody it describes in two ways it confirms neither."""
+    rows = np.flatnonzero(second.again)
+    before = second.first[second.ids.codes[rows]]
+    doubtful = np.zeros(len(second.ids) + 1, np.bool_)
+    doubtful[before[_differing(said[rows], said[before]).any(axis=1)]] = True
+    doubtful[-1] = True  # where people are who have no row
+    place = second.place(theirs.ids.texts)[theirs.ids.codes]
+    confirmed = ~doubtful[place]
+    confirmed[confirmed] = ~_differing(said[place[confirmed]], values[confirmed]).any(axis=1)
+    return confirmed

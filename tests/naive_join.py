@@ -1,0 +1,94 @@
+"""The slow twin of the join: people in dictionaries, one by one, without NumPy and without incrowd."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+
+Row = Mapping[str, str | None]
+
+
+class Wrong(Exception):
+    """The join must refuse, for this reason."""
+
+
+def value(text: str | None, kind: str, missing: set[str]) -> object:
+    """What a text says; None is missing."""
+    if text is None or text in missing:
+        return None
+    try:
+        if kind == "numeric":
+            return Fraction(text)
+        if kind == "date":
+            return datetime.strptime(text, "%d.%m.%Y")
+    except ValueError:
+        raise Wrong("unread") from None
+    return text
+
+
+def person(row: Row, kinds: Mapping[str, str], missing: set[str]) -> tuple[object, ...]:
+    return tuple(value(row[name], kind, missing) for name, kind in kinds.items())
+
+
+def has_id(row: Row, missing: set[str]) -> bool:
+    return bool(row["id"]) and row["id"] not in missing
+
+
+def bare(id: str | None) -> str:
+    text = (id or "").casefold()
+    text = text[:-2] if text.endswith(".0") else text
+    return "".join(sign for sign in text if sign not in " -./_").lstrip("0")
+
+
+def confirmed(id: str | None, said: object, check: Sequence[tuple[str | None, object]]) -> bool:
+    """Does the second source speak of this person, and say this each time?"""
+    there = [what for other, what in check if other == id]
+    return bool(there) and all(what == said for what in there)
+
+
+def joined(
+    private: Sequence[Row],
+    public: Sequence[Row],
+    kinds: Mapping[str, str],
+    missing: set[str],
+    check: Sequence[Row] | None = None,
+    conflicts: str = "refuse",
+) -> tuple[list[int], dict[str, int]]:
+    """The places in the public table of those who stand in, and what became of the rows."""
+    if not all(has_id(row, missing) for row in private):
+        raise Wrong("nameless")
+    if len({row["id"] for row in private}) < len(private):
+        raise Wrong("several")
+    inside = {row["id"]: person(row, kinds, missing) for row in private}
+    said = [(row["id"], person(row, kinds, missing)) for row in public]
+    second = [(row["id"], person(row, kinds, missing)) for row in check or ()]
+    counts = dict.fromkeys(
+        ("nameless", "repeated", "both", "conflicts", "incomplete", "alike", "unconfirmed", "external"), 0
+    )
+    described: dict[str | None, object] = {}
+    for (id, what), row in zip(said, public, strict=True):
+        if has_id(row, missing) and described.setdefault(id, what) != what:
+            raise Wrong("repeated")
+    places = []
+    seen = set()
+    for place, (id, what) in enumerate(said):
+        if not has_id(public[place], missing):
+            fate = "nameless"
+        elif id in seen:
+            fate = "repeated"
+        elif id in inside:
+            fate = "both"
+            counts["conflicts"] += what != inside[id]
+        elif None in what:
+            fate = "incomplete"
+        elif bare(id) in {bare(other) for other in inside}:
+            fate = "alike"
+        elif check is not None and not confirmed(id, what, second):
+            fate = "unconfirmed"
+        else:
+            fate = "external"
+            places.append(place)
+        seen.add(id)
+        counts[fate] += 1
+    if counts["conflicts"] and conflicts == "refuse":
+        raise Wrong("conflict")
+    return places, counts
