@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 from crowds import expansion, exponent, globally, widening
+from joins import joined_figures, topdown_figures
 from rings import assignments, rows_cut, whole_ring
 from tables import adult_with_trees, first, microdata, real_data
 
@@ -241,4 +242,6 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "assignment": assignments,
     "row of records: hilbert, lexicographic": rows_cut,
     "ring, whole": whole_ring,
+    "topdown": topdown_figures,
+    "joined: direct, refinement": joined_figures,
 }

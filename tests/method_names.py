@@ -8,8 +8,10 @@ from incrowd.methods import METHODS
 PARTS = {name: catalogue("grouper")[method.hides] for name, method in METHODS.items()}
 CROWDS = sorted(name for name, part in PARTS.items() if isinstance(part(k=2), Crowder))
 APART = sorted(name for name, method in METHODS.items() if method.apart)
-PARTITIONS = sorted(set(METHODS) - set(CROWDS) - set(APART))
-IN_ROWS = [name for name in METHODS if name not in APART]  # sensitive values stand in the rows
+JOINS = sorted(name for name, method in METHODS.items() if method.joins)
+ALONE = [name for name in METHODS if name not in JOINS]  # need no public table
+PARTITIONS = sorted(set(ALONE) - set(CROWDS) - set(APART))
+IN_ROWS = [name for name in ALONE if name not in APART]  # sensitive values stand in the rows
 ONE_SIDED = [name for name in CROWDS if PARTS[name].one_sided]
 SAFE = [name for name in CROWDS if name not in ONE_SIDED]
 ACCEPTED: dict[str, list[str]] = {

@@ -372,13 +372,13 @@ def one_short(real: Any) -> Any:
         other = int(np.flatnonzero(swapped != swapped[0])[-1])
         swapped[[0, other]] = swapped[[other, 0]]
         table = Table(apart.table.names, (group, type(ill)(swapped, ill.texts), count))
-        return type(apart)(apart.of_record, table, apart.first)
+        return type(apart)(apart.of_row, table, apart.first)
 
     return broken
 
 
 def test_a_broken_engine_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    from incrowd import pipeline, release
+    from incrowd import drafting, release
 
     n = 120
     in_pairs = (np.arange(n) // 2).astype(np.int32)
@@ -387,7 +387,7 @@ def test_a_broken_engine_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         ("frequency-l-diversity", Anatomy, "group", with_labels(alike)),
         ("sensitive-groups", Anatomy, "group", with_labels(np.arange(n, dtype=np.int32))),
         ("order", release, "shuffled", lambda size, _: np.arange(size)),
-        ("sensitive", pipeline, "values_apart", one_short(release.values_apart)),
+        ("sensitive", drafting, "values_apart", one_short(release.values_apart)),
     ]
     for caught_by, owner, name, other in broken:
         with monkeypatch.context() as patch:

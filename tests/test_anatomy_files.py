@@ -19,10 +19,11 @@ from incrowd.audit import LINKS
 from incrowd.auditing import audit_table
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
+from incrowd.measuring import measure_release
 from incrowd.pipeline import Form, publish, publish_to
 from incrowd.policy import Policy
 from incrowd.readback import read_release, read_sensitive
-from incrowd.rejudge import groups_said, measure_release, verify_release
+from incrowd.rejudge import groups_said, verify_release
 
 FORMS = {"csv": Form(), "parquet": Form("parquet"), "typed": Form("parquet", typed=True)}
 EACH_FORM = pytest.mark.parametrize("form", FORMS)

@@ -28,13 +28,14 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("flow",),
     ("contracts", "policy", "kernels", "examples"),
     (*STAGES, *JUDGES, "models", "exposures", "profile", "audit", "stage"),
-    ("graph", "report"),  # a judge that reads published texts as `measure` does; pictures
+    ("graph", "report", "join"),  # reads published texts as `measure` does; pictures; two tables, encoded
     ("attack",),  # what an adversary makes of the graph
     ("methods", "typed", "drawing"),  # recipes made of stages; cells as columns; who is behind which row
-    ("readback", "telling"),  # releases from their folders; what a draw tells beyond its promise
+    ("asking", "readback", "telling"),  # releases from their folders; what a draw tells beyond its promise
+    ("drafting",),
     ("pipeline",),
     ("rejudge", "reproduce"),
-    ("adversary", "auditing"),
+    ("adversary", "auditing", "measuring"),
     ("cli",),
 )
 LEVEL = {part: level for level, parts in enumerate(FLOORS) for part in parts}

@@ -12,7 +12,7 @@ import pytest
 from method_names import PARTITIONS
 from requested import people
 
-from incrowd import assign, chance, pipeline
+from incrowd import assign, chance, drafting
 from incrowd.contracts import catalogue
 from incrowd.errors import NotVerified
 from incrowd.flow import Assignment, Cells, Cover, Microdata, Regions, Table
@@ -81,7 +81,7 @@ def sorts_by_illness(patch: pytest.MonkeyPatch, method: str) -> None:
 
 def spoils_regions(spoiled: Callable[[Regions], Regions]) -> Callable[[pytest.MonkeyPatch, str], None]:
     def spoil(patch: pytest.MonkeyPatch, method: str) -> None:
-        patch.setattr(pipeline, "generalize", lambda *arguments: spoiled(generalize(*arguments)))
+        patch.setattr(drafting, "generalize", lambda *arguments: spoiled(generalize(*arguments)))
 
     return spoil
 
@@ -121,7 +121,7 @@ def tells_small_means(regions: Regions) -> Regions:
 
 def spoils_rows(spoiled: Callable[[Table], Table]) -> Callable[[pytest.MonkeyPatch, str], None]:
     def spoil(patch: pytest.MonkeyPatch, method: str) -> None:
-        patch.setattr(pipeline, "published_table", lambda *parts: spoiled(published_table(*parts)))
+        patch.setattr(drafting, "published_table", lambda *parts: spoiled(published_table(*parts)))
 
     return spoil
 

@@ -26,7 +26,7 @@ from canaries import (
 from commands import Ran, incrowd, listing
 from method_names import PARTITIONS, SAFE
 
-from incrowd import pipeline, tables
+from incrowd import drafting, pipeline, tables
 from incrowd.errors import NotVerified
 from incrowd.flow import Table
 from incrowd.hide.mondrian import StrictMondrian
@@ -175,9 +175,18 @@ def boom(problem: BaseException) -> Callable[..., Any]:
     return fail
 
 
+OF_DRAFTING = (
+    "encode",
+    "generalize",
+    "published_table",
+    "manifest",
+    "warnings_of",
+    "check_exposures",
+    "measure_all",
+)
 STEPS = (
-    *("encode", "generalize", "published_table", "manifest", "warnings_of", "check_exposures"),
-    *("_write_release", "_judge", "loss_of", "_fingerprint", "schema_as_dict", "commit", "typed_columns"),
+    *OF_DRAFTING,
+    *("_write_release", "_judge", "_fingerprint", "schema_as_dict", "commit", "typed_columns"),
 )
 OF_TABLES = ("read", "write_csv", "write_parquet")
 SECRET = "kanari-name-7"
@@ -197,7 +206,8 @@ def break_step(step: str, problem: BaseException, monkeypatch: pytest.MonkeyPatc
     if step == "hide":
         monkeypatch.setattr(StrictMondrian, "group", boom(problem))
     else:
-        monkeypatch.setattr(tables if step in OF_TABLES else pipeline, step, boom(problem))
+        place = drafting if step in OF_DRAFTING else pipeline
+        monkeypatch.setattr(tables if step in OF_TABLES else place, step, boom(problem))
 
 
 def words_for(step: str) -> tuple[str, ...]:
@@ -270,7 +280,7 @@ def swap_illnesses(columns: list[list[str | None]]) -> None:
 def test_the_judge_stops_a_bug_in_a_stage_and_quotes_nothing(
     change: Callable[[list[list[str | None]]], object], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "published_table", spoilt(change))
+    monkeypatch.setattr(drafting, "published_table", spoilt(change))
     before = listing(place)
     ran = publish()
     assert (ran.code, ran.out) == (1, "")

@@ -20,7 +20,7 @@ from method_names import ACCEPTED, CROWDS, ONE_SIDED, SAFE
 from requested import Request, asked, holds, people, requests, rows_of
 from test_methods import CHECKS, every_class_keeps_the_promise
 
-from incrowd import assign, chance, drawing, pipeline
+from incrowd import assign, chance, drafting, drawing
 from incrowd.contracts import catalogue
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified
 from incrowd.flow import Assignment, Crowds, Table
@@ -292,7 +292,7 @@ def test_a_broken_engine_is_caught(method: str, tmp_path: Path, monkeypatch: pyt
         ],
         "truth": [
             (assign, "by_crowds", at_random),
-            (pipeline, "generalize", lambda *parts: swaps_regions(generalize(*parts))),
+            (drafting, "generalize", lambda *parts: swaps_regions(generalize(*parts))),
         ],
         "order": [(assign, "by_crowds", as_it_came)],
     }

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 from method_names import PARTITIONS, PARTS
 from requested import Request, classes_of, holds, requests, rows_of
 
+from incrowd.drafting import Draft
 from incrowd.errors import Infeasible
 from incrowd.flow import Cover, Table
 from incrowd.generalize import generalize
 from incrowd.methods import METHODS
-from incrowd.pipeline import Draft, Release, publish
+from incrowd.pipeline import Release, publish
 from incrowd.policy import Policy
 from incrowd.readback import TableRows
 from incrowd.release import published_table

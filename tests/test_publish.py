@@ -16,10 +16,11 @@ from requested import Request, classes_of, people, rows_of
 
 from incrowd.errors import InputError, Refused
 from incrowd.flow import Table
+from incrowd.measuring import measure_release
 from incrowd.pipeline import Form, publish, publish_to
 from incrowd.policy import Policy
 from incrowd.readback import TableRows, read_release
-from incrowd.rejudge import measure_release, verify_release
+from incrowd.rejudge import verify_release
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.verify import Case, judge_rows
 

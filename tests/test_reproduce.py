@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from incrowd.cli.commands import app
 from incrowd.contracts import silent
+from incrowd.drafting import unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Crowds, Microdata
 from incrowd.hierarchy import Family
-from incrowd.pipeline import unwatched
 from incrowd.reproduce import findings, papers, revisited, sizes, writing
 from incrowd.reproduce.art import art
 from incrowd.reproduce.outcome import Outcome

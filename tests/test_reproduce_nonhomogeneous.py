@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 from incrowd.cli.commands import app
 from incrowd.contracts import silent
+from incrowd.drafting import unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Codes, Crowds, Table
-from incrowd.pipeline import unwatched
 from incrowd.reproduce import census, lines, nonhomogeneous, papers
 from incrowd.reproduce import nonhomogeneous_findings as findings
 from incrowd.reproduce.census import OCCUPATION, People

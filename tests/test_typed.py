@@ -14,10 +14,11 @@ from requested import COLUMNS, Request, asked, atoms, classes_of, folder, people
 from incrowd import tables
 from incrowd.errors import TableError
 from incrowd.flow import Table
+from incrowd.measuring import measure_release
 from incrowd.pipeline import Form, publish_to
 from incrowd.policy import Policy
 from incrowd.readback import read_release
-from incrowd.rejudge import measure_release, verify_release
+from incrowd.rejudge import verify_release
 from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.typed import as_cells
 

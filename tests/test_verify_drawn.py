@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from incrowd.audit import LINKS, links_of, parts_of, schema_as_dict
 from incrowd.errors import InputError
-from incrowd.rejudge import measure_release, verify_release
+from incrowd.measuring import measure_release
+from incrowd.rejudge import verify_release
 from incrowd.schema import Check, Claim, Column, Kind, Role, Schema, Verdict
 from incrowd.verify import Case, CsvRows, judge_rows, verify
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +15,44 @@ from incrowd import models, tables
 from incrowd.attack import (
     ATTACKS,
     AttackResult,
+    JoinTarget,
+    Lines,
     Target,
     Values,
+    alone_in_both,
     among_groups,
     codes_of_texts,
     corruption,
     disclosures,
+    equijoin,
+    fitting,
+    in_group,
     known_counts,
+    lines_apart,
+    matched,
+    membership,
+    order,
+    outline,
     pools,
+    presence,
     probability,
     rerun,
     rows,
+    trimming,
     values_of,
 )
-from incrowd.audit import links_of
+from incrowd.audit import LINKS, links_of
 from incrowd.contracts import Crowder, silent
+from incrowd.drafting import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError, InputError
-from incrowd.flow import Microdata, Sensitive, Table, TextColumn
+from incrowd.flow import Cover, JoinCover, Microdata, Regions, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
+from incrowd.hide.trimming import trimmed
+from incrowd.join import encode_joined, join
 from incrowd.measure import Published
 from incrowd.measure import published as read_published
 from incrowd.methods import method
-from incrowd.pipeline import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.readback import read_release, read_sensitive
 from incrowd.reading import offsets, read_texts
@@ -55,6 +71,11 @@ KINDS_OF_L = {
     "drawn-l-diversity": "frequency",
 }
 
+NOT_FOR_TWO_TABLES = (
+    "degree, probability, rerun, corruption, rows and definetti were not tried: with people of two tables, "
+    "equijoin takes the place of degree, and the others speak of records of one table"
+)
+RERUN_OF_A_JOIN = "rerun was not tried: rows of a class are equal, and nobody's is found by it"
 RERUN_OF_EXACT_ROWS = "rerun was not tried: rows are published as they are, and groups were drawn by chance"
 
 
@@ -89,16 +110,27 @@ class Attacked:
         }
 
 
-def attack_release(folder: Path, original: Path, policy: Policy | None, watch: Watch = unwatched) -> Attacked:
+def attack_release(
+    folder: Path,
+    original: Path,
+    policy: Policy | None,
+    watch: Watch = unwatched,
+    public: object = None,
+) -> Attacked:
     """Run every attack on a release folder.
 
     Roles and hierarchies come from the policy or from the audit beside the release; what was promised, and
     the method, from its manifest. Who is behind which row comes from the audit, where it was kept; else
-    from private values that only one record and one row have.
+    from private values that only one record and one row have. Where people of a public table stand in, that
+    is `public`, else the one that the policy names.
     """
     check_is_release(folder)
     watch("read")
     table = tables.read(original)
+    if "public" in manifest_of(folder):
+        return _attack_joined(folder, table, policy, public, watch)
+    if public is not None:
+        raise InputError(f"{folder} was made without a public table; leave out --public")
     schema = schema_of(folder, table, policy)
     claims, said = claims_said(folder), _method_said(folder)
     shown = read_release(folder, schema)
@@ -116,6 +148,118 @@ def attack_release(folder: Path, original: Path, policy: Policy | None, watch: W
     return Attacked(
         len(table), len(shown), target.k, str(said["name"]), source, target.known.size, results, notes
     )
+
+
+def _attack_joined(
+    folder: Path, table: Table, policy: Policy | None, public: object, watch: Watch
+) -> Attacked:
+    """Run every attack on a release in which people of a public table stand in."""
+    said = manifest_of(folder)["public"]
+    if not isinstance(said, dict) or not isinstance(said.get("id"), str):
+        raise InputError(f"the manifest of {folder} does not say by which column people were joined")
+    crowd, second = _public_tables(folder, policy, public)
+    schema = schema_of(folder, table, None) if policy is None else policy.schema(table, crowd)
+    people = join(table, schema, crowd, said["id"], second, conflicts="microdata")
+    data = encode_joined(table, schema, people)
+    shown, claims = read_release(folder, schema), claims_said(folder)
+    found = read_published(shown, data)
+    target = Target(found, data, np.full(len(data), -1, dtype=np.int64), _k_of(claims))
+    behind = _people_behind(folder, target)
+    truth, source = target.truth.copy(), "nothing: the audit has no links, so only candidates are counted"
+    if behind is not None:
+        mine = behind < len(table)
+        truth[behind[mine]] = np.flatnonzero(mine)
+        source = "the links in the audit"
+    scene = JoinTarget(replace(target, truth=truth), _listed(table, crowd, said["id"], len(data)))
+    lines = _lines_of_groups(folder, table, shown, data)
+    if lines:
+        group = shown.column("group").codes
+        sizes = np.bincount(lines[0][1].group, minlength=len(shown.column("group").texts))
+        scene = replace(scene, group=group, people=sizes)
+    results = _on_two_tables(scene, behind, watch)
+    for column, line in lines:
+        watch(f"attack: groups of {column.name}")
+        promised = Values(column.name, line.value, line.value, column.size).promised(claims)
+        results += (in_group(scene, column.name, column.codes.astype(np.int64), line, promised.l),)
+    name, known = str(_method_said(folder)["name"]), scene.target.known.size
+    notes = (NOT_FOR_TWO_TABLES,)
+    return Attacked(len(table), len(shown), target.k, name, source, known, results, notes)
+
+
+def _on_two_tables(scene: JoinTarget, behind: Ints | None, watch: Watch) -> tuple[AttackResult, ...]:
+    target = scene.target
+    watch("attack: order, equijoin and matching")
+    rows_named = (order(target), equijoin(scene), matched(scene))
+    watch("attack: presence")
+    there = presence(scene)
+    watch("attack: trimming")
+    shaped = [trimming(scene, None if behind is None else _trimmed(scene, behind))]
+    if scene.group is not None:
+        watch("attack: outline")
+        shaped.append(outline(scene))
+    watch("attack: membership")
+    return (*rows_named, there, *shaped, membership(scene))
+
+
+def _public_tables(folder: Path, policy: Policy | None, public: object) -> tuple[Table, Table | None]:
+    """The public table, as given or as the policy says, and the second source if the policy names one."""
+    named = None if policy is None else policy.public
+    if public is None and (policy is None or named is None):
+        raise InputError(
+            f"{folder} was made with a public table; pass it with --public, or its policy with -p"
+        )
+    if policy is None or named is None:
+        return tables.read(public), None
+    first = tables.read(policy.folder / named.table if public is None else public)
+    return first, None if named.check is None else tables.read(policy.folder / named.check)
+
+
+def _listed(table: Table, public: Table, id: str, people: int) -> NDArray[np.bool_]:
+    """Who of all people is in the public table: all who stand in, and whose id it has."""
+    there = set(public.column(id).rows()) if id in public.names else set[str | None]()
+    listed = np.ones(people, np.bool_)
+    if id in table.names:
+        listed[: len(table)] = [who in there for who in table.column(id).rows()]
+    return listed
+
+
+def _people_behind(folder: Path, target: Target) -> Ints | None:
+    """The person behind each row, where the audit says so of the same people; they must fit their rows."""
+    try:
+        path = audit_folder(folder.resolve()) / LINKS
+        behind = np.array(json.loads(path.read_text(encoding="utf-8"))["record_of_each_row"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+    return behind if fitting(target, behind) else None
+
+
+def _lines_of_groups(
+    folder: Path, table: Table, shown: Table, data: Microdata
+) -> list[tuple[Sensitive, Lines]]:
+    """For each sensitive column the values that stand apart, with their groups as the rows number them."""
+    if "apart" not in manifest_of(folder):
+        return []
+    apart, group = read_sensitive(folder), shown.column("group")
+    return [
+        (column, Lines(*lines_apart(group, apart, column, table.column(column.name))))
+        for column in data.sensitive
+        if column.name in apart.names
+    ]
+
+
+def _trimmed(scene: JoinTarget, behind: Ints) -> JoinTarget | None:
+    """The same classes with people of the public table left out as printed, to see what the attack does."""
+    target, data = scene.target, scene.target.data
+    if target.k is None:
+        return None
+    labels = np.full(len(data), -1, np.int32)
+    labels[behind] = target.graph.row_of
+    labels[trimmed(data, labels, target.k, "greedy")] = -1
+    kept = np.flatnonzero(labels >= 0)
+    classes = np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32)
+    rest = Microdata(data.codes[kept], data.attributes)
+    shown = read_published(_table_of(rest, generalize(rest, Cover(classes))), data)
+    return JoinTarget(Target(shown, data, np.full(len(data), -1, np.int64), target.k), scene.listed)
 
 
 def _every_attack(target: Target, remade: Published | None, watch: Watch) -> tuple[AttackResult, ...]:
@@ -208,30 +352,9 @@ def _truth(folder: Path, table: Table, shown: Table, schema: Schema) -> tuple[In
     names = [c.name for c in schema.having(Role.SENSITIVE, Role.KEEP) if c.name in shown.names]
     if not names:
         return truth, "nothing: no private column is published, so only candidates are counted"
-    record, row = _alone(table, shown, names)
+    record, row = alone_in_both(table, shown, names)
     truth[record] = row
     return truth, "private values that only one record and one row have"
-
-
-def _alone(table: Table, shown: Table, names: Sequence[str]) -> tuple[Ints, Ints]:
-    """Records and rows whose private part nobody else has, in the same order."""
-    columns = [_joint_codes(table.column(name), shown.column(name)) for name in names]
-    of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-    mine, theirs = of[: len(table)], of[len(table) :]
-    size = int(of.max(initial=-1)) + 1
-    once = (np.bincount(mine, minlength=size) == 1) & (np.bincount(theirs, minlength=size) == 1)
-    records, rows = np.flatnonzero(once[mine]), np.flatnonzero(once[theirs])
-    return records[np.argsort(mine[records])], rows[np.argsort(theirs[rows])]
-
-
-def _joint_codes(mine: TextColumn, theirs: TextColumn) -> Ints:
-    """Both columns numbered alike, one after the other; an empty cell is a gap."""
-    number: dict[str, int] = {}
-    codes = [
-        np.array([number.setdefault(text or "", len(number)) for text in column.texts], dtype=np.int64)
-        for column in (mine, theirs)
-    ]
-    return np.concatenate([codes[0][mine.codes], codes[1][theirs.codes]])
 
 
 def _remade(
@@ -246,15 +369,23 @@ def _remade(
         size = "k-factor" if isinstance(grouper, Crowder) else models.KAnonymity.name
         promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
         guards = tuple(guard for model in promised for guard in model.guards(data))
-        regions = generalize(data, grouper.group(data, guards, silent))
+        cover = grouper.group(data, guards, silent)
+        if isinstance(cover, JoinCover):
+            return None, RERUN_OF_A_JOIN
+        regions = generalize(data, cover)
     except (IncrowdError, TypeError, KeyError) as problem:
         reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
         return None, f"rerun was not tried, since the method cannot be run again: {reason}"
+    return read_published(_table_of(data, regions), data), ""
+
+
+def _table_of(data: Microdata, regions: Regions) -> Table:
+    """Row i for record i."""
     columns = [
         TextColumn(regions.cell[regions.of, j], cell_texts(attribute, regions.cells[j]))
         for j, attribute in enumerate(data.attributes)
     ]
-    return read_published(Table(tuple(a.name for a in data.attributes), tuple(columns)), data), ""
+    return Table(tuple(a.name for a in data.attributes), tuple(columns))
 
 
 def _privacy(claims: Sequence[Claim]) -> dict[str, Any]:

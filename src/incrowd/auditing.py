@@ -9,12 +9,12 @@ from typing import Any
 
 from incrowd import tables
 from incrowd.attack.values import fewest_values
+from incrowd.drafting import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, TableError, unknown
 from incrowd.flow import Table, TextColumn
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.measure import published as read_published
-from incrowd.pipeline import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.profile.table import WELL_KNOWN_MISSING
 from incrowd.readback import read_release

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Codes, Cover, Crowds, Microdata
+from incrowd.flow import Codes, Cover, Crowds, JoinCover, Microdata
 from incrowd.schema import Claim
 
 
@@ -181,7 +181,9 @@ class Eligible(Rule, Protocol):
 class Grouper(Protocol):
     """Decides who hides with whom."""
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover | Crowds: ...
+    def group(
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress
+    ) -> Cover | Crowds | JoinCover: ...
 
 
 @runtime_checkable

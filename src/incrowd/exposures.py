@@ -68,6 +68,16 @@ CORRELATED_VALUES = Known(
     "sensitive values go with the exact quasi-identifiers so closely that whoever learns from all groups "
     "together guesses them",
 )
+UNSAFE_TRIMMING = Known(
+    "unsafe-trimming",
+    "people of the public table are left out of groups to make boxes smaller, as printed: whoever knows the "
+    "rule is certain that some of those who stayed are in the private table",
+)
+UNSAFE_OUTLINE = Known(
+    "unsafe-outline",
+    "boxes end where people of the private table do, as printed: whoever alone stands at an end is in it for "
+    "certain",
+)
 EXPOSURES = (
     NEAR_UNIQUE_KEEP,
     SMALL_MEANS,
@@ -75,6 +85,8 @@ EXPOSURES = (
     UNSAFE_MATCHES,
     UNSAFE_IDENTITY,
     UNSAFE_ORDER,
+    UNSAFE_TRIMMING,
+    UNSAFE_OUTLINE,
     EXACT_ROWS,
     CORRELATED_VALUES,
 )
@@ -106,6 +118,20 @@ def check_crowds(grouper: Grouper, accept: Sequence[str]) -> None:
         raise Exposure(UNSAFE_IDENTITY.name, f"{UNSAFE_IDENTITY.meaning}; leave drawn = true")
     if getattr(grouper, "split", "") == "printed" and not UNSAFE_ORDER.accepted(accept):
         raise Exposure(UNSAFE_ORDER.name, f'{UNSAFE_ORDER.meaning}; leave split = "distinct"')
+
+
+def check_telling_boxes(grouper: Grouper, accept: Sequence[str]) -> None:
+    """Refuse boxes that tell who is in the private table, by trimming or by their ends, if not accepted.
+
+    Raises
+    ------
+    Exposure
+        With the name to accept it by.
+    """
+    if getattr(grouper, "trim", "none") != "none" and not UNSAFE_TRIMMING.accepted(accept):
+        raise Exposure(UNSAFE_TRIMMING.name, f'{UNSAFE_TRIMMING.meaning}; leave trim = "none"')
+    if getattr(grouper, "outline", "") == "tight" and not UNSAFE_OUTLINE.accepted(accept):
+        raise Exposure(UNSAFE_OUTLINE.name, f'{UNSAFE_OUTLINE.meaning}; leave outline = "blurred"')
 
 
 def check_exact_rows(accept: Sequence[str]) -> None:

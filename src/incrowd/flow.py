@@ -145,12 +145,17 @@ class Sensitive:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Microdata:
-    """The table as numbers: codes (n, d), their domains, sensitive columns, whose row each is."""
+    """The table as numbers: codes (n, d), their domains, sensitive columns, whose row each is.
+
+    Joined with a public table, `own` (n,) says who is in the private one. They stand first, and sensitive
+    columns are of them alone.
+    """
 
     codes: Codes
     attributes: tuple[Attribute, ...]
     sensitive: tuple[Sensitive, ...] = ()
     entity: Codes | None = None
+    own: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         n, d = self.codes.shape
@@ -243,6 +248,31 @@ class Crowds:
         rows = np.sort(self.members.reshape(len(self), -1), axis=1)
         named_once = not (rows[:, 1:] == rows[:, :-1]).any()
         return named_once and bool((np.bincount(self.members, minlength=len(self)) == sizes[0]).all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinCover:
+    """Who hides with whom where people of a public table stand in.
+
+    ``labels`` (n,) is the group of each person, -1 for those of the public table who are not needed.
+    ``sensitive`` (n,), -1 for the same, numbers the groups whose sensitive values are published together;
+    None where none are.
+    """
+
+    labels: Codes
+    sensitive: Codes | None = None
+
+    def __post_init__(self) -> None:
+        for labels in (self.labels, self.sensitive):
+            if labels is None:
+                continue
+            if ((labels >= 0) != (self.labels >= 0)).any() or not np.bincount(labels[labels >= 0]).all():
+                raise ValueError("groups must be numbered from 0 without gaps, and name the same people")
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """The people who have a row."""
+        return np.flatnonzero(self.labels >= 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

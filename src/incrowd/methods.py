@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
-from incrowd import models
-from incrowd.contracts import Crowder, Grouper, Guard, Promise, catalogue
+from incrowd.contracts import Grouper, catalogue
 from incrowd.errors import PolicyError, unknown
-from incrowd.exposures import UNSAFE_MATCHES
-from incrowd.flow import Microdata
 from incrowd.hide import (  # noqa: F401 - registers the groupers
     agglomerative,
     anatomy,
     crowding,
     forest,
     hilbert,
+    joining,
     lexicographic,
     mondrian,
     ring,
     single,
+    topdown,
 )
 from incrowd.hide.workload import Query
-from incrowd.policy import Policy
-from incrowd.schema import Claim
 
 REVISITED = "Gionis, Mazza, Tassa: k-Anonymization Revisited"
 NONHOMOGENEOUS = (
     "Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing"
 )
+EXTERNAL = "Sacharidis, Mouratidis, Papadias: k-Anonymity in the Presence of External Databases"
 MULTIDIMENSIONAL = "Murthy, Srinivas: Achieving Multidimensional K-Anonymity by a Greedy Approach"
 
 
@@ -63,6 +61,11 @@ class Method:
     def apart(self) -> bool:
         """Does it leave rows as they are, and publish sensitive values apart from them, by groups?"""
         return bool(getattr(catalogue("grouper")[self.hides], "apart", False))
+
+    @property
+    def joins(self) -> bool:
+        """Does it take a public table, whose people stand in the crowd?"""
+        return bool(getattr(catalogue("grouper")[self.hides], "joins", False))
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -139,6 +142,19 @@ _regular = partial(
 )
 
 
+_joined = partial(
+    Method,
+    behind="each row's own person; rows of a class are equal, and shuffled",
+    paper=EXTERNAL,
+    guarantee="everyone's row equals those of at least k-1 other people, some of them of the public table",
+    adversary="knows everyone's quasi-identifiers and the public table, but not who is in the private one",
+    needs="a public table of real people with the same quasi-identifiers and ids; secret membership",
+    not_claimed="anything against somebody who knows who is in the private table; that nobody's presence is "
+    "guessed better than by chance; anything about two releases",
+    printed=lambda options: options.get("trim", "none") != "none" or options.get("outline") == "tight",
+)
+
+
 def _as_printed(options: Mapping[str, Any]) -> bool:
     return options.get("mend") is False and options.get("drawn") is False
 
@@ -171,6 +187,16 @@ _ALL = (
         section="2.2, single-dimensional partitioning",
         guarantee=_CROWD,
         needs="nothing; loses far more than mondrian, for comparison",
+    ),
+    _partition(
+        name="topdown",
+        hides="topdown",
+        publishes=_OVERLAPPING,
+        paper=EXTERNAL,
+        section="2.2, after Xu et al.: Utility-Based Anonymization Using Local Recoding",
+        guarantee=_CROWD,
+        needs="nothing; hierarchies are optional",
+        printed=lambda options: options.get("assign") == "printed",
     ),
     _partition(
         name="agglomerative",
@@ -275,6 +301,19 @@ _ALL = (
         not_claimed="that rows cannot be found: they are exact. That presence, or what quasi-identifiers "
         "tell about sensitive values, stays unknown; anything about two releases of the same people",
     ),
+    _joined(
+        name="kja-direct",
+        hides="kja-direct",
+        publishes="for everyone of the private table, and those of the public one who stand in, the smallest "
+        "box, node or set over their group; no sensitive values",
+        section="3 and 4, Direct",
+    ),
+    _joined(
+        name="kja-refine",
+        hides="kja-refine",
+        publishes="the same, and sensitive values apart, by the groups of the private table alone",
+        section="3 and 4, Refinement; l, which the paper leaves open",
+    ),
 )
 
 METHODS: Mapping[str, Method] = {method.name: method for method in _ALL}
@@ -291,74 +330,3 @@ def method(name: str) -> Method:
     if name not in METHODS:
         raise PolicyError(unknown("in the catalogue", [name], list(METHODS)))
     return METHODS[name]
-
-
-def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
-    """The recipe, its first part, and what is promised with them.
-
-    With crowds of one's own k means a draw in which nobody is behind any row with more than chance 1/k. Where
-    its publisher accepted less, it means what the algorithm keeps by itself.
-    """
-    recipe = method(policy.method)
-    grouper = recipe.grouper(_crowd_size(recipe, policy), policy.options)
-    size = models.KAnonymity.name
-    if isinstance(grouper, Crowder):
-        less = not grouper.regular and (grouper.one_sided or UNSAFE_MATCHES.accepted(policy.accept))
-        size = grouper.alone if less or not grouper.drawn else "k-factor"
-    if recipe.apart:
-        _check_apart(policy)
-        size = models.SensitiveGroups.name
-    promised = models.from_policy(
-        policy.privacy.model_dump(), list(policy.sensitive), size, diverse=recipe.diverse
-    )
-    return recipe, grouper, _kept(grouper, promised)
-
-
-def _check_apart(policy: Policy) -> None:
-    """What would tell more about people, or does not go with values apart from rows."""
-    name = policy.method
-    means = [column for column, said in policy.quasi_identifiers.items() if said.mean]
-    if len(policy.sensitive) != 1:
-        raise PolicyError(
-            f"{name} needs exactly one sensitive column, and there are {len(policy.sensitive)}; drop the "
-            "others, or make them quasi-identifiers"
-        )
-    if policy.keep:
-        raise PolicyError(
-            f"{policy.keep[0]}: {name} keeps exact rows, so that kept columns would be known of everyone; "
-            "drop it, or make it a quasi-identifier"
-        )
-    if policy.entity is not None:
-        raise PolicyError(f"entity: {name} counts rows, not persons; leave it out, or take mondrian")
-    if means:
-        raise PolicyError(f"{means[0]}: {name} publishes exact values, which need no mean; leave out mean")
-
-
-def _crowd_size(recipe: Method, policy: Policy) -> int:
-    """Of how many records rows are made: l different values need l of them."""
-    least = policy.privacy.l
-    return max(policy.k, least) if recipe.diverse and isinstance(least, int) else policy.k
-
-
-def _kept(grouper: Grouper, promised: tuple[Promise, ...]) -> tuple[Promise, ...]:
-    """What is sought is promised too, but for an order by sensitive values, which does not keep l."""
-    if getattr(grouper, "split", "") != "printed":
-        return promised
-    return tuple(_Sought(each) if each.name == _Sought.name else each for each in promised)
-
-
-@dataclass(frozen=True)
-class _Sought:
-    """l that is looked for and not promised."""
-
-    promise: Promise
-    name: ClassVar[str] = "drawn-l-diversity"
-
-    def claims(self, _data: Microdata) -> tuple[Claim, ...]:
-        return ()
-
-    def guards(self, data: Microdata) -> tuple[Guard, ...]:
-        return self.promise.guards(data)
-
-    def infeasible(self, data: Microdata) -> str:
-        return self.promise.infeasible(data)

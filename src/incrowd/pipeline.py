@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,75 +19,17 @@ from numpy.typing import NDArray
 
 from incrowd import tables
 from incrowd.audit import LINKS, schema_as_dict
-from incrowd.chance import system
-from incrowd.contracts import Crowder, Progress, Promise, silent
-from incrowd.drawing import Drawn, draw
-from incrowd.encode import encode
-from incrowd.errors import Infeasible, InputError, NotVerified, PolicyError
-from incrowd.exposures import (
-    SMALL_MEANS,
-    check_crowds,
-    check_exact_rows,
-    check_exposures,
-    check_names,
-    told_by_classes,
-    told_by_crowds,
-    warnings_of,
-)
-from incrowd.flow import Assignment, Cover, Crowds, Microdata, Regions, Table
-from incrowd.generalize import generalize
-from incrowd.graph import Graph, consistency
-from incrowd.measure import measure_all, published
-from incrowd.methods import Method, asked_of
-from incrowd.models import FrequencyDiversity
+from incrowd.contracts import Progress
+from incrowd.drafting import Draft, Watch, draft, unwatched
+from incrowd.errors import InputError, NotVerified
+from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.readback import TableRows, original_rows, read_release, read_sensitive
-from incrowd.release import Apart, domain_of, manifest, published_table, values_apart
-from incrowd.schema import MANIFEST, Claim, Role, Schema, Verdict
+from incrowd.schema import MANIFEST, Role, Verdict
 from incrowd.stage import audit_folder, commit, stage
-from incrowd.telling import Learnt, Told, check_hidden, check_learnt, learnt_from, told_by
+from incrowd.telling import Learnt, StandingIn, Told
 from incrowd.typed import typed_columns
-from incrowd.verify import Case, judge_rows, verify
-
-LEAST_FOR_MEAN = 5
-Watch = Callable[[str], Progress]
-
-
-def unwatched(_step: str) -> Progress:
-    """Nobody looks."""
-    return silent
-
-
-@dataclass(frozen=True, eq=False)
-class Draft:
-    """A release that the judge has not seen. It never leaves this module."""
-
-    source: object
-    policy: Policy
-    original: Table
-    schema: Schema
-    data: Microdata
-    regions: Regions
-    drawn: Drawn
-    table: Table
-    claims: tuple[Claim, ...]
-    manifest: Mapping[str, Any]
-    warnings: tuple[str, ...]
-    apart: Apart | None = None
-    learnt: Learnt | None = None
-    crowds: Crowds | None = None
-
-    @cached_property
-    def told(self) -> Told | Learnt | None:
-        """What the release tells beyond its promise; of rows that differ it takes a while to find out."""
-        if self.crowds is None:
-            return self.learnt
-        size = int(self.crowds.sizes.min())
-        return told_by(self.crowds, published(self.table, self.data), self.data, size)
-
-    @property
-    def assignment(self) -> Assignment:
-        return self.drawn.assignment
+from incrowd.verify import Case, Public, judge_rows, verify
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +90,7 @@ class Release:
 
     def loss(self) -> dict[str, Any]:
         """Every measure of what was lost."""
-        return loss_of(self._draft.table, self._draft.data, self._draft.policy.k)
+        return self._draft.loss()
 
     def write(
         self, folder: str | Path, format: str = "csv", typed: bool = False, replace: bool = False
@@ -182,7 +124,7 @@ class Written:
     loss: Mapping[str, Any]
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
-    told: Told | Learnt | None = None
+    told: Told | Learnt | StandingIn | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -204,6 +146,8 @@ def publish(
     method: str | None = None,
     options: Mapping[str, Any] | None = None,
     accept: Sequence[str] = (),
+    public: object = None,
+    check: object = None,
     watch: Watch = unwatched,
 ) -> Release:
     """Anonymize a table and verify the result; nothing is written.
@@ -216,6 +160,8 @@ def publish(
         Roles, promise and method.
     k, method, options, accept
         Override the policy.
+    public, check : path, frame or Table
+        The public table, and a second source that confirms it, in the place of those that the policy names.
 
     Raises
     ------
@@ -224,158 +170,93 @@ def publish(
     Refused
         If the promise cannot be kept, a known exposure was not accepted, or the judge says no.
     """
-    draft = _draft(source, policy.with_(method=method, options=options, accept=accept, k=k), watch)
+    asked = policy.with_(method=method, options=options, accept=accept, k=k)
+    made = draft(source, asked, watch, public, check)
     case = Case(
-        original=TableRows(draft.original),
-        published=TableRows(draft.table),
-        schema=draft.schema,
-        claims=draft.claims,
-        accepted=draft.policy.accept,
-        hint=draft.assignment.private,
-        crowds=draft.drawn.crowds,
-        parts=draft.drawn.parts,
-        odds=draft.manifest.get("match_probability"),
-        apart=None if draft.apart is None else TableRows(draft.apart.table),
+        original=TableRows(made.original),
+        published=TableRows(made.table),
+        schema=made.schema,
+        claims=made.claims,
+        accepted=made.policy.accept,
+        hint=made.behind,
+        crowds=made.drawn.crowds,
+        parts=made.drawn.parts,
+        odds=made.manifest.get("match_probability"),
+        apart=None if made.apart is None else TableRows(made.apart.table),
+        public=_public(made),
     )
-    return Release(judge_rows(case, watch("verify")), draft)
+    return Release(judge_rows(case, watch("verify")), made)
+
+
+def _public(made: Draft) -> Public | None:
+    """The public table as the judge wants it."""
+    if made.standing is None:
+        return None
+    sources = made.standing.sources
+    check = None if sources.check is None else TableRows(sources.check)
+    return Public(TableRows(sources.public), sources.provenance["id"], check)
 
 
 def publish_to(
-    source: object, policy: Policy, folder: str | Path, form: Form | None = None, watch: Watch = unwatched
+    source: object,
+    policy: Policy,
+    folder: str | Path,
+    form: Form | None = None,
+    watch: Watch = unwatched,
+    public: object = None,
+    check: object = None,
 ) -> Written:
     """Anonymize a table and write the verified release; see `publish`."""
     form = form or Form()
     destination = Path(folder)
     with stage(destination, form.replace):  # refuse a bad destination before hours of work
         pass
-    return _write(_draft(source, policy, watch), destination, form, watch)
+    return _write(draft(source, policy, watch, public, check), destination, form, watch)
 
 
-def _draft(source: object, policy: Policy, watch: Watch) -> Draft:
-    """All stages up to the judge."""
-    recipe, grouper, promised = asked_of(policy)
-    if policy.public is not None:
-        raise PolicyError(f"{recipe.name} takes no public table; leave out [public]")
-    check_names(policy.accept)
-    check_crowds(grouper, policy.accept)
-    if recipe.apart:
-        check_exact_rows(policy.accept)
-    watch("read")
-    table = source if isinstance(source, Table) else tables.read(source)
-    schema = policy.schema(table)
-    check_exposures(table, schema, policy.accept)
-    watch("encode")
-    data = encode(table, schema)
-    _check_feasible(promised, data)
-    guards = tuple(guard for model in promised for guard in model.guards(data))
-    cover = grouper.group(data, guards, watch("hide"))
-    watch("generalize")
-    apart, learnt = None, None
-    if recipe.apart and isinstance(cover, Cover):  # groups are those of sensitive values, and rows exact
-        learnt = learnt_from(cover.labels, data, _l_of(promised))
-        check_learnt(learnt, policy.accept)
-        apart = values_apart(table, schema, cover.labels, system)
-        cover = Cover(np.arange(len(data), dtype=np.int32))
-    regions = _regions(data, cover, schema, policy)
-    asked = grouper if isinstance(grouper, Crowder) else None
-    crowd = policy.k if asked is None else asked.k
-    drawn = draw(cover, asked, crowd, policy.accept, lambda: _graph(table, schema, data, regions), system)
-    rows = published_table(table, schema, data, regions, drawn.assignment, apart)
-    claims = tuple(claim for model in promised for claim in model.claims(data))
-    pairs = zip(data.attributes, regions.cells, strict=True)
-    domains = {attribute.name: domain_of(attribute, cells) for attribute, cells in pairs}
-    said = manifest(schema, rows, domains, claims, _method_words(recipe, policy), policy.accept, apart)
-    if drawn.odds is not None:
-        said["match_probability"] = drawn.odds.as_dict()
-    alike = drawn.candidates
-    told = told_by_classes(data, regions) if alike is None else told_by_crowds(data, alike)
-    warnings = warnings_of(schema, data, told, policy)
-    crowds = cover if isinstance(cover, Crowds) else None
-    made = (source, policy, table, schema, data, regions, drawn, rows, claims, said, warnings)
-    draft = Draft(*made, apart, learnt, crowds)
-    if policy.options.get("hide_rows") and isinstance(draft.told, Told):
-        check_hidden(draft.told)
-    return draft
-
-
-def _l_of(promised: Sequence[Promise]) -> int:
-    return next(model.l for model in promised if isinstance(model, FrequencyDiversity))
-
-
-def _check_feasible(promised: Sequence[Promise], data: Microdata) -> None:
-    reasons = [reason for model in promised if (reason := model.infeasible(data))]
-    if reasons:
-        raise Infeasible("\n".join(reasons))
-
-
-def _regions(data: Microdata, cover: Cover | Crowds, schema: Schema, policy: Policy) -> Regions:
-    means = tuple(column.name for column in schema.published if column.mean)
-    if means and isinstance(cover, Crowds):
-        raise PolicyError(
-            f"{means[0]}: a mean is that of a class, and {policy.method} makes none; leave out mean"
-        )
-    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
-    return generalize(data, cover, means, least)
-
-
-def _graph(table: Table, schema: Schema, data: Microdata, regions: Regions) -> Graph:
-    """The consistency graph of all records and rows, both in the order of the table."""
-    unmoved = Assignment(np.arange(len(data)), np.arange(len(data)))
-    return consistency(published(published_table(table, schema, data, regions, unmoved), data), data)
-
-
-def _method_words(recipe: Method, policy: Policy) -> dict[str, Any]:
-    return {
-        "name": recipe.name,
-        "options": json.loads(json.dumps(dict(policy.options), default=str)),
-        "paper": recipe.paper,
-        "form": "printed" if recipe.printed(policy.options) else "hardened",
-    }
-
-
-def _write(draft: Draft, destination: Path, form: Form, watch: Watch) -> Written:
+def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> Written:
     """Stage, verify from the staged bytes, then rename."""
     with stage(destination, form.replace) as folder:
         watch("write")
-        said = _write_release(draft, folder / "release", form)
-        verdict = _judge(draft, folder / "release", form, watch("verify"))
+        said = _write_release(made, folder / "release", form)
+        verdict = _judge(made, folder / "release", form, watch("verify"))
         if not verdict.passed:
             raise NotVerified(_failures(verdict))
         watch("measure")
-        loss = loss_of(draft.table, draft.data, draft.policy.k)
+        loss = made.loss()
         written = Written(
-            destination, audit_folder(destination), verdict, loss, said, draft.warnings, draft.told
+            destination, audit_folder(destination), verdict, loss, said, made.warnings, made.told
         )
         _write_json(
-            folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(draft.source)}
+            folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(made.source)}
         )
-        _write_json(folder / "audit" / "schema.json", schema_as_dict(draft.schema))
-        if draft.regions.means or draft.drawn.odds or draft.apart:  # only this tells whose each row is
-            _write_json(folder / "audit" / LINKS, _links(draft))
+        _write_json(folder / "audit" / "schema.json", schema_as_dict(made.schema))
+        if made.regions.means or made.drawn.odds or made.apart or made.standing:  # only this tells whose
+            _write_json(folder / "audit" / LINKS, _links(made))
         commit(folder, destination, form.replace)
     return written
 
 
-def _links(draft: Draft) -> dict[str, Any]:
+def _links(made: Draft) -> dict[str, Any]:
     """Which record is behind each row, and which part each row is from where that must be known again."""
-    links = {"record_of_each_row": draft.assignment.private.tolist()}
-    if draft.drawn.parts is not None and any(claim.model == "drawn-l-diversity" for claim in draft.claims):
-        links["part_of_each_row"] = draft.drawn.parts.tolist()
+    links = {"record_of_each_row": made.behind.tolist()}
+    if made.drawn.parts is not None and any(claim.model == "drawn-l-diversity" for claim in made.claims):
+        links["part_of_each_row"] = made.drawn.parts.tolist()
     return links
 
 
-def _write_release(draft: Draft, folder: Path, form: Form) -> dict[str, Any]:
+def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
     data = folder / f"data.{form.format}"
     if form.format == "csv":
-        tables.write_csv(draft.table, data)
+        tables.write_csv(made.table, data)
     else:
-        typed = typed_columns(draft.data, draft.regions) if form.typed else None
-        tables.write_parquet(draft.table, data, typed)
-    said = {**draft.manifest, "files": {data.name: _described(data)}}
-    if draft.apart is not None:
+        typed = typed_columns(made.data, made.regions) if form.typed else None
+        tables.write_parquet(made.table, data, typed)
+    said = {**made.manifest, "files": {data.name: _described(data)}}
+    if made.apart is not None:
         values = folder / f"sensitive.{form.format}"
         write = tables.write_csv if form.format == "csv" else tables.write_parquet
-        write(draft.apart.table, values)
+        write(made.apart.table, values)
         said["apart"] = {"file": values.name, **said["apart"]}
         said["files"][values.name] = _described(values)
     _write_json(folder / MANIFEST, said)
@@ -388,24 +269,20 @@ def _described(path: Path) -> dict[str, Any]:
     return {"sha256": digest, "bytes": path.stat().st_size}
 
 
-def _judge(draft: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
+def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
     return verify(
         folder,
-        original_rows(draft.source, draft.original),
-        draft.schema,
-        draft.claims,
-        published=None if form.format == "csv" else TableRows(read_release(folder, draft.schema)),
-        apart=None if form.format == "csv" or draft.apart is None else TableRows(read_sensitive(folder)),
-        hint=draft.assignment.private,
-        crowds=draft.drawn.crowds,
-        parts=draft.drawn.parts,
+        original_rows(made.source, made.original),
+        made.schema,
+        made.claims,
+        published=None if form.format == "csv" else TableRows(read_release(folder, made.schema)),
+        apart=None if form.format == "csv" or made.apart is None else TableRows(read_sensitive(folder)),
+        hint=made.behind,
+        crowds=made.drawn.crowds,
+        parts=made.drawn.parts,
+        public=_public(made),
         progress=progress,
     )
-
-
-def loss_of(table: Table, data: Microdata, k: int) -> dict[str, Any]:
-    """Every measure of a published table."""
-    return measure_all(published(table, data), data, k)
 
 
 def _failures(verdict: Verdict) -> str:

@@ -10,35 +10,45 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd import tables
-from incrowd.audit import links_of, parts_of, schema_from_dict
+from incrowd.asking import asked_of
+from incrowd.audit import LINKS, links_of, parts_of, schema_from_dict
+from incrowd.drafting import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
-from incrowd.graph import components, consistency, levels
-from incrowd.measure import measure_all, per_attribute
-from incrowd.measure import published as read_published
-from incrowd.methods import asked_of
-from incrowd.pipeline import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.readback import TableRows, original_rows, read_release, read_sensitive
 from incrowd.schema import MANIFEST, Claim, Schema, Verdict
 from incrowd.stage import audit_folder
-from incrowd.verify import verify
+from incrowd.verify import Public, verify
+
+JOINED = "k-join-anonymity"
 
 
-def verify_release(folder: Path, original: Path, policy: Policy | None, watch: Watch = unwatched) -> Verdict:
+def verify_release(
+    folder: Path,
+    original: Path,
+    policy: Policy | None,
+    watch: Watch = unwatched,
+    public: Path | None = None,
+    check: Path | None = None,
+) -> Verdict:
     """Judge a release folder against the table it was made from.
 
     With a policy, the release must claim exactly what the policy asks for. Without one, roles and
-    hierarchies are taken from the audit beside the release and claims from its manifest.
+    hierarchies are taken from the audit beside the release and claims from its manifest. Where people of a
+    public table have rows, it is `public`, confirmed by `check`; else those that the policy names.
     """
     check_is_release(folder)
     watch("read")
     table = tables.read(original)
-    schema = schema_of(folder, table, policy)
+    joined = joined_tables(folder, policy, public, check)
+    schema = schema_of(folder, table, policy, None if joined is None else joined.table)
     claims = _claims_to_hold(folder) if policy is None else _claims_asked(policy, table, schema)
+    audit = audit_folder(folder.resolve())
     return verify(
         folder,
         original_rows(original, table),
@@ -46,10 +56,74 @@ def verify_release(folder: Path, original: Path, policy: Policy | None, watch: W
         claims,
         published=_parquet_rows(folder, schema),
         apart=_parquet_values(folder),
-        hint=links_of(audit_folder(folder.resolve()), len(table)),
-        parts=parts_of(audit_folder(folder.resolve()), len(table)),
+        hint=links_of(audit, len(table)) if joined is None else people_behind_rows(folder),
+        parts=parts_of(audit, len(table)),
+        public=None if joined is None else joined.public,
+        public_file=None if joined is None else joined.file,
+        check_file=None if joined is None else joined.check_file,
         progress=watch("verify"),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedTables:
+    """The public table of a release: as it was read, and as the judge wants it."""
+
+    table: Table
+    public: Public
+    file: Path
+    second: Table | None
+    check_file: Path | None
+
+
+def joined_tables(
+    folder: Path, policy: Policy | None, public: Path | None, check: Path | None
+) -> JoinedTables | None:
+    """The public table and its second source; None where no people of one have rows."""
+    asked = None if policy is None else policy.public
+    if asked is None and (policy is not None or all(c.model != JOINED for c in _claims_to_hold(folder))):
+        if public is not None or check is not None:
+            raise InputError("the release is not joined with a public table; leave out --public and --check")
+        return None
+    if policy is not None and asked is not None:
+        public = public or policy.folder / asked.table
+        check = check or (policy.folder / asked.check if asked.check is not None else None)
+    if public is None:
+        raise InputError("people of a public table have rows in this release; pass that table with --public")
+    table = tables.read(public)
+    second = None if check is None else tables.read(check)
+    rows = None if check is None or second is None else original_rows(check, second)
+    id = asked.id if asked is not None else _id_said(folder)
+    return JoinedTables(table, Public(original_rows(public, table), id, rows), public, second, check)
+
+
+def _id_said(folder: Path) -> str:
+    """The column that joined both tables; empty if the manifest does not say, which the judge will mind."""
+    said = manifest_of(folder).get("public")
+    return str(said.get("id", "")) if isinstance(said, dict) else ""
+
+
+def people_behind_rows(folder: Path) -> NDArray[np.int64] | None:
+    """Who is behind each row where people of a public table have rows, too, as the audit says.
+
+    People are numbered as the judge does: all of the private table, then those of the public one who may
+    stand in. None where the audit does not say; it is never trusted.
+    """
+    try:
+        links = json.loads((audit_folder(folder.resolve()) / LINKS).read_text(encoding="utf-8"))
+        behind = np.array(links["record_of_each_row"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+    return behind if behind.ndim == 1 and behind.dtype == np.int64 else None
+
+
+def own_rows(folder: Path, own: int) -> NDArray[np.bool_] | None:
+    """Which rows are of the private table's `own` people; None where the audit does not say of everyone."""
+    behind = people_behind_rows(folder)
+    if behind is None or not np.array_equal(np.sort(behind[behind < own]), np.arange(own)):
+        return None
+    mine: NDArray[np.bool_] = behind < own
+    return mine
 
 
 def _parquet_rows(folder: Path, schema: Schema) -> TableRows | None:
@@ -73,9 +147,9 @@ def _parquet_values(folder: Path) -> TableRows | None:
         raise NotVerified(f"the release cannot be read, so it is not what it claims: {problem}") from None
 
 
-def schema_of(folder: Path, table: Table, policy: Policy | None) -> Schema:
+def schema_of(folder: Path, table: Table, policy: Policy | None, public: Table | None = None) -> Schema:
     if policy is not None:
-        return policy.schema(table)
+        return policy.schema(table, public)
     path = audit_folder(folder.resolve()) / "schema.json"
     try:
         return schema_from_dict(json.loads(path.read_text(encoding="utf-8")))
@@ -196,47 +270,3 @@ def _claims_asked(policy: Policy, table: Table, schema: Schema) -> tuple[Claim, 
     data = encode(table, schema)
     _, _, promised = asked_of(policy)
     return tuple(claim for model in promised for claim in model.claims(data))
-
-
-def measure_release(
-    published: Path, original: Path, policy: Policy | None, watch: Watch = unwatched
-) -> dict[str, Any]:
-    """Every measure of a release, or of a table that another tool wrote in our cell syntax."""
-    if published.is_dir():
-        check_is_release(published)
-    elif policy is None:
-        raise InputError("to measure a table that is no release, pass its policy with -p")
-    watch("read")
-    table = tables.read(original)
-    if policy is None or published.is_dir():
-        schema = schema_of(published, table, policy)
-        rows, k = read_release(published, schema), _k_said(published)
-    else:
-        schema, rows, k = policy.schema(table), tables.read(published), policy.k
-    data = encode(table, schema)
-    watch("measure")
-    found = read_published(rows, data)
-    apart = groups_said(published) if published.is_dir() else None
-    sizes = found.class_sizes
-    measured = {
-        "rows": len(rows),
-        "classes": int(sizes.size),
-        "smallest_class": int(sizes.min()) if sizes.size else 0,
-        "k": k,
-        "loss": measure_all(found, data, k),
-        "columns": per_attribute(found, data),
-    }
-    watch("match")
-    graph = consistency(found, data)
-    odds, reached, notes = levels(graph, components(graph))
-    if apart is not None:
-        measured["sensitive_groups"] = apart.as_dict()
-        notes = (*notes, apart.note)
-    return measured | {"anonymity": reached, "match_probability": odds, "notes": list(notes)}
-
-
-def _k_said(folder: Path) -> int:
-    sizes = [claim.parameters["k"] for claim in claims_said(folder) if "k" in claim.parameters]
-    if not sizes or not isinstance(sizes[0], int) or any(size != sizes[0] for size in sizes):
-        raise InputError(f"{folder / MANIFEST} does not say for which k the release was made")
-    return sizes[0]

@@ -101,7 +101,7 @@ def published_table(
             columns.append(_coded(regions.means[column.name]).take(region))
     if apart is not None:
         names.append(GROUP)
-        columns.append(apart.of_record.take(assignment.private))
+        columns.append(apart.of_row.take(assignment.private))
     clash = sorted(name for name in set(names) if names.count(name) > 1)
     if clash:
         raise PolicyError(f"{clash[0]} is the name of a published mean and of a column; rename the column")
@@ -112,20 +112,22 @@ def published_table(
 class Apart:
     """Sensitive values that are published apart from the rows.
 
-    Row and table meet in the number of a group. ``of_record`` is that number for each record of the original,
-    ``table`` has a line for each value of a group, and ``first`` names a record behind each line.
+    Row and table meet in the number of a group. ``of_row`` is that number for each row, in the order in which
+    they were made, ``table`` has a line for each value of a group, and ``first`` a record behind each line.
     """
 
-    of_record: TextColumn
+    of_row: TextColumn
     table: Table
     first: NDArray[np.int64]
 
     @property
     def groups(self) -> int:
-        return len(self.of_record.texts)
+        return len(self.of_row.texts)
 
 
-def values_apart(table: Table, schema: Schema, groups: Codes, entropy: Entropy) -> Apart:
+def values_apart(
+    table: Table, schema: Schema, groups: Codes, entropy: Entropy, rows: Codes | None = None
+) -> Apart:
     """The table of sensitive values of groups of records, whatever rows say of them.
 
     Groups are numbered 1, 2, … at random. Lines follow the numbers, and inside a group the texts: their order
@@ -135,6 +137,8 @@ def values_apart(table: Table, schema: Schema, groups: Codes, entropy: Entropy) 
     ----------
     groups : array of shape (n,)
         The group of each record, numbered from 0 without gaps.
+    rows : array, optional
+        The group of each row, where rows are of other people too.
     """
     names = [column.name for column in schema.having(Role.SENSITIVE)]
     _check_free(names, schema)
@@ -146,10 +150,10 @@ def values_apart(table: Table, schema: Schema, groups: Codes, entropy: Entropy) 
         key = np.unique(key * len(column.texts) + column.codes, return_inverse=True)[1]
     _, first, counts = np.unique(key, return_index=True, return_counts=True)
     texts = tuple(str(i + 1) for i in range(size))
-    of_record = TextColumn(number[groups].astype(np.int32), texts)
-    lines = [of_record, *ordered]
+    lines = [TextColumn(number[groups].astype(np.int32), texts), *ordered]
     columns = [*(line.take(first) for line in lines), _coded([str(c) for c in counts.tolist()])]
-    return Apart(of_record, Table((GROUP, *names, COUNT), tuple(columns)), first)
+    of_row = TextColumn(number[groups if rows is None else rows].astype(np.int32), texts)
+    return Apart(of_row, Table((GROUP, *names, COUNT), tuple(columns)), first)
 
 
 def _check_free(names: Sequence[str], schema: Schema) -> None:

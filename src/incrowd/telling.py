@@ -15,7 +15,8 @@ from incrowd.attack.definetti import MOST_CHOICES, choices_of
 from incrowd.errors import Exposure, Infeasible
 from incrowd.exposures import CORRELATED_VALUES
 from incrowd.flow import Codes, Crowds, Microdata
-from incrowd.measure import Published
+from incrowd.join import JoinCounts
+from incrowd.measure import Presence, Published
 
 MOST_GIVEN_AWAY = 0.01  # of the records, with hide_rows
 MOST_GUESSED = 1.5  # times 1/l: how often whoever learns from all groups may be right
@@ -130,3 +131,21 @@ def check_learnt(learnt: Learnt, accept: Sequence[str]) -> None:
             f"{CORRELATED_VALUES.meaning}; here {learnt.rate.share:.0%} of the values are guessed, and "
             f"1/{learnt.l} was asked for; generalise rows instead, as mondrian with l and t",
         )
+
+
+@dataclass(frozen=True)
+class StandingIn:
+    """What `publish` says about people of a public table who stand in: how many, and what presence tells."""
+
+    presence: Presence
+    counts: JoinCounts
+
+    def as_dict(self) -> dict[str, Any]:
+        found = self.presence
+        least, most = found.interval or (None, None)
+        return {
+            "people": self.counts.as_dict(),
+            "presence": {"least": str(least), "most": str(most)},
+            "certainly_present": found.certainly_present,
+            "certainly_absent": found.absent,
+        }

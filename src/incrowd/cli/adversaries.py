@@ -16,6 +16,9 @@ def attack(
     folder: Annotated[Path, typer.Argument(help="A release.")],
     original: Original,
     policy: PolicyFile = None,
+    public: Annotated[
+        Path | None, typer.Option(help="The public table whose people stand in; else the policy's.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """What each adversary gets out of a release. Exit code 1 if one gets more than was promised.
@@ -29,7 +32,7 @@ def attack(
 
         asked = Policy.load(policy) if policy else None
         with screen.watching(as_json) as watch:
-            attacked = attack_release(folder, original, asked, watch)
+            attacked = attack_release(folder, original, asked, watch, public)
         if as_json:
             screen.print_json(attacked.as_dict())
         else:

@@ -43,6 +43,11 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
                 f"the release alone gives back the exact quasi-identifiers of {result.attack.won:,} persons "
                 f"({result.attack.share:.1%}); of its claims {right:.1%} are right"
             )
+        if result.name in ("trimming", "outline") and not result.holds:
+            yield (
+                f"boxes tell that {result.attack.won:,} persons are in the private table: of these claims "
+                f"({result.name}) {result.attack.share:.1%} are right, at random {result.guess.share:.1%}"
+            )
         learned = result.attack.interval()[0] > NOTEWORTHY * result.guess.share
         if result.name.startswith("definetti-") and result.attack.tried and learned:
             column = result.name.removeprefix("definetti-")

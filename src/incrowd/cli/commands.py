@@ -45,6 +45,12 @@ OtherMethod = Annotated[
 ]
 Settings = Annotated[Names, typer.Option("--set", help="An option of the method: name=value.")]
 Accept = Annotated[Names, typer.Option("--accept", help="Accept a known exposure by name.")]
+PublicTable = Annotated[
+    Path | None, typer.Option("--public", help="The public table that was joined; overrides the policy.")
+]
+SecondSource = Annotated[
+    Path | None, typer.Option("--check", help="A second source that confirms it; overrides the policy.")
+]
 
 _WHOLE = re.compile(r"-?[0-9]{1,40}")
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
@@ -280,6 +286,8 @@ def verify(
     method: OtherMethod = None,
     settings: Settings = None,
     accept: Accept = None,
+    public: PublicTable = None,
+    check: SecondSource = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a written release once more, independently. Exit code 0 if it holds, 1 if not.
@@ -306,7 +314,7 @@ def verify(
         }
         asked = Policy.load(policy).with_(**demands) if policy else None
         with screen.watching(as_json) as watch:
-            verdict = verify_release(folder, original, asked, watch)
+            verdict = verify_release(folder, original, asked, watch, public, check)
         if as_json:
             screen.print_json(verdict.as_dict())
         else:
@@ -320,6 +328,8 @@ def measure(
     published: Annotated[Path, typer.Argument(help="A release, or a table that another tool wrote.")],
     original: Original,
     policy: PolicyFile = None,
+    public: PublicTable = None,
+    check: SecondSource = None,
     as_json: AsJson = False,
 ) -> None:
     """What a release lost, by every measure; also of a table made by another tool.
@@ -328,11 +338,12 @@ def measure(
     """
     with boundary(as_json):
         from incrowd.cli.stories import show_loss
+        from incrowd.measuring import measure_release
         from incrowd.policy import Policy
-        from incrowd.rejudge import measure_release
 
         with screen.watching(as_json) as watch:
-            loss = measure_release(published, original, Policy.load(policy) if policy else None, watch)
+            asked = Policy.load(policy) if policy else None
+            loss = measure_release(published, original, asked, watch, public, check)
         if as_json:
             screen.print_json(loss)
         else:

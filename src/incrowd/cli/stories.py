@@ -12,7 +12,7 @@ from incrowd.methods import Method
 from incrowd.pipeline import Written
 from incrowd.profile.table import Profile
 from incrowd.schema import Check, Role, Verdict
-from incrowd.telling import MOST_GIVEN_AWAY, Learnt, Told
+from incrowd.telling import MOST_GIVEN_AWAY, Learnt, StandingIn, Told
 
 SHOWN_COMBINATIONS = 5
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
@@ -98,24 +98,20 @@ def show_release(written: Written, source: Path) -> None:
     out = screen.console()
     facts = written.verdict.facts
     odds = written.manifest.get("match_probability")
-    apart = written.manifest.get("apart")
-    said = f"in {facts['classes']:,} classes"
-    if odds is not None:
-        said = f"that say {facts['classes']:,} different things"
-    if apart is not None:
-        said = f"as they are, and their sensitive values apart in {facts['groups']:,} groups,"
-    out.print(f"Published {facts['rows']:,} rows {said} to {written.folder}")
+    apart, public = written.manifest.get("apart"), written.manifest.get("public")
+    out.print(f"Published {facts['rows']:,} rows {_kind(facts, odds, apart, public)} to {written.folder}")
     for claim in written.manifest["claims"]:
         about = f" for {claim['column']}" if claim.get("column") else ""
         numbers = ", ".join(f"{name} = {value}" for name, value in claim["parameters"].items())
         out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
     if apart is not None:
         out.print(f"  the smallest group has {facts['smallest_group']:,} persons")
+    if apart is not None and public is None:
         out.print("  NOT protected: who is in the table, and everybody's row (accepted: exact-rows)")
-    elif odds is None:
-        out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
-    else:
+    elif odds is not None:
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
+    else:
+        out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
     for line in _told(written.told):
         out.print(f"  {line}")
     out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
@@ -125,10 +121,22 @@ def show_release(written: Written, source: Path) -> None:
     out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}")
 
 
-def _told(told: Told | Learnt | None) -> list[str]:
+def _kind(facts: Mapping[str, Any], odds: object, apart: object, public: object) -> str:
+    """What kind of rows they are."""
+    values = "" if apart is None else f", and their sensitive values apart in {facts['groups']:,} groups,"
+    if apart is not None and public is None:
+        return f"as they are{values}"
+    if odds is not None:
+        return f"that say {facts['classes']:,} different things"
+    return f"in {facts['classes']:,} classes{values}"
+
+
+def _told(told: Told | Learnt | StandingIn | None) -> list[str]:
     """What the release tells beyond the promise."""
     if told is None:
         return []
+    if isinstance(told, StandingIn):
+        return _standing_in(told)
     if isinstance(told, Learnt):
         return [
             "not promised: who learns from all groups how values go with rows guesses "
@@ -145,6 +153,22 @@ def _told(told: Told | Learnt | None) -> list[str]:
         lines.append(
             f"not promised: whoever knows one person's row finds another's with a chance of {chance}"
         )
+    return lines
+
+
+def _standing_in(told: StandingIn) -> list[str]:
+    """Whose rows there are, and what that tells about who is in the private table."""
+    found, people = told.presence, told.counts
+    others = int(found.rows.sum()) - people.people
+    lines = [f"{people.people:,} of these rows are of the private table, {others:,} of the public one"]
+    if found.interval is not None:
+        least, most = map(float, found.interval)
+        lines.append(
+            "not promised: somebody who fits a row is in the private table with a chance from "
+            f"{least:.3f} to {most:.3f}"
+        )
+    if found.certainly_present:
+        lines.append(f"NOTE: {found.certainly_present:,} persons are in groups of the private table alone")
     return lines
 
 
@@ -186,8 +210,20 @@ def show_loss(loss: Mapping[str, Any]) -> None:
     names = SHOWN_PER_COLUMN
     per_column = [(name, *(screen.number(values[m]) for m in names)) for name, values in columns.items()]
     out.print(screen.table("", ("column", *names), per_column))
-    reached = [(name, f"{loss['anonymity'][name]:,}", meaning) for name, meaning in CLASSES.items()]
-    out.print(screen.table("How anonymous it is", ("class", "k", "meaning"), reached))
+    counted = loss["range_counts"]
+    if counted["error"] is not None:
+        wrong = f"{counted['error']:.1%} on average"
+        out.print(f"Counts of people in boxes of {counted['share']:.0%} of the domain are wrong by {wrong}.")
+    if "anonymity" in loss:
+        reached = [(name, f"{loss['anonymity'][name]:,}", meaning) for name, meaning in CLASSES.items()]
+        out.print(screen.table("How anonymous it is", ("class", "k", "meaning"), reached))
+    if "joined" in loss:
+        found = loss["joined"]
+        out.print(
+            f"Measures are of the {found['own']:,} people of the private table; {found['external_rows']:,} "
+            "rows are of the public one. Somebody who fits a row is in the private table with a chance from "
+            f"{found['presence']['least']} to {found['presence']['most']}."
+        )
     for note in loss["notes"]:
         out.print(f"Note: {note}")
 

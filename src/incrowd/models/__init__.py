@@ -26,6 +26,7 @@ from incrowd.models.diversity import (
     RecursiveDiversity,
 )
 from incrowd.models.drawn import DrawnDiversity
+from incrowd.models.join import KJoinAnonymity
 from incrowd.models.size import KAnonymity
 
 __all__ = [
@@ -35,8 +36,10 @@ __all__ = [
     "EntropyDiversity",
     "FrequencyDiversity",
     "KAnonymity",
+    "KJoinAnonymity",
     "RecursiveDiversity",
     "SensitiveGroups",
+    "for_join",
     "from_policy",
     "reached",
 ]
@@ -92,6 +95,26 @@ def from_policy(
         if "t" in given:
             models.append(Closeness(given["t"], given.get("t_distance", "equal"), column))
     return tuple(models)
+
+
+def for_join(privacy: Mapping[str, object], sensitive: Sequence[str], apart: bool) -> tuple[Promise, ...]:
+    """The models that a policy asks for where people of a public table stand in the crowd.
+
+    Parameters
+    ----------
+    apart : bool
+        Are sensitive values published, apart from the rows? l and t then hold for their groups.
+    """
+    asked = from_policy(privacy, sensitive)
+    k = privacy["k"]
+    if not apart and len(asked) > 1:
+        raise PolicyError(
+            "[privacy]: this method publishes no sensitive values, so l and t mean nothing; take kja-refine"
+        )
+    made: list[Promise] = [KJoinAnonymity(k)]  # type: ignore[arg-type]  # it says itself what is wrong with k
+    if apart and sensitive:
+        made += [SensitiveGroups(k), *asked[1:]]  # type: ignore[arg-type]
+    return tuple(made)
 
 
 def _check_words(given: Mapping[str, Any]) -> None:
