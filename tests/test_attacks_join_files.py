@@ -56,7 +56,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert incrowd(*words, "-o", folder / method).code == 0
         unsafe = ("--set", "trim=exact", "--accept", "unsafe-trimming")
         assert incrowd(*words, "-o", folder / f"{method}-trimmed", *unsafe).code == 0
-    tight = ("--set", "outline=tight", "--accept", "unsafe-outline", "-o", folder / "kja-refine-tight")
+    tight = ("--set", "first=private", "--accept", "unsafe-outline", "-o", folder / "kja-refine-tight")
     assert incrowd(*words, *tight).code == 0
     plain = POLICY.format(method="mondrian", more="").partition("[public]")[0]
     (folder / "plain.toml").write_text(plain, encoding="utf-8")
@@ -223,13 +223,8 @@ def two_steps(florida: Path) -> dict[str, AttackResult]:
     return {result.name: result for result in attacked(florida, "kja-refine").results}
 
 
-@pytest.mark.xfail(reason="the first step knows the private table, and borders of classes still show it")
-def test_real_people_in_two_steps_at_borders(two_steps: dict[str, AttackResult]) -> None:
-    assert two_steps["trimming"].holds
-
-
 def test_real_people_in_two_steps(two_steps: dict[str, AttackResult]) -> None:
     found = two_steps
     assert all(result.works for result in found.values())
-    assert all(result.holds for name, result in found.items() if name != "trimming")
+    assert all(result.holds for result in found.values())
     assert int(found["groups-HICOV"].details["persons_exposed_if_by_classes"]) > 0

@@ -130,8 +130,8 @@ def check_telling_boxes(grouper: Grouper, accept: Sequence[str]) -> None:
     """
     if getattr(grouper, "trim", "none") != "none" and not UNSAFE_TRIMMING.accepted(accept):
         raise Exposure(UNSAFE_TRIMMING.name, f'{UNSAFE_TRIMMING.meaning}; leave trim = "none"')
-    if getattr(grouper, "outline", "") == "tight" and not UNSAFE_OUTLINE.accepted(accept):
-        raise Exposure(UNSAFE_OUTLINE.name, f'{UNSAFE_OUTLINE.meaning}; leave outline = "blurred"')
+    if getattr(grouper, "first", "") == "private" and not UNSAFE_OUTLINE.accepted(accept):
+        raise Exposure(UNSAFE_OUTLINE.name, f'{UNSAFE_OUTLINE.meaning}; leave first = "both"')
 
 
 def check_exact_rows(accept: Sequence[str]) -> None:

@@ -151,7 +151,7 @@ _joined = partial(
     needs="a public table of real people with the same quasi-identifiers and ids; secret membership",
     not_claimed="anything against somebody who knows who is in the private table; that nobody's presence is "
     "guessed better than by chance; anything about two releases",
-    printed=lambda options: options.get("trim", "none") != "none" or options.get("outline") == "tight",
+    printed=lambda options: options.get("trim", "none") != "none" or options.get("first") == "private",
 )
 
 

@@ -3,13 +3,20 @@
 from collections.abc import Callable
 
 from incrowd.attack.algorithm import rerun
-from incrowd.attack.apart import among_groups
+from incrowd.attack.apart import among_groups, lines_apart
 from incrowd.attack.beliefs import Beliefs, Pools, Values, beliefs, codes_of_texts, pools, values_of
+from incrowd.attack.border import alone_at_border, alone_in_outline, outline, trimming
 from incrowd.attack.candidates import degree, matching, order, probability
 from incrowd.attack.corrupt import corruption, known_counts
 from incrowd.attack.definetti import Guessed, definetti, learned
 from incrowd.attack.disclosure import closeness, disclosures, homogeneity, skewness
+from incrowd.attack.equijoin import equijoin, matched, reidentified
+from incrowd.attack.grouped import Lines, in_group
+from incrowd.attack.joined import JoinTarget
+from incrowd.attack.known import alone_in_both, fitting
 from incrowd.attack.link import joined
+from incrowd.attack.members import Fakes, fakes, membership
+from incrowd.attack.presence import presence
 from incrowd.attack.rate import Rate
 from incrowd.attack.rebuild import GivenAway, claimed, given_away, rows
 from incrowd.attack.result import AttackResult
@@ -25,13 +32,19 @@ __all__ = [
     "AfterOne",
     "AttackResult",
     "Beliefs",
+    "Fakes",
     "GivenAway",
     "Guessed",
+    "JoinTarget",
+    "Lines",
     "Pools",
     "Rate",
     "Target",
     "Values",
     "after_one",
+    "alone_at_border",
+    "alone_in_both",
+    "alone_in_outline",
     "among_groups",
     "as_they_are",
     "beliefs",
@@ -42,17 +55,28 @@ __all__ = [
     "definetti",
     "degree",
     "disclosures",
+    "equijoin",
+    "fakes",
+    "fitting",
     "given_away",
     "homogeneity",
+    "in_group",
     "joined",
     "known_counts",
     "learned",
+    "lines_apart",
+    "matched",
     "matching",
+    "membership",
     "order",
+    "outline",
     "pools",
+    "presence",
     "probability",
+    "reidentified",
     "rerun",
     "rows",
     "skewness",
+    "trimming",
     "values_of",
 ]

@@ -33,7 +33,7 @@ def among_groups(
     TableError
         If a group does not have as many values as rows.
     """
-    owner, value = _lines(group, apart, column, original)
+    owner, value = lines_apart(group, apart, column, original)
     order, lines = np.argsort(group.codes, kind="stable"), np.argsort(owner, kind="stable")
     if owner.size != len(group) or (owner[lines] != group.codes[order]).any():
         raise TableError("the groups of the rows do not have as many sensitive values as rows")
@@ -43,7 +43,9 @@ def among_groups(
     return learned(_exact(target), sizes, group.codes, some, _truth(target, column), column.name)
 
 
-def _lines(group: TextColumn, apart: Table, column: Sensitive, original: TextColumn) -> tuple[Ints, Ints]:
+def lines_apart(
+    group: TextColumn, apart: Table, column: Sensitive, original: TextColumn
+) -> tuple[Ints, Ints]:
     """The group and the code of each value, as often as it is there; groups are numbered as in the rows."""
     number = {text: place for place, text in enumerate(group.texts)}
     code = dict(zip(original.texts, codes_of_texts(column, original).tolist(), strict=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +33,6 @@ from incrowd.hide.trimming import TRIMS, trimmed
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]
-CELLS = 32  # of each column, where outlines may end
 BASES = ("mondrian", "mondrian-relaxed", "topdown", "agglomerative", "hilbert", "lexicographic")
 
 
@@ -115,33 +114,32 @@ class Direct(Joining):
 @register("grouper", "kja-refine")
 @dataclass(frozen=True)
 class Refinement(Joining):
-    """Group the private table, then group each group again with the public people inside its box.
+    """Make groups with k people of the private table, then group each again by k people of either.
 
     Parameters
     ----------
-    outline : str
-        ``blurred`` boxes end at places that do not depend on who is in the private table. ``tight`` ones are
-        the smallest, as printed: nobody's box then is larger than without the public table, but whoever
-        alone stands at an end is in the private table.
+    first : str
+        What the first groups are of. ``both`` tables, each group with k people of the private one: cuts are
+        made where people of either table are. The ``private`` one alone, joined by the public people inside
+        its boxes, as printed: nobody's box then is larger than without the public table, but boxes end
+        where private people do, and whoever alone stands at an end is one of them.
     """
 
-    outline: str = "blurred"
-    limits: ClassVar[Mapping[str, AnyLimit]] = {**Joining.limits, "outline": Choice(("blurred", "tight"))}
+    first: str = "both"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {**Joining.limits, "first": Choice(("both", "private"))}
     shows_values: ClassVar[bool] = True
 
     def grouped(
         self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
     ) -> JoinCover:
         own = np.flatnonzero(_own(data))
-        first = Microdata(data.codes[own], data.attributes, data.sensitive)
-        need_enough(first, self.k)
-        coarse = _labels(base.group(first, guards, silent))
-        progress(0.2)
-        home = np.full(len(data), -1, np.int32)
-        home[own] = coarse
-        others = np.flatnonzero(~_own(data))
-        boxes = Boxes.over(first, coarse)
-        home[others] = (boxes if self.outline == "tight" else boxes.blurred(data)).holding(data.codes[others])
+        private = Microdata(data.codes[own], data.attributes, data.sensitive)
+        need_enough(private, self.k)
+        if self.first == "both":
+            enough = _EnoughOwn(own.size, self.k, guards)
+            home = _labels(base.group(Microdata(data.codes, data.attributes), (enough,), silent))
+        else:
+            home = _around(data, private, _labels(base.group(private, guards, silent)))
         progress(0.4)
         labels = self._divided(data, home, base, progress)
         return self._finished(data, labels, home)
@@ -164,17 +162,25 @@ class Refinement(Joining):
         return labels
 
 
-def _cells(codes: Codes, size: int, gap: int) -> tuple[Codes, Codes]:
-    """Codes in about equally full cells -> the first and the last code of each code's cell."""
-    often = np.bincount(codes, minlength=size)
-    if gap >= 0:
-        often[gap] = 0
-    before = np.cumsum(often) - often
-    cell = before * CELLS // max(int(often.sum()), 1)
-    edges = np.flatnonzero(np.diff(cell, prepend=-1))
-    number = np.searchsorted(edges, np.arange(size), side="right") - 1
-    ends = np.append(edges[1:], size) - 1
-    return edges[number].astype(np.int32), ends[number].astype(np.int32)
+@dataclass(frozen=True, slots=True, eq=False)
+class _EnoughOwn:
+    """A group must hold k people of the private table, who stand first, and these must keep the guards."""
+
+    own: int
+    k: int
+    guards: tuple[Guard, ...]
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        mine = rows[rows < self.own]
+        return mine.size >= self.k and all(guard.allows(mine) for guard in self.guards)
+
+
+def _around(data: Microdata, private: Microdata, groups: Codes) -> Codes:
+    """The groups of private people, joined by each public one inside the box of one; -1 for the others."""
+    home = np.full(len(data), -1, np.int32)
+    home[: len(private)] = groups
+    home[len(private) :] = Boxes.over(private, groups).holding(data.codes[len(private) :])
+    return home
 
 
 def _own(data: Microdata) -> NDArray[np.bool_]:
@@ -218,21 +224,6 @@ class Boxes:
         for j in np.flatnonzero(sets).tolist():
             named[labels, starts[j] + data.codes[:, j]] = True
         return cls(low, high, gaps, gap.astype(np.int64), named, first.astype(np.int64))
-
-    def blurred(self, people: Microdata) -> Boxes:
-        """The same with ends that do not tell where private people are.
-
-        A tight box ends where somebody of its group does. So whoever alone among all people stands at an end
-        must be of the private table. Here ends are moved outwards, to one of a few places that depend on
-        everybody: each column is cut into cells with about as many people, whatever group they are of.
-        """
-        low, high = self.low.copy(), self.high.copy()
-        for j, attribute in enumerate(people.attributes):
-            first, last = _cells(people.codes[:, j], len(attribute), int(self.gap[j]))
-            real = low[:, j] <= high[:, j]
-            low[real, j], high[real, j] = first[low[real, j]], last[high[real, j]]
-        everywhere = np.ones_like(self.gaps)
-        return replace(self, low=low, high=high, gaps=everywhere, first=np.full_like(self.first, -1))
 
     def holding(self, codes: Codes) -> Codes:
         """The first box that holds each of these people (m,), -1 if none does."""
