@@ -231,7 +231,8 @@ def publish(
         if as_json:
             screen.print_json(written.as_dict())
         else:
-            show_release(written, table)
+            joined = None if asked.public is None else asked.folder / asked.public.table
+            show_release(written, table, joined)
 
 
 def split_names(names: list[str] | None) -> list[str]:

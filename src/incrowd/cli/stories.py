@@ -93,7 +93,7 @@ def _reasons(profile: Profile) -> dict[tuple[Role, str], list[str]]:
     return found
 
 
-def show_release(written: Written, source: Path) -> None:
+def show_release(written: Written, source: Path, joined: Path | None = None) -> None:
     """A release on disk: what it promises, what it lost, what to do next."""
     out = screen.console()
     facts = written.verdict.facts
@@ -118,7 +118,8 @@ def show_release(written: Written, source: Path) -> None:
     for warning in written.warnings:
         out.print(f"  note: {warning}")
     out.print(f"Private, not to be published: {written.audit}")
-    out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}")
+    both = "" if joined is None else f" --public {quote(str(joined))}"
+    out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}{both}")
 
 
 def _kind(facts: Mapping[str, Any], odds: object, apart: object, public: object) -> str:

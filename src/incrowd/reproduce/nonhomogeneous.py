@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from incrowd.drafting import Watch
 from incrowd.errors import InputError
-from incrowd.pipeline import Watch
 from incrowd.report.chart import Chart, Line
 from incrowd.reproduce.census import ADULT_TABLE, CENSUS_TABLE, SEED, People, load_adult, load_census
 from incrowd.reproduce.lines import AT, HP, HR, HS, NH, PRINTED, Figure, Plan, Point, Setting, figure

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from incrowd.drafting import Watch, unwatched
 from incrowd.errors import InputError, unknown
-from incrowd.pipeline import Watch, unwatched
-from incrowd.reproduce import nonhomogeneous, revisited
+from incrowd.reproduce import kja, nonhomogeneous, revisited
 from incrowd.reproduce.outcome import Outcome
 
 
@@ -26,6 +26,7 @@ PAPERS: Mapping[str, Paper] = {
     for paper in (
         Paper("revisited", revisited.TITLE, revisited.reproduce),
         Paper("nonhomogeneous", nonhomogeneous.TITLE, nonhomogeneous.reproduce),
+        Paper("kja", kja.TITLE, kja.reproduce),
     )
 }
 

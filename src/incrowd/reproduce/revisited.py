@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from incrowd.drafting import Watch
 from incrowd.flow import Microdata
-from incrowd.pipeline import Watch
 from incrowd.report.chart import Chart, Line
 from incrowd.reproduce import sizes
 from incrowd.reproduce.art import SEED, art, art_files
