@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.chance import Entropy, shuffled, system
 from incrowd.contracts import (
     AnyLimit,
     Choice,
@@ -60,7 +61,13 @@ class Joining(Limited, ABC):
     shows_values: ClassVar[bool] = False  # are sensitive values published, apart from the rows?
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "base": Choice(BASES), "trim": Choice(TRIMS)}
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> JoinCover:
+    def group(
+        self,
+        data: Microdata,
+        guards: tuple[Guard, ...],
+        progress: Progress,
+        entropy: Entropy = system,
+    ) -> JoinCover:
         """Who hides with whom.
 
         Raises
@@ -68,17 +75,34 @@ class Joining(Limited, ABC):
         Infeasible
             If there are too few people.
         """
-        return self.grouped(data, self._base(), guards, progress)
+        base: Grouper = catalogue("grouper")[self.base](k=self.k)
+        return self.grouped(data, base, guards, progress, entropy)
 
-    def _base(self) -> Grouper:
-        made: Grouper = catalogue("grouper")[self.base](k=self.k)
-        return made
+    def grouped(
+        self,
+        data: Microdata,
+        base: Grouper,
+        guards: tuple[Guard, ...],
+        progress: Progress,
+        entropy: Entropy = system,
+    ) -> JoinCover:
+        """The same with any partition as base, whatever its options.
+
+        People are mixed first: a base that breaks ties by their order would else put those of the private
+        table, who stand first, together.
+        """
+        order, own = shuffled(len(data), entropy), _own(data)
+        mixed = Microdata(data.codes[order], data.attributes, own=own[order])
+        number = (np.cumsum(own) - 1)[order].astype(np.int32)
+        cover = self._grouped(mixed, base, tuple(_Numbered(guard, number) for guard in guards), progress)
+        back = np.argsort(order)
+        return JoinCover(cover.labels[back], None if cover.sensitive is None else cover.sensitive[back])
 
     @abstractmethod
-    def grouped(
+    def _grouped(
         self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
     ) -> JoinCover:
-        """The same with any partition as base, whatever its options."""
+        """The algorithm. Guards take the places of private people among all."""
 
     def _finished(self, data: Microdata, labels: Codes, sensitive: Codes | None) -> JoinCover:
         """Without groups of public people alone, and trimmed where that is asked for."""
@@ -99,7 +123,7 @@ class Joining(Limited, ABC):
 class Direct(Joining):
     """Group the people of both tables as one, and leave out groups without anybody of the private one."""
 
-    def grouped(
+    def _grouped(
         self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
     ) -> JoinCover:
         if guards:
@@ -129,17 +153,18 @@ class Refinement(Joining):
     limits: ClassVar[Mapping[str, AnyLimit]] = {**Joining.limits, "first": Choice(("both", "private"))}
     shows_values: ClassVar[bool] = True
 
-    def grouped(
+    def _grouped(
         self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
     ) -> JoinCover:
-        own = np.flatnonzero(_own(data))
-        private = Microdata(data.codes[own], data.attributes, data.sensitive)
+        own = np.flatnonzero(_own(data)).astype(np.int32)
+        private = Microdata(data.codes[own], data.attributes)
         need_enough(private, self.k)
         if self.first == "both":
-            enough = _EnoughOwn(own.size, self.k, guards)
+            enough = _EnoughOwn(_own(data), self.k, guards)
             home = _labels(base.group(Microdata(data.codes, data.attributes), (enough,), silent))
         else:
-            home = _around(data, private, _labels(base.group(private, guards, silent)))
+            asked = tuple(_Numbered(guard, own) for guard in guards)
+            home = _around(data, private, _labels(base.group(private, asked, silent)))
         progress(0.4)
         labels = self._divided(data, home, base, progress)
         return self._finished(data, labels, home)
@@ -163,23 +188,35 @@ class Refinement(Joining):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _EnoughOwn:
-    """A group must hold k people of the private table, who stand first, and these must keep the guards."""
+class _Numbered:
+    """A guard that is told other numbers: row i is ``number[i]`` to it."""
 
-    own: int
+    guard: Guard
+    number: Codes
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        return self.guard.allows(self.number[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EnoughOwn:
+    """A group must hold k people of the private table, and these must keep what guards ask."""
+
+    own: NDArray[np.bool_]
     k: int
     guards: tuple[Guard, ...]
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
-        mine = rows[rows < self.own]
+        mine = rows[self.own[rows]]
         return mine.size >= self.k and all(guard.allows(mine) for guard in self.guards)
 
 
 def _around(data: Microdata, private: Microdata, groups: Codes) -> Codes:
     """The groups of private people, joined by each public one inside the box of one; -1 for the others."""
+    own = _own(data)
     home = np.full(len(data), -1, np.int32)
-    home[: len(private)] = groups
-    home[len(private) :] = Boxes.over(private, groups).holding(data.codes[len(private) :])
+    home[own] = groups
+    home[~own] = Boxes.over(private, groups).holding(data.codes[~own])
     return home
 
 
