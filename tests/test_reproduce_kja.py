@@ -139,7 +139,11 @@ def test_refinement_is_the_printed_one_nobody_gets_a_larger_box(
 @pytest.mark.parametrize("base", [kja_trials.RELAXED, TOPDOWN])
 def test_people_who_come_first_are_not_put_together(base: str) -> None:
     data = few_values([(2, 2, 2)] * 40).joined(Sample(10, 4, 1), 3)  # all are equal: order decides
-    hides = {"as they come": lambda each: Direct(5).grouped(each, BASES[base](5), (), silent)}
+
+    def as_they_come(size: int) -> bytes:
+        return np.arange(size // 8, dtype=np.uint64).tobytes()
+
+    hides = {"as they come": lambda each: Direct(5).grouped(each, BASES[base](5), (), silent, as_they_come)}
     assert trial(data, hides, {})["as they come"].dm == pytest.approx(5)
     assert trial(data, ways(base, 5), {})[base + DIR].dm < 4
 

@@ -11,6 +11,7 @@ from time import process_time
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.chance import Entropy, shuffled
 from incrowd.contracts import Grouper, Guard, Progress, silent
 from incrowd.flow import Codes, Cover, JoinCover, Microdata
 from incrowd.hide.joining import Direct, Refinement
@@ -18,7 +19,7 @@ from incrowd.hide.mondrian import RelaxedMondrian, StrictMondrian
 from incrowd.hide.topdown import TopDown
 from incrowd.measure.boxes import RangeCount, random_boxes
 from incrowd.measure.counting import REFINE, average_relative_error, counts, weights_of
-from incrowd.reproduce.kja_data import Sample, Source, Uniform, shuffled
+from incrowd.reproduce.kja_data import Sample, Source, Uniform
 from incrowd.reproduce.trials import rows_of
 
 MONDRIAN, RELAXED, TOPDOWN = "Mondrian", "Relaxed", "TopDown"
@@ -72,7 +73,7 @@ class Point:
 
 def ways(base: str, k: int, trimmed: bool = False) -> dict[str, Hide]:
     """The conventional way and both ways of k-join-anonymity, by their names in the figures."""
-    made = InAnyOrder(BASES[base](k))
+    made = BASES[base](k)
     if trimmed:
         return {
             f"{base}{DIR}{TRIMMED}": _joining(Direct(k, trim="greedy"), made),
@@ -92,11 +93,10 @@ def variants(k: int) -> dict[str, Hide]:
     box that they fit.
     """
     hardened = {
-        f"{base}{REF}{HARDENED}": _joining(Refinement(k), InAnyOrder(BASES[base](k)))
-        for base in (MONDRIAN, TOPDOWN)
+        f"{base}{REF}{HARDENED}": _joining(Refinement(k), BASES[base](k)) for base in (MONDRIAN, TOPDOWN)
     }
     smallest = {
-        f"{base}{REF}{SMALLEST}": _joining(refinement(k), SmallestFirst(InAnyOrder(BASES[base](k))))
+        f"{base}{REF}{SMALLEST}": _joining(refinement(k), SmallestFirst(BASES[base](k)))
         for base in (RELAXED, TOPDOWN)
     }
     return {**hardened, **ways(RELAXED, k), **smallest}
@@ -108,36 +108,21 @@ def refinement(k: int, trim: str = "none") -> Refinement:
 
 
 def _joining(way: Direct | Refinement, base: Grouper) -> Hide:
-    return lambda data: way.grouped(data, base, (), silent)
+    """People are mixed before they are grouped, here in the same way each time."""
+    return lambda data: way.grouped(data, base, (), silent, _repeatable(data))
+
+
+def _repeatable(data: Microdata) -> Entropy:
+    return Random(len(data)).randbytes  # noqa: S311  nobody is protected here, and figures can be made again
 
 
 def conventional(data: Microdata, base: Grouper) -> JoinCover:
-    """The private table alone; values of each group are published together."""
-    own = own_of(data)
+    """The private table alone, mixed as in a join; values of each group are published together."""
+    order = shuffled(len(data), _repeatable(data))
+    people = order[own_of(data)[order]]
     labels = np.full(len(data), -1, np.int32)
-    labels[own] = labels_of(base.group(Microdata(data.codes[own], data.attributes), (), silent))
+    labels[people] = labels_of(base.group(Microdata(data.codes[people], data.attributes), (), silent))
     return JoinCover(labels, labels)
-
-
-@dataclass(frozen=True)
-class InAnyOrder:
-    """A partition that gets people in a drawn order.
-
-    Some decide between equals by their order. People of the private table come first, and would be put
-    together. With guards, which know people by their place, the order stays.
-    """
-
-    base: Grouper
-
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
-        if guards:
-            return Cover(labels_of(self.base.group(data, guards, progress)))
-        order = shuffled(len(data), len(data))
-        labels = np.empty(len(data), np.int32)
-        labels[order] = labels_of(
-            self.base.group(Microdata(data.codes[order], data.attributes), (), progress)
-        )
-        return Cover(labels)
 
 
 @dataclass(frozen=True)
