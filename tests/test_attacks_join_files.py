@@ -228,3 +228,31 @@ def test_real_people_in_two_steps(two_steps: dict[str, AttackResult]) -> None:
     assert all(result.works for result in found.values())
     assert all(result.holds for result in found.values())
     assert int(found["groups-HICOV"].details["persons_exposed_if_by_classes"]) > 0
+
+
+def test_who_planted_people_discounts_them(town: Path, tmp_path: Path) -> None:
+    """All voters who are no patients are said not to exist: what is left are the patients of each class."""
+    with (town / "voters.csv").open(encoding="utf-8") as file:
+        voters = [line.split(",")[0] for line in file.read().splitlines()[1:]]
+    with (town / "patients.csv").open(encoding="utf-8") as file:
+        patients = {line.split(",")[0] for line in file.read().splitlines()[1:]}
+    planted = tmp_path / "planted.csv"
+    planted.write_text(
+        "\n".join(["id", *(id_ for id_ in voters if id_ not in patients)]) + "\n", encoding="utf-8"
+    )
+    words = ["attack", town / "kja-direct", "--original", town / "patients.csv"]
+    words += ["-p", town / "kja-direct.toml"]
+    ran = incrowd(*words, "--planted", planted, "--json")
+    found = {result["name"]: result for result in ran.json["attacks"]}
+    assert ran.code == 1  # far fewer than k are left
+    assert found["planted"]["details"]["planted_used"] > 0
+    assert found["planted"]["attack"]["won"] == found["membership"]["attack"]["won"]
+    planted.write_text("id\nnobody\n", encoding="utf-8")
+    ran = incrowd(*words, "--planted", planted, "--json")
+    found = {result["name"]: result for result in ran.json["attacks"]}
+    assert found["planted"]["details"] == {
+        "planted_used": 0,
+        "persons_below_k": 0,
+        "smallest_crowd": found["planted"]["details"]["smallest_crowd"],
+    }
+    assert found["planted"]["holds"]

@@ -33,6 +33,7 @@ from incrowd.attack import (
     membership,
     order,
     outline,
+    planted,
     pools,
     presence,
     probability,
@@ -116,21 +117,22 @@ def attack_release(
     policy: Policy | None,
     watch: Watch = unwatched,
     public: object = None,
+    planted_people: object = None,
 ) -> Attacked:
     """Run every attack on a release folder.
 
     Roles and hierarchies come from the policy or from the audit beside the release; what was promised, and
     the method, from its manifest. Who is behind which row comes from the audit, where it was kept; else
     from private values that only one record and one row have. Where people of a public table stand in, that
-    is `public`, else the one that the policy names.
+    is `public`, else the one that the policy names; `planted_people` is a table whose ids do not exist.
     """
     check_is_release(folder)
     watch("read")
     table = tables.read(original)
     if "public" in manifest_of(folder):
-        return _attack_joined(folder, table, policy, public, watch)
-    if public is not None:
-        raise InputError(f"{folder} was made without a public table; leave out --public")
+        return _attack_joined(folder, table, policy, public, planted_people, watch)
+    if public is not None or planted_people is not None:
+        raise InputError(f"{folder} was made without a public table; leave out --public and --planted")
     schema = schema_of(folder, table, policy)
     claims, said = claims_said(folder), _method_said(folder)
     shown = read_release(folder, schema)
@@ -151,7 +153,12 @@ def attack_release(
 
 
 def _attack_joined(
-    folder: Path, table: Table, policy: Policy | None, public: object, watch: Watch
+    folder: Path,
+    table: Table,
+    policy: Policy | None,
+    public: object,
+    planted_people: object,
+    watch: Watch,
 ) -> Attacked:
     """Run every attack on a release in which people of a public table stand in."""
     said = manifest_of(folder)["public"]
@@ -177,6 +184,8 @@ def _attack_joined(
         sizes = np.bincount(lines[0][1].group, minlength=len(shown.column("group").texts))
         scene = replace(scene, group=group, people=sizes)
     results = _on_two_tables(scene, behind, watch)
+    if planted_people is not None:
+        results += (_planted(scene, behind, crowd.column(said["id"]).take(people.rows), planted_people),)
     for column, line in lines:
         watch(f"attack: groups of {column.name}")
         promised = Values(column.name, line.value, line.value, column.size).promised(claims)
@@ -199,6 +208,19 @@ def _on_two_tables(scene: JoinTarget, behind: Ints | None, watch: Watch) -> tupl
         shaped.append(outline(scene))
     watch("attack: membership")
     return (*rows_named, there, *shaped, membership(scene))
+
+
+def _planted(scene: JoinTarget, behind: Ints | None, others: TextColumn, ids: object) -> AttackResult:
+    """What is left of crowds for the one who invented some people; `others` are ids of who stands in."""
+    if behind is None:
+        raise InputError("who stands in which class only the audit knows, and it is not there")
+    table = tables.read(ids)
+    invented = {text for column in table.columns[:1] for text in column.texts}
+    flags = np.zeros(scene.own.size, np.bool_)
+    flags[~scene.own] = np.array([text in invented for text in others.texts], np.bool_)[others.codes]
+    labels = np.full(scene.own.size, -1, np.int32)
+    labels[behind] = scene.target.graph.row_of
+    return planted(scene, labels, flags)
 
 
 def _public_tables(folder: Path, policy: Policy | None, public: object) -> tuple[Table, Table | None]:

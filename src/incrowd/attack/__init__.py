@@ -15,7 +15,7 @@ from incrowd.attack.grouped import Lines, in_group
 from incrowd.attack.joined import JoinTarget
 from incrowd.attack.known import alone_in_both, fitting
 from incrowd.attack.link import joined
-from incrowd.attack.members import Fakes, fakes, membership
+from incrowd.attack.members import Fakes, fakes, membership, planted
 from incrowd.attack.presence import presence
 from incrowd.attack.rate import Rate
 from incrowd.attack.rebuild import GivenAway, claimed, given_away, rows
@@ -70,6 +70,7 @@ __all__ = [
     "membership",
     "order",
     "outline",
+    "planted",
     "pools",
     "presence",
     "probability",

@@ -40,6 +40,28 @@ def membership(scene: JoinTarget) -> AttackResult:
     )
 
 
+def planted(scene: JoinTarget, labels: Codes, invented: Flags) -> AttackResult:
+    """One of the people of the victim's class who exist, for the one who invented the others.
+
+    Parameters
+    ----------
+    labels, invented : arrays of shape (n,)
+        As for `fakes`.
+    """
+    k = scene.target.k or 1
+    found = fakes(labels, scene.own, invented, k)
+    return AttackResult(
+        "planted",
+        "forger",
+        "the public table, and who of it does not exist",
+        found.rate,
+        Rate(min(1, found.crowd.size), found.crowd.size),
+        expected(own_crowds(scene.raw.of_own[1], np.ones(scene.raw.of_own[0].size, np.bool_))),
+        scene.target.bound,
+        {"planted_used": found.used, "persons_below_k": found.short, "smallest_crowd": found.smallest},
+    )
+
+
 def own_crowds(labels: Codes, own: Flags) -> Ints:
     """How many private people are in the group of each private person (own,); -1 is in no group.
 

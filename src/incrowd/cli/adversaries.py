@@ -19,6 +19,9 @@ def attack(
     public: Annotated[
         Path | None, typer.Option(help="The public table whose people stand in; else the policy's.")
     ] = None,
+    planted: Annotated[
+        Path | None, typer.Option(help="A table whose first column names people who do not exist.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """What each adversary gets out of a release. Exit code 1 if one gets more than was promised.
@@ -32,7 +35,7 @@ def attack(
 
         asked = Policy.load(policy) if policy else None
         with screen.watching(as_json) as watch:
-            attacked = attack_release(folder, original, asked, watch, public)
+            attacked = attack_release(folder, original, asked, watch, public, planted)
         if as_json:
             screen.print_json(attacked.as_dict())
         else:

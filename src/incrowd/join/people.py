@@ -70,11 +70,15 @@ class JoinCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """The quasi-identifiers of everyone: first those of the private table (`own`), then who stands in."""
+    """The quasi-identifiers of everyone: first those of the private table (`own`), then who stands in.
+
+    ``rows`` are the rows of the public table about the latter.
+    """
 
     table: Table
     own: Flags
     counts: JoinCounts
+    rows: NDArray[np.int64]
 
 
 def join(
@@ -134,7 +138,7 @@ def join(
     rows, counts = _outsiders(sides, values, conflicts, names)
     everyone = [stacked(a, b.take(rows)) for a, b in zip(mine.quasi, theirs.quasi, strict=True)]
     own = np.arange(len(table) + rows.size) < len(table)
-    return Joined(Table(names, tuple(everyone)), own, counts)
+    return Joined(Table(names, tuple(everyone)), own, counts, rows)
 
 
 def encode_joined(table: Table, schema: Schema, joined: Joined) -> Microdata:
