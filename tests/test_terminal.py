@@ -182,19 +182,20 @@ def test_on_a_terminal_the_bar_goes_to_standard_error_only(clinic: Path, place: 
 
 SLOW = """
 import sys, time
-from incrowd import pipeline
+from incrowd import {place}
 def slow(*_):
     print("now", file=sys.stderr, flush=True)
     time.sleep(60)
-pipeline.{step} = slow
+{place}.{step} = slow
 main()
 """
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
-@pytest.mark.parametrize("step", ["encode", "_judge"])
-def test_ctrl_c_leaves_nothing(step: str, sent: signal.Signals, clinic: Path, place: Path) -> None:
-    ran = run("publish", *asked(clinic), "-o", "out", script=SLOW.format(step=step))
+@pytest.mark.parametrize(("module", "step"), [("drafting", "encode"), ("pipeline", "_judge")])
+@pytest.mark.usefixtures("place")
+def test_ctrl_c_leaves_nothing(module: str, step: str, sent: signal.Signals, clinic: Path) -> None:
+    ran = run("publish", *asked(clinic), "-o", "out", script=SLOW.format(place=module, step=step))
     assert ran.stderr is not None
     assert ran.stderr.readline() == "now\n"
     staged = os.listdir()

@@ -81,7 +81,7 @@ def joined_tables(
 ) -> JoinedTables | None:
     """The public table and its second source; None where no people of one have rows."""
     asked = None if policy is None else policy.public
-    if asked is None and (policy is not None or all(c.model != JOINED for c in _claims_to_hold(folder))):
+    if asked is None and (policy is not None or not _claims_a_join(folder)):
         if public is not None or check is not None:
             raise InputError("the release is not joined with a public table; leave out --public and --check")
         return None
@@ -95,6 +95,14 @@ def joined_tables(
     rows = None if check is None or second is None else original_rows(check, second)
     id = asked.id if asked is not None else _id_said(folder)
     return JoinedTables(table, Public(original_rows(public, table), id, rows), public, second, check)
+
+
+def _claims_a_join(folder: Path) -> bool:
+    """Does the manifest speak of people of a public table? What cannot be read speaks of none."""
+    try:
+        return any(claim.model == JOINED for claim in claims_said(folder))
+    except InputError:
+        return False
 
 
 def _id_said(folder: Path) -> str:
