@@ -358,10 +358,11 @@ def test_a_class_of_two_groups_may_be_two_small_ones() -> None:
 
 @pytest.mark.parametrize("how", ["exact", "greedy"])
 @settings(max_examples=80)
-@given(table=code_tables(), k=st.integers(1, 4), data=st.data())
+@given(table=code_tables(kinds=("range", "set")), k=st.integers(1, 4), data=st.data())
 def test_claims_are_certain_where_people_were_trimmed(
     how: str, table: CodeTable, k: int, data: st.DataObject
 ) -> None:
+    """Not with nodes of trees: two groups may say the same, and a class is then no group."""
     people = people_of(table.points, table.axes, data.draw(st.integers(1, len(table.points))))
     if len(people) < k:
         return
