@@ -260,7 +260,7 @@ def policy(**parts: Any) -> Policy:
         "sensitive": ["ill"],
         "privacy": {"k": 2, "l": 2},
         "method": "anatomy",
-        "accept": ["exact-rows"],
+        "accept": ["exact-rows", "correlated-values"],
     }
     return Policy.from_dict({**given_, **parts})
 
@@ -271,7 +271,7 @@ def test_what_is_promised() -> None:
         ("sensitive-groups", {"k": 2}),
         ("frequency-l-diversity", {"l": 2}),
     ]
-    assert release.manifest["accepted"] == ["exact-rows"]
+    assert release.manifest["accepted"] == ["correlated-values", "exact-rows"]
     assert release.manifest["apart"] == {"groups": release.verdict.facts["groups"]}
     assert release.loss()["gcp"] == 0
     said = publish(clinic(), policy(privacy={"k": 2, "l": 2, "l_kind": "frequency"}))
