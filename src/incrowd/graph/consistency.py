@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata
 from incrowd.measure.cells import Cells
+from incrowd.measure.counting import distinct_rows
 from incrowd.measure.published import Published
 
 if TYPE_CHECKING:
     from incrowd.kernels.boxtree import Regions
 
 Ints = NDArray[np.int64]
-_MOST_KEYS = 2**62  # keys up to here fit an int64
 
 
 class Counts(NamedTuple):
@@ -245,15 +245,8 @@ def _regions(rows: Sequence[Codes], cells: Sequence[Cells]) -> Regions:
 
 def _distinct(columns: Sequence[Codes], sizes: Sequence[int], n: int) -> tuple[Ints, Codes, Ints]:
     """Where each distinct row of the columns is first met, which one each row is, how often it occurs."""
-    key, top = np.zeros(n, dtype=np.int64), 1
-    for column, size in zip(columns, sizes, strict=True):
-        if top * size > _MOST_KEYS:
-            met, key = np.unique(key, return_inverse=True)
-            top = met.size
-        key = key * size + column
-        top *= size
-    _, first, inverse, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    return first, inverse.astype(np.int32), counts.astype(np.int64)
+    first, which = distinct_rows(columns, sizes, n)
+    return first, which.astype(np.int32), np.bincount(which, minlength=first.size).astype(np.int64)
 
 
 def _least(counts: Ints) -> int:
