@@ -31,7 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("graph", "report", "join"),  # reads published texts as `measure` does; pictures; two tables, encoded
     ("attack",),  # what an adversary makes of the graph
     ("methods", "typed", "drawing"),  # recipes made of stages; cells as columns; who is behind which row
-    ("asking", "readback", "telling"),  # releases from their folders; what a draw tells beyond its promise
+    ("asking", "readback", "telling", "leaving"),  # releases from their folders; what a draw tells beyond its promise
     ("drafting",),
     ("pipeline",),
     ("rejudge", "reproduce"),

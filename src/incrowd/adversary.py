@@ -43,14 +43,15 @@ from incrowd.attack import (
     values_of,
 )
 from incrowd.audit import LINKS, links_of
-from incrowd.contracts import Crowder, silent
-from incrowd.drafting import Watch, unwatched
+from incrowd.contracts import Crowder
+from incrowd.drafting import Watch, hidden, unwatched
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError, InputError
 from incrowd.flow import Cover, JoinCover, Microdata, Regions, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.hide.trimming import trimmed
 from incrowd.join import encode_joined, join
+from incrowd.leaving import data_of_kept, table_of_kept
 from incrowd.measure import Published
 from incrowd.measure import published as read_published
 from incrowd.methods import method
@@ -76,6 +77,8 @@ NOT_FOR_TWO_TABLES = (
     "degree, probability, rerun, corruption, rows and definetti were not tried: with people of two tables, "
     "equijoin takes the place of degree, and the others speak of records of one table"
 )
+BY_LINKS = "the links in the audit"
+RERUN_OF_OTHERS = "rerun was not tried: run again, the method leaves out other records"
 RERUN_OF_A_JOIN = "rerun was not tried: rows of a class are equal, and nobody's is found by it"
 RERUN_OF_EXACT_ROWS = "rerun was not tried: rows are published as they are, and groups were drawn by chance"
 
@@ -138,9 +141,13 @@ def attack_release(
     shown = read_release(folder, schema)
     data = encode(table, schema)
     truth, source = _truth(folder, table, shown, schema)
-    target = Target(read_published(shown, data), data, truth, _k_of(claims))
     apart = groups_said(folder)
-    remade, note = _remade(data, claims, said) if apart is None else (None, RERUN_OF_EXACT_ROWS)
+    kept = np.flatnonzero(truth >= 0) if source == BY_LINKS else np.arange(len(table))
+    remade, note = _remade(data, claims, said, kept) if apart is None else (None, RERUN_OF_EXACT_ROWS)
+    records = len(table)
+    if kept.size < records:  # who knows who was left out knows more than others
+        table, data, truth = table_of_kept(table, kept), data_of_kept(data, kept), truth[kept]
+    target = Target(read_published(shown, data), data, truth, _k_of(claims))
     results = _every_attack(target, remade, watch)
     if apart is None:
         results += _on_values(target, _sensitive_values(table, shown, data, schema, claims), watch)
@@ -148,7 +155,7 @@ def attack_release(
         results += _on_groups(target, table, shown, read_sensitive(folder), watch)
     notes = (*([note] if note else []), *([] if apart is None else [apart.note]))
     return Attacked(
-        len(table), len(shown), target.k, str(said["name"]), source, target.known.size, results, notes
+        records, len(shown), target.k, str(said["name"]), source, target.known.size, results, notes
     )
 
 
@@ -176,7 +183,7 @@ def _attack_joined(
     if behind is not None:
         mine = behind < len(table)
         truth[behind[mine]] = np.flatnonzero(mine)
-        source = "the links in the audit"
+        source = BY_LINKS
     scene = JoinTarget(replace(target, truth=truth), _listed(table, crowd, said["id"], len(data)))
     lines = _lines_of_groups(folder, table, shown, data)
     if lines:
@@ -354,7 +361,9 @@ def _method_said(folder: Path) -> Mapping[str, Any]:
     said = manifest_of(folder).get("method")
     if not isinstance(said, dict) or not isinstance(said.get("name"), str):
         raise InputError(f"the manifest of {folder} does not say by which method it was made")
-    return said
+    rows = manifest_of(folder).get("rows")
+    share = rows.get("max_suppression", "0") if isinstance(rows, dict) else "0"
+    return {**said, "max_suppression": share}
 
 
 def _k_of(claims: Sequence[Claim]) -> int | None:
@@ -367,10 +376,10 @@ def _k_of(claims: Sequence[Claim]) -> int | None:
 def _truth(folder: Path, table: Table, shown: Table, schema: Schema) -> tuple[Ints, str]:
     """The row of each record, and how it is known."""
     truth = np.full(len(table), -1, dtype=np.int64)
-    links = links_of(audit_folder(folder.resolve()), len(table)) if len(shown) == len(table) else None
-    if links is not None:
+    links = links_of(audit_folder(folder.resolve()), len(table))
+    if links is not None and links.size == len(shown):
         truth[links] = np.arange(links.size)
-        return truth, "the links in the audit"
+        return truth, BY_LINKS
     names = [c.name for c in schema.having(Role.SENSITIVE, Role.KEEP) if c.name in shown.names]
     if not names:
         return truth, "nothing: no private column is published, so only candidates are counted"
@@ -380,20 +389,24 @@ def _truth(folder: Path, table: Table, shown: Table, schema: Schema) -> tuple[In
 
 
 def _remade(
-    data: Microdata, claims: Sequence[Claim], said: Mapping[str, Any]
+    data: Microdata, claims: Sequence[Claim], said: Mapping[str, Any], kept: Ints
 ) -> tuple[Published | None, str]:
-    """What the release's method makes of the original, row i for record i; or why that is not known."""
+    """What the release's method makes of the original, row i for the i-th that was kept; or why not."""
     try:
         privacy = _privacy(claims)
-        sensitive = list(dict.fromkeys(claim.column for claim in claims if claim.column))
+        sensitive = [c.name for c in data.sensitive] if "plain" in privacy else []
+        sensitive += [claim.column for claim in claims if claim.column and claim.column not in sensitive]
         recipe = method(str(said["name"]))
-        grouper = recipe.grouper(privacy["k"], dict(said.get("options") or {}))
+        grouper = recipe.grouper(privacy["k"], dict(said.get("options") or {}), str(said["max_suppression"]))
         size = "k-factor" if isinstance(grouper, Crowder) else models.KAnonymity.name
         promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
-        guards = tuple(guard for model in promised for guard in model.guards(data))
-        cover = grouper.group(data, guards, silent)
+        cover = hidden(data, grouper, promised, privacy["k"], unwatched)
         if isinstance(cover, JoinCover):
             return None, RERUN_OF_A_JOIN
+        if isinstance(cover, Cover) and not np.array_equal(cover.kept, kept):
+            return None, RERUN_OF_OTHERS
+        if isinstance(cover, Cover):
+            cover, data = cover.of_kept(), data_of_kept(data, kept)
         regions = generalize(data, cover)
     except (IncrowdError, TypeError, KeyError) as problem:
         reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
@@ -419,4 +432,13 @@ def _privacy(claims: Sequence[Claim]) -> dict[str, Any]:
             words |= {"c": claim.parameters["c"]} if "c" in claim.parameters else {}
         if claim.model == "t-closeness":
             words |= {"t": claim.parameters["t"], "t_distance": claim.parameters.get("distance")}
+        if claim.model == "plain":
+            words["plain"] = _plain(claim)
     return words
+
+
+def _plain(claim: Claim) -> dict[str, Any]:
+    """The promise about outliers in the words of a policy."""
+    weights = dict(claim.parameters["columns"])
+    words = {**claim.parameters, "rescale": claim.parameters["rescale"] == "yes"}
+    return {**words, "columns": list(weights), "weights": weights}

@@ -22,7 +22,9 @@ def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
     its publisher accepted less, it means what the algorithm keeps by itself.
     """
     recipe = method(policy.method)
-    grouper = recipe.grouper(_crowd_size(recipe, policy), policy.options)
+    privacy = policy.privacy.model_dump(exclude={"max_suppression"})
+    left_out = str(policy.privacy.max_suppression or 0)
+    grouper = recipe.grouper(_crowd_size(recipe, policy), policy.options, left_out)
     size = models.KAnonymity.name
     if isinstance(grouper, Crowder):
         less = not grouper.regular and (grouper.one_sided or UNSAFE_MATCHES.accepted(policy.accept))
@@ -33,11 +35,11 @@ def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
     if recipe.joins:
         _check_joins(policy)
         promised = models.for_join(
-            policy.privacy.model_dump(), list(policy.sensitive), apart=grouper_shows_values(grouper)
+            privacy, list(policy.sensitive), apart=grouper_shows_values(grouper)
         )
         return recipe, grouper, promised
     promised = models.from_policy(
-        policy.privacy.model_dump(), list(policy.sensitive), size, diverse=recipe.diverse
+        privacy, list(policy.sensitive), size, diverse=recipe.diverse
     )
     return recipe, grouper, _kept(grouper, promised)
 

@@ -16,16 +16,18 @@ from incrowd.schema import Column, Kind, Role, Schema, Shape
 LINKS = "links.json"
 
 
-def links_of(audit: Path, rows: int) -> NDArray[np.int64] | None:
-    """Which record is behind each row, where the audit says so.
+def links_of(audit: Path, records: int) -> NDArray[np.int64] | None:
+    """Which of the records is behind each row, where the audit says so.
 
-    It is kept with releases that publish means, crowds of one's own, or sensitive values apart from rows:
-    where rows overlap or do not say whose values are whose, that cannot be found out again. The judge uses
-    it as a hint and never trusts it; a damaged one is none.
+    It is kept with releases that publish means, crowds of one's own, sensitive values apart from rows, or
+    leave records out: that cannot be found out again. The judge uses it as a hint and never trusts it; a
+    damaged one is none.
     """
-    links = _of_each_row(audit, "record_of_each_row", rows)
-    known = links is not None and np.array_equal(np.sort(links), np.arange(rows))
-    return links if known else None
+    links = _of_each_row(audit, "record_of_each_row")
+    if links is None or not links.size:
+        return None
+    named_once = np.unique(links).size == links.size and links.min() >= 0 and links.max() < records
+    return links if named_once else None
 
 
 def parts_of(audit: Path, rows: int) -> NDArray[np.int64] | None:
@@ -34,18 +36,17 @@ def parts_of(audit: Path, rows: int) -> NDArray[np.int64] | None:
     It is kept where l is promised of crowds of one's own. No row tells its part, and without parts the judge
     cannot confirm l. It checks them and never trusts them; damaged ones are none.
     """
-    parts = _of_each_row(audit, "part_of_each_row", rows)
-    return parts if parts is not None and (parts >= 0).all() else None
+    parts = _of_each_row(audit, "part_of_each_row")
+    return parts if parts is not None and parts.size == rows and (parts >= 0).all() else None
 
 
-def _of_each_row(audit: Path, key: str, rows: int) -> NDArray[np.int64] | None:
-    """Whole numbers that the audit has under this key, one for each row; None if they are not that."""
+def _of_each_row(audit: Path, key: str) -> NDArray[np.int64] | None:
+    """Whole numbers that the audit has under this key, for as many rows; None if they are not that."""
     try:
         numbers = np.array(json.loads((audit / LINKS).read_text(encoding="utf-8"))[key])
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    whole = numbers.shape == (rows,) and numbers.dtype == np.int64
-    return numbers if whole else None
+    return numbers if numbers.ndim == 1 and numbers.dtype == np.int64 else None
 
 
 def schema_as_dict(schema: Schema) -> dict[str, Any]:

@@ -96,7 +96,43 @@ class Switch:
         return ("yes", 1, None)
 
 
-AnyLimit = Limit | Share | Choice | Switch
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Whole numbers of at least `low`: a list, or a text with commas between them."""
+
+    low: int
+
+    def words(self) -> str:
+        return f"a list of whole numbers of at least {self.low}"
+
+    def allows(self, value: object) -> bool:
+        try:
+            return all(number >= self.low for number in self.read(value))
+        except ValueError:
+            return False
+
+    @staticmethod
+    def read(value: object) -> tuple[int, ...]:
+        """The numbers.
+
+        Examples
+        --------
+        >>> Series.read("1,0,2"), Series.read([3]), Series.read(3)
+        ((1, 0, 2), (3,), (3,))
+        """
+        given = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int) else value
+        if not isinstance(given, list | tuple) or any(isinstance(number, bool | float) for number in given):
+            raise ValueError("no list of whole numbers")
+        try:
+            return tuple(int(number) for number in given)
+        except TypeError as strange:
+            raise ValueError("no list of whole numbers") from strange
+
+    def bad_values(self) -> tuple[object, ...]:
+        return ([self.low - 1], [self.low + 0.5], "many", [None], None, True)
+
+
+AnyLimit = Limit | Share | Choice | Switch | Series
 
 # No 1/3, which no decimal text can say, and no exponent that would fill the memory with zeros.
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?")
@@ -175,6 +211,24 @@ class Eligible(Rule, Protocol):
 
     @property
     def l(self) -> int: ...  # noqa: E743  the paper's letter
+
+
+@runtime_checkable
+class Plainness(Guard, Protocol):
+    """A guard against groups that tell of outliers.
+
+    Its veto is about the number of different sensitive values alone. A large group is often not plain though
+    parts of it are, so that plainness is no reason to stop cutting: it is looked for, and mended at the end.
+    """
+
+    @property
+    def space(self) -> Any:
+        """The table as points, among which outliers are told."""
+        ...
+
+    def plain(self, rows: NDArray[np.int32]) -> bool:
+        """Would these records (indices) as a group tell of no outlier?"""
+        ...
 
 
 @runtime_checkable

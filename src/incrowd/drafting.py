@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from incrowd import assign, tables
 from incrowd.asking import asked_of
 from incrowd.chance import system
-from incrowd.contracts import Crowder, Grouper, Progress, Promise, silent
+from incrowd.contracts import Crowder, Grouper, Plainness, Progress, Promise, silent
 from incrowd.drawing import Drawn, draw
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, PolicyError
@@ -33,6 +33,15 @@ from incrowd.flow import Assignment, Cover, Crowds, JoinCover, Microdata, Region
 from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency
 from incrowd.join import Joined, Sources, encode_joined, join, read_sources
+from incrowd.leaving import (
+    Allowance,
+    LeftOut,
+    allowance_of,
+    check_left_out,
+    data_of_kept,
+    table_of_kept,
+    with_left_out,
+)
 from incrowd.measure import covered_by, measure_all, measure_own, presence, published
 from incrowd.methods import Method
 from incrowd.models import FrequencyDiversity
@@ -94,6 +103,7 @@ class Draft:
     learnt: Learnt | None = None
     crowds: Crowds | None = None
     standing: Standing | None = None
+    left_out: LeftOut | None = None
 
     @property
     def assignment(self) -> Assignment:
@@ -103,7 +113,15 @@ class Draft:
     def behind(self) -> Ints:
         """The person behind each row."""
         private = self.assignment.private
+        if self.left_out is not None:
+            return self.left_out.kept[private]
         return private if self.standing is None else self.standing.kept[private]
+
+    @property
+    def linked(self) -> bool:
+        """Can it not be found out again who is behind which row?"""
+        several = (self.drawn.odds, self.apart, self.standing, self.left_out)
+        return bool(self.regions.means) or any(part is not None for part in several)
 
     @cached_property
     def told(self) -> Told | Learnt | StandingIn | None:
@@ -125,7 +143,7 @@ class Draft:
         """Every measure of what was lost; with a public table, of the private one's people alone."""
         shown, k = published(self.table, self.data), self.policy.k
         if self.standing is None:
-            return measure_all(shown, self.data, k)
+            return with_left_out(measure_all(shown, self.data, k), len(self.table), len(self.original))
         own = self.standing.kept < self.standing.own
         mine = Microdata(self.data.codes[own], self.data.attributes)
         return measure_own(shown, self.behind < self.standing.own, mine, k)
@@ -142,6 +160,8 @@ class _Made:
     learnt: Learnt | None = None
     crowds: Crowds | None = None
     standing: Standing | None = None
+    left_out: LeftOut | None = None
+    levels: tuple[int, ...] | None = None
 
 
 def draft(source: object, policy: Policy, watch: Watch, public: object = None, check: object = None) -> Draft:
@@ -149,6 +169,7 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
     recipe, grouper, promised = asked_of(policy)
     if policy.public is not None and not recipe.joins:
         raise PolicyError(f"{recipe.name} takes no public table; leave out [public]")
+    allowed = allowance_of(policy, recipe)
     check_names(policy.accept)
     check_crowds(grouper, policy.accept)
     check_telling_boxes(grouper, policy.accept)
@@ -161,7 +182,7 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
     check_exposures(table, schema, policy.accept)
     if sources is None:
         data = _encoded(table, schema, promised, watch)
-        made = _made(table, schema, data, grouper, promised, policy, watch)
+        made = _made(table, schema, data, grouper, promised, policy, allowed, watch)
     else:
         data, made = _joined(table, schema, sources, grouper, promised, policy, watch)
     return _drafted(source, policy, recipe, table, schema, data, promised, made)
@@ -179,7 +200,8 @@ def _drafted(
 ) -> Draft:
     """What rows and manifest say. `data` are the people of the private table."""
     shown = _shown(schema, made)
-    rows = published_table(table, shown, made.data, made.regions, made.drawn.assignment, made.apart)
+    kept = table if made.left_out is None else table_of_kept(table, made.left_out.kept)
+    rows = published_table(kept, shown, made.data, made.regions, made.drawn.assignment, made.apart)
     claims = tuple(claim for model in promised for claim in model.claims(data))
     pairs = zip(made.data.attributes, made.regions.cells, strict=True)
     domains = {attribute.name: domain_of(attribute, cells) for attribute, cells in pairs}
@@ -188,9 +210,13 @@ def _drafted(
         said["match_probability"] = made.drawn.odds.as_dict()
     if made.standing is not None:
         said["public"] = dict(made.standing.sources.provenance)
+    if made.left_out is not None:
+        said["rows"] = made.left_out.said()
+    if made.levels is not None:
+        said["levels"] = _levels_said(made.data, made.levels)
     first = (source, policy, table, schema, made.data, made.regions, made.drawn, rows, claims, said)
-    warnings = _warnings(schema, data, policy, made)
-    found = Draft(*first, warnings, made.apart, made.learnt, made.crowds, made.standing)
+    warnings = _warnings(schema, policy, made)
+    found = Draft(*first, warnings, made.apart, made.learnt, made.crowds, made.standing, made.left_out)
     if policy.options.get("hide_rows") and isinstance(found.told, Told):
         check_hidden(found.told)
     return found
@@ -203,10 +229,10 @@ def _shown(schema: Schema, made: _Made) -> Schema:
     return Schema(tuple(c for c in schema.columns if c.role is not Role.SENSITIVE), schema.missing)
 
 
-def _warnings(schema: Schema, data: Microdata, policy: Policy, made: _Made) -> tuple[str, ...]:
+def _warnings(schema: Schema, policy: Policy, made: _Made) -> tuple[str, ...]:
     if made.standing is not None:
         return tuple(made.standing.joined.counts.warnings())
-    alike = made.drawn.candidates
+    alike, data = made.drawn.candidates, made.data
     told = told_by_classes(data, made.regions) if alike is None else told_by_crowds(data, alike)
     return warnings_of(schema, data, told, policy)
 
@@ -225,13 +251,17 @@ def _made(
     grouper: Grouper,
     promised: Sequence[Promise],
     policy: Policy,
+    allowed: Allowance | None,
     watch: Watch,
 ) -> _Made:
     """From one table."""
-    guards = tuple(guard for model in promised for guard in model.guards(data))
-    cover = grouper.group(data, guards, watch("hide"))
+    cover = hidden(data, grouper, promised, policy.k, watch)
     if isinstance(cover, JoinCover):
         raise PolicyError(f"{policy.method} needs a public table; name one under [public]")
+    left_out = None
+    if isinstance(cover, Cover):
+        cover, left_out = _without(cover, allowed)
+        data = data if left_out is None else data_of_kept(data, left_out.kept)
     watch("generalize")
     apart, learnt = None, None
     if getattr(grouper, "apart", False) and isinstance(cover, Cover):  # of sensitive values; rows are exact
@@ -243,7 +273,28 @@ def _made(
     asked = grouper if isinstance(grouper, Crowder) else None
     crowd = policy.k if asked is None else asked.k
     drawn = draw(cover, asked, crowd, policy.accept, lambda: _graph(table, schema, data, regions), system)
-    return _Made(data, regions, drawn, apart, learnt, cover if isinstance(cover, Crowds) else None)
+    crowds, levels = (cover, None) if isinstance(cover, Crowds) else (None, cover.levels)
+    return _Made(data, regions, drawn, apart, learnt, crowds, left_out=left_out, levels=levels)
+
+
+def hidden(
+    data: Microdata, grouper: Grouper, promised: Sequence[Promise], k: int, watch: Watch
+) -> Cover | Crowds | JoinCover:
+    """Who hides with whom; groups that would tell of outliers are mended where that is promised."""
+    guards = tuple(guard for model in promised for guard in model.guards(data))
+    cover = grouper.group(data, guards, watch("hide"))
+    plain = next((guard for guard in guards if isinstance(guard, Plainness)), None)
+    if plain is None or not isinstance(cover, Cover):
+        return cover
+    from incrowd.hide.residues import repaired
+
+    return repaired(cover, data, plain, guards, k, watch("hide outliers"))
+
+
+def _without(cover: Cover, allowed: Allowance | None) -> tuple[Cover, LeftOut | None]:
+    """The cover of those who have a row, and who that is; None where nobody may lack one."""
+    check_left_out(cover, allowed)
+    return (cover, None) if allowed is None else (cover.of_kept(), LeftOut(cover.kept, allowed))
 
 
 def _joined(
@@ -279,6 +330,12 @@ def _joined(
     drawn = Drawn(assign.whole_classes(kept.size, system))
     standing = Standing(sources, people, everyone, cover)
     return own, _Made(shown, regions, drawn, apart, standing=standing)
+
+
+def _levels_said(data: Microdata, levels: Sequence[int]) -> dict[str, int]:
+    """The level of each column that has a hierarchy."""
+    pairs = zip(data.attributes, levels, strict=True)
+    return {attribute.name: level for attribute, level in pairs if attribute.tree is not None}
 
 
 def _l_of(promised: Sequence[Promise]) -> int:

@@ -177,30 +177,45 @@ class Microdata:
 class Cover:
     """Who hides with whom.
 
-    A partition, as the group of each record: groups are numbered 0..g-1, none is empty. Where every
-    column is recoded on its own, `slabs` (n, d) says in which part of each column's domain a record lies;
-    a cell then speaks for its slab, and a group is a combination of slabs.
+    A partition, as the group of each record: groups are numbered 0..g-1, none is empty. A record that is in
+    no group (-1) has no row. Where every column is recoded on its own, `slabs` (n, d) says in which part of
+    each column's domain a record lies; a cell then speaks for its slab, and a group is a combination of
+    slabs. Where that is by whole levels of hierarchies, `levels` (d,) says which level each column has.
     """
 
     labels: Codes
     slabs: Codes | None = None
+    levels: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.labels.size:
-            counts = np.bincount(self.labels)
-            if self.labels.min() < 0 or not counts.all():
-                raise ValueError("groups must be numbered from 0 without gaps")
+        if not np.bincount(self.labels[self.labels >= 0]).all() or (self.labels < -1).any():
+            raise ValueError("groups must be numbered from 0 without gaps")
+        if self.levels is not None and self.slabs is None:
+            raise ValueError("levels need slabs")
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """The records that have a row."""
+        return np.flatnonzero(self.labels >= 0)
+
+    def of_kept(self) -> Cover:
+        """The same among those that have a row, numbered by their places in `kept`."""
+        labels, slabs = self.labels[self.kept], None
+        if self.slabs is not None:
+            columns = [np.unique(slab, return_inverse=True)[1] for slab in self.slabs[self.kept].T]
+            slabs = np.stack(columns, axis=1).astype(np.int32)
+        return Cover(labels, slabs, self.levels)
 
     def __len__(self) -> int:
         return int(self.labels.max()) + 1 if self.labels.size else 0
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        return np.bincount(self.labels)
+        return np.bincount(self.labels[self.labels >= 0])
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Records sorted by group, and where each group starts: (order (n,), starts (g+1,))."""
-        order = np.argsort(self.labels, kind="stable")
+        """Records sorted by group, and where each group starts: (order (kept,), starts (g+1,))."""
+        order = np.argsort(self.labels, kind="stable")[np.count_nonzero(self.labels < 0) :]
         return order, np.concatenate([[0], np.cumsum(self.sizes)])
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from incrowd.contracts import Grouper, catalogue
+from incrowd.contracts import Grouper, catalogue, option_names
 from incrowd.errors import PolicyError, unknown
 from incrowd.hide import (  # noqa: F401 - registers the groupers
     agglomerative,
@@ -68,11 +68,17 @@ class Method:
         return bool(getattr(catalogue("grouper")[self.hides], "joins", False))
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """The names of the options, k not among them: it belongs to the promise."""
-        return tuple(field.name for field in fields(catalogue("grouper")[self.hides]) if field.name != "k")
+    def suppresses(self) -> bool:
+        """Does it leave records out of its own accord, up to a limit?"""
+        return "max_suppression" in option_names(catalogue("grouper")[self.hides])
 
-    def grouper(self, k: int, options: Mapping[str, Any]) -> Grouper:
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options; k and how many may be left out are not among them: they are promised."""
+        every = option_names(catalogue("grouper")[self.hides])
+        return tuple(name for name in every if name not in ("k", "max_suppression"))
+
+    def grouper(self, k: int, options: Mapping[str, Any], max_suppression: str = "0") -> Grouper:
         """The first part of the recipe with its options set."""
         strange = [name for name in options if name not in self.options]
         if strange:
@@ -80,6 +86,8 @@ class Method:
         given = dict(options)
         if "workload" in given:
             given["workload"] = _workload(given["workload"])
+        if self.suppresses:
+            given["max_suppression"] = max_suppression
         made: Grouper = catalogue("grouper")[self.hides](k=k, **given)
         return made
 

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ class Release:
     @cached_property
     def table(self) -> Any:
         roles = (Role.SENSITIVE, Role.KEEP) if self._draft.apart is None else (Role.KEEP,)
-        return self._as_it_came(self._draft.table, self._draft.assignment.private, roles)
+        return self._as_it_came(self._draft.table, self._draft.behind, roles)
 
     @cached_property
     def sensitive(self) -> Any:
@@ -181,6 +182,8 @@ def publish(
         hint=made.behind,
         crowds=made.drawn.crowds,
         parts=made.drawn.parts,
+        **({} if made.left_out is None else {"max_suppression": Fraction(made.left_out.allowed.share)}),
+        **({} if "levels" not in made.manifest else {"levels": made.manifest["levels"]}),
         odds=made.manifest.get("match_probability"),
         apart=None if made.apart is None else TableRows(made.apart.table),
         public=_public(made),
@@ -231,7 +234,7 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> Written:
             folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(made.source)}
         )
         _write_json(folder / "audit" / "schema.json", schema_as_dict(made.schema))
-        if made.regions.means or made.drawn.odds or made.apart or made.standing:  # only this tells whose
+        if made.linked:  # only this tells whose row it is
             _write_json(folder / "audit" / LINKS, _links(made))
         commit(folder, destination, form.replace)
     return written

@@ -47,6 +47,7 @@ CHECKS = {
     "sensitive": "the values of each group are those of the records behind its rows",
     "order": "the rows do not stand in the order of the original",
     "domains": "the manifest names only values that the cells name",
+    "levels": "every cell stands at the level of its hierarchy that the manifest says",
     "odds": "a draw as even as the manifest says is possible",
     "means": "class means are right, and none is of fewer than five values",
 }
@@ -93,6 +94,13 @@ def _reasons(profile: Profile) -> dict[tuple[Role, str], list[str]]:
     return found
 
 
+def _said(value: object) -> str:
+    """A parameter as text; a table of them in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    return str(value)
+
+
 def show_release(written: Written, source: Path, joined: Path | None = None) -> None:
     """A release on disk: what it promises, what it lost, what to do next."""
     out = screen.console()
@@ -102,7 +110,7 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
     out.print(f"Published {facts['rows']:,} rows {_kind(facts, odds, apart, public)} to {written.folder}")
     for claim in written.manifest["claims"]:
         about = f" for {claim['column']}" if claim.get("column") else ""
-        numbers = ", ".join(f"{name} = {value}" for name, value in claim["parameters"].items())
+        numbers = ", ".join(f"{name} = {_said(value)}" for name, value in claim["parameters"].items())
         out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
     if apart is not None:
         out.print(f"  the smallest group has {facts['smallest_group']:,} persons")
@@ -114,6 +122,10 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
         out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
     for line in _told(written.told):
         out.print(f"  {line}")
+    if levels := written.manifest.get("levels"):
+        out.print(f"  levels: {_said(levels)}")
+    if gone := facts.get("suppressed", 0):
+        out.print(f"  left out: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many")
     out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
     for warning in written.warnings:
         out.print(f"  note: {warning}")

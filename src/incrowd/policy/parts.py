@@ -54,11 +54,12 @@ def _exact(value: object) -> int | str:
     return value
 
 
-def _between(low: str, high: str) -> Any:
+def _between(low: str, high: str, low_included: bool = False) -> Any:
     def check(value: object) -> int | str:
         number = _exact(value)
-        if not Fraction(low) < Fraction(number) <= Fraction(high):
-            raise ValueError(f"must be above {low} and at most {high}")
+        enough = Fraction(number) >= Fraction(low) if low_included else Fraction(number) > Fraction(low)
+        if not (enough and Fraction(number) <= Fraction(high)):
+            raise ValueError(f"must be {'at least' if low_included else 'above'} {low} and at most {high}")
         return number
 
     return BeforeValidator(check, json_schema_input_type=int | float | str)
@@ -196,6 +197,10 @@ class Privacy(Part):
     )
     t_distance: Literal["equal", "ordered", "hierarchical"] | None = Field(
         default=None, description="How that distance is measured; equal if not said."
+    )
+    max_suppression: Annotated[int | str, _between("0", "1", low_included=True)] | None = Field(
+        default=None,
+        description="The share of all records that may be left out; 0 if not said, with plain 0.05.",
     )
 
     @model_validator(mode="after")
