@@ -18,6 +18,8 @@ import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 from crowds import expansion, exponent, globally, widening
 from joins import joined_figures, topdown_figures
+from lattices import incognito
+from outliers import outlier_figures
 from rings import assignments, rows_cut, whole_ring
 from tables import adult_with_trees, first, microdata, real_data
 
@@ -243,5 +245,7 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "row of records: hilbert, lexicographic": rows_cut,
     "ring, whole": whole_ring,
     "topdown": topdown_figures,
+    "incognito": incognito,
     "joined: direct, refinement": joined_figures,
+    "outliers": outlier_figures,
 }

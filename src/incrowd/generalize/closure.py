@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Attribute, Cells, Codes, Cover, Crowds, Microdata, Regions
+from incrowd.flow import Attribute, Cells, Codes, Cover, Crowds, Microdata, Regions, ValueSets
 from incrowd.generalize.groups import Groups
 from incrowd.generalize.means import means_of
 from incrowd.generalize.ranges import range_cells
 from incrowd.generalize.sets import set_cells
-from incrowd.generalize.trees import tree_cells
+from incrowd.generalize.trees import level_cells, tree_cells
 from incrowd.schema import Shape
 
 
@@ -72,8 +72,28 @@ def _column(
     if cover.slabs is None:
         return _cells(attribute, codes, whole)
     slabs = cover.slabs[:, j]
-    cells, of_slab = _cells(attribute, codes, Groups.of(slabs))
+    level = None if cover.levels is None else cover.levels[j]
+    cells, of_slab = _slab_cells(attribute, codes, Groups.of(slabs), level)
     return cells, of_slab[slabs[whole.first]]
+
+
+def _slab_cells(
+    attribute: Attribute, codes: Codes, slabs: Groups, level: int | None
+) -> tuple[Cells, NDArray[np.int64]]:
+    """Cells over slabs. At a level, trees and sets say what it says, whoever is there; ranges do not."""
+    if level is not None and attribute.shape is Shape.TREE:
+        return level_cells(attribute, codes, slabs, level)
+    if level and attribute.shape is Shape.SET:
+        return _everything(attribute), np.zeros(len(slabs), np.int64)
+    return _cells(attribute, codes, slabs)
+
+
+def _everything(attribute: Attribute) -> Cells:
+    """The one cell of a set column at its highest level: all its values, also those that no record has."""
+    size = len(attribute)
+    whole = ValueSets(np.array([0, size]), np.arange(size, dtype=np.int32))
+    ends = np.array([0], np.int32), np.array([size - 1], np.int32)
+    return Cells(*ends, np.array([attribute.missing >= 0]), sets=whole)
 
 
 def _crowd_cells(
