@@ -115,11 +115,12 @@ class Claim:
     """One sentence a release says about itself, with the numbers to check it by.
 
     `model` is a registered model name; `parameters` are exact: whole numbers, or decimal text for
-    what is not whole. `column` is the sensitive column it speaks of, empty for all rows as such.
+    what is not whole, or a table of such texts by column. `column` is the sensitive column it speaks of,
+    empty for all rows as such.
     """
 
     model: str
-    parameters: Mapping[str, int | str]
+    parameters: Mapping[str, int | str | Mapping[str, str]]
     column: str = ""
     adversary: str = ""
     assumptions: tuple[str, ...] = ()
@@ -127,7 +128,10 @@ class Claim:
     def as_dict(self) -> dict[str, Any]:
         return {
             "model": self.model,
-            "parameters": dict(self.parameters),
+            "parameters": {
+                name: dict(said) if isinstance(said, Mapping) else said
+                for name, said in self.parameters.items()
+            },
             **({"column": self.column} if self.column else {}),
             "adversary": self.adversary,
             "assumptions": list(self.assumptions),

@@ -7,7 +7,6 @@ column of numbers) are one value; missing is a value like any other.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,12 +18,15 @@ from numpy.typing import NDArray
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.verify.consistency import Consistency, Tally
 from incrowd.verify.distance import Histogram, equal, farthest, hierarchical, ordered
+from incrowd.verify.exhibits import Exhibits
 from incrowd.verify.factor import has_factor
 from incrowd.verify.fault import Fault, need
+from incrowd.verify.parameters import decimal, whole
+from incrowd.verify.plain import MODEL as PLAIN
+from incrowd.verify.plain import PARAMETERS, check_plain
 from incrowd.verify.rows import Codes, Ints
 from incrowd.verify.values import Tree, tree_of, value
 
-_DECIMAL = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?")
 CLOSE = 1e-7  # logarithms decide only what is farther from the limit than this
 
 
@@ -32,7 +34,8 @@ CLOSE = 1e-7  # logarithms decide only what is farther from the limit than this
 class Crowds:
     """What claims speak of: the class of each row, its size in persons, sensitive texts, who fits where.
 
-    `parts` is what somebody says of each row's part; never trusted.
+    `parts` is what somebody says of each row's part; never trusted. `tables` are needed where a claim speaks
+    of values of the original, too.
     """
 
     schema: Schema
@@ -41,6 +44,7 @@ class Crowds:
     sensitive: Mapping[str, tuple[Codes, Sequence[str]]]
     graph: Consistency
     parts: NDArray[np.integer] | None = None
+    tables: Exhibits | None = None
 
     def column(self, claim: Claim) -> Column:
         named = [column for column in self.schema.having(Role.SENSITIVE) if column.name == claim.column]
@@ -98,24 +102,11 @@ def check_claim(claim: Claim, crowds: Crowds) -> int | str:
     return check(claim, crowds)
 
 
-def _whole(claim: Claim, name: str) -> int:
-    number = claim.parameters[name]
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise Fault(f"{name} is not a whole number of at least 1")
-    return number
-
-
-def _decimal(claim: Claim, name: str) -> Fraction:
-    text = str(claim.parameters[name])
-    need(_DECIMAL.fullmatch(text) is not None, f"{name} is not a decimal")
-    return Fraction(text)
-
-
 def k_anonymity(claim: Claim, crowds: Crowds) -> int:
     """Every class has at least k persons."""
     need(not claim.column, "k-anonymity speaks of rows, not of a column")
     smallest = int(crowds.persons.min())
-    need(smallest >= _whole(claim, "k"), f"the smallest class has {smallest}")
+    need(smallest >= whole(claim, "k"), f"the smallest class has {smallest}")
     return smallest
 
 
@@ -123,7 +114,7 @@ def sensitive_groups(claim: Claim, crowds: Crowds) -> int:
     """Every group of sensitive values that stand apart from the rows has at least k people."""
     need(not claim.column, "sensitive-groups speaks of groups, not of a column")
     smallest = int(crowds.persons.min())
-    need(smallest >= _whole(claim, "k"), f"the smallest group has {smallest}")
+    need(smallest >= whole(claim, "k"), f"the smallest group has {smallest}")
     return smallest
 
 
@@ -131,7 +122,7 @@ def k_join_anonymity(claim: Claim, crowds: Crowds) -> int:
     """Every class has at least k people, of the private or the public table."""
     need(not claim.column, "k-join-anonymity speaks of rows, not of a column")
     smallest = int(crowds.persons.min())
-    need(smallest >= _whole(claim, "k"), f"the smallest class has {smallest}")
+    need(smallest >= whole(claim, "k"), f"the smallest class has {smallest}")
     return smallest
 
 
@@ -189,7 +180,7 @@ def _rows_wanted(claim: Claim, crowds: Crowds) -> int:
 def _rows_counted(claim: Claim, crowds: Crowds) -> int:
     several = crowds.schema.having(Role.ENTITY)
     need(not several, f"{claim.model} counts rows, and here a person may have several")
-    return _whole(claim, "k")
+    return whole(claim, "k")
 
 
 def _records_reach(found: Tally, k: int, verb: str, where: str = "") -> int:
@@ -207,7 +198,7 @@ def _rows_reach(found: Tally, k: int, verb: str, where: str = "") -> int:
 def drawn_diversity(claim: Claim, crowds: Crowds) -> int:
     """In every part no value is said by more than k/l rows, and an assignment can be drawn from k rows of the
     part for everybody: then nobody has any value with a probability above 1/l."""
-    k, wanted = _rows_counted(claim, crowds), _whole(claim, "l")
+    k, wanted = _rows_counted(claim, crowds), whole(claim, "l")
     part = _part_of_each_row(crowds)
     most = int(crowds.histogram(claim, part).count.max())
     often = f"a part has a value {most} times, which is more than one in {wanted} of {k} rows"
@@ -230,7 +221,7 @@ def _part_of_each_row(crowds: Crowds) -> Ints:
 def distinct_diversity(claim: Claim, crowds: Crowds) -> int:
     """Every class has at least l different values."""
     reached = int(np.bincount(crowds.histogram(claim).group).min())
-    need(reached >= _whole(claim, "l"), f"a class has {reached} different values")
+    need(reached >= whole(claim, "l"), f"a class has {reached} different values")
     return reached
 
 
@@ -240,13 +231,13 @@ def frequency_diversity(claim: Claim, crowds: Crowds) -> int:
     most = np.zeros(len(found), np.int64)
     np.maximum.at(most, found.group, found.count)
     reached = int((found.rows // most).min())
-    need(reached >= _whole(claim, "l"), f"a class has a value in more than one of {reached + 1} rows")
+    need(reached >= whole(claim, "l"), f"a class has a value in more than one of {reached + 1} rows")
     return reached
 
 
 def entropy_diversity(claim: Claim, crowds: Crowds) -> str:
     """The entropy of every class is at least log l: nⁿ ≥ lⁿ · ∏ cᶜ for counts c of its n rows."""
-    limit = _decimal(claim, "l")
+    limit = decimal(claim, "l")
     need(limit >= 1, "l is below 1")
     found = crowds.histogram(claim)
     rows, logs = found.rows, found.count * np.log(found.count)
@@ -268,7 +259,7 @@ def _enough_entropy(counts: list[int], limit: Fraction) -> bool:
 
 def recursive_diversity(claim: Claim, crowds: Crowds) -> str:
     """In every class r₁ < c · (r_l + … + r_m), for counts r from the most to the least frequent value."""
-    c, place = _decimal(claim, "c"), _whole(claim, "l")
+    c, place = decimal(claim, "c"), whole(claim, "l")
     found = crowds.histogram(claim)
     order = np.lexsort((-found.count, found.group))
     group, count = found.group[order], found.count[order]
@@ -283,7 +274,7 @@ def recursive_diversity(claim: Claim, crowds: Crowds) -> str:
 
 def t_closeness(claim: Claim, crowds: Crowds) -> str:
     """No class is farther than t from the whole table, in earth mover's distance."""
-    limit, distance = _decimal(claim, "t"), str(claim.parameters["distance"])
+    limit, distance = decimal(claim, "t"), str(claim.parameters["distance"])
     if distance == "equal":
         worst = farthest(equal(crowds.histogram(claim)))
     elif distance == "ordered":
@@ -295,6 +286,13 @@ def t_closeness(claim: Claim, crowds: Crowds) -> str:
         raise Fault("the judge does not know this distance")
     need(worst <= limit, f"a class is {_rounded_up(worst)} away from the whole table")
     return _rounded_up(worst)
+
+
+def plain(claim: Claim, crowds: Crowds) -> int:
+    """Nobody of a class stands out, whichever of its values is whose."""
+    if crowds.tables is None:
+        raise Fault("its sensitive columns are not in the rows")
+    return check_plain(claim, crowds.schema, crowds.tables)
 
 
 def _rounded_up(share: Fraction) -> str:
@@ -318,4 +316,5 @@ _MODELS: Mapping[str, tuple[tuple[str, ...], Checker]] = {
     "frequency-l-diversity": (("l",), frequency_diversity),
     "drawn-l-diversity": (("l", "k"), drawn_diversity),
     "t-closeness": (("t", "distance"), t_closeness),
+    PLAIN: (PARAMETERS, plain),
 }

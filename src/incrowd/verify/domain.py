@@ -7,7 +7,7 @@ Every value of a quasi-identifier gets a rank: 0 is missing, real values follow 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -118,6 +118,21 @@ class Domain:
         self.ranks: Ints = np.array([self._rank_of_original(text) for text in texts], np.int64)
         self._family = [self._members(subset) for subset in column.family]
 
+    @property
+    def ranked(self) -> Mapping[Any, int]:
+        """The rank of each real value, by its meaning (a leaf's is its text)."""
+        return self._rank
+
+    @property
+    def real(self) -> Sequence[str]:
+        """The distinct texts of the original that do not mean missing."""
+        return self._real
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """The texts that mean missing."""
+        return self._absent
+
     def regions(self, cells: Sequence[str]) -> Regions:
         """Read every distinct published cell of the column."""
         found = [self._read(cell) for cell in cells]
@@ -163,7 +178,6 @@ class Domain:
     # How texts become ranks
 
     def _ranks(self) -> dict[Any, int]:
-        """The rank of each real value, by its meaning (a leaf's is its text)."""
         if self._tree is not None:
             return {text: 1 + place for text, place in self._tree.leaf.items()}
         declared = [*self.column.order, *(text for subset in self.column.family for text in subset)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,11 @@ class Case:
     claims : sequence of Claim
         What the release must keep.
     suppressed : int
-        How many records of the original have no row.
+        How many records of the original have no row, if that is said.
+    max_suppression : Fraction, optional
+        The share of records that may have no row, if it is not said how many have none.
+    levels : mapping, optional
+        The level that the manifest says each quasi-identifier with a hierarchy is published at.
     stated_rows : int, optional
         How many rows the manifest says there are.
     accepted : sequence of str
@@ -82,6 +87,8 @@ class Case:
     schema: Schema
     claims: Sequence[Claim]
     suppressed: int = 0
+    max_suppression: Fraction | None = None
+    levels: Any = None
     stated_rows: int | None = None
     accepted: Sequence[str] = ()
     protected: bool = False
@@ -136,6 +143,9 @@ class Exhibits:
     sensitive: Mapping[str, Texts]  # published in the rows
     hidden: Hidden | None  # original, where sensitive values stand apart
     groups: Texts | None  # published
+    values: Mapping[str, Texts]  # the same columns of the original, with the same numbers
+    domains: Mapping[str, Domain]  # of each quasi-identifier
+    cells: Mapping[str, Sequence[str]]  # published, each distinct one once
     named: Mapping[str, Any]  # what the published cells name of each quasi-identifier's domain
     people: People | None = None  # of both tables, where a public one is joined
 
@@ -201,6 +211,9 @@ def _exhibits(
         entity=entity[0] if entity else None,
         means={c.name: rows.found[c.name + MEAN] for c in schema.published if c.mean},
         sensitive={c.name: rows.found[c.name] for c in case.private if c.role is Role.SENSITIVE},
+        values={c.name: records.found[c.name] for c in case.private if c.role is Role.SENSITIVE},
+        domains=dict(zip(originals, domains, strict=True)),
+        cells={name: column.texts for name, column in zip(originals, shown, strict=True)},
         hidden=Hidden({n: records.found[n].codes for n in hidden}, hidden) if case.hides_values else None,
         groups=rows.found[GROUP] if case.hides_values else None,
         named={name: domain.said() for name, domain in zip(originals, domains, strict=True)},

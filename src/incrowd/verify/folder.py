@@ -6,8 +6,9 @@ import json
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from incrowd.verify.fault import Fault, need
 from incrowd.verify.judge import Docket, Trial
 from incrowd.verify.odds import KEY as ODDS
 from incrowd.verify.odds import drawn_from
+from incrowd.verify.parameters import exactly
 from incrowd.verify.people import Public, joins
 from incrowd.verify.rows import CsvRows, Rows
 from incrowd.verify.sources import KEY as PUBLIC
@@ -30,6 +32,8 @@ CSV, PARQUET = "data.csv", "data.parquet"
 VALUES = {CSV: "sensitive.csv", PARQUET: "sensitive.parquet"}  # only where values stand apart from the rows
 LARGEST_MANIFEST = 2**26
 KEYS = {"format", "version", "tool", "method", "claims", "accepted", "columns", "rows", "missing", "files"}
+LEVELS = "levels"  # only where whole levels of hierarchies are published
+SHARE = "max_suppression"
 METHOD_KEYS = {"name", "options", "paper", "form"}
 _TOOL = re.compile(r"incrowd [0-9A-Za-z.+]+")
 
@@ -48,6 +52,7 @@ def verify(
     public: Public | None = None,
     public_file: str | Path | None = None,
     check_file: str | Path | None = None,
+    max_suppression: Fraction | Literal["as stated"] | None = "as stated",
     progress: Progress = silent,
 ) -> Verdict:
     """Judge a release folder against its original.
@@ -78,6 +83,8 @@ def verify(
     public_file, check_file : path, optional
         The files of the public table and of its second source, where their rows are no `CsvRows`. Those that
         are known must be what the manifest means, byte for byte.
+    max_suppression : Fraction or None
+        The share of records that the manifest must say may be left out, None if it may say none.
     progress : callable
         Told how much is done, from 0 to 1.
 
@@ -91,13 +98,16 @@ def verify(
     release = Folder(Path(folder))
     docket = Docket()
     docket.run("files", lambda: release.check_files(claims))
-    docket.run("manifest", lambda: release.check_manifest(schema, claims, public, (public_file, check_file)))
+    files = (public_file, check_file)
+    docket.run("manifest", lambda: release.check_manifest(schema, claims, public, files, max_suppression))
     case = Case(
         original=original,
         published=release.rows(published),
         schema=schema,
         claims=claims,
         suppressed=release.suppressed,
+        max_suppression=release.max_suppression,
+        levels=release.levels,
         stated_rows=release.stated_rows,
         accepted=release.accepted,
         protected=published is None,
@@ -125,6 +135,8 @@ class Folder:
         if not path.is_dir():
             raise InputError(f"{path} is no folder; a release is a folder with {MANIFEST} in it")
         self.stated_rows, self.suppressed = 0, 0
+        self.max_suppression: Fraction | None = None
+        self.levels: Any = None
         self.stated_groups: int | None = None
         self.stated_public: int | None = None
         self.stated_check: int | None = None
@@ -172,13 +184,15 @@ class Folder:
         claims: Sequence[Claim],
         public: Public | None = None,
         files: Files = (None, None),
+        max_suppression: Fraction | Literal["as stated"] | None = "as stated",
     ) -> str:
         """Known keys only, and exactly what the schema and the required claims say."""
         said = self._said
         apart = stands_apart(claims)
         extra = {ODDS: drawn_from(claims), APART: apart, PUBLIC: joins(claims)}
         wanted = KEYS | {key for key, there in extra.items() if there}
-        need(set(said) == wanted, "the manifest has keys that are unknown or lacks some")
+        stated = {LEVELS} if said.get(LEVELS) is not None else set()
+        need(set(said) == wanted | stated, "the manifest has keys that are unknown or lacks some")
         need(said["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
         version = said["version"]
         need(type(version) is int and version == FORMAT_VERSION, "the format's version is not known")
@@ -193,7 +207,10 @@ class Folder:
         _check_claims(said["claims"], claims)
         self.accepted = _accepted(said["accepted"])
         self.odds = said.get(ODDS)
-        self.stated_rows, self.suppressed = _row_counts(said["rows"])
+        self.stated_rows, self.suppressed, self.max_suppression = _row_counts(said["rows"])
+        as_asked = max_suppression in ("as stated", self.max_suppression)
+        need(as_asked, "the manifest lets another share of records be left out than was allowed")
+        self.levels = said.get(LEVELS)
         if apart:
             self.stated_groups = _groups(said[APART], self._names)
         if joins(claims):
@@ -285,7 +302,14 @@ def _accepted(said: Any) -> Sequence[str]:
     return said
 
 
-def _row_counts(said: Any) -> tuple[int, int]:
-    need(isinstance(said, dict) and set(said) == {"published", "suppressed"}, "the row counts are incomplete")
-    need(all(type(count) is int and count >= 0 for count in said.values()), "a row count is no count")
-    return said["published"], said["suppressed"]
+def _row_counts(said: Any) -> tuple[int, int, Fraction | None]:
+    """Rows that are published, that are suppressed, and if that is not said, the share that may be."""
+    if not isinstance(said, dict) or not {"published", "suppressed"} <= set(said):
+        raise Fault("the row counts are incomplete")
+    unsaid = said["suppressed"] is None
+    share = exactly(said.get(SHARE), SHARE) if unsaid else None
+    need(share is None or share <= 1, f"{SHARE} is more than everybody")
+    need(len(said) == 2 + unsaid, "the row counts say more than they may")
+    counts = [said["published"], 0 if unsaid else said["suppressed"]]
+    need(all(type(count) is int and count >= 0 for count in counts), "a row count is no count")
+    return counts[0], counts[1], share

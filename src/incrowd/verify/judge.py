@@ -30,11 +30,13 @@ from incrowd.verify.claims import Crowds, check_claim
 from incrowd.verify.consistency import Consistency
 from incrowd.verify.exhibits import Case, Exhibits, Progress, read, silent
 from incrowd.verify.fault import Fault, need
+from incrowd.verify.levels import check_levels
 from incrowd.verify.means import MeanColumn
 from incrowd.verify.odds import check_odds, drawn_from
 from incrowd.verify.order import check_both_orders, check_order
 from incrowd.verify.people import MODEL as JOIN
 from incrowd.verify.people import PUBLIC, SECOND, People
+from incrowd.verify.plain import MODEL as PLAIN
 from incrowd.verify.rows import Ints, fold
 from incrowd.verify.truth import person_of_each_row, record_of_each_row
 
@@ -122,10 +124,11 @@ class Trial:
         means = ("means",) if self._means else ()
         claims = tuple(map(claim_name, self.case.claims))
         domains = () if self.case.domains is None else ("domains",)
+        levels = () if self.case.levels is None else ("levels",)
         odds = ("odds",) if drawn_from(self.case.claims) else ()
         apart = ("sensitive",) if self.case.hides_values else ()
         first = ("schema", "cells", "rows", "private", "truth")
-        return (*first, *apart, "order", *domains, *means, *claims, *odds)
+        return (*first, *apart, "order", *domains, *levels, *means, *claims, *odds)
 
     def run(self, docket: Docket) -> None:
         docket.run("schema", self._schema)
@@ -138,6 +141,8 @@ class Trial:
         docket.run("order", self._order, basic=False)
         if self.case.domains is not None:
             docket.run("domains", self._domains, basic=False)
+        if self.case.levels is not None:
+            docket.run("levels", self._levels, basic=False)
         if self._means:
             docket.run("means", self._mean_texts, basic=False)
         for claim in self.case.claims:
@@ -181,15 +186,34 @@ class Trial:
         need(self.case.stated_rows in (None, rows), "the release has not as many rows as it says")
         if (people := self._exhibits.people) is not None:
             return self._rows_of_two(people, rows)
+        if self.case.max_suppression is not None or self._hides_outliers:
+            return self._rows_left_out(rows, records)
         need(self.case.suppressed >= 0, "a negative number of rows is suppressed")
         accounted = f"{rows} rows and {self.case.suppressed} suppressed do not make {records} records"
         need(rows + self.case.suppressed == records, accounted)
         return ""
 
+    @property
+    def _hides_outliers(self) -> bool:
+        return any(claim.model == PLAIN for claim in self.case.claims)
+
+    def _rows_left_out(self, rows: int, records: int) -> str:
+        """Some records may have no row, and nobody is told how many have none."""
+        share = self.case.max_suppression
+        if share is None:
+            raise Fault("how many rows are suppressed tells of those who stand out, and is said")
+        need(0 <= share <= 1, "the share of rows that may be suppressed is none")
+        need(self.case.suppressed == 0, "it is said how many rows are suppressed, and how many may be")
+        need(not drawn_from(self.case.claims), "rows are drawn, and then every record must have one")
+        need(rows <= records, f"{rows} rows are more than the {records} records")
+        need(records - rows <= share * records, f"{records - rows} of {records} records have no row")
+        return ""
+
     def _rows_of_two(self, people: People, rows: int) -> str:
         """Everybody of the private table has a row, and of the public one who stands in."""
         self._rows_of_sources(people)
-        need(self.case.suppressed == 0, "with a public table no row is suppressed")
+        nobody = self.case.suppressed == 0 and self.case.max_suppression is None
+        need(nobody, "with a public table no row is suppressed")
         need(rows >= people.own, f"{rows} rows are fewer than the {people.own} people of the original")
         need(rows <= len(people), f"{rows} rows are more than the {len(people)} people of both tables")
         return ""
@@ -221,9 +245,13 @@ class Trial:
             self._match = person_of_each_row(evidence, people.own, case.hint)
         sensitive = {name: (found.codes, found.texts) for name, found in self._exhibits.sensitive.items()}
         graph = Consistency(evidence, self._match, case.crowds)
-        self._crowds = Crowds(case.schema, evidence.row_class, self._persons(), sensitive, graph, case.parts)
+        persons, tables = self._persons(), self._exhibits
+        self._crowds = Crowds(
+            case.schema, evidence.row_class, persons, sensitive, graph, case.parts, tables=tables
+        )
         facts["rows"] = evidence.row_private.size
-        facts["suppressed"] = case.suppressed
+        # of two tables everybody has a row, and there may be more rows than records
+        facts["suppressed"] = 0 if people is not None else tables.own - evidence.row_private.size
         facts["classes"] = self._crowds.persons.size
         facts["smallest_class"] = int(self._crowds.persons.min())
         if people is not None:
@@ -282,12 +310,19 @@ class Trial:
         kind = fold([evidence.row_private, evidence.row_class], sizes)
         if (people := self._exhibits.people) is not None:
             return check_both_orders(kind, self._match, people.own, people.public_place, self._linked)
-        return check_order(kind, self._match, evidence.record_private.size)
+        # Those without a row are left out of the original, too: the others may still be in its order.
+        place = np.searchsorted(np.sort(self._match), self._match)
+        return check_order(kind, place, place.size)
 
     def _domains(self) -> str:
         said, named = self.case.domains, self._exhibits.named
         wrong = [name for name in named if said is None or said.get(name) != named[name]]
         need(not wrong, f"the manifest's domain of {', '.join(wrong)} is not what the cells name")
+        return ""
+
+    def _levels(self) -> str:
+        regions = dict(zip(self._exhibits.domains, self._exhibits.evidence.regions, strict=True))
+        check_levels(self.case.levels, self._exhibits.domains, regions, self._exhibits.cells)
         return ""
 
     def _mean_texts(self) -> str:
