@@ -23,7 +23,8 @@ def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
     """
     recipe = method(policy.method)
     privacy = policy.privacy.model_dump(exclude={"max_suppression"})
-    left_out = str(policy.privacy.max_suppression or 0)
+    # Where outliers are to be hidden, all who may be left out are for that.
+    left_out = "0" if policy.privacy.plain is not None else str(policy.privacy.max_suppression or 0)
     grouper = recipe.grouper(_crowd_size(recipe, policy), policy.options, left_out)
     size = models.KAnonymity.name
     if isinstance(grouper, Crowder):

@@ -32,6 +32,7 @@ from incrowd.exposures import (
 from incrowd.flow import Assignment, Cover, Crowds, JoinCover, Microdata, Regions, Table
 from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency
+from incrowd.hide.residues import repaired
 from incrowd.join import Joined, Sources, encode_joined, join, read_sources
 from incrowd.leaving import (
     Allowance,
@@ -40,7 +41,6 @@ from incrowd.leaving import (
     check_left_out,
     data_of_kept,
     table_of_kept,
-    with_left_out,
 )
 from incrowd.measure import covered_by, measure_all, measure_own, presence, published
 from incrowd.methods import Method
@@ -140,10 +140,14 @@ class Draft:
         return StandingIn(presence(standing.cover.labels, own, inside), standing.joined.counts)
 
     def loss(self) -> dict[str, Any]:
-        """Every measure of what was lost; with a public table, of the private one's people alone."""
-        shown, k = published(self.table, self.data), self.policy.k
+        """Every measure of what was lost, all of it where somebody is left out.
+
+        With a public table, of the private one's people alone.
+        """
+        everyone = self.data if self.left_out is None else self.left_out.everyone
+        shown, k = published(self.table, everyone), self.policy.k
         if self.standing is None:
-            return with_left_out(measure_all(shown, self.data, k), len(self.table), len(self.original))
+            return measure_all(shown, everyone, k)
         own = self.standing.kept < self.standing.own
         mine = Microdata(self.data.codes[own], self.data.attributes)
         return measure_own(shown, self.behind < self.standing.own, mine, k)
@@ -260,7 +264,7 @@ def _made(
         raise PolicyError(f"{policy.method} needs a public table; name one under [public]")
     left_out = None
     if isinstance(cover, Cover):
-        cover, left_out = _without(cover, allowed)
+        cover, left_out = _without(cover, data, allowed)
         data = data if left_out is None else data_of_kept(data, left_out.kept)
     watch("generalize")
     apart, learnt = None, None
@@ -286,15 +290,13 @@ def hidden(
     plain = next((guard for guard in guards if isinstance(guard, Plainness)), None)
     if plain is None or not isinstance(cover, Cover):
         return cover
-    from incrowd.hide.residues import repaired
-
     return repaired(cover, data, plain, guards, k, watch("hide outliers"))
 
 
-def _without(cover: Cover, allowed: Allowance | None) -> tuple[Cover, LeftOut | None]:
+def _without(cover: Cover, data: Microdata, allowed: Allowance | None) -> tuple[Cover, LeftOut | None]:
     """The cover of those who have a row, and who that is; None where nobody may lack one."""
     check_left_out(cover, allowed)
-    return (cover, None) if allowed is None else (cover.of_kept(), LeftOut(cover.kept, allowed))
+    return (cover, None) if allowed is None else (cover.of_kept(), LeftOut(data, cover.kept, allowed))
 
 
 def _joined(

@@ -6,10 +6,8 @@ number would tell that somebody does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +32,9 @@ class Allowance:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Who has a row, where not everybody need have one."""
+    """Who of everyone has a row, where not everybody need have one."""
 
+    everyone: Microdata
     kept: NDArray[np.int64]
     allowed: Allowance
 
@@ -52,7 +51,7 @@ def allowance_of(policy: Policy, recipe: Method) -> Allowance | None:
     PolicyError
         If the policy says how many, and neither its method nor its promise leaves anybody out.
     """
-    said, plain = policy.privacy.max_suppression, getattr(policy.privacy, "plain", None) is not None
+    said, plain = policy.privacy.max_suppression, policy.privacy.plain is not None
     if plain:
         return Allowance(WITH_PLAIN if said is None else str(said))
     if said is None or not Fraction(said):
@@ -77,14 +76,6 @@ def check_left_out(cover: Cover, allowed: Allowance | None) -> None:
             f"{gone} of {records} records would have to be left out, and {share} may be; raise "
             "max_suppression, ask for less, or try another method"
         )
-
-
-def with_left_out(loss: Mapping[str, Any], rows: int, records: int) -> dict[str, Any]:
-    """What was lost, and the same if those without a row lost all they could."""
-    if rows == records:
-        return dict(loss)
-    gone = records - rows
-    return dict(loss) | {"suppressed": gone, "gcp_with_suppressed": (loss["gcp"] * rows + gone) / records}
 
 
 def table_of_kept(table: Table, kept: NDArray[np.int64]) -> Table:

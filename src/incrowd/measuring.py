@@ -19,7 +19,6 @@ from incrowd.errors import InputError, TableError
 from incrowd.flow import Microdata, Table
 from incrowd.graph import components, consistency, levels
 from incrowd.join import encode_joined, join
-from incrowd.leaving import with_left_out
 from incrowd.measure import (
     Published,
     average_relative_error,
@@ -88,12 +87,11 @@ def measure_release(
     sizes = found.shown.class_sizes
     measured: dict[str, Any] = {
         "rows": len(found.rows),
+        "suppressed": max(len(found.people) - len(found.own), 0),
         "classes": int(sizes.size),
         "smallest_class": int(sizes.min()) if sizes.size else 0,
         "k": found.k,
-        "loss": with_left_out(
-            measure_all(found.own, found.people, found.k), len(found.own), len(found.people)
-        ),
+        "loss": measure_all(found.own, found.people, found.k),
         "columns": per_attribute(found.own, found.people),
         "range_counts": _range_counts(found),
     }

@@ -182,13 +182,17 @@ def publish(
         hint=made.behind,
         crowds=made.drawn.crowds,
         parts=made.drawn.parts,
-        **({} if made.left_out is None else {"max_suppression": Fraction(made.left_out.allowed.share)}),
-        **({} if "levels" not in made.manifest else {"levels": made.manifest["levels"]}),
+        max_suppression=_allowed(made),
+        levels=made.manifest.get("levels"),
         odds=made.manifest.get("match_probability"),
         apart=None if made.apart is None else TableRows(made.apart.table),
         public=_public(made),
     )
     return Release(judge_rows(case, watch("verify")), made)
+
+
+def _allowed(made: Draft) -> Fraction | None:
+    return None if made.left_out is None else Fraction(made.left_out.allowed.share)
 
 
 def _public(made: Draft) -> Public | None:
@@ -284,6 +288,7 @@ def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict
         crowds=made.drawn.crowds,
         parts=made.drawn.parts,
         public=_public(made),
+        max_suppression=_allowed(made),
         progress=progress,
     )
 

@@ -19,6 +19,8 @@ from incrowd.drafting import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
+from incrowd.leaving import allowance_of
+from incrowd.methods import method
 from incrowd.policy import Policy
 from incrowd.readback import TableRows, original_rows, read_release, read_sensitive
 from incrowd.schema import MANIFEST, Claim, Schema, Verdict
@@ -61,8 +63,14 @@ def verify_release(
         public=None if joined is None else joined.public,
         public_file=None if joined is None else joined.file,
         check_file=None if joined is None else joined.check_file,
+        max_suppression="as stated" if policy is None else _may_be_left_out(policy),
         progress=watch("verify"),
     )
+
+
+def _may_be_left_out(policy: Policy) -> Fraction | None:
+    allowed = allowance_of(policy, method(policy.method))
+    return None if allowed is None else Fraction(allowed.share)
 
 
 @dataclass(frozen=True, eq=False)

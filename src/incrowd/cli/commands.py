@@ -40,6 +40,13 @@ LeastCrowd = Annotated[
 ]
 Diversity = Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")]
 Closeness = Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")]
+Standing = Annotated[
+    str | None, typer.Option("--plain", help="Hide outliers: p,d such as 0.8,0.85; overrides the policy.")
+]
+MostLeftOut = Annotated[
+    str | None,
+    typer.Option("--max-suppression", help="Share of records that may be left out; overrides the policy."),
+]
 OtherMethod = Annotated[
     str | None, typer.Option("--method", help="Overrides the policy; see: incrowd methods.")
 ]
@@ -192,6 +199,8 @@ def publish(
     k: LeastCrowd = None,
     l: Diversity = None,  # noqa: E741
     t: Closeness = None,
+    plain: Standing = None,
+    max_suppression: MostLeftOut = None,
     settings: Settings = None,
     accept: Accept = None,
     format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
@@ -218,13 +227,16 @@ def publish(
             "keep": split_names(keep),
             "drop": split_names(drop),
         }
-        asked = _policy(policy, roles).with_(
+        given = _policy(policy, roles)
+        asked = given.with_(
             method=method,
             options=dict(_setting(text) for text in settings or []),
             accept=split_names(accept),
             k=k,
             l=_number("l", l),
             t=_number("t", t),
+            plain=_outliers(plain, given),
+            max_suppression=_number("max-suppression", max_suppression),
         )
         with screen.watching(as_json) as watch:
             written = publish_to(table, asked, output, Form(format, typed, replace), watch)
@@ -267,6 +279,19 @@ def _setting(text: str) -> tuple[str, Any]:
     return name, int(value) if _WHOLE.fullmatch(value) else value
 
 
+def _outliers(text: str | None, policy: Policy) -> dict[str, Any] | None:
+    """What is promised about outliers: that of the policy, but for p and d."""
+    if text is None:
+        return None
+    p, sign, d = text.partition(",")
+    if not sign:
+        raise InputError(
+            "--plain takes two numbers, p,d: for example 0.8,0.85; incrowd outliers proposes them"
+        )
+    said: dict[str, Any] = policy.as_dict().get("privacy", {}).get("plain", {})
+    return said | {"p": _number("plain", p.strip()), "d": _number("plain", d.strip())}
+
+
 def _number(name: str, text: str | None) -> int | str | None:
     """Whole numbers as such, decimals exactly as written."""
     if text is None:
@@ -284,6 +309,8 @@ def verify(
     k: LeastCrowd = None,
     l: Diversity = None,  # noqa: E741
     t: Closeness = None,
+    plain: Standing = None,
+    max_suppression: MostLeftOut = None,
     method: OtherMethod = None,
     settings: Settings = None,
     accept: Accept = None,
@@ -293,7 +320,7 @@ def verify(
 ) -> None:
     """Judge a written release once more, independently. Exit code 0 if it holds, 1 if not.
 
-    With -p say what else was said to publish: --method, --set, --accept, --k, --l, --t.
+    With -p say what else was said to publish: --method, --set, --accept, --k, --l, --t, --plain.
 
     Example: incrowd verify release --original patients.csv -p policy.toml
     """
@@ -302,18 +329,21 @@ def verify(
         from incrowd.policy import Policy
         from incrowd.rejudge import verify_release
 
-        overrides = (k, l, t, method, settings or None, accept or None)
+        overrides = (k, l, t, plain, max_suppression, method, settings or None, accept or None)
         if policy is None and any(each is not None for each in overrides):
             raise InputError("--k, --l, --t and the method change what a policy demands; pass it with -p")
+        given = None if policy is None else Policy.load(policy)
         demands: dict[str, Any] = {
             "k": k,
             "l": _number("l", l),
             "t": _number("t", t),
+            "plain": None if given is None else _outliers(plain, given),
+            "max_suppression": _number("max-suppression", max_suppression),
             "method": method,
             "options": dict(_setting(text) for text in settings or []),
             "accept": split_names(accept),
         }
-        asked = Policy.load(policy).with_(**demands) if policy else None
+        asked = None if given is None else given.with_(**demands)
         with screen.watching(as_json) as watch:
             verdict = verify_release(folder, original, asked, watch, public, check)
         if as_json:

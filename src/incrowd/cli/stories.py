@@ -41,7 +41,7 @@ CHECKS = {
     "manifest": "it says what was asked for, neither more nor less",
     "schema": "exactly the columns that may be published",
     "cells": "every cell can be read and means something in its column",
-    "rows": "no row was lost or added",
+    "rows": "no row was added, and none lost but those that may be left out",
     "private": "sensitive and kept values are those of the original",
     "truth": "every row is true of a record of its own",
     "sensitive": "the values of each group are those of the records behind its rows",
@@ -125,7 +125,9 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
     if levels := written.manifest.get("levels"):
         out.print(f"  levels: {_said(levels)}")
     if gone := facts.get("suppressed", 0):
-        out.print(f"  left out: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many")
+        out.print(
+            f"  left out: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many"
+        )
     out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
     for warning in written.warnings:
         out.print(f"  note: {warning}")
