@@ -195,6 +195,7 @@ def _attribute(met: _Met, domain: _Domain) -> Attribute:
         missing=domain.missing,
         tree=domain.tree,
         family=_family(met, domain),
+        order=tuple(column.order),
     )
 
 
@@ -221,14 +222,24 @@ def _family(met: _Met, domain: _Domain) -> tuple[frozenset[int], ...]:
 
 def _sensitive(column: Column, table: Table, missing_texts: frozenset[str]) -> Sensitive:
     if column.kind is Kind.CATEGORICAL and not column.levels:
-        codes, size = _as_met(table.column(column.name), missing_texts)
-        return Sensitive(column.name, column.kind, codes, size)
-    met = _Met.of(column, table, missing_texts)
-    domain = _domain(met)
-    return Sensitive(column.name, column.kind, met.rows(domain), len(domain.texts), domain.tree)
+        codes, domain = _as_met(table.column(column.name), missing_texts)
+    else:
+        met = _Met.of(column, table, missing_texts)
+        domain = _domain(met)
+        codes = met.rows(domain)
+    return Sensitive(
+        column.name,
+        column.kind,
+        codes,
+        len(domain.texts),
+        domain.tree,
+        domain.texts,
+        domain.missing,
+        tuple(column.order),
+    )
 
 
-def _as_met(source: TextColumn, missing: frozenset[str]) -> tuple[Codes, int]:
+def _as_met(source: TextColumn, missing: frozenset[str]) -> tuple[Codes, _Domain]:
     """Number texts in the order of their first rows; all that mean missing are one value."""
     n = len(source)
     first = np.full(len(source.texts), n, dtype=np.int64)
@@ -238,7 +249,7 @@ def _as_met(source: TextColumn, missing: frozenset[str]) -> tuple[Codes, int]:
     for place in np.argsort(first, kind="stable")[: int((first < n).sum())].tolist():
         text = source.texts[place] or ""
         lookup[place] = seen.setdefault(None if text in missing else text, len(seen))
-    return lookup[source.codes], len(seen)
+    return lookup[source.codes], _Domain(tuple(text or "" for text in seen), seen.get(None, -1))
 
 
 def _entity(table: Table, schema: Schema) -> Codes | None:

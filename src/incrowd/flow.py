@@ -91,7 +91,8 @@ class Attribute:
     Numbers and dates are numbered in their order, leaves of a hierarchy depth first, other categories
     by falling frequency. ``position[c]`` is where code c lies in the column's own unit (its rank where
     there is none), so widths are measured in values and not in ranks. Missing is a code like any other:
-    the first of a range, a leaf where the hierarchy names it, else the last of a tree.
+    the first of a range, a leaf where the hierarchy names it, else the last of a tree. ``order`` are the
+    declared values of an ordered column, from low to high.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Attribute:
     missing: int = -1
     tree: Hierarchy | None = None
     family: tuple[frozenset[int], ...] = ()
+    order: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -130,7 +132,8 @@ class Sensitive:
     """A sensitive column, numbered.
 
     Numbers, dates and ordered values are numbered in their order, missing first; values with a tree as
-    its leaves, missing after them unless it is a leaf; others as met. Not every code need occur.
+    its leaves, missing after them unless it is a leaf; others as met. Not every code need occur. ``texts``
+    are their canonical texts, ``missing`` the code of missing (-1: none), ``order`` is as of an attribute.
     """
 
     name: str
@@ -138,6 +141,9 @@ class Sensitive:
     codes: Codes
     size: int
     tree: Hierarchy | None = None
+    texts: tuple[str, ...] = ()
+    missing: int = -1
+    order: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Sensitive({self.name!r}, {self.size} values)"

@@ -1,4 +1,4 @@
-"""What a release promises: about its classes (size, diversity, closeness), about who fits which row (crowd),
+"""What a release promises: about its classes (size, diversity, closeness, plain), who fits which row (crowd),
 about sensitive values where rows are drawn (drawn).
 
 A model says no to classes (`guards`), says beforehand that no release can keep it (`infeasible`), and what
@@ -27,6 +27,7 @@ from incrowd.models.diversity import (
 )
 from incrowd.models.drawn import DrawnDiversity
 from incrowd.models.join import KJoinAnonymity
+from incrowd.models.plain import Plain, plain_of
 from incrowd.models.size import KAnonymity
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "FrequencyDiversity",
     "KAnonymity",
     "KJoinAnonymity",
+    "Plain",
     "RecursiveDiversity",
     "SensitiveGroups",
     "for_join",
@@ -44,7 +46,7 @@ __all__ = [
     "reached",
 ]
 
-WORDS = ("k", "l", "l_kind", "c", "t", "t_distance")
+WORDS = ("k", "l", "l_kind", "c", "t", "t_distance", "plain")
 NEEDS = {"l_kind": "l", "c": "l", "t_distance": "t"}
 KINDS = Choice(("distinct", "entropy", "recursive", "frequency"))
 DRAWN_KIND = "frequency"  # the one sense in which a draw can be diverse
@@ -62,7 +64,8 @@ def from_policy(
     ----------
     privacy : mapping
         ``k`` (required), ``l``, ``l_kind`` (distinct, entropy, recursive, frequency), ``c`` (recursive
-        only), ``t``, ``t_distance`` (equal, ordered, hierarchical). None counts as not given.
+        only), ``t``, ``t_distance`` (equal, ordered, hierarchical), ``plain`` (a mapping). None counts as
+        not given.
     sensitive : sequence of str
         Names of the sensitive columns.
     size : str
@@ -84,6 +87,11 @@ def from_policy(
         raise PolicyError(
             f"[privacy]: {word} is about sensitive values, but no column is sensitive; name one"
         )
+    if "plain" in given and size != KAnonymity.name:
+        raise PolicyError(
+            "[privacy]: plain speaks of classes of equal rows, and this method makes none; leave it out, or "
+            "take a partition such as mondrian"
+        )
     if size == SensitiveGroups.name:
         return _apart(given, sensitive)
     if size != KAnonymity.name:
@@ -94,6 +102,8 @@ def from_policy(
             models.append(_diversity(given, column))
         if "t" in given:
             models.append(Closeness(given["t"], given.get("t_distance", "equal"), column))
+    if "plain" in given:
+        models.append(plain_of(given["plain"], given["k"], sensitive))
     return tuple(models)
 
 
@@ -105,6 +115,11 @@ def for_join(privacy: Mapping[str, object], sensitive: Sequence[str], apart: boo
     apart : bool
         Are sensitive values published, apart from the rows? l and t then hold for their groups.
     """
+    if privacy.get("plain") is not None:
+        raise PolicyError(
+            "[privacy]: plain does not go with a public table, whose people have no sensitive values; leave "
+            "it out, or take a method that joins nothing"
+        )
     asked = from_policy(privacy, sensitive)
     k = privacy["k"]
     if not apart and len(asked) > 1:

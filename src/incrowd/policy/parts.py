@@ -42,6 +42,12 @@ def _described(value: object) -> object:
     return dict(zip(_columns(list(value)), value.values(), strict=True))
 
 
+def _by_column(value: object) -> object:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a table with one number for each column")
+    return dict(zip(_columns(list(value)), value.values(), strict=True))
+
+
 def _exact(value: object) -> int | str:
     """A whole number, or the text of a decimal exactly as it was written."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -123,6 +129,9 @@ Subsets = Annotated[
 ]
 
 
+Weights = Annotated[dict[str, Annotated[int | str, _between("0", "1000000")]], BeforeValidator(_by_column)]
+
+
 class Part(BaseModel):
     """Unknown keys are refused, types are taken strictly, and nothing changes after birth."""
 
@@ -178,6 +187,37 @@ class Quasi(Described):
         return self
 
 
+class PlainGroups(Part):
+    """Classes that tell of no outlier. A record is one if at least `p` of all are over `d` away."""
+
+    p: Annotated[int | str, _between("0", "1")] = Field(description="The share that must be far away.")
+    d: Annotated[int | str, _between("0", "1000000")] = Field(
+        description="From which distance on a record is far away."
+    )
+    columns: Columns = Field(
+        default=(),
+        description="What distance is measured over; all quasi-identifiers and sensitive columns else.",
+    )
+    weights: Weights = Field(
+        default_factory=dict, description="Weights of columns in the squared distance; 1 if not said."
+    )
+    form: Literal["corner", "candidate", "both"] | None = Field(
+        default=None, description="Corners of a class, as the paper has it, the people inside it, or both."
+    )
+    margin: Annotated[int | str, _between("0", "1000000", low_included=True)] | None = Field(
+        default=None, description="By how much p and d are lowered for the check; 0.05 if not said."
+    )
+    distinct: Annotated[int, Field(ge=2)] | None = Field(
+        default=None, description="The least number of different sensitive values of a class; k if not said."
+    )
+    removal: Literal["once", "repeat", "none"] | None = Field(
+        default=None, description="Who is an outlier by sensitive values alone is removed; once if not said."
+    )
+    rescale: bool = Field(
+        default=True, description="Measure distance by those who are left, not by the whole table."
+    )
+
+
 class Privacy(Part):
     """What is promised. Everything that is given holds at once."""
 
@@ -198,6 +238,7 @@ class Privacy(Part):
     t_distance: Literal["equal", "ordered", "hierarchical"] | None = Field(
         default=None, description="How that distance is measured; equal if not said."
     )
+    plain: PlainGroups | None = Field(default=None, description="Classes must tell of no outlier.")
     max_suppression: Annotated[int | str, _between("0", "1", low_included=True)] | None = Field(
         default=None,
         description="The share of all records that may be left out; 0 if not said, with plain 0.05.",

@@ -22,6 +22,7 @@ from incrowd.policy.parts import (
     Described,
     Part,
     Plain,
+    PlainGroups,
     Privacy,
     Public,
     Quasi,
@@ -206,6 +207,8 @@ def _keys_at(place: Location) -> Sequence[str]:
     """The keys that a policy knows at a place."""
     parts: dict[str, type[Part]] = {"privacy": Privacy, "public": Public, "sensitive": Described}
     part = parts.get(str(place[0]), Quasi) if place else Policy
+    if part is Privacy and len(place) > 1 and place[1] == "plain":
+        part = PlainGroups
     return tuple(part.model_fields)
 
 
