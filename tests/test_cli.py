@@ -20,7 +20,18 @@ from incrowd import __version__
 from incrowd.examples import write_example
 from incrowd.methods import METHODS
 
-COMMANDS = ("demo", "inspect", "publish", "verify", "measure", "methods", "attack", "audit", "reproduce")
+COMMANDS = (
+    "demo",
+    "inspect",
+    "publish",
+    "verify",
+    "measure",
+    "methods",
+    "attack",
+    "audit",
+    "outliers",
+    "reproduce",
+)
 ROLES = (
     *("--qi", "age,sex", "--qi", "zip", "--sensitive", "diagnosis,cost", "--identifiers", "name, ssn"),
     *("--keep", "visit_type", "--drop", "education,occupation,marital_status,admitted"),
@@ -346,7 +357,7 @@ def test_measure_finds_what_publish_said(clinic: Path) -> None:
         found = incrowd("measure", clinic / "csv", "--original", clinic / "patients.csv", "--json", *words)
         assert found.code == 0, found.out
         counts = {"rows", "classes", "smallest_class", "k", "anonymity", "match_probability", "notes"}
-        assert set(found.json) == {*counts, "loss", "columns", "range_counts"}
+        assert set(found.json) == {*counts, "suppressed", "loss", "columns", "range_counts"}
         assert found.json["k"] == 10
         assert found.json["anonymity"]["k"] == found.json["smallest_class"]
         assert min(found.json["anonymity"].values()) >= 10

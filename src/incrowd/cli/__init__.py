@@ -2,6 +2,7 @@
 
 from incrowd.cli import (
     adversaries,  # noqa: F401  # adds `attack` and `audit`
+    outliers,  # noqa: F401  # adds the command `outliers`
     reproducing,  # noqa: F401  # adds the command `reproduce`
 )
 from incrowd.cli.commands import main

@@ -61,12 +61,16 @@ class Chart:
 
     def svg(self) -> str:
         """The picture."""
-        frame = Frame.around(self.lines)
+        frame = self.frame()
         parts = [self._head(), *self._axes(frame)]
         for number, line in enumerate(self.lines):
             parts += [_path(line, frame), *_markers(line, frame)]
             parts += _legend(line, number)
         return "\n".join([*parts, "</svg>", ""])
+
+    def frame(self) -> Frame:
+        """Where values lie."""
+        return Frame.around(self.lines)
 
     def _head(self) -> str:
         names = "; ".join(line.name for line in self.lines)

@@ -1,0 +1,103 @@
+"""The command `outliers`: who would stand out, before anything is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
+from incrowd.errors import InputError
+
+if TYPE_CHECKING:
+    from incrowd.calibrating import Calibration, Standing
+
+
+@app.command()
+def outliers(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    policy: PolicyFile = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """How many people stand out at which p and d, and a proposal for [privacy.plain].
+
+    Example: incrowd outliers patients.csv -p policy.toml -o outliers.svg
+    """
+    with boundary(as_json):
+        from incrowd.calibrating import calibrate
+        from incrowd.policy import Policy
+
+        if policy is None:
+            raise InputError("which columns are sensitive only a policy says; pass it with -p")
+        if output is not None and (output.suffix != ".svg" or output.exists()):
+            raise InputError(f"{output}: name a new file that ends in .svg")
+        with screen.watching(as_json) as watch:
+            found = calibrate(table, Policy.load(policy), watch=watch)
+        if output is not None:
+            try:
+                with output.open("x", encoding="utf-8") as file:
+                    file.write(found.chart().svg())
+            except OSError as error:
+                raise InputError(f"cannot write {output}: {error.strerror}") from None
+        if as_json:
+            screen.print_json(found.as_dict())
+        else:
+            show_calibration(found, output)
+
+
+def show_calibration(found: Calibration, output: Path | None) -> None:
+    """The grid, the line of the proposed p in full, what makes up the distance, and the proposal."""
+    out = screen.console()
+    out.print(f"{found.records:,} records. How many of them stand out, by d (down) and p (across):")
+    rows = [(d, *(_percent(found.at(p, d).share) for p in found.ps)) for d in found.ds]
+    out.print(screen.table("", ("d", *found.ps), rows))
+    row = [found.at(found.p, d) for d in found.ds]
+    header = ("d", "stand out", "removed", "")
+    title = f"With p = {found.p}"
+    out.print(screen.table(title, header, [_line(at, _mark(found, at)) for at in row]))
+    parts = [(part.column, part.weight, f"{part.share:.1%}") for part in found.parts]
+    out.print(screen.table("What makes up the squared distance", ("column", "weight", "part"), parts))
+    for note in found.notes:
+        out.print(f"Note: {note}.")
+    for line in _proposed(found):
+        out.print(line)
+    if output is not None:
+        out.print(f"Wrote {output}.")
+
+
+def _line(at: Standing, mark: str) -> tuple[str, ...]:
+    counted = f" ({at.outliers:,})" if at.asked == at.records else ""
+    return (at.d, f"{_percent(at.share)}{counted}", f"{_percent(at.removed_share)} ({at.removed:,})", mark)
+
+
+def _mark(found: Calibration, at: Standing) -> str:
+    marks = {"proposed": found.proposal, "the policy's": found.own, "the paper's": found.paper}
+    return ", ".join(mark for mark, marked in marks.items() if marked == at)
+
+
+def _percent(share: float) -> str:
+    """0 is nobody and 100 everybody; what is nearly that is shown as such."""
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    return f"{share:.0%}" if share in (0, 1) else f"{min(share, 0.999):.1%}"
+
+
+def _proposed(found: Calibration) -> Iterator[str]:
+    at = found.proposal
+    if at is None:
+        yield "No proposal."
+        return
+    yield (
+        f"Proposed: {_percent(at.share)} stand out, and {_percent(at.removed_share)} would be removed "
+        f"(a margin of {found.margin} is taken off p and d)."
+    )
+    yield from ("", "[privacy.plain]", f"p = {at.p}", f"d = {at.d}", "")
+
+
+__all__ = ["outliers", "show_calibration"]
