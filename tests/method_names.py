@@ -9,7 +9,8 @@ PARTS = {name: catalogue("grouper")[method.hides] for name, method in METHODS.it
 CROWDS = sorted(name for name, part in PARTS.items() if isinstance(part(k=2), Crowder))
 APART = sorted(name for name, method in METHODS.items() if method.apart)
 JOINS = sorted(name for name, method in METHODS.items() if method.joins)
-ALONE = [name for name in METHODS if name not in JOINS]  # need no public table
+PLAIN = [name for name, part in PARTS.items() if getattr(part, "needs_plain", False)]  # hide outliers
+ALONE = [name for name in METHODS if name not in (*JOINS, *PLAIN)]  # need no public table, no outliers
 PARTITIONS = sorted(set(ALONE) - set(CROWDS) - set(APART))
 IN_ROWS = [name for name in ALONE if name not in APART]  # sensitive values stand in the rows
 ONE_SIDED = [name for name in CROWDS if PARTS[name].one_sided]

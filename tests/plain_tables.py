@@ -1,7 +1,8 @@
-"""Small tables with a sensitive column, for tests of plain groups: the same for incrowd and for the naive twin."""
+"""Small tables with a sensitive column, for tests of plain groups: for incrowd and for the naive twin."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
@@ -34,9 +35,9 @@ class Plain:
 class PlainTable:
     """Columns (kind, about it, has missing), rows of codes, sensitive numbers, and a setting."""
 
-    columns: list[tuple[str, Any, bool]]
-    rows: list[tuple[int, ...]]
-    values: list[int | None]
+    columns: Sequence[tuple[str, Any, bool]]
+    rows: Sequence[tuple[int, ...]]
+    values: Sequence[int | None]
     setting: Setting
     printed: bool = False
 
@@ -122,11 +123,16 @@ def _attribute(name: str, kind: str, about: Any, missing: bool) -> Attribute:
 
 
 @st.composite
-def plain_tables(draw: st.DrawFn, most: int = 16, forms: tuple[str, ...] = ("corner", "candidate", "both")) -> PlainTable:
+def plain_tables(
+    draw: st.DrawFn, most: int = 16, forms: tuple[str, ...] = ("corner", "candidate", "both")
+) -> PlainTable:
     """Tables of up to `most` records in which every code occurs."""
     columns: list[tuple[str, Any, bool]] = []
     for _ in range(draw(st.integers(1, 3))):
-        kind, missing = draw(st.sampled_from(("range", "set", "tree"))), draw(st.sampled_from((False, False, True)))
+        kind, missing = (
+            draw(st.sampled_from(("range", "set", "tree"))),
+            draw(st.sampled_from((False, False, True))),
+        )
         if kind == "range":
             columns.append((kind, sorted(draw(st.sets(st.integers(0, 20), min_size=2, max_size=6))), missing))
         elif kind == "set":
@@ -167,7 +173,7 @@ def settings_of(draw: st.DrawFn, columns: int, forms: tuple[str, ...]) -> Settin
 def _whole(
     columns: list[tuple[str, Any, bool]], table: list[tuple[tuple[int, ...], int | None]], setting: Setting
 ) -> PlainTable:
-    """Leave codes that nobody has out of ranges and sets, as encoding does; a missing that nobody has as well."""
+    """Leave codes that nobody has out of ranges and sets, as encoding does; missing as well."""
     rows, values = [list(row) for row, _ in table], [value for _, value in table]
     kept: list[tuple[str, Any, bool]] = []
     for j, (kind, about, missing) in enumerate(columns):

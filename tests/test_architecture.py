@@ -27,15 +27,23 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("hierarchy",),
     ("flow",),
     ("contracts", "policy", "kernels", "examples"),
+    ("outliers",),  # points and distances, which promises and stages both ask about
     (*STAGES, *JUDGES, "models", "exposures", "profile", "audit", "stage"),
     ("graph", "report", "join"),  # reads published texts as `measure` does; pictures; two tables, encoded
     ("attack",),  # what an adversary makes of the graph
     ("methods", "typed", "drawing"),  # recipes made of stages; cells as columns; who is behind which row
-    ("asking", "readback", "telling", "leaving"),  # releases from their folders; what a draw tells beyond its promise
+    (
+        "asking",
+        "readback",
+        "telling",
+        "leaving",
+    ),  # releases from their folders; what a draw tells beyond its promise
     ("drafting",),
-    ("pipeline",),
+    ("pipeline", "calibrating"),
     ("rejudge", "reproduce"),
-    ("adversary", "auditing", "measuring"),
+    ("attacked", "outlier_adversary", "auditing", "measuring"),
+    ("joined_adversary",),
+    ("adversary",),
     ("cli",),
 )
 LEVEL = {part: level for level, parts in enumerate(FLOORS) for part in parts}
@@ -45,7 +53,17 @@ SEES = {
     "kernels": set[str](),
     "stage": {"errors", "schema"},
     "graph": {"errors", "schema", "hierarchy", "flow", "contracts", "kernels", "measure"},
-    "attack": {"errors", "schema", "hierarchy", "flow", "contracts", "kernels", "measure", "graph"},
+    "attack": {
+        "errors",
+        "schema",
+        "hierarchy",
+        "flow",
+        "contracts",
+        "kernels",
+        "outliers",
+        "measure",
+        "graph",
+    },
     "report": {"errors"},
     "examples": set[str](),
 }

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables_of_codes import CodeTable, code_tables, paths_of
 
-from incrowd.adversary import _table_of
 from incrowd.attack import (
     JoinTarget,
     Lines,
@@ -36,6 +35,7 @@ from incrowd.attack.equijoin import listed_in_rows
 from incrowd.attack.grouped import told
 from incrowd.attack.members import own_crowds
 from incrowd.attack.presence import base_rate, likelier_half, said_shares
+from incrowd.attacked import table_of
 from incrowd.contracts import silent
 from incrowd.errors import TableError
 from incrowd.flow import Cover, Microdata, Table
@@ -69,7 +69,7 @@ def scene_of(
     kept = np.flatnonzero(labels >= 0)
     rest = Microdata(data.codes[kept], data.attributes)
     cover = Cover(np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32))
-    shown = read_published(_table_of(rest, generalize(rest, cover)), data)
+    shown = read_published(table_of(rest, generalize(rest, cover)), data)
     truth = np.full(len(data), -1, np.int64)
     assert data.own is not None
     mine = data.own[kept]

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from commands import incrowd
 
-from incrowd.adversary import Attacked, attack_release
+from incrowd.adversary import attack_release
 from incrowd.attack import AttackResult
+from incrowd.attacked import Attacked
 from incrowd.policy import Policy
 
 POLICY = """

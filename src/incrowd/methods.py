@@ -13,9 +13,11 @@ from incrowd.hide import (  # noqa: F401 - registers the groupers
     agglomerative,
     anatomy,
     crowding,
+    expc,
     forest,
     hilbert,
     joining,
+    lattice,
     lexicographic,
     mondrian,
     ring,
@@ -29,6 +31,7 @@ NONHOMOGENEOUS = (
     "Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing"
 )
 EXTERNAL = "Sacharidis, Mouratidis, Papadias: k-Anonymity in the Presence of External Databases"
+OUTLIERS = "Wang, Liu: Hiding Distinguished Ones into Crowd"
 MULTIDIMENSIONAL = "Murthy, Srinivas: Achieving Multidimensional K-Anonymity by a Greedy Approach"
 
 
@@ -167,6 +170,22 @@ def _as_printed(options: Mapping[str, Any]) -> bool:
     return options.get("mend") is False and options.get("drawn") is False
 
 
+def _expc_printed(options: Mapping[str, Any]) -> bool:
+    limits = (options.get(name) == 0 for name in ("tries", "patience", "merges"))
+    return options.get("values") == "any" and options.get("loss") == "printed" and all(limits)
+
+
+_plain = partial(
+    Method,
+    behind=_WHOLE,
+    publishes=_OVERLAPPING,
+    paper=OUTLIERS,
+    adversary="knows everyone's quasi-identifiers, who is an outlier, and how the release was made",
+    needs="[privacy.plain]; leaves records out; slow where outliers are many",
+    not_claimed=_NOT_CLAIMED,
+)
+
+
 _ALL = (
     _partition(
         name="mondrian",
@@ -242,6 +261,44 @@ _ALL = (
         section="7, the rivals HR and HS, after Ghinita et al.: Fast Data Anonymization",
         guarantee=_CROWD + "; with k alone, groups have at most 2k-1 records",
         needs='nothing; numbers as ranges are HR, as sets (publish = "set") HS',
+    ),
+    _partition(
+        name="incognito",
+        hides="incognito",
+        publishes="each column at one level of its hierarchy, the same for all records",
+        paper=OUTLIERS,
+        section="8, the rival Incognito, after LeFevre et al.: Incognito",
+        guarantee=_CROWD,
+        needs="hierarchies; else intervals of numbers double, and categories are all or nothing. For "
+        "comparison, or with levels that were chosen without the table",
+    ),
+    _plain(
+        name="expc",
+        hides="expc",
+        section="7, Algorithm 1",
+        guarantee=_CROWD + "; no class tells of an outlier",
+        printed=_expc_printed,
+    ),
+    _plain(
+        name="gnof",
+        hides="gnof",
+        section="8.1, the rival GNOF: groups of those who are no outliers first",
+        guarantee=_CROWD + "; no class tells of an outlier",
+        printed=_expc_printed,
+    ),
+    _plain(
+        name="gof",
+        hides="gof",
+        section="8.1, the rival GOF: groups around outliers first",
+        guarantee=_CROWD + "; no class tells of an outlier",
+        printed=_expc_printed,
+    ),
+    _plain(
+        name="remove-outliers",
+        hides="remove-outliers",
+        section="8.3, the rival that removes all outliers",
+        guarantee=_CROWD + "; no class tells of an outlier",
+        printed=_expc_printed,
     ),
     _regular(
         name="ring",

@@ -16,6 +16,14 @@ from incrowd.attack.joined import JoinTarget
 from incrowd.attack.known import alone_in_both, fitting
 from incrowd.attack.link import joined
 from incrowd.attack.members import Fakes, fakes, membership, planted
+from incrowd.attack.outliers import (
+    Distinguished,
+    Inference,
+    ShownClass,
+    classes_of,
+    distinguish,
+    shown_classes,
+)
 from incrowd.attack.presence import presence
 from incrowd.attack.rate import Rate
 from incrowd.attack.rebuild import GivenAway, claimed, given_away, rows
@@ -32,13 +40,16 @@ __all__ = [
     "AfterOne",
     "AttackResult",
     "Beliefs",
+    "Distinguished",
     "Fakes",
     "GivenAway",
     "Guessed",
+    "Inference",
     "JoinTarget",
     "Lines",
     "Pools",
     "Rate",
+    "ShownClass",
     "Target",
     "Values",
     "after_one",
@@ -49,12 +60,14 @@ __all__ = [
     "as_they_are",
     "beliefs",
     "claimed",
+    "classes_of",
     "closeness",
     "codes_of_texts",
     "corruption",
     "definetti",
     "degree",
     "disclosures",
+    "distinguish",
     "equijoin",
     "fakes",
     "fitting",
@@ -77,6 +90,7 @@ __all__ = [
     "reidentified",
     "rerun",
     "rows",
+    "shown_classes",
     "skewness",
     "trimming",
     "values_of",

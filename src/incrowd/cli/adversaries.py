@@ -22,6 +22,10 @@ def attack(
     planted: Annotated[
         Path | None, typer.Option(help="A table whose first column names people who do not exist.")
     ] = None,
+    outliers: Annotated[
+        str | None,
+        typer.Option(metavar="P,D", help="Try to tell outliers at this p and d, if nothing is promised."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """What each adversary gets out of a release. Exit code 1 if one gets more than was promised.
@@ -35,7 +39,7 @@ def attack(
 
         asked = Policy.load(policy) if policy else None
         with screen.watching(as_json) as watch:
-            attacked = attack_release(folder, original, asked, watch, public, planted)
+            attacked = attack_release(folder, original, asked, watch, public, planted, outliers)
         if as_json:
             screen.print_json(attacked.as_dict())
         else:

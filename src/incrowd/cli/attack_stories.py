@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from incrowd.adversary import Attacked
 from incrowd.attack import AttackResult, Rate
+from incrowd.attacked import Attacked
 from incrowd.auditing import Audit
 from incrowd.cli import screen
 from incrowd.cli.stories import CLASSES
@@ -42,6 +42,12 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
             yield (
                 f"the release alone gives back the exact quasi-identifiers of {result.attack.won:,} persons "
                 f"({result.attack.share:.1%}); of its claims {right:.1%} are right"
+            )
+        if result.name in ("outliers", "outliers-asked") and result.attack.won:
+            at, certain = result.details, result.details["certain_classes"]
+            yield (
+                f"classes tell of {result.attack.won:,} persons as outliers at p = {at['p']}, d = {at['d']}; "
+                f"in {certain} of them there certainly is one"
             )
         if result.name in ("trimming", "outline") and not result.holds:
             yield (

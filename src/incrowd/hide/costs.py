@@ -96,7 +96,7 @@ class _Drawer:
         size = len(attribute)
         nodes = _intervals(attribute)
         if attribute.shape is Shape.SET and attribute.family:
-            rank, nodes = _as_tree(attribute)
+            rank, nodes = family_as_tree(attribute)
             codes[:, j] = rank[codes[:, j]]
         count = np.bincount(codes[:, j], minlength=size).astype(np.float64)
         self.count = count
@@ -140,7 +140,7 @@ def _intervals(attribute: Attribute) -> list[tuple[int, int]] | None:
     return sorted(nodes, key=lambda node: node[0] - node[1])
 
 
-def _as_tree(attribute: Attribute) -> tuple[NDArray[np.int32], list[tuple[int, int]]]:
+def family_as_tree(attribute: Attribute) -> tuple[NDArray[np.int32], list[tuple[int, int]]]:
     """A family of nested sets: where each code lies depth first, and the sets as intervals, larger first."""
     family = Family(frozenset(range(len(attribute))), frozenset(attribute.family))
     if not family.laminar:

@@ -1,0 +1,279 @@
+"""Is a group plain in the corner form? Boxes that grow, their corners, and a table of what is known of nodes.
+
+A node is a corner with a value. Where floats cannot tell whether it is an outlier, a kernel stops and says
+which node it is; once that is in the table, it goes on where it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.outliers import BAD as DECIDED_BAD
+from incrowd.kernels.outliers import GOOD, UNSURE, decide
+
+LINE, NODE, SET = 0, 1, 2
+MOST = 2**16  # corners of a group
+NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why it cannot be told yet
+# in `tally` of Crowd: records, different values, nodes in the table, what failed last (a corner, a value)
+MEMBERS, VALUES, KNOWN, HINT = 0, 1, 2, 3
+TALLY = 16
+KIND, START, SIZE, MISSING, PART, APART = 0, 1, 2, 3, 4, 5  # in `column` of Domain
+PARENT, BOTTOM, TOP, PRICE, MORE, LEAST, MOST_PLACE, HOLDS = 0, 1, 2, 3, 4, 5, 6, 7  # in `node` of Domain
+LOW, HIGH, REAL, MASK = 0, 1, 2, 3  # in `box` of Crowd
+COUNT = 3  # in `ends` of Crowd, behind the codes
+EMPTY, FINE, BAD = 0, 1, 2  # what the table says of a node
+# typed, or what is called with them is compiled once more for each literal number
+ALL: Any = np.int64(0)  # the group as it is
+WITH: Any = np.int64(1)  # with somebody else
+NONE: Any = np.int64(-1)
+
+
+class Domain(NamedTuple):
+    """Quasi-identifiers by code, all attributes end to end; `column` (d, 6) says where each begins.
+
+    ``axis`` is where a code lies, ``coordinate`` the same for distances (NaN if missing). PART is which of
+    the columns of distances a column is, -1 if none; if missing lies outside the permissible sets (APART)
+    it is code 0. `node` (v, 8) are permissible sets: the codes BOTTOM to TOP, what a cell costs without
+    and with missing beside it (PRICE, MORE), the codes of its corners (LEAST, MOST_PLACE; -1 if it holds
+    missing alone), and whether it HOLDS missing. ``values`` (s, columns of distances) are the sensitive
+    values, which stand in the last columns.
+    """
+
+    column: Any
+    axis: Any
+    coordinate: Any
+    leaf: Any
+    node: Any
+    values: Any
+
+
+class Crowd(NamedTuple):
+    """The group that grows: its bounds ``box[0]`` (4, d), and with somebody else ``box[1]``.
+
+    REAL is the smallest code that is not missing, MASK has a bit for each code of a set. ``has`` counts the
+    records with each value. The rest is room for work: `ends` for corners, `key` and `point` for a node.
+    """
+
+    box: Any
+    has: Any
+    values: Any
+    members: Any
+    tally: Any
+    ends: Any
+    key: Any
+    point: Any
+
+
+class Memo(NamedTuple):
+    """What is known of nodes, by the codes of a corner and the number of a value."""
+
+    keys: Any
+    state: Any
+
+
+class Judge(NamedTuple):
+    """Trees over records, and when a point is decided.
+
+    ``outline`` are trees without sensitive columns: who is an outlier there is one with any value.
+    """
+
+    forest: Any
+    bound: Any
+    room: Any
+    outline: Any
+    around: Any
+
+
+@inlined
+def place_of(key: Any, memo: Memo) -> Any:
+    """Where a node is in the table, or would be."""
+    mixed = np.uint64(0x9E3779B97F4A7C15)
+    for j in range(key.size):
+        mixed = (mixed ^ np.uint64(key[j])) * np.uint64(0xD6E8FEB86659FD93)
+        mixed ^= mixed >> np.uint64(32)
+    mask = memo.state.size - 1
+    at = np.int64(mixed & np.uint64(mask))
+    while memo.state[at]:
+        same = True
+        for j in range(key.size):
+            if memo.keys[at, j] != key[j]:
+                same = False
+                break
+        if same:
+            break
+        at = (at + 1) & mask
+    return at
+
+
+@kernel
+def remember(keys: Any, state: Any, memo: Memo) -> None:
+    """Put nodes (q, d+1) into the table."""
+    for q in range(keys.shape[0]):
+        if state[q]:
+            at = place_of(keys[q], memo)
+            memo.keys[at] = keys[q]
+            memo.state[at] = state[q]
+
+
+@kernel
+def judged(domain: Domain, crowd: Crowd, memo: Memo, judge: Judge) -> Any:
+    """Is the node at ``crowd.key`` no outlier? YES, NO, or ASK or CROWDED."""
+    key, point, tally = crowd.key, crowd.point, crowd.tally
+    at = place_of(key, memo)
+    if memo.state[at]:
+        return YES if memo.state[at] == FINE else NO
+    if 4 * tally[KNOWN] > 3 * memo.state.size:
+        return CROWDED
+    d = key.size - 1
+    for c in range(point.size):
+        point[c] = domain.values[key[d], c]
+    for j in range(d):
+        column = domain.column[j]
+        if column[PART] >= 0:
+            point[column[PART]] = domain.coordinate[column[START] + key[j]]
+    answer = decide(judge.forest, judge.bound, point, judge.room)
+    if answer == UNSURE:
+        return ASK
+    memo.keys[at] = key
+    memo.state[at] = FINE if answer == GOOD else BAD
+    tally[KNOWN] += 1
+    return YES if answer == GOOD else NO
+
+
+@kernel
+def hopeless(domain: Domain, crowd: Crowd, memo: Memo, judge: Judge) -> Any:
+    """Is the corner at ``crowd.key`` an outlier by its quasi-identifiers alone, so with any value?"""
+    key, point, d = crowd.key, crowd.point, crowd.key.size - 1
+    key[d] = -1
+    at = place_of(key, memo)
+    if memo.state[at] == EMPTY:
+        if 4 * crowd.tally[KNOWN] > 3 * memo.state.size:
+            return CROWDED
+        for j in range(d):
+            column = domain.column[j]
+            if column[PART] >= 0:
+                point[column[PART]] = domain.coordinate[column[START] + key[j]]
+        answer = decide(judge.outline, judge.bound, point[: judge.outline.gap.size], judge.around)
+        memo.keys[at] = key
+        memo.state[at] = FINE if answer != DECIDED_BAD else BAD
+        crowd.tally[KNOWN] += 1
+    return YES if memo.state[at] == BAD else NO
+
+
+@kernel
+def node_over(start: int, low: int, high: int, leaf: Any, node: Any) -> Any:
+    """The smallest permissible set over codes low..high."""
+    here = leaf[start + low]
+    while node[here, TOP] < high:
+        here = node[here, PARENT]
+    return here
+
+
+@kernel
+def lay_corners(box: Any, domain: Domain, ends: Any) -> Any:
+    """Write the codes at which corners lie -> how many corners there are."""
+    corners = 1
+    for j in range(ends.shape[0]):
+        column, count = domain.column[j], 0
+        low, high, real, missing = box[LOW, j], box[HIGH, j], box[REAL, j], column[MISSING]
+        gone = low == missing and column[APART] == 1
+        if column[PART] < 0:
+            ends[j, 0], count, gone = 0, 1, False
+        elif gone and high == missing:
+            pass
+        elif column[KIND] == NODE:
+            start = real if column[APART] else low
+            node = domain.node[node_over(column[START], start, high, domain.leaf, domain.node)]
+            gone |= node[HOLDS] == 1
+            if node[LEAST] >= 0:
+                ends[j, 0], ends[j, 1] = node[LEAST], node[MOST_PLACE]
+                count = 1 if ends[j, 0] == ends[j, 1] else 2
+        else:
+            ends[j, 0], ends[j, 1] = real, high
+            count = 1 if real == high else 2
+        if gone:
+            ends[j, count] = missing
+            count += 1
+        ends[j, COUNT] = count
+        corners = min(corners * count, MOST + 1)
+    return corners
+
+
+@kernel
+def plain(row: int, extra: int, domain: Domain, crowd: Crowd, memo: Memo, judge: Judge) -> Any:
+    """Is no corner bad with all values, and no value bad at all corners? YES, NO, or why it cannot be told.
+
+    Row 1 is the group with the value `extra`; -1 is none. What failed last is looked at first.
+    """
+    tally, ends = crowd.tally, crowd.ends
+    corners, values = lay_corners(crowd.box[row], domain, ends), tally[VALUES]
+    if corners > MOST:
+        return CORNERS
+    if extra >= 0 and crowd.has[extra] == 0:
+        crowd.values[values] = extra
+        values += 1
+    d = ends.shape[0]
+    for by_value in range(2):
+        outer, inner = (values, corners) if by_value else (corners, values)
+        begin = tally[HINT + by_value] if tally[HINT + by_value] < outer else 0
+        for step in range(outer):
+            a = begin + step if begin + step < outer else begin + step - outer
+            answer = NO
+            for b in range(inner):
+                corner = b if by_value else a
+                for j in range(d):
+                    crowd.key[j] = ends[j, corner % ends[j, COUNT]]
+                    corner //= ends[j, COUNT]
+                if b == 0 and by_value == 0:
+                    lost = hopeless(domain, crowd, memo, judge)
+                    if lost != NO:
+                        answer = NO if lost == YES else lost
+                        break
+                crowd.key[d] = crowd.values[a if by_value else b]
+                answer = judged(domain, crowd, memo, judge)
+                if answer:
+                    break
+            if answer != YES:
+                tally[HINT + by_value] = a
+                return answer
+    return YES
+
+
+@kernel
+def widen(old: Any, codes: Any, column: Any, new: Any) -> None:
+    """Let a box be another with a record's codes (d,)."""
+    for j in range(codes.size):
+        code = codes[j]
+        new[LOW, j] = min(old[LOW, j], code)
+        new[HIGH, j] = max(old[HIGH, j], code)
+        new[REAL, j] = old[REAL, j]
+        if code != column[j, MISSING]:
+            new[REAL, j] = min(old[REAL, j], code)
+        if column[j, KIND] == SET:
+            new[MASK, j] = old[MASK, j] | (1 << code)
+
+
+@kernel
+def clear(crowd: Crowd) -> None:
+    """Let the group be empty."""
+    for i in range(crowd.tally[VALUES]):
+        crowd.has[crowd.values[i]] = 0
+    crowd.tally[MEMBERS], crowd.tally[VALUES] = 0, 0
+    for j in range(crowd.box.shape[2]):
+        crowd.box[0, LOW, j], crowd.box[0, HIGH, j] = 2**31, -1
+        crowd.box[0, REAL, j], crowd.box[0, MASK, j] = 2**31, 0
+
+
+@kernel
+def join(record: int, codes: Any, value: int, column: Any, crowd: Crowd) -> None:
+    """Let a record join the group."""
+    widen(crowd.box[0], codes, column, crowd.box[0])
+    if crowd.has[value] == 0:
+        crowd.values[crowd.tally[VALUES]] = value
+        crowd.tally[VALUES] += 1
+    crowd.has[value] += 1
+    crowd.members[crowd.tally[MEMBERS]] = record
+    crowd.tally[MEMBERS] += 1

@@ -1,0 +1,246 @@
+"""ExpC, its loop: seeds, records that come and go, and groups that are closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from incrowd.kernels.corners import (
+    ALL,
+    ASK,
+    HIGH,
+    LOW,
+    MEMBERS,
+    NO,
+    NONE,
+    START,
+    VALUES,
+    YES,
+    Crowd,
+    Domain,
+    Judge,
+    Memo,
+    clear,
+    join,
+    plain,
+)
+from incrowd.kernels.expc import (
+    ACTIVE,
+    ALONE,
+    BANNED,
+    BANS,
+    BEGIN,
+    BELOW,
+    BY_CORNERS,
+    CHECK,
+    CHILD,
+    CURSOR,
+    DELTA,
+    DISTINCT,
+    END,
+    FINISHED,
+    FIRST,
+    FREE,
+    GONE,
+    GROUPS,
+    LABEL,
+    LEAF,
+    LEFT,
+    LOCKED,
+    NEAR,
+    NOBODY,
+    NUM,
+    ON_BOUNDS,
+    PATIENCE,
+    PENDING,
+    POINT,
+    QUICK,
+    SMALLEST,
+    STATE,
+    TAKEN,
+    UNTOLD,
+    UP,
+    VALUE,
+    K,
+    Pool,
+    Search,
+    choose,
+)
+from incrowd.kernels.jit import kernel
+
+
+@kernel
+def put(record: int, state: int, pool: Pool) -> None:
+    """Say what is with a record, and who is the smallest free one around it."""
+    p = pool.record[record, POINT]
+    value, some = pool.point[p, VALUE], pool.free.size - 1
+    pool.free[some] -= pool.free[value] > 0
+    pool.free[value] += (state == FREE) - (pool.record[record, STATE] == FREE)
+    pool.free[some] += pool.free[value] > 0
+    pool.record[record, STATE] = state
+    smallest = NOBODY
+    for i in range(pool.point[p, FIRST], pool.point[p + 1, FIRST]):
+        if pool.record[pool.ids[i], STATE] == FREE:
+            smallest = pool.ids[i]
+            break
+    pool.point[p, SMALLEST] = smallest
+    v = pool.point[p, LEAF]
+    least = NOBODY
+    for each in range(pool.node[v, BEGIN], pool.node[v, END]):
+        least = min(least, pool.point[each, SMALLEST])
+    while pool.node[v, BELOW] != least:
+        pool.node[v, BELOW] = least
+        if v == 0:
+            break
+        v = pool.node[v, UP]
+        child = pool.node[v, CHILD]
+        least = min(pool.node[child, BELOW], pool.node[child + 1, BELOW])
+
+
+@kernel
+def let_go(domain: Domain, pool: Pool, crowd: Crowd, search: Search) -> None:
+    """Take the record out of the group that lies on most bounds, not the seed; it does not come back.
+
+    Of equal ones the smallest.
+    """
+    members, count, box = crowd.members, crowd.tally[MEMBERS], crowd.box[0]
+    most, worst = -1, -1
+    for i in range(1, count):
+        codes, bounds = pool.codes[pool.record[members[i], POINT]], 0
+        for j in range(codes.size):
+            at, axis = domain.column[j, START], domain.axis
+            here = axis[at + codes[j]]
+            bounds += here == axis[at + box[LOW, j]] or here == axis[at + box[HIGH, j]]
+        if bounds > most or (bounds == most and members[i] < members[worst]):
+            most, worst = bounds, i
+    put(members[worst], BANNED, pool)
+    search.banned[crowd.tally[BANS]] = members[worst]
+    crowd.tally[BANS] += 1
+    kept = members[:count].copy()
+    clear(crowd)
+    for i in range(count):
+        if i != worst:
+            p = pool.record[kept[i], POINT]
+            join(kept[i], pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+
+
+@kernel
+def close(succeeded: bool, pool: Pool, crowd: Crowd, search: Search) -> None:
+    """End a group: number it, or let all but the seed go; those let go on the way are free again."""
+    tally = crowd.tally
+    for i in range(tally[MEMBERS]):
+        gone = succeeded or i == 0
+        put(crowd.members[i], GONE if gone else FREE, pool)
+        if succeeded:
+            pool.record[crowd.members[i], LABEL] = tally[GROUPS]
+    for i in range(tally[BANS]):
+        put(search.banned[i], FREE, pool)
+    if succeeded:
+        tally[GROUPS] += 1
+        tally[LEFT] -= tally[MEMBERS] - 1
+    tally[ACTIVE], tally[BANS] = 0, 0
+    clear(crowd)
+
+
+@kernel
+def open_next(seeds: Any, domain: Domain, pool: Pool, crowd: Crowd) -> None:
+    """Begin a group with the next seed that is in none."""
+    tally = crowd.tally
+    while tally[CURSOR] < seeds.size and tally[ACTIVE] == 0:
+        seed = seeds[tally[CURSOR]]
+        tally[CURSOR] += 1
+        state = pool.record[seed, STATE]
+        if state in (FREE, LOCKED):
+            tally[LEFT] -= 1 if state == FREE else 0
+            put(seed, TAKEN, pool)
+            p = pool.record[seed, POINT]
+            clear(crowd)
+            join(seed, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+            tally[NUM], tally[ACTIVE], tally[QUICK], tally[PENDING] = 0, 1, UNTOLD, 0
+
+
+@kernel
+def grow(
+    seeds: Any,
+    rules: Any,
+    domain: Domain,
+    pool: Pool,
+    crowd: Crowd,
+    search: Search,
+    memo: Memo,
+    judge: Judge,
+) -> Any:
+    """Groups around the seeds, in their order, of whoever is free -> FINISHED, or why it stops.
+
+    At CHECK a group is plain here and waits for other judges: the caller sets ``tally[QUICK]`` to YES, or to
+    REFUSED, which makes it grow further.
+    """
+    tally = crowd.tally
+    while True:
+        if tally[ACTIVE] == 0:
+            open_next(seeds, domain, pool, crowd)
+            if tally[ACTIVE] == 0:
+                return FINISHED
+        if tally[QUICK] == UNTOLD:
+            answer = NO
+            if tally[MEMBERS] >= rules[K] and tally[VALUES] >= rules[DISTINCT]:
+                answer = plain(ALL, NONE, domain, crowd, memo, judge) if rules[BY_CORNERS] else YES
+            if answer >= ASK:
+                return answer
+            tally[QUICK] = answer
+            if answer == YES and not rules[ALONE]:
+                return CHECK
+        succeeded = tally[QUICK] == YES
+        seed_value = pool.point[pool.record[crowd.members[0], POINT], VALUE]
+        values = pool.free[pool.free.size - 1] + (pool.free[seed_value] == 0)
+        hopeless = tally[NUM] == 0 and values < rules[DISTINCT]
+        stuck = tally[PENDING] == 1 and tally[NUM] >= rules[DELTA] and tally[QUICK] == NO
+        room = rules[PATIENCE] if rules[PATIENCE] else tally[LEFT]
+        answer, p = YES, NONE
+        if not (succeeded or hopeless) and (stuck or tally[NUM] <= rules[DELTA] + room):
+            kind = ON_BOUNDS if stuck else NEAR
+            answer, p = choose(kind, rules, domain, pool, crowd, search, memo, judge)
+        if answer >= ASK:
+            return answer
+        if succeeded or (p < 0 and not stuck):
+            close(succeeded, pool, crowd, search)
+            continue
+        tally[QUICK], tally[PENDING] = UNTOLD, 0 if stuck else 1
+        if p < 0:
+            let_go(domain, pool, crowd, search)
+            continue
+        record = pool.point[p, SMALLEST]
+        put(record, TAKEN, pool)
+        join(record, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+        tally[NUM] += 0 if stuck else 1
+
+
+@kernel
+def first_plain(
+    first: int,
+    record: int,
+    rows: Any,
+    starts: Any,
+    rules: Any,
+    domain: Domain,
+    pool: Pool,
+    crowd: Crowd,
+    memo: Memo,
+    judge: Judge,
+) -> Any:
+    """The first of some groups, from number `first` on, that is plain with a record -> (YES, which).
+
+    Group i has the records ``rows[starts[i]:starts[i+1]]``; -1 is no further record. If there is none
+    (NO, -1); or why it cannot be told.
+    """
+    for g in range(first, starts.size - 1):
+        clear(crowd)
+        for i in range(starts[g] - (1 if record >= 0 else 0), starts[g + 1]):
+            who = rows[i] if i >= starts[g] else record
+            p = pool.record[who, POINT]
+            join(who, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+        answer = NO
+        if crowd.tally[MEMBERS] >= rules[K] and crowd.tally[VALUES] >= rules[DISTINCT]:
+            answer = plain(ALL, NONE, domain, crowd, memo, judge) if rules[BY_CORNERS] else YES
+        if answer != NO:
+            return answer, g
+    return NO, -1
