@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 from crowds import expansion, exponent, globally, widening
+from expc import expansion_by_outliers
 from joins import joined_figures, topdown_figures
 from lattices import incognito
 from outliers import outlier_figures
@@ -248,4 +249,5 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "incognito": incognito,
     "joined: direct, refinement": joined_figures,
     "outliers": outlier_figures,
+    "expc": expansion_by_outliers,
 }

@@ -61,7 +61,7 @@ class Expanding(Limited):
         Every group keeps at least k records.
     delta : int
         After so many expansions a group that is not plain takes a record that is no outlier as a corner, or
-        gives one back. 0 is the larger of 2k and 20.
+        gives one back. 0 is k.
     order : str
         Which records are seeds first: ``rows`` as they come, or ``random``.
     loss : str

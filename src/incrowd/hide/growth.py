@@ -41,7 +41,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         if self.delta == 0:
-            object.__setattr__(self, "delta", max(2 * self.k, 20))
+            object.__setattr__(self, "delta", self.k)
 
 
 class Growth:

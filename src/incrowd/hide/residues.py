@@ -64,15 +64,10 @@ class Groups:
 
         Of equal ones the one with the smallest record.
         """
-        low, high, real, bits = self._around(rows)
-        box, first = self._box[: self._used], self._first[: self._used]
-        cost = _losses(
-            self.growth,
-            np.minimum(box[:, 0], low),
-            np.maximum(box[:, 1], high),
-            np.minimum(box[:, 2], real),
-            box[:, 3] | bits,
-        )
+        from incrowd.kernels import gathering
+
+        first, cost = self._first[: self._used], np.empty(self._used, np.int64)
+        gathering.losses(self._box[: self._used], self._around(rows), self.growth.domain, cost)
         cost[first == DEAD] = DEAD
         cost[list(but)] = DEAD
         among = np.arange(cost.size)
@@ -121,31 +116,6 @@ class Groups:
         for number, rows in enumerate(sorted(self.members.values(), key=lambda rows: int(rows.min()))):
             found[rows] = number
         return found
-
-
-def _losses(growth: Growth, low: Ints, high: Ints, real: Ints, bits: Ints) -> Ints:
-    """What a row over each box (g, d) costs."""
-    from incrowd.kernels import corners, expc
-
-    domain, total = growth.domain, np.zeros(len(low), np.int64)
-    for j, (kind, start, size, _, _, apart) in enumerate(domain.column.tolist()):
-        first, last = low[:, j], high[:, j]
-        if kind == corners.LINE:
-            total += domain.axis[start + last] - domain.axis[start + first]
-        elif kind == corners.SET:
-            total += (
-                (np.bitwise_count(bits[:, j].view(np.uint64)).astype(np.int64) - 1)
-                * expc.FULL
-                // max(size - 1, 1)
-            )
-        else:
-            gone = (first == 0) & bool(apart)
-            node = domain.leaf[start + np.where(gone, real[:, j], first)]
-            while (short := domain.node[node, corners.TOP] < last).any():
-                node = np.where(short, domain.node[node, corners.PARENT], node)
-            price = np.where(gone, domain.node[node, corners.MORE], domain.node[node, corners.PRICE])
-            total += np.where(gone & (last == 0), 0, price)
-    return total
 
 
 def settled(groups: Groups, residue: Ints, tries: int, merges: int, progress: Progress) -> list[int]:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from incrowd.kernels.closure import count_of
 from incrowd.kernels.corners import (
     ALL,
+    APART,
     ASK,
     HIGH,
+    KIND,
+    LINE,
     LOW,
+    MASK,
     MEMBERS,
+    MORE,
     NO,
     NONE,
+    PRICE,
+    REAL,
+    SET,
+    SIZE,
     START,
     VALUES,
     YES,
@@ -21,6 +33,7 @@ from incrowd.kernels.corners import (
     Memo,
     clear,
     join,
+    node_over,
     plain,
 )
 from incrowd.kernels.expc import (
@@ -40,6 +53,7 @@ from incrowd.kernels.expc import (
     FINISHED,
     FIRST,
     FREE,
+    FULL,
     GONE,
     GROUPS,
     LABEL,
@@ -212,6 +226,29 @@ def grow(
         put(record, TAKEN, pool)
         join(record, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
         tally[NUM] += 0 if stuck else 1
+
+
+@kernel
+def losses(boxes: Any, box: Any, domain: Domain, cost: Any) -> None:
+    """What a row over each of some boxes (g, 4, d) and another (4, d) costs (g,)."""
+    for g in range(cost.size):
+        total = 0
+        for j in range(box.shape[1]):
+            column = domain.column[j]
+            low, high = min(boxes[g, LOW, j], box[LOW, j]), max(boxes[g, HIGH, j], box[HIGH, j])
+            if column[KIND] == SET:
+                bits = np.uint64(boxes[g, MASK, j] | box[MASK, j])
+                total += (count_of(bits) - 1) * FULL // max(column[SIZE] - 1, 1)
+            elif column[KIND] == LINE:
+                total += domain.axis[column[START] + high] - domain.axis[column[START] + low]
+            elif column[APART] == 0 or low > 0:
+                node = node_over(column[START], low, high, domain.leaf, domain.node)
+                total += domain.node[node, PRICE]
+            elif high > 0:  # missing is code 0, beside all sets
+                low = min(boxes[g, REAL, j], box[REAL, j])
+                node = node_over(column[START], low, high, domain.leaf, domain.node)
+                total += domain.node[node, MORE]
+        cost[g] = total
 
 
 @kernel
