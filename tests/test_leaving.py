@@ -128,3 +128,33 @@ def test_no_byte_of_the_release_tells_that_somebody_is_missing(written: tuple[Pa
         assert b"5000" not in path.read_bytes()
     said = json.loads((folder / "release.json").read_text(encoding="utf-8"))
     assert said["rows"] == {"published": 39, "suppressed": None, "max_suppression": "0.05"}
+
+
+def test_the_metadata_are_the_same_without_the_one_who_stood_out() -> None:
+    table, policy = outliers()
+    rows = np.arange(len(table) - 1)
+    others = Table(table.names, tuple(column.take(rows) for column in table.columns))
+    said = [json.dumps(publish(each, policy).manifest, sort_keys=True) for each in (table, others)]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("method", ["mondrian", "expc", "incognito"])
+def test_several_sensitive_columns_hide_outliers_too(method: str) -> None:
+    """One is a number, one has categories: a value is then a combination of both."""
+    n = 60
+    table = Table.of(
+        {
+            "age": [str(20 + i % 12) for i in range(n)],
+            "pay": [str(100 + 11 * i % 50) for i in range(n - 1)] + ["9000"],
+            "ill": [("cold", "flu", "gout")[i * 7 % 3] for i in range(n)],
+        }
+    )
+    policy = Policy(
+        quasi_identifiers={"age": {}},
+        sensitive={"pay": {}, "ill": {}},
+        method=method,
+        privacy={"k": 4, "plain": {"p": "0.9", "d": "0.95"}, "max_suppression": "0.2"},
+    )
+    release = publish(table, policy)
+    assert release.verdict.facts["reached"]["plain"] >= 4
+    assert "9000" not in release.table.column("pay").rows()
