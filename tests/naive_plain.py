@@ -405,3 +405,33 @@ def remove_outliers(run: ExpC) -> Result:
     run.expand(others, others, result)
     run.settle(result)
     return result
+
+
+def repair(run: ExpC, groups: list[Group]) -> Result:
+    """Any partition made plain: groups that are not merge with one neighbour or several, or are dissolved."""
+    result = Result(removed=sorted(run.space.gone))
+    left = ([i for i in group if i not in run.space.gone] for group in groups)
+    result.groups = [group for group in left if group]
+    loose: list[int] = []
+    for group in sorted((each for each in result.groups if not run.done(each)), key=min):
+        if group in result.groups and not _with_neighbours(run, group, result):
+            result.groups.remove(group)
+            loose += sorted(group)
+    result.suppressed = [i for i in loose if not run.inserted(i, result)]
+    return result
+
+
+def _with_neighbours(run: ExpC, group: Group, result: Result) -> bool:
+    near = [other for other in run.by_loss(group, result) if other != group][: run.merges]
+    unions = [[group, other] for other in near]
+    taken = [group]
+    while len(taken) <= run.merges and len(taken) < len(result.groups):
+        union = [i for each in taken for i in each]
+        taken = [*taken, next(each for each in run.by_loss(union, result) if each not in taken)]
+        unions.append(taken)
+    for parts in unions:
+        union = [i for each in parts for i in each]
+        if run.done(union):
+            result.groups = [each for each in result.groups if each not in parts] + [union]
+            return True
+    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import naive_plain
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from incrowd.flow import Cover, Table
 from incrowd.hide.agglomerative import Agglomerative
 from incrowd.hide.hilbert import Hilbert
 from incrowd.hide.mondrian import StrictMondrian
-from incrowd.hide.residues import repaired
+from incrowd.hide.residues import MERGES, TRIES, repaired
 from incrowd.hide.single import SingleDimensional
 from incrowd.outliers import Setting
 
@@ -38,6 +39,12 @@ def test_any_partition_becomes_plain(table: PlainTable, k: int, seed: int) -> No
     kept = {tuple(rows) for rows in groups_of(found)}
     fine = {rows for rows in before if len(rows) >= k and guard.plain(np.array(rows))}
     assert fine != before or guard.space.removed.any() or kept == before
+    twin = naive_plain.repair(
+        naive_plain.ExpC(table.twin, k, delta=0, tries=TRIES, merges=MERGES),
+        [[int(i) for i in rows] for rows in groups_of(cover)],
+    )
+    assert kept == {tuple(sorted(group)) for group in twin.groups}
+    assert sorted(twin.suppressed + twin.removed) == np.flatnonzero(found.labels < 0).tolist()
 
 
 def planted() -> PlainTable:
