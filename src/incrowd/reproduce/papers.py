@@ -8,7 +8,7 @@ from pathlib import Path
 
 from incrowd.drafting import Watch, unwatched
 from incrowd.errors import InputError, unknown
-from incrowd.reproduce import kja, nonhomogeneous, revisited
+from incrowd.reproduce import kja, nonhomogeneous, outliers, revisited
 from incrowd.reproduce.outcome import Outcome
 
 
@@ -27,6 +27,7 @@ PAPERS: Mapping[str, Paper] = {
         Paper("revisited", revisited.TITLE, revisited.reproduce),
         Paper("nonhomogeneous", nonhomogeneous.TITLE, nonhomogeneous.reproduce),
         Paper("kja", kja.TITLE, kja.reproduce),
+        Paper("outliers", outliers.TITLE, outliers.reproduce),
     )
 }
 
