@@ -148,6 +148,21 @@ class Space:
     def outliers(self) -> set[int]:
         return {i for i in self.rest if self.bad(self.table.point(i), self.table.values[i])}
 
+    def lone(self) -> set[int]:
+        """Those who are outliers by their quasi-identifiers alone."""
+        table, weights = self.table, [column.weight for column in self.table.columns]
+        spans = self.spans[: len(weights)]
+        points = {i: table.point(i) for i in self.rest}
+
+        def far(i: int) -> bool:
+            return table._many(_squares(points[i], points[j], spans, weights) for j in self.rest)
+
+        return {
+            i
+            for i in self.rest
+            if table._many(_squares(points[i], points[j], spans, weights) for j in self.rest)
+        }
+
     # Plain groups
 
     def codes(self, group: Sequence[int]) -> Iterator[tuple[Column, list[int]]]:
@@ -221,6 +236,8 @@ class ExpC:
     tries: int = 0
     patience: int = 0
     merges: int = 0
+    strangers: str = "any"  # last: who is an outlier with any value takes no part in step 2
+    usual: bool = False  # does no group grow around an outlier?
     values: str = "any"  # new: until there are enough, only records with a new value are candidates
     plain: bool = True  # False: only enough values
 
@@ -234,6 +251,10 @@ class ExpC:
         return len(group) >= self.k and (self.space.quick(group) if self.plain else self.enough(group))
 
     # Step 2
+
+    @property
+    def lone(self) -> set[int]:
+        return self.space.lone() if self.strangers == "last" and self.plain else set()
 
     def near(self, group: Group, free: list[int]) -> list[int]:
         """For every column those whose value is nearest to the group's."""
@@ -324,6 +345,10 @@ class ExpC:
         """Groups around the seeds, in their order, out of the seeds that are left and the others."""
         ungrouped = sorted({*seeds, *others})
         for seed in seeds:
+            point, value = self.space.table.point(seed), self.space.table.values[seed]
+            if seed in ungrouped and self.usual and self.space.bad(point, value):
+                result.residue.append(seed)
+                ungrouped.remove(seed)
             if seed in ungrouped:
                 pool = [i for i in ungrouped if i in others or i in seeds]
                 group = self.grown(seed, [i for i in pool if i != seed])
@@ -337,6 +362,7 @@ class ExpC:
     # Step 3
 
     def settle(self, result: Result) -> None:
+        result.residue += sorted(self.lone - set(result.residue))
         for i in result.residue:
             if not (self.inserted(i, result) or self.merged([i], result)):
                 result.suppressed.append(i)
@@ -364,7 +390,9 @@ class ExpC:
 
 def expc(run: ExpC) -> Result:
     result = Result(removed=sorted(run.space.gone))
-    run.expand(run.space.rest, run.space.rest, result)
+    run.usual = run.strangers == "last"
+    others = [i for i in run.space.rest if i not in run.lone]
+    run.expand(others, others, result)
     run.settle(result)
     return result
 
@@ -383,7 +411,7 @@ def gof(run: ExpC) -> Result:
     """Groups around outliers, of those who are none; then groups of the rest."""
     result, outliers = Result(removed=sorted(run.space.gone)), run.space.outliers()
     others = [i for i in run.space.rest if i not in outliers]
-    for seed in sorted(outliers):
+    for seed in sorted(outliers - run.lone):
         free = [i for i in others if not any(i in group for group in result.groups)]
         group = run.grown(seed, free)
         if group is None:
@@ -410,13 +438,15 @@ def remove_outliers(run: ExpC) -> Result:
 def repair(run: ExpC, groups: list[Group]) -> Result:
     """Any partition made plain: groups that are not merge with one neighbour or several, or are dissolved."""
     result = Result(removed=sorted(run.space.gone))
-    left = ([i for i in group if i not in run.space.gone] for group in groups)
+    lone = run.space.lone()
+    left = ([i for i in group if i not in run.space.gone | lone] for group in groups)
     result.groups = [group for group in left if group]
     loose: list[int] = []
     for group in sorted((each for each in result.groups if not run.done(each)), key=min):
         if group in result.groups and not _with_neighbours(run, group, result):
             result.groups.remove(group)
             loose += sorted(group)
+    loose += sorted(i for group in groups for i in group if i in lone)
     result.suppressed = [i for i in loose if not run.inserted(i, result)]
     return result
 

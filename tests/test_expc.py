@@ -44,6 +44,7 @@ limits = st.fixed_dictionaries(
         "patience": st.sampled_from((0, 2)),
         "merges": st.sampled_from((0, 2)),
         "values": st.sampled_from(("new", "any")),
+        "strangers": st.sampled_from(("last", "any")),
     }
 )
 
@@ -98,7 +99,8 @@ def test_the_running_example(k: int) -> None:
         Setting(p="0.65", d="0.86", distinct=k, margin=0, form="corner", columns=("a0", "a2", "s")),
         True,
     )
-    recipe = ExpC(k, delta=given_["delta"], tries=0, patience=0, merges=0, values="any", loss="printed")
+    limits = {"delta": given_["delta"], "tries": 0, "patience": 0, "merges": 0}
+    recipe = ExpC(k, **limits, strangers="any", values="any", loss="printed")
     found, wanted = recipe.grouping(table.data, (table.guard,)), expected[f"k={k}"]
     named = sorted(sorted(ids[i] for i in group.tolist()) for group in found.groups)
     assert named == wanted["groups"]

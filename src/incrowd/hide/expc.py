@@ -74,6 +74,10 @@ class Expanding(Limited):
         How many expansions beyond delta a group may take. 0 is as many as there are records.
     merges : int
         How many groups a residue may make merge. 0 is all.
+    strangers : str
+        ``last``: those who are outliers by their quasi-identifiers alone, so with any value, are residues
+        from the beginning; and in ``expc`` no group grows around an outlier, only over some. ``any``: they
+        are as others, as printed.
     values : str
         ``new``: until a group has enough different sensitive values, only records with a new one are
         candidates. ``any``: all are, as printed; where a value is frequent, groups then fill up with it.
@@ -86,6 +90,7 @@ class Expanding(Limited):
     tries: int = 16
     patience: int = 1
     merges: int = 8
+    strangers: str = "last"
     values: str = "new"
 
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
@@ -98,6 +103,7 @@ class Expanding(Limited):
         "tries": Limit(0),
         "patience": Limit(0),
         "merges": Limit(0),
+        "strangers": Choice(("last", "any")),
         "values": Choice(("new", "any")),
     }
 
@@ -153,7 +159,7 @@ class OutliersFirst(Expanding):
     def _expand(self, run: _Run) -> None:
         outliers = run.outliers()
         others = run.rest[~outliers[run.rest]]
-        run.grow(np.flatnonzero(outliers), others)
+        run.grow(np.flatnonzero(outliers & ~run.lone), others)
         run.grow(others, None)
 
 
@@ -182,11 +188,17 @@ class _Run:
         self.seconds = dict.fromkeys(COMPONENTS, 0.0)
         self.space = plainness.space
         self.removed = self.space.removed.copy()
-        self.rest: Ints = self.space.rest
         self.residue: list[Ints] = []
         plain = not isinstance(recipe, RemoveOutliers)
+        start = process_time()
+        apart = plain and recipe.strangers == "last"
+        self.lone = self.space.lone if apart else np.zeros_like(self.removed)
+        self._timed("local outliers", start)
+        self.rest: Ints = self.space.rest[~self.lone[self.space.rest]]
         distinct, fresh = self.space.setting.distinct, recipe.values == "new"
-        rules = Rules(recipe.k, distinct, recipe.delta, recipe.tries, recipe.patience, fresh, plain)
+        usual = isinstance(recipe, ExpC) and recipe.strangers == "last"
+        limits = (recipe.k, distinct, recipe.delta, recipe.tries, recipe.patience)
+        rules = Rules(*limits, fresh, plain, usual)
         start = process_time()
         self.space.of(data, self.space.setting)  # the space is there already; again, to know what it took
         self._timed("global outliers", start)
@@ -224,6 +236,8 @@ class _Run:
         parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if order.size else []
         groups = Groups(self.growth, parts)
         residue = np.concatenate(self.residue)
+        late = np.flatnonzero(self.lone)
+        residue = np.concatenate([residue, late[~np.isin(late, residue)]])
         suppressed = settled(groups, residue, self.recipe.tries, self.recipe.merges, silent)
         self._timed("residues", start)
         return Grouping(

@@ -38,6 +38,7 @@ class Rules:
     patience: int
     fresh: bool  # do only records with a new value count until there are enough?
     plain: bool = True  # False: enough values are enough
+    usual: bool = False  # does no group grow around an outlier?
 
     def __post_init__(self) -> None:
         if self.delta == 0:
@@ -135,12 +136,17 @@ class Growth:
             else:
                 at = found + 1
 
+    def lost(self, record: int) -> bool:
+        """Is no group with this record plain: an outlier with any value, where all people are looked at?"""
+        form = self.space.setting.form
+        return self.rules.plain and form != "corner" and bool(self.space.lone[record])
+
     def _numbers(self) -> Ints:
         rules, form = self.rules, self.space.setting.form
         by_corners = rules.plain and form != "candidate" and self.known
         alone = not self.guards and (not rules.plain or (by_corners and form == "corner"))
         limits = (rules.k, rules.distinct, rules.delta, rules.tries, rules.patience)
-        return np.array([*limits, by_corners, alone, rules.fresh], np.int64)
+        return np.array([*limits, by_corners, alone, rules.fresh, rules.usual], np.int64)
 
     def _allowed(self, rows: Ints) -> bool:
         """What the kernel does not know: people inside the box, and other promises."""

@@ -122,7 +122,8 @@ def settled(groups: Groups, residue: Ints, tries: int, merges: int, progress: Pr
     """Step 3 of ExpC: each record joins a group, or makes groups merge -> those for whom neither works."""
     suppressed = []
     for i, record in enumerate(residue.tolist()):
-        if not groups.insert(record, tries) and not groups.merge(np.array([record]), merges):
+        lost = groups.growth.lost(record)
+        if lost or not (groups.insert(record, tries) or groups.merge(np.array([record]), merges)):
             suppressed.append(record)
         progress((i + 1) / residue.size)
     return suppressed
@@ -138,18 +139,22 @@ def repaired(
 ) -> Cover:
     """Any partition, made plain.
 
-    Records that the space removes leave their groups. A group that is not plain, or has become too small, is
-    merged with the cheapest of its neighbours with which it is plain: with each of a few, then with several.
-    If that fails, its records are put one by one into the cheapest group that stays plain, and whoever
-    finds none is left out (-1). A group in the result is plain, has k records, and every guard allows it. So
-    is a class of several groups that say the same: its corners and candidates are those of each, and values
-    only come in, so that no row or column of nodes becomes all bad.
+    Records that the space removes leave their groups, and so do those who are outliers with any value. A
+    group that is not plain, or has become too small, is merged with the cheapest of its neighbours with
+    which it is plain: with each of a few, then with several. If that fails, its records are put one by one
+    into the cheapest group that stays plain, as are those with any value, and whoever finds none is left out
+    (-1). A group in the result is plain, has k records, and every guard allows it. So is a class of several
+    groups that say the same: its corners and candidates are those of each, and values only come in, so that
+    no row or column of nodes becomes all bad.
 
     Where each column is recoded on its own, groups cannot be merged: those that are not plain are left out.
     """
     rules = Rules(k, plainness.space.setting.distinct, 0, TRIES, 0, True)
-    labels = np.where(plainness.space.removed, -1, cover.labels).astype(np.int32)
+    lone = plainness.space.lone & (cover.labels >= 0)
+    labels = np.where(plainness.space.removed | lone, -1, cover.labels).astype(np.int32)
     if cover.slabs is not None:
+        if plainness.space.setting.form == "corner":  # they may stand between corners
+            labels = np.where(plainness.space.removed, -1, cover.labels).astype(np.int32)
         return _slabs_repaired(cover, labels, data, plainness, guards, k)
     growth = Growth(data, plainness, guards, rules, "zero-based")
     order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
@@ -163,8 +168,9 @@ def repaired(
             loose += np.sort(groups.members[number]).tolist()
             groups.drop(number)
         progress((i + 1) / (len(wrong) + 1))
-    for record in loose:
-        groups.insert(record, TRIES)
+    for record in (*loose, *np.flatnonzero(lone).tolist()):
+        if not growth.lost(record):
+            groups.insert(record, TRIES)
     progress(1.0)
     return Cover(groups.labels())
 

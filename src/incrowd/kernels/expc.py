@@ -60,7 +60,7 @@ FINISHED, CHECK = -1, -2  # why `grow` stops, beside what `plain` says
 # groups, records that were let go
 NUM, ACTIVE, QUICK, PENDING, CURSOR, LEFT, GROUPS, BANS = 5, 6, 7, 8, 9, 10, 11, 12
 UNTOLD, REFUSED = -3, -4  # of QUICK: not looked at yet; plain, but other judges refuse it
-K, DISTINCT, DELTA, TRIES, PATIENCE, BY_CORNERS, ALONE, FRESH = 0, 1, 2, 3, 4, 5, 6, 7  # in `rules`
+K, DISTINCT, DELTA, TRIES, PATIENCE, BY_CORNERS, ALONE, FRESH, USUAL = 0, 1, 2, 3, 4, 5, 6, 7, 8  # `rules`
 NEAR: Any = np.int64(0)  # who is looked for
 ON_BOUNDS: Any = np.int64(1)
 ANY: Any = np.int64(0)  # who matters

@@ -33,6 +33,7 @@ from incrowd.kernels.corners import (
     Memo,
     clear,
     join,
+    judged,
     node_over,
     plain,
 )
@@ -73,6 +74,7 @@ from incrowd.kernels.expc import (
     TAKEN,
     UNTOLD,
     UP,
+    USUAL,
     VALUE,
     K,
     Pool,
@@ -156,20 +158,35 @@ def close(succeeded: bool, pool: Pool, crowd: Crowd, search: Search) -> None:
 
 
 @kernel
-def open_next(seeds: Any, domain: Domain, pool: Pool, crowd: Crowd) -> None:
-    """Begin a group with the next seed that is in none."""
+def open_next(
+    seeds: Any, usual: bool, domain: Domain, pool: Pool, crowd: Crowd, memo: Memo, judge: Judge
+) -> Any:
+    """Begin a group with the next seed that is in none -> YES, or why it cannot be told which that is.
+
+    Where only `usual` people are seeds, an outlier is gone at once.
+    """
     tally = crowd.tally
     while tally[CURSOR] < seeds.size and tally[ACTIVE] == 0:
         seed = seeds[tally[CURSOR]]
+        state, p = pool.record[seed, STATE], pool.record[seed, POINT]
+        answer = YES
+        if usual and state == FREE:
+            crowd.key[:-1] = pool.codes[p]
+            crowd.key[-1] = pool.point[p, VALUE]
+            answer = judged(domain, crowd, memo, judge)
+            if answer >= ASK:
+                return answer
         tally[CURSOR] += 1
-        state = pool.record[seed, STATE]
         if state in (FREE, LOCKED):
             tally[LEFT] -= 1 if state == FREE else 0
+            if answer == NO:
+                put(seed, GONE, pool)
+                continue
             put(seed, TAKEN, pool)
-            p = pool.record[seed, POINT]
             clear(crowd)
             join(seed, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
             tally[NUM], tally[ACTIVE], tally[QUICK], tally[PENDING] = 0, 1, UNTOLD, 0
+    return YES
 
 
 @kernel
@@ -191,7 +208,9 @@ def grow(
     tally = crowd.tally
     while True:
         if tally[ACTIVE] == 0:
-            open_next(seeds, domain, pool, crowd)
+            answer = open_next(seeds, rules[USUAL] == 1, domain, pool, crowd, memo, judge)
+            if answer >= ASK:
+                return answer
             if tally[ACTIVE] == 0:
                 return FINISHED
         if tally[QUICK] == UNTOLD:

@@ -115,6 +115,18 @@ class Space:
         found = self.bad(self.cloud.points, progress)
         return np.where(self.removed, False, found[self.cloud.which] if found.size else False)
 
+    @cached_property
+    def lone(self) -> Bools:
+        """Which records are outliers by their quasi-identifiers alone, so with any value (n,).
+
+        Removed ones are not judged again. No class hides them where all people inside it are looked at.
+        """
+        axes, rest = self.axes[: self.quasi], ~self.removed
+        if not axes or not rest.any():
+            return np.zeros_like(rest)
+        cloud = Cloud.of(axes, rest, rest if self.setting.rescale == "yes" else np.ones_like(rest))
+        return rest & cloud.bad(cloud.points, self.radius, self.least)[cloud.which]
+
     def far_counts(self, points: Codes) -> Ints:
         """From each of these points (q, d) of codes, how many of the rest lie further than the radius."""
         return np.array([self.cloud.far(point, self.radius) for point in points], np.int64)

@@ -22,7 +22,7 @@ EXPC, GNOF, GOF, REMOVED, INCOGNITO = "ExpC", "GNOF", "GOF", "removed", "Incogni
 WHOLE, AS_PUBLISHED = "ExpC, no limits", "ExpC, as published"  # not in the figures
 GLOBAL, LOCAL, EXPANSION, RESIDUES = COMPONENTS
 LIMITS = {"tries": 16, "patience": 1, "merges": 8}  # which the paper does not have
-PRINTED = {"loss": "printed", "values": "any", **LIMITS}
+PRINTED = {"loss": "printed", "values": "any", "strangers": "any", **LIMITS}
 APPROACHES: Mapping[str, tuple[type[Expanding], Mapping[str, Any]]] = {
     EXPC: (ExpC, PRINTED),
     GNOF: (NonOutliersFirst, PRINTED),
