@@ -35,13 +35,9 @@ def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
         size = models.SensitiveGroups.name
     if recipe.joins:
         _check_joins(policy)
-        promised = models.for_join(
-            privacy, list(policy.sensitive), apart=grouper_shows_values(grouper)
-        )
+        promised = models.for_join(privacy, list(policy.sensitive), apart=grouper_shows_values(grouper))
         return recipe, grouper, promised
-    promised = models.from_policy(
-        privacy, list(policy.sensitive), size, diverse=recipe.diverse
-    )
+    promised = models.from_policy(privacy, list(policy.sensitive), size, diverse=recipe.diverse)
     return recipe, grouper, _kept(grouper, promised)
 
 
