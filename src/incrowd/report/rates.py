@@ -48,4 +48,3 @@ class PowerFrame(Frame):
         first, steps = self.y_ticks[1], len(self.y_ticks) - 1
         place = value / first if value < first else 1 + log10(value / first)
         return HEIGHT - BOTTOM - place / steps * (HEIGHT - TOP - BOTTOM)
-
