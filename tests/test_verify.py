@@ -418,7 +418,15 @@ def test_csv_in_all_its_forms(tmp_path: Path) -> None:
     assert [row for row in CsvRows(tmp_path / "t.csv.gz") if row] == [["20", "a"], ["30", "b\t\nc"]]
 
 
-@pytest.mark.parametrize("content", [b"", b'a,b\n1,"2\n', b"a,b\n1,\xff\n", b'a,b\n1,"2"3\n'])
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_names_in_quotes_are_names(tmp_path: Path, mark: str) -> None:
+    """With any other delimiter, such a header is no CSV."""
+    (tmp_path / "t.csv").write_text(f'"age"{mark}"no,te;s"\n"20"{mark}"a"\n', encoding="utf-8")
+    assert list(CsvRows(tmp_path / "t.csv").names) == ["age", "no,te;s"]
+    assert list(CsvRows(tmp_path / "t.csv")) == [["20", "a"]]
+
+
+@pytest.mark.parametrize("content", [b"", b'a,b\n1,"2\n', b'"a"b,c\n1,2\n', b"a,b\n1,\xff\n", b'a,b\n1,"2"3\n'])
 def test_broken_csv_is_an_error_that_quotes_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(TableError, match=r"t\.csv") as problem:

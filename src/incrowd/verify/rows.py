@@ -97,7 +97,9 @@ class CsvRows:
         csv.field_size_limit(LARGEST_CELL)
         header = self._header_of(next(self._pieces(), b""))
         with self._problems_named():
-            found = {mark: (_parsed(header, mark) or [[]])[0] for mark in self._delimiters}
+            found = {mark: names for mark in self._delimiters if (names := _header(header, mark)) is not None}
+            if not found:
+                raise csv.Error("no delimiter fits")
         delimiter, names = max(found.items(), key=lambda layout: len(layout[1]))
         if not names:
             raise TableError(f"{self.path.name} has no header")
@@ -138,6 +140,14 @@ class CsvRows:
         except (csv.Error, OSError, EOFError, zlib.error) as problem:
             reason = type(problem).__name__
             raise TableError(f"{self.path.name} cannot be read as CSV ({reason})") from None
+
+
+def _header(line: bytes, delimiter: str) -> list[str] | None:
+    """The names in a header; None if it makes no sense with this delimiter: `"a","b"` has none with `;`."""
+    try:
+        return (_parsed(line, delimiter) or [[]])[0]
+    except csv.Error:
+        return None
 
 
 def _parsed(piece: bytes, delimiter: str) -> list[list[str]]:
