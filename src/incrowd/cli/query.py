@@ -1,0 +1,91 @@
+"""The command `query`: questions to a release, answered from its published files."""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+from math import ceil, floor
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
+
+if TYPE_CHECKING:
+    from incrowd.query import Answer
+    from incrowd.query.answer import Bound
+
+PLACES = 10**4  # bounds are shown with four decimals, rounded outwards
+
+
+@app.command()
+def query(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="SELECT COUNT(*) WHERE age <= 36, for one.")],
+    policy: PolicyFile = None,
+    continuous: Annotated[
+        bool, typer.Option("--continuous", help="Estimates take numbers to lie anywhere in a range.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a release: certain bounds and an estimate, from its published files alone.
+
+    Example: incrowd query release "SELECT AVG(age) WHERE sex = 'F'"
+    """
+    with boundary(as_json):
+        from incrowd.policy import Policy
+        from incrowd.query import Queryable
+
+        said = None if policy is None else Policy.load(policy)
+        answer = Queryable.load(release, said, continuous).ask(sql)
+        if as_json:
+            screen.print_json(answer.as_dict())
+        else:
+            _show(answer)
+
+
+def _show(answer: Answer) -> None:
+    out = screen.console()
+    out.print(f"{answer.aggregate}: {_bounds(answer)}{_guess(answer)}")
+    if answer.groups:
+        rows = [(value, _bounds(one), _estimate(one)) for value, one in answer.groups.items()]
+        out.print(screen.table("By value", ("", "certain", "estimate"), rows))
+    cut = "no region is cut" if answer.matches else "the question cuts regions"
+    out.print(f"  {cut}; rows that may count: {answer.rows:,}")
+    if not answer.exact and answer.assumption:
+        out.print(
+            f"  assumed: {answer.assumption}" if answer.estimate is not None else f"  {answer.assumption}"
+        )
+    if answer.nobody and answer.rows and answer.aggregate != "COUNT":
+        out.print("  it may be that nobody is asked about; the bounds are for the case that somebody is")
+    out.print(f"  about {answer.about}")
+
+
+def _bounds(answer: Answer) -> str:
+    if answer.lower is None or answer.upper is None:
+        return "unknown" if answer.rows else "none, for nobody is asked about"
+    if answer.exact:
+        shown = _shown(answer.lower, up=False)
+        return f"exactly {shown}" if shown == _shown(answer.upper, up=True) else f"exactly {answer.lower}"
+    return f"from {_shown(answer.lower, up=False)} to {_shown(answer.upper, up=True)}"
+
+
+def _guess(answer: Answer) -> str:
+    return "" if answer.exact or answer.estimate is None else f", estimated {_estimate(answer)}"
+
+
+def _estimate(answer: Answer) -> str:
+    return "" if answer.estimate is None else f"{answer.estimate:,.4f}".rstrip("0").rstrip(".")
+
+
+def _shown(bound: Bound, up: bool) -> str:
+    """A bound to read: rounded outwards where it has more than four decimals."""
+    if isinstance(bound, date):
+        return bound.isoformat()
+    scaled = Fraction(bound) * PLACES
+    rounded = Fraction(ceil(scaled) if up else floor(scaled), PLACES)
+    return (
+        f"{float(rounded):,.4f}".rstrip("0").rstrip(".") if rounded.denominator > 1 else f"{int(rounded):,}"
+    )

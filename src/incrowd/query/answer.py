@@ -1,0 +1,76 @@
+"""What a release answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+Bound = int | Fraction | date
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What can be said of an aggregate: certain bounds, and an estimate with what it takes for granted.
+
+    ``lower`` and ``upper`` hold for every table that the release may be about; None is unknown. ``nobody``
+    says whether it may be that no known value is asked about: then SUM is 0, and AVG, MIN and MAX, which
+    are NULL, have bounds for the case that there is one. ``estimate`` is None where nothing can be taken
+    for granted; ``assumption`` says what was, or why nothing. ``matches`` says that no region is cut: how
+    many people are asked about is certain. ``rows`` is how many rows may be theirs, ``about`` whom the
+    answer speaks of. ``groups`` has an answer for each value of GROUP BY.
+    """
+
+    aggregate: str
+    lower: Bound | None
+    upper: Bound | None
+    estimate: float | None
+    assumption: str
+    matches: bool
+    nobody: bool
+    rows: int
+    about: str
+    groups: Mapping[str, Answer] = field(default_factory=dict)
+
+    @property
+    def exact(self) -> bool:
+        """Is the answer certain?"""
+        return self.lower is not None and self.lower == self.upper and not (self.nobody and self._needs_one)
+
+    @property
+    def _needs_one(self) -> bool:
+        return self.aggregate in ("AVG", "MIN", "MAX")
+
+    def as_dict(self) -> dict[str, Any]:
+        """In words that JSON knows: fractions and days are texts."""
+        said: dict[str, Any] = {
+            "aggregate": self.aggregate,
+            "lower": said_exactly(self.lower),
+            "upper": said_exactly(self.upper),
+            "estimate": self.estimate,
+            "assumption": self.assumption,
+            "exact": self.exact,
+            "matches": self.matches,
+            "nobody": self.nobody,
+            "rows": self.rows,
+            "about": self.about,
+        }
+        groups = [{"value": value, **answer.as_dict()} for value, answer in self.groups.items()]
+        return {**said, **({"groups": groups} if self.groups else {})}
+
+
+def said_exactly(bound: Bound | None) -> int | str | None:
+    """A bound for JSON.
+
+    Examples
+    --------
+    >>> said_exactly(Fraction(73, 2)), said_exactly(Fraction(4)), said_exactly(None)
+    ('73/2', 4, None)
+    """
+    if isinstance(bound, date):
+        return bound.isoformat()
+    if isinstance(bound, Fraction):
+        return int(bound) if bound.denominator == 1 else str(bound)
+    return bound
