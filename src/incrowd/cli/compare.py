@@ -1,0 +1,179 @@
+"""The command `compare`: which method and which k, on one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.commands import Accept, AsJson, Names, PolicyFile, app, boundary, split_names
+from incrowd.errors import InputError
+
+if TYPE_CHECKING:
+    from incrowd.compared import Comparison, Level, Result, Trial
+
+
+@app.command()
+def compare(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    policy: PolicyFile = None,
+    methods: Annotated[Names, typer.Option("--methods", help="Methods to try (repeat, or a,b,c).")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Try all methods, slow ones too.")] = False,
+    k: Annotated[Names, typer.Option("--k", "-k", help="Sizes of crowds to try (as --methods).")] = None,
+    l: Annotated[  # noqa: E741
+        Names, typer.Option("--l", help="l to try (as --methods); none is without l.")
+    ] = None,
+    sort: Annotated[str, typer.Option("--sort", help="The measure of loss to sort by.")] = "gcp",
+    accept: Accept = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no results, use none.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try methods and k on one table: what each loses, and how likely a match is. Nothing is published.
+
+    Example: incrowd compare patients.csv -p policy.toml --k 5,10,20 -o compared.svg
+    """
+    with boundary(as_json):
+        from incrowd import comparing
+        from incrowd.compared import check_measures, default_cache
+        from incrowd.methods import METHODS
+        from incrowd.policy import Policy
+
+        if policy is None:
+            raise InputError("which columns are what only a policy says; pass it with -p")
+        _check_words(methods, every, cache, no_cache)
+        check_measures([sort])
+        if output is not None and (output.suffix != ".svg" or output.exists()):
+            raise InputError(f"{output}: name a new file that ends in .svg")
+        names = list(METHODS) if every else split_names(methods) or None
+        levels: list[Level] = list(_levels(split_names(l))) or [None]
+        with screen.watching(as_json) as watch:
+            found = comparing.compare(
+                table,
+                Policy.load(policy),
+                names,
+                _numbers(split_names(k)) or None,
+                levels,
+                accept=split_names(accept),
+                cache=None if no_cache else cache or default_cache(),
+                watch=watch,
+            )
+        drawn = output if output is not None and _draw(found, sort, output) else None
+        if as_json:
+            screen.print_json(found.as_dict(sort))
+        else:
+            show_comparison(found, sort, drawn)
+        if found.stopped or not found.by(sort):
+            raise typer.Exit(1)
+
+
+def _check_words(methods: Sequence[str] | None, every: bool, cache: Path | None, no_cache: bool) -> None:
+    if every and methods:
+        raise InputError("name methods with --methods, or take --all, not both")
+    if cache is not None and no_cache:
+        raise InputError("--cache and --no-cache cannot both be")
+
+
+def _numbers(words: Sequence[str]) -> list[int]:
+    if not all(word.isascii() and word.isdigit() and len(word) <= 12 for word in words):
+        raise InputError("--k takes whole numbers, such as 5,10,20")
+    return [int(word) for word in words]
+
+
+def _levels(words: Sequence[str]) -> list[int | str]:
+    """Whole numbers as such, decimals as they are written; 0 stands for none."""
+    found: list[int | str] = []
+    for word in words:
+        whole, dot, rest = word.partition(".")
+        digits = (whole + rest).isdigit() and word.isascii() and len(word) <= 40
+        if word != "none" and (not digits or not whole or bool(dot) != bool(rest)):
+            raise InputError("--l takes numbers, such as 2,3, or none for no l")
+        found.append(0 if word == "none" else word if dot else int(word))
+    return found
+
+
+def _draw(found: Comparison, measure: str, output: Path) -> bool:
+    """Write the picture; there is none of nothing."""
+    if not found.by(measure):
+        return False
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(found.chart(measure).svg())
+    except OSError as error:
+        raise InputError(f"cannot write {output}: {error.strerror}") from None
+    return True
+
+
+def show_comparison(found: Comparison, measure: str, output: Path | None) -> None:
+    """The trials that gave a release, the frontier marked; then what was refused, skipped, not tried."""
+    out = screen.console()
+    if found.stopped:
+        out.print(f"Stopped after {len(found.trials):,} of {found.planned:,} trials; these are they.")
+    done = found.by(measure)
+    if done:
+        out.print(f"Sorted by {measure}, least loss first:")
+        for line in _table(found, done, measure):
+            out.print(line)
+        out.print(
+            "* on the frontier: no other has less loss without more risk, or less risk without more loss"
+        )
+        if any(trial.own for trial, _ in done):
+            out.print("> what the policy asks for")
+    for line in _rest(found):
+        out.print(line)
+    if output is not None:
+        out.print(f"Wrote {output}.")
+
+
+def _table(found: Comparison, done: Sequence[tuple[Trial, Result]], measure: str) -> list[str]:
+    """Lines that fit a terminal of 80 signs; columns that say nothing are left out."""
+    best = set(map(id, found.frontier(measure)))
+    header = ("", "method", "k", "l", "risk", "average", measure, "classes", "left out", "seconds")
+    rows = [header, *(_row(trial, result, measure, id(trial) in best) for trial, result in done)]
+    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    lined = [
+        [cell.ljust(width) if column[0] in ("", "method") else cell.rjust(width) for cell in column]
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    return ["  ".join(cells).rstrip() for cells in zip(*lined, strict=True)]
+
+
+def _row(trial: Trial, result: Result, measure: str, best: bool) -> tuple[str, ...]:
+    return (
+        ("*" if best else " ") + (">" if trial.own else ""),
+        trial.method,
+        str(trial.k),
+        "" if trial.l is None else str(trial.l),
+        f"1/{1 / result.risk:.4g}" if result.risk < 1 else "1",
+        f"{result.average:.4f}",
+        screen.number(result.loss[measure]),
+        f"{result.classes:,}",
+        f"{result.left_out:,}" if result.left_out else "",
+        f"{result.seconds:.2f}",
+    )
+
+
+def _rest(found: Comparison) -> list[str]:
+    lines: dict[tuple[str, str], list[str]] = {}
+    for trial in found.trials:
+        if trial.result is None:
+            named = f"{trial.method}, k = {trial.k}" + (f", l = {trial.l}" if trial.l is not None else "")
+            lines.setdefault(("Refused", trial.reason), []).append(named)
+    for skipped in found.skipped:
+        names = lines.setdefault(("Skipped", skipped.reason), [])
+        names += [] if skipped.method in names else [skipped.method]
+    said = [f"{what}: {'; '.join(names)}: {reason}" for (what, reason), names in lines.items()]
+    said += [f"Note: {note}." for note in found.notes]
+    if found.untried:
+        said.append(f"Not tried: {', '.join(found.untried)}. Name them with --methods, or take --all.")
+    return said
+
+
+__all__ = ["compare", "show_comparison"]
