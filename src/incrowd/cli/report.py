@@ -1,0 +1,95 @@
+"""The command `report`: one page about a release."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.commands import AsJson, PolicyFile, PublicTable, SecondSource, app, boundary
+from incrowd.errors import InputError
+
+if TYPE_CHECKING:
+    from incrowd.reporting import Report
+
+PRIVATE_MODE, PUBLIC_MODE = 0o600, 0o644
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="A release.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the page into this new file (.html).")
+    ] = None,
+    original: Annotated[
+        Path | None,
+        typer.Option("--original", help="The table that the release was made from: a private report."),
+    ] = None,
+    policy: PolicyFile = None,
+    public: PublicTable = None,
+    check: SecondSource = None,
+    attacks: Annotated[bool, typer.Option(help="Run the attacks of a private report, or not.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """One page about a release: for its readers, or with --original for its publisher alone.
+
+    Example: incrowd report release -o report.html
+    """
+    with boundary(as_json):
+        from incrowd.policy import Policy
+        from incrowd.reporting import Private, report_release
+
+        _check_request(folder, output, as_json)
+        if original is None and (policy or public or check):
+            raise InputError("a report for readers is made from the release alone; pass --original as well")
+        asked = Policy.load(policy) if policy else None
+        private = None if original is None else Private(original, asked, public, check, attacks)
+        with screen.watching(as_json) as watch:
+            made = report_release(folder, private, watch)
+        if output is not None:
+            _write(output, made)
+        if as_json:
+            screen.print_json(made.facts)
+        elif output is not None:
+            _tell(output, made)
+        if not made.sound:
+            raise typer.Exit(1)
+
+
+def _check_request(folder: Path, output: Path | None, as_json: bool) -> None:
+    """Nothing may be written into a release: it has its files and no others."""
+    if output is None:
+        if not as_json:
+            raise InputError("name the page with -o report.html, or ask for the facts with --json")
+        return
+    if output.suffix != ".html" or output.exists():
+        raise InputError(f"{output}: name a new file that ends in .html")
+    if folder.resolve() in output.resolve().parents:
+        raise InputError(f"{output} lies inside the release, which has no other files; name another place")
+
+
+def _write(output: Path, made: Report) -> None:
+    """Never over a file, and a private page for its owner alone."""
+    page = made.html().encode("utf-8", "replace")
+    mode = PRIVATE_MODE if made.private else PUBLIC_MODE
+    try:
+        with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(page)
+    except OSError as error:
+        raise InputError(f"cannot write {output}: {error.strerror}") from None
+
+
+def _tell(output: Path, made: Report) -> None:
+    out = screen.console()
+    if made.private:
+        out.print(f"Wrote {output}. PRIVATE: it tells about the original, and is not to be published.")
+    else:
+        out.print(f"Wrote {output}. It tells nothing that the release does not.")
+    if not made.sound:
+        out.print("The release is NOT sound: the page says why.")
+
+
+__all__ = ["report"]
