@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 @app.command()
 def reproduce(
     name: Annotated[
-        str, typer.Argument(metavar="PAPER", help="What to run again: revisited, nonhomogeneous, kja.")
+        str,
+        typer.Argument(
+            metavar="PAPER",
+            help="What to run again: revisited, nonhomogeneous, kja, outliers, multidimensional.",
+        ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small part that takes seconds.")] = False,
     output: Annotated[

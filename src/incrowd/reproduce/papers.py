@@ -8,7 +8,7 @@ from pathlib import Path
 
 from incrowd.drafting import Watch, unwatched
 from incrowd.errors import InputError, unknown
-from incrowd.reproduce import kja, nonhomogeneous, outliers, revisited
+from incrowd.reproduce import kja, multidimensional, nonhomogeneous, outliers, revisited
 from incrowd.reproduce.outcome import Outcome
 
 
@@ -28,6 +28,7 @@ PAPERS: Mapping[str, Paper] = {
         Paper("nonhomogeneous", nonhomogeneous.TITLE, nonhomogeneous.reproduce),
         Paper("kja", kja.TITLE, kja.reproduce),
         Paper("outliers", outliers.TITLE, outliers.reproduce),
+        Paper("multidimensional", multidimensional.TITLE, multidimensional.reproduce),
     )
 }
 
