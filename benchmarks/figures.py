@@ -21,6 +21,7 @@ from expc import expansion_by_outliers
 from joins import joined_figures, topdown_figures
 from lattices import incognito
 from outliers import outlier_figures
+from queries import query_figures
 from rings import assignments, rows_cut, whole_ring
 from tables import adult_with_trees, first, microdata, real_data
 
@@ -250,4 +251,5 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "joined: direct, refinement": joined_figures,
     "outliers": outlier_figures,
     "expc": expansion_by_outliers,
+    "queries": query_figures,
 }

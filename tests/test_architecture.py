@@ -39,11 +39,12 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "leaving",
     ),  # releases from their folders; what a draw tells beyond its promise
     ("drafting",),
-    ("pipeline", "calibrating"),
-    ("rejudge", "reproduce"),
-    ("attacked", "outlier_adversary", "auditing", "measuring"),
-    ("joined_adversary",),
+    ("pipeline", "calibrating", "compared"),
+    ("rejudge", "reproduce", "comparing"),
+    ("attacked", "outlier_adversary", "auditing", "measuring", "query"),
+    ("joined_adversary", "composing"),
     ("adversary",),
+    ("reporting",),
     ("cli",),
 )
 LEVEL = {part: level for level, parts in enumerate(FLOORS) for part in parts}
@@ -64,7 +65,7 @@ SEES = {
         "measure",
         "graph",
     },
-    "report": {"errors"},
+    "report": {"errors", "schema", "reading", "hierarchy", "flow", "measure"},
     "examples": set[str](),
 }
 # Heavy libraries, and the parts that may open each: one, but for the judge, who shares no door.
@@ -79,8 +80,11 @@ DOORS = {
     "pydantic": {"policy"},
     "pydantic_core": {"policy"},
     "typer": {"cli"},
+    "sqlglot": {"query"},
     "click": {"cli"},
     "rich": {"cli"},
+    "jinja2": {"report"},
+    "markupsafe": {"report"},
 }
 # Where chance comes from, and who may draw.
 DRAWS = {
@@ -93,7 +97,7 @@ DRAWS = {
 }
 UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml", "eval", "exec", "compile"}
 LONGEST_FILE = 450
-HEAVY = ("numba", "scipy", "duckdb", "pandas", "polars", "pyarrow", "narwhals")
+HEAVY = ("numba", "scipy", "duckdb", "pandas", "polars", "pyarrow", "narwhals", "jinja2", "sqlglot")
 
 
 def module_of(path: Path) -> str:

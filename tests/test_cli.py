@@ -29,7 +29,10 @@ COMMANDS = (
     "methods",
     "attack",
     "audit",
+    "compare",
     "outliers",
+    "query",
+    "report",
     "reproduce",
 )
 ROLES = (

@@ -426,7 +426,9 @@ def test_names_in_quotes_are_names(tmp_path: Path, mark: str) -> None:
     assert list(CsvRows(tmp_path / "t.csv")) == [["20", "a"]]
 
 
-@pytest.mark.parametrize("content", [b"", b'a,b\n1,"2\n', b'"a"b,c\n1,2\n', b"a,b\n1,\xff\n", b'a,b\n1,"2"3\n'])
+@pytest.mark.parametrize(
+    "content", [b"", b'a,b\n1,"2\n', b'"a"b,c\n1,2\n', b"a,b\n1,\xff\n", b'a,b\n1,"2"3\n']
+)
 def test_broken_csv_is_an_error_that_quotes_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(TableError, match=r"t\.csv") as problem:
