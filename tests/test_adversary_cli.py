@@ -20,10 +20,11 @@ from incrowd.policy import Policy
 
 ATTACKS = ["order", "degree", "matching", "probability", "rerun"]
 CORRUPTIONS = [f"corruption-{known}" for known in range(1, 6)]
+OTHERS = ["rows", "singling", "downcoding"]
 VALUES = [
     f"{name}-{column}"
     for column in ("diagnosis", "cost")
-    for name in ("homogeneity", "skewness", "definetti")
+    for name in ("homogeneity", "skewness", "definetti", *(f"background-{known}" for known in (1, 2, 3)))
 ]
 CLASSES = ("k", "1k", "k1", "kk", "global_1k", "global_k1", "k_factor")
 
@@ -50,7 +51,7 @@ def test_attack_a_release(clinic: Path, form: str) -> None:
     ran = attacked(clinic, form, "--json")
     assert (ran.code, ran.err) == (0, "")
     said = ran.json
-    assert [found["name"] for found in said["attacks"]] == [*ATTACKS, *CORRUPTIONS, "rows", *VALUES]
+    assert [found["name"] for found in said["attacks"]] == [*ATTACKS, *CORRUPTIONS, *OTHERS, *VALUES]
     assert (said["records"], said["rows"], said["k"], said["method"]) == (400, 400, 10, "mondrian")
     assert said["holds"] is True
     assert said["notes"] == []
@@ -64,7 +65,7 @@ def test_attack_for_people(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("COLUMNS", "120")
     ran = attacked(clinic)
     assert (ran.code, ran.err) == (0, "")
-    names = (*ATTACKS, "rows", *VALUES)
+    names = (*ATTACKS, *OTHERS, *VALUES)
     assert all(name in ran.out for name in (*names, "success", "control", "bound", "holds"))
     assert "No attack gets more than was promised." in ran.out
 

@@ -17,18 +17,22 @@ from incrowd.attack import (
     Values,
     alone_in_both,
     among_groups,
+    backgrounds,
     codes_of_texts,
     corruption,
     disclosures,
+    downcoding,
     known_counts,
     pools,
     probability,
     rerun,
     rows,
+    singling,
     values_of,
 )
 from incrowd.attacked import BY_LINKS, Attacked, k_of, method_said, table_of
 from incrowd.audit import links_of
+from incrowd.composing import attack_composition, read_other
 from incrowd.contracts import Crowder
 from incrowd.drafting import Watch, hidden, unwatched
 from incrowd.encode import encode
@@ -71,6 +75,7 @@ def attack_release(
     public: object = None,
     planted_people: object = None,
     outliers: str | None = None,
+    also: Path | None = None,
 ) -> Attacked:
     """Run every attack on a release folder.
 
@@ -78,21 +83,19 @@ def attack_release(
     the method, from its manifest. Who is behind which row comes from the audit, where it was kept; else
     from private values that only one record and one row have. Where people of a public table stand in, that
     is `public`, else the one that the policy names; `planted_people` is a table whose ids do not exist.
-    `outliers` (``p,d``) lets the attack on outliers run where nothing is promised about them.
+    `outliers` (``p,d``) lets the attack on outliers run where nothing is promised about them. `also` is the
+    folder of another release of the same people.
     """
     check_is_release(folder)
     watch("read")
     table = tables.read(original)
     if "public" in manifest_of(folder):
-        if outliers is not None:
-            raise InputError(
-                f"{folder} was made with a public table, whose people have no sensitive values; "
-                "leave out --outliers"
-            )
+        _refuse_with_public(folder, outliers, also)
         return attack_joined(folder, table, policy, public, planted_people, watch)
     if public is not None or planted_people is not None:
         raise InputError(f"{folder} was made without a public table; leave out --public and --planted")
     schema = schema_of(folder, table, policy)
+    other = None if also is None else read_other(also, table, policy)
     claims, said = claims_said(folder), method_said(folder)
     shown = read_release(folder, schema)
     data = encode(table, schema)
@@ -113,10 +116,27 @@ def attack_release(
     else:
         results += _on_groups(target, table, shown, read_sensitive(folder), watch)
     results += on_outliers
-    notes = (*([note] if note else []), *([] if apart is None else [apart.note]), *told)
+    notes = [*([note] if note else []), *([] if apart is None else [apart.note]), *told]
+    if other is not None:
+        composed, why = attack_composition(target, scene, schema, other, watch)
+        results, notes = results + composed, [*notes, *why]
     return Attacked(
-        records, len(shown), target.k, str(said["name"]), source, target.known.size, results, notes
+        records, len(shown), target.k, str(said["name"]), source, target.known.size, results, tuple(notes)
     )
+
+
+def _refuse_with_public(folder: Path, outliers: str | None, also: Path | None) -> None:
+    """Refuse what cannot be asked of a release in which people of a public table stand in."""
+    if outliers is not None:
+        raise InputError(
+            f"{folder} was made with a public table, whose people have no sensitive values; "
+            "leave out --outliers"
+        )
+    if also is not None:
+        raise InputError(
+            f"{folder} was made with a public table, so its rows are about other people, too; "
+            "leave out --also"
+        )
 
 
 def _every_attack(target: Target, remade: Published | None, watch: Watch) -> tuple[AttackResult, ...]:
@@ -133,14 +153,20 @@ def _every_attack(target: Target, remade: Published | None, watch: Watch) -> tup
         watch(f"attack: corruption of {known}")
         results.append(corruption(target, known))
     watch("attack: rows")
-    return (*results, rows(target))
+    results += [rows(target), singling(target)]
+    if any(attribute.tree is not None for attribute in target.data.attributes):
+        results.append(downcoding(target))
+    return tuple(results)
 
 
 def _on_values(target: Target, columns: Sequence[Values], watch: Watch) -> tuple[AttackResult, ...]:
     """What candidates tell about sensitive values."""
     watch("attack: values")
-    held = pools(target) if columns else None
-    return tuple(result for values in columns for result in disclosures(target, values, held))
+    if not columns:
+        return ()
+    held = pools(target)
+    results = [(*disclosures(target, c, held), *backgrounds(target, c, held)) for c in columns]
+    return tuple(result for each in results for result in each)
 
 
 def _on_groups(

@@ -4,17 +4,21 @@ from collections.abc import Callable
 
 from incrowd.attack.algorithm import rerun
 from incrowd.attack.apart import among_groups, lines_apart
+from incrowd.attack.background import backgrounds
 from incrowd.attack.beliefs import Beliefs, Pools, Values, beliefs, codes_of_texts, pools, values_of
 from incrowd.attack.border import alone_at_border, alone_in_outline, outline, trimming
 from incrowd.attack.candidates import degree, matching, order, probability
+from incrowd.attack.composition import compositions
 from incrowd.attack.corrupt import corruption, known_counts
 from incrowd.attack.definetti import Guessed, definetti, learned
 from incrowd.attack.disclosure import closeness, disclosures, homogeneity, skewness
+from incrowd.attack.downcoding import downcoding
 from incrowd.attack.equijoin import equijoin, matched, reidentified
 from incrowd.attack.grouped import Lines, in_group
 from incrowd.attack.joined import JoinTarget
 from incrowd.attack.known import alone_in_both, fitting
 from incrowd.attack.link import joined
+from incrowd.attack.linked import Private, private_of
 from incrowd.attack.members import Fakes, fakes, membership, planted
 from incrowd.attack.outliers import (
     Distinguished,
@@ -29,10 +33,11 @@ from incrowd.attack.rate import Rate
 from incrowd.attack.rebuild import GivenAway, claimed, given_away, rows
 from incrowd.attack.result import AttackResult
 from incrowd.attack.ring import AfterOne, after_one
+from incrowd.attack.singling import singling
 from incrowd.attack.target import Target, as_they_are
 
 # Attacks that name rows and need nothing but the release and the original. `rerun` also needs what the
-# method makes of it; `rows` names nobody's row, and `disclosures` and `definetti` read values.
+# method makes of it; `rows`, `singling` and `downcoding` name nobody's row, and others read values.
 ATTACKS: tuple[Callable[[Target], AttackResult], ...] = (order, degree, matching, probability, corruption)
 
 __all__ = [
@@ -48,6 +53,7 @@ __all__ = [
     "JoinTarget",
     "Lines",
     "Pools",
+    "Private",
     "Rate",
     "ShownClass",
     "Target",
@@ -58,16 +64,19 @@ __all__ = [
     "alone_in_outline",
     "among_groups",
     "as_they_are",
+    "backgrounds",
     "beliefs",
     "claimed",
     "classes_of",
     "closeness",
     "codes_of_texts",
+    "compositions",
     "corruption",
     "definetti",
     "degree",
     "disclosures",
     "distinguish",
+    "downcoding",
     "equijoin",
     "fakes",
     "fitting",
@@ -86,11 +95,13 @@ __all__ = [
     "planted",
     "pools",
     "presence",
+    "private_of",
     "probability",
     "reidentified",
     "rerun",
     "rows",
     "shown_classes",
+    "singling",
     "skewness",
     "trimming",
     "values_of",

@@ -140,7 +140,7 @@ class Beliefs:
 def beliefs(target: Target, values: Values, held: Pools | None = None) -> Beliefs:
     """What everybody's candidates say about a sensitive column."""
     held = pools(target) if held is None else held
-    parts = [_told(values, counts) for counts in _counted(target, values, held)]
+    parts = [_told(values, counts) for counts in counted(target, values, held)]
     told = [np.concatenate(column)[held.of] for column in zip(*parts, strict=True)]
     return Beliefs(values, *told)
 
@@ -153,7 +153,7 @@ def planted(target: Target, values: Values) -> Values:
     return replace(values, own=own.astype(np.int64) % size, shown=shown.astype(np.int64) % size)
 
 
-def _counted(target: Target, values: Values, held: Pools) -> Iterator[Ints]:
+def counted(target: Target, values: Values, held: Pools) -> Iterator[Ints]:
     """How many candidates of each pool have each value: (pools of a chunk, size)."""
     graph, size = target.graph, max(values.size, 1)
     pairs, times = np.unique(graph.row_of.astype(np.int64) * size + values.shown, return_counts=True)

@@ -26,6 +26,10 @@ def attack(
         str | None,
         typer.Option(metavar="P,D", help="Try to tell outliers at this p and d, if nothing is promised."),
     ] = None,
+    also: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Another release of the same people: what both tell together."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """What each adversary gets out of a release. Exit code 1 if one gets more than was promised.
@@ -39,7 +43,7 @@ def attack(
 
         asked = Policy.load(policy) if policy else None
         with screen.watching(as_json) as watch:
-            attacked = attack_release(folder, original, asked, watch, public, planted, outliers)
+            attacked = attack_release(folder, original, asked, watch, public, planted, outliers, also)
         if as_json:
             screen.print_json(attacked.as_dict())
         else:

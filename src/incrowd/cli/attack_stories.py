@@ -49,6 +49,18 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
                 f"classes tell of {result.attack.won:,} persons as outliers at p = {at['p']}, d = {at['d']}; "
                 f"in {certain} of them there certainly is one"
             )
+        if result.name == "composition" and result.attack.won:
+            yield (
+                f"nothing is promised about two releases; together they leave {result.attack.won:,} persons "
+                f"({result.attack.share:.1%}) fewer than {result.details['k']} candidates"
+            )
+        if result.name.startswith("composition-") and result.details["persons_with_one_value"]:
+            told = result.details
+            yield (
+                f"two releases leave one value of {result.name.removeprefix('composition-')} to "
+                f"{told['persons_with_one_value']:,} persons, one of them to "
+                f"{told['with_one_value_by_one_release']:,}"
+            )
         if result.name in ("trimming", "outline") and not result.holds:
             yield (
                 f"boxes tell that {result.attack.won:,} persons are in the private table: of these claims "
