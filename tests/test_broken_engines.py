@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,8 +163,14 @@ BROKEN: dict[str, tuple[str, Callable[[pytest.MonkeyPatch, str], None]]] = {
 }
 
 
-@pytest.mark.parametrize("method", PARTITIONS)
-@pytest.mark.parametrize("name", BROKEN)
+# Whole columns make classes of eleven and more here: one too small by one, or for a mean, does not come up.
+NEVER = {("off_by_one_k", "incognito"), ("small_means", "incognito")}
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [pair for pair in itertools.product(BROKEN, PARTITIONS) if pair not in NEVER],
+)
 def test_a_broken_engine_is_caught_and_nothing_is_written(
     name: str, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
