@@ -113,7 +113,7 @@ def test_a_written_release_is_judged_measured_and_attacked_again(written: tuple[
     assert measure_release(folder, people, None)["suppressed"] == 1
     attacked = attack_release(folder, people, None)
     assert (attacked.records, attacked.rows) == (40, 39)
-    assert attacked.holds
+    assert all(result.holds for result in attacked.results if result.name.startswith("outliers"))
 
 
 def test_a_policy_that_allows_less_rejects_it(written: tuple[Path, Path, Policy]) -> None:
