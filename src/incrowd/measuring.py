@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,9 @@ from incrowd.rejudge import (
 )
 from incrowd.schema import MANIFEST, Schema
 
+if TYPE_CHECKING:
+    from incrowd.workload import Workload
+
 BOXES, SHARE = 100, 0.1  # range counts that are asked, and how much of the domain each covers
 
 
@@ -70,15 +73,18 @@ def measure_release(
     watch: Watch = unwatched,
     public: Path | None = None,
     check: Path | None = None,
+    workload: Path | None = None,
 ) -> dict[str, Any]:
     """Every measure of a release, or of a table that another tool wrote in our cell syntax.
 
-    Where people of a public table have rows, measures are of the private table's people alone.
+    Where people of a public table have rows, measures are of the private table's people alone. A workload
+    is a file of questions; how far off their answers are is measured too.
     """
     if published.is_dir():
         check_is_release(published)
     elif policy is None:
         raise InputError("to measure a table that is no release, pass its policy with -p")
+    asked = None if workload is None else _asked(workload, published)
     watch("read")
     table = tables.read(original)
     joined = joined_tables(published, policy, public, check) if published.is_dir() else None
@@ -95,6 +101,8 @@ def measure_release(
         "columns": per_attribute(found.own, found.people),
         "range_counts": _range_counts(found),
     }
+    if asked is not None:
+        measured["workload"] = _workload(asked, found, published, table, policy)
     watch("match")
     measured |= _anonymity(found)
     apart = groups_said(published) if published.is_dir() else None
@@ -161,13 +169,39 @@ def _weights(folder: Path, rows: Table) -> tuple[NDArray[Any] | None, str]:
         return None, f"{kind}: {problem}"
 
 
-def _range_counts(found: _Found) -> dict[str, Any]:
+def _range_counts(found: _Found, boxes: int = BOXES, share: float = SHARE) -> dict[str, Any]:
     """The average relative error of the paper's range counts; always the same boxes for one table."""
     if found.uncounted:
         return {"error": None, "why": found.uncounted}
-    boxes = random_boxes(found.people, SHARE, BOXES, _evenly(), "discrete")
-    error = average_relative_error(found.shown, found.weights, found.people, boxes, "discrete")
-    return {"error": error.mean, "boxes": BOXES, "share": SHARE, "empty": error.empty}
+    drawn = random_boxes(found.people, share, boxes, _evenly(), "discrete")
+    error = average_relative_error(found.shown, found.weights, found.people, drawn, "discrete")
+    return {"error": error.mean, "boxes": boxes, "share": share, "empty": error.empty}
+
+
+def _asked(file: Path, published: Path) -> Workload:
+    from incrowd.workload import Workload  # it brings a reader of SQL, which few measurements need
+
+    workload = Workload.load(file)
+    if workload.queries and not published.is_dir():
+        raise InputError(
+            "queries of a workload are answered by a release, and this is none; ask random boxes"
+        )
+    return workload
+
+
+def _workload(
+    asked: Workload, found: _Found, published: Path, table: Table, policy: Policy | None
+) -> dict[str, Any]:
+    if not asked.queries:
+        return _range_counts(found, asked.boxes, asked.share)
+    from incrowd.query import Queryable
+    from incrowd.workload import Original, relative_errors
+
+    # without a policy, whoever asks takes a text such as ? for a value
+    missing = found.schema.missing if policy is not None else frozenset({""})
+    original = Original(table, found.schema, found.people, missing)
+    left_out = max(len(found.people) - len(found.own), 0)
+    return relative_errors(asked.queries, Queryable.load(published, policy), original, left_out).as_dict()
 
 
 def _evenly() -> Callable[[], float]:

@@ -361,6 +361,9 @@ def measure(
     policy: PolicyFile = None,
     public: PublicTable = None,
     check: SecondSource = None,
+    workload: Annotated[
+        Path | None, typer.Option("--workload", help="Queries (TOML): how far off are their answers?")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """What a release lost, by every measure; also of a table made by another tool.
@@ -374,11 +377,30 @@ def measure(
 
         with screen.watching(as_json) as watch:
             asked = Policy.load(policy) if policy else None
-            loss = measure_release(published, original, asked, watch, public, check)
+            loss = measure_release(published, original, asked, watch, public, check, workload)
         if as_json:
             screen.print_json(loss)
         else:
             show_loss(loss)
+            _show_workload(loss.get("workload"))
+
+
+def _show_workload(told: dict[str, Any] | None) -> None:
+    if told is None:
+        return
+    out = screen.console()
+    if "queries" in told:
+        names = ("truth", "lower", "upper", "estimate", "error")
+        rows = [
+            (one["sql"], *("" if one[name] is None else screen.number(one[name]) for name in names))
+            for one in told["queries"]
+        ]
+        out.print(screen.table("Workload", ("query", *names), rows))
+        out.print(
+            f"Left out: {told['empty']} with the truth 0 or none, {told['unanswered']} without estimate."
+        )
+    wrong = "not known" if told["error"] is None else f"{told['error']:.1%}"
+    out.print(f"Average relative error of the workload: {wrong}")
 
 
 @app.command()
