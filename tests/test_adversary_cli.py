@@ -55,7 +55,7 @@ def test_attack_a_release(clinic: Path, form: str) -> None:
     assert (said["records"], said["rows"], said["k"], said["method"]) == (400, 400, 10, "mondrian")
     assert said["holds"] is True
     idle = [found["name"] for found in said["attacks"] if not found["works"]]
-    assert idle == ["downcoding"]  # about which nothing is promised: so few people hardly tell it from chance
+    assert set(idle) <= {"downcoding"}  # nothing is promised about it: few people hardly tell it from chance
     assert said["notes"] == []
     of = {found["name"]: found for found in said["attacks"]}
     assert of["degree"]["details"]["fewest_candidates"] >= 10
