@@ -10,6 +10,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -385,6 +386,12 @@ def measure(
             _show_workload(loss.get("workload"))
 
 
+def _readable(exact: object) -> str:
+    """A number for people, also where it is said as a fraction: 604375/158."""
+    divided = isinstance(exact, str) and "/" in exact
+    return screen.number(float(Fraction(str(exact))) if divided else exact)
+
+
 def _show_workload(told: dict[str, Any] | None) -> None:
     if told is None:
         return
@@ -392,7 +399,7 @@ def _show_workload(told: dict[str, Any] | None) -> None:
     if "queries" in told:
         names = ("truth", "lower", "upper", "estimate", "error")
         rows = [
-            (one["sql"], *("" if one[name] is None else screen.number(one[name]) for name in names))
+            (one["sql"], *("" if one[name] is None else _readable(one[name]) for name in names))
             for one in told["queries"]
         ]
         out.print(screen.table("Workload", ("query", *names), rows))
