@@ -31,7 +31,12 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (*STAGES, *JUDGES, "models", "exposures", "profile", "audit", "stage"),
     ("graph", "report", "join"),  # reads published texts as `measure` does; pictures; two tables, encoded
     ("attack",),  # what an adversary makes of the graph
-    ("methods", "typed", "drawing"),  # recipes made of stages; cells as columns; who is behind which row
+    (
+        "methods",
+        "typed",
+        "drawing",
+        "learnable",
+    ),  # recipes made of stages; cells as columns; who is behind which row
     (
         "asking",
         "readback",
@@ -41,9 +46,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("drafting",),
     ("pipeline", "calibrating", "compared"),
     ("rejudge", "reproduce", "comparing"),
-    ("attacked", "outlier_adversary", "auditing", "measuring", "query"),
-    ("joined_adversary", "composing"),
-    ("adversary",),
+    ("attacked", "outlier_adversary", "auditing", "query", "learning"),
+    ("joined_adversary", "composing", "workload"),
+    ("adversary", "measuring"),
     ("reporting",),
     ("cli",),
 )
@@ -81,6 +86,8 @@ DOORS = {
     "pydantic_core": {"policy"},
     "typer": {"cli"},
     "sqlglot": {"query"},
+    "sklearn": {"learning"},
+    "threadpoolctl": {"learning"},
     "click": {"cli"},
     "rich": {"cli"},
     "jinja2": {"report"},
@@ -97,7 +104,10 @@ DRAWS = {
 }
 UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml", "eval", "exec", "compile"}
 LONGEST_FILE = 450
-HEAVY = ("numba", "scipy", "duckdb", "pandas", "polars", "pyarrow", "narwhals", "jinja2", "sqlglot")
+HEAVY = (
+    *("numba", "scipy", "duckdb", "pandas", "polars", "pyarrow", "narwhals", "jinja2", "sqlglot"),
+    "sklearn",
+)
 
 
 def module_of(path: Path) -> str:

@@ -30,6 +30,7 @@ COMMANDS = (
     "attack",
     "audit",
     "compare",
+    "learn",
     "outliers",
     "query",
     "report",

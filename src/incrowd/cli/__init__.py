@@ -3,6 +3,7 @@
 from incrowd.cli import (
     adversaries,  # noqa: F401  # adds `attack` and `audit`
     compare,  # noqa: F401  # adds the command `compare`
+    learn,  # noqa: F401  # adds the command `learn`
     outliers,  # noqa: F401  # adds the command `outliers`
     query,  # noqa: F401  # adds the command `query`
     report,  # noqa: F401  # adds the command `report`

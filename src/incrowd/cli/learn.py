@@ -1,0 +1,63 @@
+"""The command `learn`: what a classifier learns from a release, against the original."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, app, boundary, split_names
+
+if TYPE_CHECKING:
+    from incrowd.learning import Learned, Lesson
+
+
+@app.command()
+def learn(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
+    original: Original,
+    target: Annotated[
+        Names, typer.Option(help="A published column to guess from the others; repeat for more.")
+    ] = None,
+    policy: PolicyFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """How much worse a classifier is that was trained on the release instead of the original.
+
+    Example: incrowd learn release --original patients.csv --target diagnosis
+    """
+    with boundary(as_json):
+        from incrowd.learning import learn as teach
+        from incrowd.policy import Policy
+
+        said = None if policy is None else Policy.load(policy)
+        with screen.watching(as_json) as watch:
+            learned = teach(release, original, split_names(target), said, watch)
+        if as_json:
+            screen.print_json(learned.as_dict())
+        else:
+            _show(learned)
+
+
+def _show(learned: Learned) -> None:
+    out = screen.console()
+    header = ("target", "majority", "original", "release", "drop", "95 %")
+    title = f"Right guesses about {learned.tested:,} records that were held out"
+    out.print(screen.table(title, header, [_row(lesson) for lesson in learned.lessons]))
+    out.print(f"  trained on {learned.records - learned.tested:,} records, and on {learned.rows:,} rows")
+    if learned.note:
+        out.print(f"  note: {learned.note}")
+
+
+def _row(lesson: Lesson) -> tuple[str, ...]:
+    rates = (lesson.majority, lesson.original, lesson.release)
+    low, high = lesson.interval()
+    shares = tuple(f"{rate.share:.1%}" for rate in rates)
+    return lesson.target, *shares, _points(lesson.drop), f"{_points(low)} to {_points(high)}"
+
+
+def _points(difference: float) -> str:
+    """Points of a hundred; no zero is negative."""
+    return f"{round(100 * difference, 1) + 0.0:.1f}"
