@@ -135,26 +135,36 @@ def join_lists(
 ) -> None:
     """Parts of a row -> owner (parts,): the first that each is merged with, so that none lists its records.
 
-    From left to right, parts of equal records left out; what is left over at the end joins those before.
+    From left to right, parts of equal records left out; what is left over at the end joins those before, as
+    many as it takes.
     """
     rows, varies = np.empty(order.size, order.dtype), np.empty(codes.shape[1], np.bool_)
-    filled, current, before = 0, -1, -1
+    closed, count = np.empty(starts.size, np.int64), 0
+    filled, current = 0, -1
     for p in range(starts.size - 1):
         owner[p] = p
         if find_varying(codes, order, starts[p], starts[p + 1], varies) == 0:
             continue
         if not filled:
-            current, before = p, current
+            current = p
         owner[p] = current
         size = starts[p + 1] - starts[p]
         rows[filled : filled + size] = order[starts[p] : starts[p + 1]]
         filled += size
         if not lists_records(codes, rows[:filled], shapes, sparse):
-            filled = 0
-    if filled and before >= 0:
+            closed[count], count, filled = current, count + 1, 0
+    while filled and count:
+        count, filled, left = count - 1, 0, current
+        current = closed[count]
         for p in range(current, starts.size - 1):
+            if owner[p] == left:
+                owner[p] = current
             if owner[p] == current:
-                owner[p] = before
+                size = starts[p + 1] - starts[p]
+                rows[filled : filled + size] = order[starts[p] : starts[p + 1]]
+                filled += size
+        if not lists_records(codes, rows[:filled], shapes, sparse):
+            filled = 0
 
 
 @inlined
