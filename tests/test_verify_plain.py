@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -12,36 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forgeries import Release
 from forgeries_plain import PLAIN_FORGERIES, claimed, good, levels, say
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_verify import Lines, judged
 
-from incrowd.schema import Claim, Column, Kind, Role, Schema, Verdict
-from incrowd.verify import Case, CsvRows, judge_rows, standing, sweep, verify
+from incrowd.schema import Claim, Column, Kind, Role, Schema
+from incrowd.verify import Case, judge_rows, standing, sweep
 from incrowd.verify.places import Axis
 
 GOLDEN = Path(__file__).parent / "golden"
 PLAIN: Mapping[str, Any] = {"margin": "0", "form": "both", "distinct": 2, "removal": "once", "rescale": "yes"}
-
-
-@dataclass
-class Lines:
-    """Rows that are at hand."""
-
-    names: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    def __iter__(self) -> Iterator[Sequence[str]]:
-        return iter(self.rows)
-
-
-def judged(release: Release, folder: Path, hinted: bool = False) -> Verdict:
-    release.write(folder / "release")
-    release.write_original(folder / "original.csv")
-    hint = np.array(release.truth) if hinted else None
-    original = CsvRows(folder / "original.csv")
-    return verify(folder / "release", original, release.schema, release.claims, hint=hint)
 
 
 # Whole releases

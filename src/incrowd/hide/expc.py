@@ -6,6 +6,7 @@ it with. Where the printed steps are incomplete, docs/claims/expc.md says how th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import process_time
@@ -52,7 +53,7 @@ class Grouping:
 
 
 @dataclass(frozen=True)
-class Expanding(Limited):
+class Expanding(Limited, ABC):
     """Groups by expansion.
 
     Parameters
@@ -126,8 +127,9 @@ class Expanding(Limited):
         self._expand(run)
         return run.finished()
 
+    @abstractmethod
     def _expand(self, run: _Run) -> None:
-        raise NotImplementedError
+        """Groups around seeds; who is left over is residue."""
 
 
 @register("grouper", "expc")

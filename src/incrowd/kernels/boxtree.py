@@ -116,7 +116,7 @@ def _grow(points: Any, order: Any, leaf: int) -> Any:
                 widest, axis = share, j
         if end - begin > leaf and axis >= 0:
             middle = (begin + end) // 2
-            _part(points[:, axis], order, begin, end, middle)
+            part(points[:, axis], order, begin, end, middle)
             left[node] = nodes
             first[nodes], last[nodes] = begin, middle
             first[nodes + 1], last[nodes + 1] = middle, end
@@ -126,7 +126,7 @@ def _grow(points: Any, order: Any, leaf: int) -> Any:
 
 
 @kernel
-def _part(values: Any, order: Any, begin: int, end: int, middle: int) -> None:
+def part(values: Any, order: Any, begin: int, end: int, middle: int) -> None:
     """Permute order[begin:end] so that no value before `middle` exceeds one behind it."""
     lo, hi = begin, end - 1
     while lo < hi:

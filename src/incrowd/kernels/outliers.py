@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.boxtree import part
 from incrowd.kernels.jit import kernel
 
 GOOD, BAD, UNSURE = 0, 1, 2
@@ -122,38 +123,13 @@ def _grow(points: Any, order: Any, roots: Any, leaf: int) -> Any:
                 widest, axis = high[j] - low[j], j
         if end - begin > leaf and axis >= 0:
             middle = (begin + end) // 2
-            _part(points[:, axis], order, begin, end, middle)
+            part(points[:, axis], order, begin, end, middle)
             shape[node, 2] = nodes
             shape[nodes, 0], shape[nodes, 1], shape[nodes, 3] = begin, middle, shape[node, 3]
             shape[nodes + 1, 0], shape[nodes + 1, 1], shape[nodes + 1, 3] = middle, end, shape[node, 3]
             nodes += 2
         node += 1
     return box[:nodes].copy(), shape[:nodes].copy()
-
-
-@kernel
-def _part(values: Any, order: Any, begin: int, end: int, middle: int) -> None:
-    """Permute order[begin:end] so that no value before `middle` exceeds one behind it."""
-    lo, hi = begin, end - 1
-    while lo < hi:
-        a, b, c = values[order[lo]], values[order[(lo + hi) // 2]], values[order[hi]]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = lo, hi
-        while i <= j:
-            while values[order[i]] < pivot:
-                i += 1
-            while values[order[j]] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            hi = j
-        elif middle >= i:
-            lo = i
-        else:
-            return
 
 
 @kernel
