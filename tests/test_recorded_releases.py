@@ -1,6 +1,6 @@
 """Releases of the demo's table by every method: the classes and the loss that were recorded.
 
-The figures are those of an earlier version. Who changes an algorithm on purpose records them again, and says so
+The figures are those of an earlier version. Who changes an algorithm on purpose records them again and says so
 in the changelog: ``python tests/test_recorded_releases.py`` writes the file anew.
 """
 
@@ -32,11 +32,11 @@ def tour() -> Path:
 
 
 def asked(name: str, promise: str) -> ic.Policy:
-    """What is asked of a method: k = 10, and l = 6 or outliers hidden where that is the promise."""
-    privacy: dict[str, Any] = {"k": 10} | ({"l": 6} if promise == "l" else {})
+    """What is asked of a method: k = 10, and l = 4 or outliers hidden where that is the promise."""
+    privacy: dict[str, Any] = {"k": 10} | ({"l": 4} if promise == "l" else {})
     if name.startswith("kja"):
         joined = ic.Policy.load(tour() / "join.toml")
-        return joined.with_(method=name, l=6 if promise == "l" else None)
+        return joined.with_(method=name, l=4 if promise == "l" else None)
     described = ic.Policy.load(tour() / "policy.toml").as_dict()["quasi_identifiers"]
     shown, hidden = ("cost", "diagnosis") if name in PLAIN else ("diagnosis", "cost")
     if name in PLAIN:
