@@ -12,11 +12,11 @@ from bench import Figure, cpu, peak_mb
 from scans import distinct_scan, plain_scan
 from tables import adult_with_trees, census_with_trees, first
 
+from incrowd.algorithms.costs import groups_of, priced
+from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
+from incrowd.algorithms.nonhomogeneous.k_one import Expansion
+from incrowd.algorithms.nonhomogeneous.one_k import widened
 from incrowd.flow import Crowds, Microdata
-from incrowd.hide.costs import groups_of, priced
-from incrowd.hide.expansion import Expansion
-from incrowd.hide.globally import global_crowds
-from incrowd.hide.widening import widened
 
 K = 10
 ADULT_ROWS, CENSUS_ROWS, SAMPLE = 30_000, 100_000, 200

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from bench import Figure, peak_mb
 from tables import real_data
 
-from incrowd.hide.expc import Expanding, ExpC, NonOutliersFirst, OutliersFirst
+from incrowd.algorithms.outliers.expc import Expanding, ExpC, NonOutliersFirst, OutliersFirst
 from incrowd.models import Plain
-from incrowd.reproduce.outliers_data import load_workers
+from incrowd.reproduce.outliers.data import load_workers
 
 ROWS, QUASI, K, RUNS = 50_000, 5, 15, 3
 APPROACHES: tuple[type[Expanding], ...] = (ExpC, NonOutliersFirst, OutliersFirst)

@@ -25,10 +25,10 @@ from queries import query_figures
 from rings import assignments, rows_cut, whole_ring
 from tables import adult_with_trees, first, microdata, real_data
 
+from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
+from incrowd.algorithms.partitions.single import SingleDimensional
 from incrowd.contracts import Grouper, silent
 from incrowd.flow import Microdata
-from incrowd.hide.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
-from incrowd.hide.single import SingleDimensional
 
 N = 1_000_000
 K = 10
@@ -43,7 +43,7 @@ def census(n: int) -> Codes:
 
 def kernel_seconds(recipe: Mondrian, data: Microdata) -> float:
     """The compiled run alone, on codes in the form it takes."""
-    from incrowd.hide.mondrian import Run
+    from incrowd.algorithms.partitions.mondrian import Run
     from incrowd.kernels import mondrian
 
     best = float("inf")
@@ -209,8 +209,8 @@ def components_of_a_graph(_kd: float) -> Iterator[Figure]:
 
 def agglomerative(kd: float) -> Iterator[Figure]:
     """Clusters of Adult; growth is the exponent from a quarter of the rows to all."""
-    from incrowd.hide.agglomerative import Agglomerative
-    from incrowd.hide.forest import Forest
+    from incrowd.algorithms.partitions.agglomerative import Agglomerative
+    from incrowd.algorithms.partitions.forest import Forest
 
     data = adult_with_trees()
     if data is None:

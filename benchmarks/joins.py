@@ -10,10 +10,10 @@ from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 from crowds import exponent
 from tables import first, microdata
 
+from incrowd.algorithms.kja import Direct, Refinement
+from incrowd.algorithms.partitions.topdown import TopDown
 from incrowd.contracts import silent
 from incrowd.flow import Microdata
-from incrowd.hide.joining import Direct, Refinement
-from incrowd.hide.topdown import TopDown
 
 ROWS = 1_000_000
 GOALS = {50: 3.0, 10: 6.0}  # k: kd

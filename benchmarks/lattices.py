@@ -10,10 +10,10 @@ from bench import Figure, cpu, peak_mb
 from tables import first, real_data
 
 from incrowd import Policy
+from incrowd.algorithms.partitions.incognito import Incognito
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Microdata
-from incrowd.hide.lattice import Incognito
 from incrowd.tables import read
 
 COLUMNS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")

@@ -10,10 +10,10 @@ import numpy as np
 from bench import Codes, Figure, cpu, peak_mb
 from tables import microdata
 
+from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import silent
+from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.flow import Microdata, Sensitive
-from incrowd.hide.mondrian import StrictMondrian
-from incrowd.outliers import Matrix, Setting, Space
 from incrowd.schema import Kind
 
 ROWS, POINTS, FEW = 500_000, 2000, 200

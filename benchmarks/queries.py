@@ -13,7 +13,7 @@ from bench import Figure, peak_mb
 from tables import real_data
 
 from incrowd import Policy, publish
-from incrowd.query import Queryable
+from incrowd.queries import Queryable
 from incrowd.tables import read
 
 QUASI = {

@@ -12,14 +12,14 @@ import numpy as np
 from bench import Codes, Figure, cpu, peak_mb, uniform
 from tables import microdata
 
+from incrowd.algorithms.nonhomogeneous.ring import Ring
+from incrowd.algorithms.partitions.hilbert import Hilbert
+from incrowd.algorithms.partitions.lexicographic import Lexicographic
+from incrowd.algorithms.partitions.ordering import InARow
 from incrowd.assign import by_crowds, figure_seven, one_of_disjoint_matchings
 from incrowd.contracts import silent
 from incrowd.flow import Microdata
 from incrowd.generalize import generalize
-from incrowd.hide.hilbert import Hilbert
-from incrowd.hide.lexicographic import Lexicographic
-from incrowd.hide.ring import Ring
-from incrowd.hide.row import InARow
 
 ROWS = 100_000
 MANY, K = 1_000_000, 10

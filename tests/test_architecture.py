@@ -269,15 +269,15 @@ def test_looking_costs_nothing_heavy(script: str) -> None:
 
 PLANTED = {
     "a stage in a stage": (climbs, "incrowd.encode", "from incrowd.tables.rules import chosen"),
-    "a stage in a judge": (climbs, "incrowd.verify.rows", "def f():\n    from incrowd.tables import read"),
-    "a helper in the judge": (climbs, "incrowd.verify.rows", "from incrowd import reading"),
-    "the pipeline in a model": (climbs, "incrowd.models.size", "import incrowd.pipeline"),
-    "numba in a stage": (strange_doors, "incrowd.hide.mondrian", "import numba as nb"),
-    "duckdb in the command line": (strange_doors, "incrowd.cli.tour", "def f():\n    from duckdb import x"),
+    "a stage in a judge": (climbs, "incrowd.verifier.rows", "def f():\n    from incrowd.tables import read"),
+    "a helper in the judge": (climbs, "incrowd.verifier.rows", "from incrowd import reading"),
+    "the pipeline in a model": (climbs, "incrowd.models.size", "import incrowd.publishing.pipeline"),
+    "numba in a stage": (strange_doors, "incrowd.algorithms.partitions.mondrian", "import numba as nb"),
+    "duckdb in the command line": (strange_doors, "incrowd.cli.demo", "def f():\n    from duckdb import x"),
     "random in a stage": (strange_draws, "incrowd.assign", "from random import shuffle"),
     "numpy's chance": (strange_draws, "incrowd.assign", "import numpy as np\nnp.random.default_rng(7)"),
     "numpy's chance by name": (strange_draws, "incrowd.assign", "from numpy.random import default_rng"),
-    "entropy elsewhere": (strange_draws, "incrowd.release", "import os\nos.urandom(8)"),
+    "entropy elsewhere": (strange_draws, "incrowd.publishing.render", "import os\nos.urandom(8)"),
 }
 
 

@@ -16,22 +16,22 @@ from typing import Any
 
 import pytest
 import typer.main
+from support.places import ROOT
 from typer.testing import CliRunner
 
 import incrowd
 from incrowd import errors
+from incrowd.algorithms.catalogue import METHODS
 from incrowd.cli import stories
 from incrowd.cli.commands import app
 from incrowd.contracts import catalogue
 from incrowd.examples import write_example
-from incrowd.exposures import EVERY, EXPOSURES
 from incrowd.hierarchy.builders import _BUILDERS
-from incrowd.methods import METHODS
 from incrowd.policy import Policy
+from incrowd.policy.exposures import EVERY, EXPOSURES
 from incrowd.policy.parts import Privacy, Public, Quasi
-from incrowd.verify.folder import KEYS, METHOD_KEYS
+from incrowd.verifier.folder import KEYS, METHOD_KEYS
 
-ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "changelog.d").glob("*.md")])
 KINDS_OF_NEWS = {"guarantee", "output", "speed", "interface", "fix"}
@@ -313,7 +313,7 @@ from incrowd.flow import Table
 blocks = {blocks!r}
 for block in blocks:
     exec(compile(block, "docs/adding-a-method.md", "exec"), globals())
-incrowd.methods.METHODS[RUNS.name] = RUNS
+incrowd.algorithms.catalogue.METHODS[RUNS.name] = RUNS
 dice = random.Random(3)
 rows = [(dice.randrange(5), dice.randrange(3)) for _ in range(50)]
 texts = [[str(a), str(b), str(i % 7)] for i, (a, b) in enumerate(rows)]

@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.places import ROOT
 
 from incrowd.encode import encode
 from incrowd.errors import HierarchyError, IncrowdError, PolicyError, TableError
 from incrowd.flow import Attribute, Codes, Microdata, Table, TextColumn
 from incrowd.hierarchy.builders import read_levels
-from incrowd.reading import infer_kind, read_column, value_text
 from incrowd.schema import Column, Kind, Role, Schema, Shape
+from incrowd.values import infer_kind, read_column, value_text
 
-DATA = Path(os.environ.get("INCROWD_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("INCROWD_DATA", ROOT.parent / "shared" / "data"))
 SECRET = "four-and-twenty"
 TREE = (("9", "odd", "*"), ("10", "even", "*"), ("1", "odd", "*"))
 

@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from incrowd.errors import Exposure, IncrowdError, Infeasible, InputError, NotVerified, Refused
-    from incrowd.pipeline import Release, publish
     from incrowd.policy import Policy
+    from incrowd.publishing.pipeline import Release, publish
     from incrowd.schema import Verdict
 
 _HOMES = {
@@ -28,9 +28,9 @@ _HOMES = {
     "NotVerified": "incrowd.errors",
     "Policy": "incrowd.policy",
     "Refused": "incrowd.errors",
-    "Release": "incrowd.pipeline",
+    "Release": "incrowd.publishing.pipeline",
     "Verdict": "incrowd.schema",
-    "publish": "incrowd.pipeline",
+    "publish": "incrowd.publishing.pipeline",
 }
 
 __all__ = [

@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.chance import Entropy, draws_below, shuffled, system
+from incrowd.entropy import Entropy, draws_below, shuffled, system
 from incrowd.flow import Assignment, Codes, Crowds
 
 CHUNK = 1 << 16  # random bytes drawn at once, few enough to stay in a near cache

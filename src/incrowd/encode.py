@@ -16,8 +16,8 @@ from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
 from incrowd.hierarchy import Family, Hierarchy
 from incrowd.hierarchy.builders import complete, grow
-from incrowd.reading import Value, offsets, read_column, read_texts, value_text
 from incrowd.schema import MISSING, Column, Kind, Role, Schema, Shape
+from incrowd.values import Value, offsets, read_column, read_texts, value_text
 
 
 def encode(table: Table, schema: Schema) -> Microdata:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from incrowd.attack import AttackResult, Rate
-from incrowd.attacked import Attacked
-from incrowd.auditing import Audit
+from incrowd.attacks import AttackResult, Rate
 from incrowd.cli import screen
 from incrowd.cli.stories import CLASSES
+from incrowd.commands.attack_result import Attacked
+from incrowd.commands.audit import Audit
 
 NOTEWORTHY = 1.5  # times what a group alone tells
 

@@ -136,7 +136,7 @@ def demo(
     Example: incrowd demo --folder tour
     """
     with boundary(as_json):
-        from incrowd.cli.tour import tour
+        from incrowd.cli.demo import tour
 
         tour(folder, as_json)
 
@@ -154,8 +154,8 @@ def inspect(
     with boundary(as_json):
         from incrowd import tables
         from incrowd.cli.stories import show_profile
-        from incrowd.profile.policy_text import policy_text
-        from incrowd.profile.table import inspect as look
+        from incrowd.commands.inspect.policy_text import policy_text
+        from incrowd.commands.inspect.profile import inspect as look
 
         if output is not None and output.exists():
             raise InputError(f"{output} exists; name a new file")
@@ -219,7 +219,7 @@ def publish(
     """
     with boundary(as_json):
         from incrowd.cli.stories import show_release
-        from incrowd.pipeline import Form, publish_to
+        from incrowd.publishing.pipeline import Form, publish_to
 
         roles = {
             "quasi_identifiers": split_names(qi),
@@ -327,8 +327,8 @@ def verify(
     """
     with boundary(as_json):
         from incrowd.cli.stories import show_verdict
+        from incrowd.commands.verify import verify_release
         from incrowd.policy import Policy
-        from incrowd.rejudge import verify_release
 
         overrides = (k, l, t, plain, max_suppression, method, settings or None, accept or None)
         if policy is None and any(each is not None for each in overrides):
@@ -373,7 +373,7 @@ def measure(
     """
     with boundary(as_json):
         from incrowd.cli.stories import show_loss
-        from incrowd.measuring import measure_release
+        from incrowd.commands.measure import measure_release
         from incrowd.policy import Policy
 
         with screen.watching(as_json) as watch:
@@ -417,8 +417,8 @@ def methods(as_json: AsJson = False) -> None:
     Example: incrowd methods --json
     """
     with boundary(as_json):
+        from incrowd.algorithms.catalogue import METHODS
         from incrowd.cli.stories import show_methods
-        from incrowd.methods import METHODS
 
         if as_json:
             screen.print_json([method.as_dict() for method in METHODS.values()])

@@ -13,7 +13,7 @@ from incrowd.cli.commands import Accept, AsJson, Names, PolicyFile, app, boundar
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
-    from incrowd.compared import Comparison, Level, Result, Trial
+    from incrowd.commands.comparison import Comparison, Level, Result, Trial
 
 
 @app.command()
@@ -40,9 +40,9 @@ def compare(
     Example: incrowd compare patients.csv -p policy.toml --k 5,10,20 -o compared.svg
     """
     with boundary(as_json):
-        from incrowd import comparing
-        from incrowd.compared import check_measures, default_cache
-        from incrowd.methods import METHODS
+        from incrowd.algorithms.catalogue import METHODS
+        from incrowd.commands import compare
+        from incrowd.commands.comparison import check_measures, default_cache
         from incrowd.policy import Policy
 
         if policy is None:
@@ -54,7 +54,7 @@ def compare(
         names = list(METHODS) if every else split_names(methods) or None
         levels: list[Level] = list(_levels(split_names(l))) or [None]
         with screen.watching(as_json) as watch:
-            found = comparing.compare(
+            found = compare.compare(
                 table,
                 Policy.load(policy),
                 names,

@@ -11,7 +11,7 @@ from incrowd.cli import screen
 from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, app, boundary, split_names
 
 if TYPE_CHECKING:
-    from incrowd.learning import Learned, Lesson
+    from incrowd.commands.learn import Learned, Lesson
 
 
 @app.command()
@@ -29,7 +29,7 @@ def learn(
     Example: incrowd learn release --original patients.csv --target diagnosis
     """
     with boundary(as_json):
-        from incrowd.learning import learn as teach
+        from incrowd.commands.learn import learn as teach
         from incrowd.policy import Policy
 
         said = None if policy is None else Policy.load(policy)

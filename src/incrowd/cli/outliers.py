@@ -13,7 +13,7 @@ from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
-    from incrowd.calibrating import Calibration, Standing
+    from incrowd.commands.outliers import Calibration, Standing
 
 
 @app.command()
@@ -30,7 +30,7 @@ def outliers(
     Example: incrowd outliers patients.csv -p policy.toml -o outliers.svg
     """
     with boundary(as_json):
-        from incrowd.calibrating import calibrate
+        from incrowd.commands.outliers import calibrate
         from incrowd.policy import Policy
 
         if policy is None:

@@ -14,8 +14,8 @@ from incrowd.cli import screen
 from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
 
 if TYPE_CHECKING:
-    from incrowd.query import Answer
-    from incrowd.query.answer import Bound
+    from incrowd.queries import Answer
+    from incrowd.queries.answer import Bound
 
 PLACES = 10**4  # bounds are shown with four decimals, rounded outwards
 
@@ -36,7 +36,7 @@ def query(
     """
     with boundary(as_json):
         from incrowd.policy import Policy
-        from incrowd.query import Queryable
+        from incrowd.queries import Queryable
 
         said = None if policy is None else Policy.load(policy)
         answer = Queryable.load(release, said, continuous).ask(sql)

@@ -13,7 +13,7 @@ from incrowd.cli.commands import AsJson, PolicyFile, PublicTable, SecondSource, 
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
-    from incrowd.reporting import Report
+    from incrowd.commands.report import Report
 
 PRIVATE_MODE, PUBLIC_MODE = 0o600, 0o644
 
@@ -39,8 +39,8 @@ def report(
     Example: incrowd report release -o report.html
     """
     with boundary(as_json):
+        from incrowd.commands.report import Private, report_release
         from incrowd.policy import Policy
-        from incrowd.reporting import Private, report_release
 
         _check_request(folder, output, as_json)
         if original is None and (policy or public or check):

@@ -7,12 +7,12 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from incrowd.algorithms.catalogue import Method
 from incrowd.cli import screen
-from incrowd.methods import Method
-from incrowd.pipeline import Written
-from incrowd.profile.table import Profile
+from incrowd.commands.inspect.profile import Profile
+from incrowd.publishing.disclosure import MOST_GIVEN_AWAY, Learnt, StandingIn, Told
+from incrowd.publishing.pipeline import Written
 from incrowd.schema import Check, Role, Verdict
-from incrowd.telling import MOST_GIVEN_AWAY, Learnt, StandingIn, Told
 
 SHOWN_COMBINATIONS = 5
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all

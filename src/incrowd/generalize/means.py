@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.generalize.groups import Groups
-from incrowd.reading import EXACT
+from incrowd.values import EXACT
 
 
 def means_of(

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata
-from incrowd.measure.cells import Cells
-from incrowd.measure.counting import distinct_rows
-from incrowd.measure.published import Published
+from incrowd.measures.cells import Cells
+from incrowd.measures.counting import distinct_rows
+from incrowd.measures.published import Published
 
 if TYPE_CHECKING:
     from incrowd.kernels.boxtree import Regions
@@ -198,7 +198,7 @@ def consistency(published: Published, data: Microdata) -> Graph:
     Examples
     --------
     >>> from incrowd.flow import Attribute, Table
-    >>> from incrowd.measure import published
+    >>> from incrowd.measures import published
     >>> from incrowd.schema import Kind, Shape
     >>> sex = Attribute("sex", Kind.CATEGORICAL, Shape.SET, ("F", "M"), np.arange(2.0))
     >>> data = Microdata(np.array([[0], [1], [1]], dtype=np.int32), (sex,))

@@ -16,7 +16,8 @@ from itertools import pairwise
 from incrowd.errors import HierarchyError, PolicyError, unknown
 from incrowd.hierarchy.files import Rows, read_levels, write_levels
 from incrowd.hierarchy.tree import Hierarchy
-from incrowd.reading import (
+from incrowd.schema import EVERYTHING, Kind
+from incrowd.values import (
     EXACT,
     Number,
     Value,
@@ -27,7 +28,6 @@ from incrowd.reading import (
     read_texts,
     value_text,
 )
-from incrowd.schema import EVERYTHING, Kind
 
 __all__ = ["Rows", "build_levels", "complete", "grow", "read_levels", "write_levels"]
 

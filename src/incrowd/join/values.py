@@ -10,8 +10,8 @@ import numpy as np
 from incrowd.errors import HierarchyError, TableError
 from incrowd.flow import Codes, TextColumn
 from incrowd.hierarchy.builders import grow
-from incrowd.reading import Value, read_column, read_texts, value_text
 from incrowd.schema import Column, Kind
+from incrowd.values import Value, read_column, read_texts, value_text
 
 GAP = -1  # the number of a missing value
 THE_PUBLIC = "the public table"

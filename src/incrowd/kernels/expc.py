@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.closure import codes_between, count_of
-from incrowd.kernels.corners import (
+from incrowd.kernels.jit import kernel
+from incrowd.kernels.plain_corners import (
     APART,
     ASK,
     BOTTOM,
@@ -45,7 +46,6 @@ from incrowd.kernels.corners import (
     plain,
     widen,
 )
-from incrowd.kernels.jit import kernel
 
 FULL = 2**32  # what a cell costs that says nothing
 NOBODY = 2**62

@@ -16,8 +16,8 @@ import numpy as np
 from incrowd.contracts import Choice, Model, Promise, catalogue
 from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Codes, Cover, Microdata
-from incrowd.models import crowd
-from incrowd.models.apart import SensitiveGroups
+from incrowd.models import nonhomogeneous
+from incrowd.models.buckets import SensitiveGroups
 from incrowd.models.closeness import Closeness
 from incrowd.models.diversity import (
     DistinctDiversity,
@@ -25,9 +25,9 @@ from incrowd.models.diversity import (
     FrequencyDiversity,
     RecursiveDiversity,
 )
-from incrowd.models.drawn import DrawnDiversity
 from incrowd.models.join import KJoinAnonymity
 from incrowd.models.plain import Plain, plain_of
+from incrowd.models.randomized_diversity import DrawnDiversity
 from incrowd.models.size import KAnonymity
 
 __all__ = [
@@ -157,7 +157,7 @@ def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
             f"[privacy]: {also[0]} speaks of classes, and this method makes none; leave it out, or take a "
             "partition such as mondrian"
         )
-    made: Promise = catalogue(crowd.FAMILY)[size](given["k"])
+    made: Promise = catalogue(nonhomogeneous.FAMILY)[size](given["k"])
     return made
 
 
@@ -182,7 +182,7 @@ def _drawn(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tup
             "[privacy]: t speaks of classes, and this method makes none; leave it out, or take a partition "
             "such as mondrian"
         )
-    if size != crowd.KFactor.name:
+    if size != nonhomogeneous.KFactor.name:
         raise PolicyError(
             "[privacy]: l needs an assignment that is drawn from k rows for everybody, and less was asked for"
             "; leave out l, or what lowers the promise"
@@ -199,7 +199,7 @@ def _drawn(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tup
     k, l = given["k"], given["l"]  # noqa: E741
     if all(limit.allows(given[word]) for word, limit in DrawnDiversity.limits.items()):
         k = max(k, l)  # else one of the two says what is wrong
-    return crowd.KFactor(k), DrawnDiversity(l, k, sensitive[0])
+    return nonhomogeneous.KFactor(k), DrawnDiversity(l, k, sensitive[0])
 
 
 def _diversity(given: Mapping[str, Any], column: str) -> Model:

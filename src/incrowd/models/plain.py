@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.contracts import Guard, Rule, register
+from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata
 from incrowd.models.column import ONE_ROW_EACH, ROWS_COUNT, dense, tally
-from incrowd.outliers import Matrix, Setting, Space
 from incrowd.schema import Claim
 
 KNOWS_OUTLIERS = (

@@ -31,8 +31,8 @@ from incrowd.policy.parts import (
     Texts,
     same_name,
 )
-from incrowd.reading import infer_kind, read_texts
 from incrowd.schema import Column, Kind, Role, Schema, Shape
+from incrowd.values import infer_kind, read_texts
 
 # What a column must be for a builder that suits one kind only, where the policy does not say.
 KIND_OF_BUILDER = {"prefix": Kind.CATEGORICAL, "mask": Kind.CATEGORICAL, "dates": Kind.DATE}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.report.chart import Chart
+from incrowd.reports.chart import Chart
 
 
 @dataclass(frozen=True, slots=True)

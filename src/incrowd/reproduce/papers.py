@@ -6,10 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from incrowd.drafting import Watch, unwatched
 from incrowd.errors import InputError, unknown
-from incrowd.reproduce import kja, multidimensional, nonhomogeneous, outliers, revisited
+from incrowd.publishing.draft import Watch, unwatched
+from incrowd.reproduce.kja import figures as kja
+from incrowd.reproduce.multidimensional import figures as multidimensional
+from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
 from incrowd.reproduce.outcome import Outcome
+from incrowd.reproduce.outliers import figures as outliers
+from incrowd.reproduce.revisited import figures as revisited
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,141 @@
+"""Anatomy: groups of records with different sensitive values, whatever their quasi-identifiers say.
+
+Xiao, Tao, "Anatomy: Simple and Effective Privacy Preservation", VLDB 2006; AT in section 7.4 of Wong,
+Mamoulis, Cheung, "Non-homogeneous Generalization in Privacy Preserving Data Publishing", SIGMOD 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.entropy import Entropy, draw_below, shuffled, system
+from incrowd.errors import Infeasible, PolicyError
+from incrowd.flow import Codes, Cover, Microdata
+
+Ints = NDArray[np.int64]
+
+
+@register("grouper", "anatomy")
+@dataclass(frozen=True)
+class Anatomy(Limited):
+    """Groups of l records, no two with one value, drawn from the l most frequent values at each step.
+
+    Parameters
+    ----------
+    k : int
+        Every group keeps at least k records: where l is less, whole groups are merged at random.
+    """
+
+    k: int
+    apart: ClassVar[bool] = True  # its groups are those of the sensitive table; rows stay as they are
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
+
+    def group(
+        self,
+        data: Microdata,
+        guards: tuple[Guard, ...],
+        progress: Progress,
+        entropy: Entropy = system,
+    ) -> Cover:
+        """Who shares a group of the table of sensitive values.
+
+        Chance is asked for an order of all records, then for the group of each left-over one by rising code,
+        then, where groups are merged, for an order of the groups.
+
+        Raises
+        ------
+        Infeasible
+            If there are fewer than k records, or one value has more than n/l of them.
+        """
+        rule = _only_rule(guards)
+        need_enough(data, self.k)
+        counts = np.bincount(rule.codes, minlength=rule.size)
+        most, n = int(counts.max(initial=0)), len(data)
+        if most * rule.l > n or not n:
+            raise Infeasible(f"one sensitive value has {most} of {n} records, more than 1/{rule.l} of them")
+        values, left = _drawn_by_size(counts, rule.l)
+        group = np.repeat(np.arange(values.size // rule.l), rule.l)
+        progress(0.6)
+        order = shuffled(n, entropy)
+        values, group = _with_left_over(values, group, left, entropy)
+        labels = _dealt(rule.codes, order, values, group)
+        progress(0.9)
+        if self.k > rule.l:
+            labels = _merged(labels, self.k, entropy)
+        progress(1.0)
+        return Cover(labels)
+
+
+def _only_rule(guards: tuple[Guard, ...]) -> Eligible:
+    rules = [guard for guard in guards if isinstance(guard, Eligible)]
+    if len(rules) != 1 or len(guards) != 1:
+        raise PolicyError("anatomy keeps l for one sensitive column and no other promise; give l alone")
+    return rules[0]
+
+
+def _drawn_by_size(counts: Ints, l: int) -> tuple[Ints, list[int]]:  # noqa: E741  the paper's letter
+    """The l values of each group, end to end, and the values that are left over, one entry for a record.
+
+    At each step one of each of the l values of which most is left; of equals those with smaller codes.
+    """
+    heap = [(-count, code) for code, count in enumerate(counts.tolist()) if count]
+    heapify(heap)
+    values: list[int] = []
+    while len(heap) >= l:
+        largest = [heappop(heap) for _ in range(l)]
+        for count, code in largest:
+            values.append(code)
+            if count < -1:
+                heappush(heap, (count + 1, code))
+    left = [code for count, code in heap for _ in range(-count)]
+    return np.array(values, np.int64), sorted(left)
+
+
+def _with_left_over(values: Ints, group: Ints, left: list[int], entropy: Entropy) -> tuple[Ints, Ints]:
+    """Each left-over value goes to a group that lacks it, every such group with the same chance.
+
+    There is one: of g = floor(n/l) groups, a value with at most n/l records is in fewer than g if one of
+    its records is left.
+    """
+    groups = int(group[-1]) + 1
+    for code in left:
+        lacking = np.setdiff1d(np.arange(groups), group[values == code])
+        if not lacking.size:
+            raise Infeasible("a sensitive value is too frequent for groups without repetition")
+        chosen = lacking[draw_below(lacking.size, entropy)]
+        values, group = np.append(values, code), np.append(group, chosen)
+    return values, group
+
+
+def _dealt(codes: Codes, order: Ints, values: Ints, group: Ints) -> Codes:
+    """The group of each record. The records of a value take its places in random order.
+
+    So each time a value was drawn, every record of it that was left had the same chance.
+    """
+    records = order[np.argsort(codes[order], kind="stable")]
+    places = np.argsort(values, kind="stable")
+    labels = np.empty(codes.size, np.int32)
+    labels[records] = group[places]
+    return labels
+
+
+def _merged(labels: Codes, k: int, entropy: Entropy) -> Codes:
+    """Groups in random order, put together one after the other until they have k; the rest joins the last."""
+    sizes = np.bincount(labels)
+    merged = np.empty(sizes.size, np.int32)
+    number, size, first = 0, 0, 0
+    order = shuffled(sizes.size, entropy)
+    for place, group in enumerate(order.tolist()):
+        merged[group] = number
+        size += int(sizes[group])
+        if size >= k:
+            number, size, first = number + 1, 0, place + 1
+    merged[order[first:]] = number - 1
+    return merged[labels]

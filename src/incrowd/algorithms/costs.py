@@ -1,0 +1,255 @@
+"""Domains as costs of closures, and groups as the arrays that kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.geometry import geometry_of
+from incrowd.errors import PolicyError
+from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.hierarchy import Family
+from incrowd.schema import Shape
+
+if TYPE_CHECKING:
+    from incrowd.kernels.closure import Costs, Groups
+    from incrowd.kernels.cuts import Geometry
+
+MEASURES = ("lm", "entropy")
+EXTENT = "extent"
+BITS = 64
+SMALL = 768  # values up to which an attribute gets a table of all pairs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Priced:
+    """A table with what its closures cost.
+
+    ``codes`` are those of the table, except that the sets of a family are numbered depth first, as leaves
+    are. `step` is the least that two different values of one attribute can cost.
+    """
+
+    codes: Codes
+    costs: Costs
+    step: float
+
+
+def priced(data: Microdata, measure: str) -> Priced:
+    """Codes and costs of a table, the cells paid by loss (``lm``) or in bits (``entropy``).
+
+    With `EXTENT` a range is paid by how many codes it holds: then every closure that grows gets dearer, and
+    equal costs tell who is inside. Loss does not, where a column has one number besides missing, or numbers
+    that differ by less than a float tells.
+
+    Raises
+    ------
+    PolicyError
+        If a column is published as sets and has more values than bits, or has a family that is no tree.
+    """
+    from incrowd.kernels import closure
+
+    geometry = geometry_of(data)
+    if measure == EXTENT:
+        geometry, measure = _in_codes(geometry, data), "lm"
+    codes = data.codes.copy()
+    drawers = [_Drawer(a, j, codes, geometry, measure) for j, a in enumerate(data.attributes)]
+    sizes = [drawer.table.size for drawer in drawers]
+    nodes = _node_costs(geometry, drawers, measure)
+    costs = closure.Costs(
+        kind=np.array([drawer.kind for drawer in drawers], np.int8),
+        size=np.array([len(a) for a in data.attributes], np.int64),
+        table=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
+        start=geometry.start,
+        scale=geometry.scale,
+        entropy=measure == "entropy",
+        cost=np.concatenate([drawer.table.ravel() for drawer in drawers]),
+        floor=np.concatenate([_floor(drawer.table).ravel() for drawer in drawers]),
+        position=geometry.position,
+        mass=np.concatenate([drawer.mass for drawer in drawers]),
+        logs=np.concatenate([drawer.logs for drawer in drawers]),
+        leaf=geometry.leaf,
+        parent=geometry.parent,
+        high=geometry.high,
+        node_cost=nodes,
+        node_floor=_node_floor(nodes, geometry.parent),
+    )
+    return Priced(codes, costs, min((drawer.step for drawer in drawers), default=1.0))
+
+
+def _in_codes(geometry: Geometry, data: Microdata) -> Geometry:
+    sizes = [len(attribute) for attribute in data.attributes]
+    return geometry._replace(
+        position=np.concatenate([np.arange(size, dtype=np.float64) for size in sizes]),
+        scale=np.array([1.0 / max(size - 1, 1) for size in sizes]),
+    )
+
+
+class _Drawer:
+    """One attribute: how its cells are found, and its table of costs if it has one."""
+
+    def __init__(self, attribute: Attribute, j: int, codes: Codes, geometry: Geometry, measure: str) -> None:
+        from incrowd.kernels import closure
+
+        size = len(attribute)
+        nodes = _intervals(attribute)
+        if attribute.shape is Shape.SET and attribute.family:
+            rank, nodes = family_as_tree(attribute)
+            codes[:, j] = rank[codes[:, j]]
+        count = np.bincount(codes[:, j], minlength=size).astype(np.float64)
+        self.count = count
+        self.mass = np.concatenate([[0.0], np.cumsum(count)])
+        self.logs = np.concatenate([[0.0], np.cumsum(_times_log(count))])
+        self.table = np.zeros((0, 0))
+        self.step = _step(attribute, geometry, j) if measure == "lm" else 1.0 / max(len(codes), 1)
+        if nodes is None and attribute.shape is Shape.SET:
+            self.kind = closure.SET
+            if size > BITS:
+                raise PolicyError(
+                    f"{attribute.name} is published as sets and has {size} different values, more than "
+                    f"{BITS}; give it a hierarchy"
+                )
+        elif size <= SMALL or (nodes is not None and attribute.shape is Shape.SET):
+            self.kind = closure.TABLE
+            self.table = _pairs(attribute, geometry, j, count, nodes, measure)
+        else:
+            self.kind = closure.TREE if attribute.shape is Shape.TREE else closure.LINE
+
+
+def _times_log(count: NDArray[np.float64]) -> NDArray[np.float64]:
+    return count * np.log2(np.maximum(count, 1.0))
+
+
+def _step(attribute: Attribute, geometry: Geometry, j: int) -> float:
+    """The smallest loss of a cell over two different values."""
+    if attribute.shape is not Shape.RANGE:
+        return 1.0 / max(len(attribute) - 1, 1)
+    gaps = np.diff(geometry.position[geometry.start[j] : geometry.start[j + 1]]) * geometry.scale[j]
+    return float(gaps.min()) if gaps.size else 1.0
+
+
+def _intervals(attribute: Attribute) -> list[tuple[int, int]] | None:
+    """The nodes of a tree as intervals of leaf codes, larger ones first; missing may hang beside it."""
+    tree = attribute.tree
+    if attribute.shape is not Shape.TREE or tree is None:
+        return None
+    nodes = {(0, len(attribute) - 1), *zip(tree.low.tolist(), tree.high.tolist(), strict=True)}
+    nodes |= {(code, code) for code in range(len(attribute))}
+    return sorted(nodes, key=lambda node: node[0] - node[1])
+
+
+def family_as_tree(attribute: Attribute) -> tuple[NDArray[np.int32], list[tuple[int, int]]]:
+    """A family of nested sets: where each code lies depth first, and the sets as intervals, larger first."""
+    family = Family(frozenset(range(len(attribute))), frozenset(attribute.family))
+    if not family.laminar:
+        raise PolicyError(
+            f"the family of {attribute.name} has sets that overlap without nesting, which this method cannot "
+            "use; give it a hierarchy"
+        )
+    sets = sorted({*attribute.family, family.domain}, key=lambda each: (-len(each), min(each)))
+    order = sorted(range(len(attribute)), key=lambda code: [*(min(s) for s in sets if code in s), code])
+    rank = np.empty(len(attribute), np.int32)
+    rank[order] = np.arange(len(attribute), dtype=np.int32)
+    places = [sorted(rank[list(each)].tolist()) for each in sets]
+    singles = [(code, code) for code in range(len(attribute))]
+    return rank, [(place[0], place[-1]) for place in places] + singles
+
+
+def _pairs(
+    attribute: Attribute,
+    geometry: Geometry,
+    j: int,
+    count: NDArray[np.float64],
+    nodes: list[tuple[int, int]] | None,
+    measure: str,
+) -> NDArray[np.float64]:
+    """What the smallest cell over codes low..high costs, for all pairs; below the diagonal nothing."""
+    size = len(attribute)
+    wide = np.zeros((size, size))
+    for low in range(size):
+        if measure == "entropy":
+            wide[low, low:] = _entropies(count[low:])
+        elif nodes is not None:
+            wide[low, low:] = np.arange(size - low) / max(size - 1, 1)
+        else:
+            position = geometry.position[geometry.start[j] : geometry.start[j + 1]]
+            wide[low, low:] = (position[low:] - position[low]) * geometry.scale[j]
+    if nodes is None:
+        return wide
+    table = np.zeros_like(wide)
+    for low, high in nodes:
+        table[low : high + 1, low : high + 1] = wide[low, high]
+    return np.triu(table)
+
+
+def _entropies(count: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bits of the first one, two, … counts; summed from here, so that large tables cost no digits."""
+    mass = np.cumsum(count)
+    some = np.maximum(mass, 1.0)
+    found = np.where(mass > 0, np.log2(some) - np.cumsum(_times_log(count)) / some, 0.0)
+    found[0] = 0.0
+    return np.maximum(found, 0.0)
+
+
+def _floor(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The least cost of any pair around low..high."""
+    upper = np.where(np.tri(len(table), k=-1, dtype=bool), np.inf, table)
+    down = np.minimum.accumulate(upper, axis=0)
+    return np.ascontiguousarray(np.minimum.accumulate(down[:, ::-1], axis=1)[:, ::-1])
+
+
+def _node_costs(geometry: Geometry, drawers: list[_Drawer], measure: str) -> NDArray[np.float64]:
+    """What the nodes of all trees cost; in bits, from how often their leaves occur."""
+    if measure == "lm":
+        return geometry.cost
+    parts: list[NDArray[np.float64]] = [np.zeros(geometry.parent.size), np.zeros(geometry.parent.size)]
+    for j, drawer in enumerate(drawers):
+        for node, count in zip(geometry.leaf[geometry.start[j] :], drawer.count, strict=False):
+            at = int(node)
+            while at and count:
+                parts[0][at] += count
+                parts[1][at] += _times_log(count)
+                if geometry.parent[at] == at:
+                    break
+                at = int(geometry.parent[at])
+    some = np.maximum(parts[0], 1.0)
+    return np.maximum(np.log2(some) - parts[1] / some, 0.0)
+
+
+def _node_floor(cost: NDArray[np.float64], parent: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The least cost of a node or one above it."""
+    floor, above = cost.copy(), parent
+    while True:
+        lower = np.minimum(floor, floor[above])
+        if (lower == floor).all() and (above == parent[above]).all():
+            return floor
+        floor, above = lower, parent[above]
+
+
+def groups_of(ids: NDArray[np.int64], table: Priced, spare: int = 0) -> Groups:
+    """Records as groups 0..g-1, ids (n,) -> groups, with room for `spare` more."""
+    from incrowd.kernels import closure
+
+    count, d = (int(ids.max()) + 1 if ids.size else 0), table.codes.shape[1]
+    rows = count + spare
+    sets = bool((table.costs.kind == closure.SET).any())
+    groups = closure.Groups(
+        low=np.full((rows, d), np.iinfo(np.int32).max, np.int32),
+        high=np.full((rows, d), -1, np.int32),
+        bits=np.zeros((rows, d if sets else 0), np.uint64),
+        cost=np.zeros(rows),
+        size=np.zeros(rows, np.int64),
+        first=np.full(rows, np.iinfo(np.int64).max),
+    )
+    np.minimum.at(groups.low, ids, table.codes)
+    np.maximum.at(groups.high, ids, table.codes)
+    if sets:
+        for j in np.flatnonzero(table.costs.kind == closure.SET):
+            bits = np.left_shift(np.uint64(1), table.codes[:, j].astype(np.uint64))
+            np.bitwise_or.at(groups.bits[:, j], ids, bits)
+    np.add.at(groups.size, ids, 1)
+    np.minimum.at(groups.first, ids, np.arange(ids.size))
+    closure.price(count, groups, table.costs)
+    return groups

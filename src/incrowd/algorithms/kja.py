@@ -1,0 +1,294 @@
+"""k-join-anonymity: people of a public table stand in the crowd, so that groups get smaller boxes.
+
+Sacharidis, Mouratidis, Papadias, "k-Anonymity in the Presence of External Databases", TKDE 2010. Everybody
+hides among k people of whom some are not in the private table; that is safe as long as nobody knows which.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.kja_trim import TRIMS, trimmed
+from incrowd.contracts import (
+    AnyLimit,
+    Choice,
+    Grouper,
+    Guard,
+    Limit,
+    Limited,
+    Progress,
+    catalogue,
+    need_enough,
+    register,
+    silent,
+)
+from incrowd.entropy import Entropy, shuffled, system
+from incrowd.errors import PolicyError
+from incrowd.flow import Codes, Cover, JoinCover, Microdata
+from incrowd.schema import Shape
+
+Ints = NDArray[np.int64]
+BASES = ("mondrian", "mondrian-relaxed", "topdown", "agglomerative", "hilbert", "lexicographic")
+
+
+@dataclass(frozen=True)
+class Joining(Limited, ABC):
+    """What both ways have in common.
+
+    Parameters
+    ----------
+    k : int
+        Every group keeps at least k people, of either table.
+    base : str
+        The partition that makes groups: a method that makes classes.
+    trim : str
+        ``none`` keeps all people of a group. ``exact`` and ``greedy`` leave out people of the public table to
+        make boxes smaller, as printed: whoever knows the rule learns for certain that some are in the
+        private table.
+    """
+
+    k: int
+    base: str = "mondrian"
+    trim: str = "none"
+
+    joins: ClassVar[bool] = True
+    shows_values: ClassVar[bool] = False  # are sensitive values published, apart from the rows?
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "base": Choice(BASES), "trim": Choice(TRIMS)}
+
+    def group(
+        self,
+        data: Microdata,
+        guards: tuple[Guard, ...],
+        progress: Progress,
+        entropy: Entropy = system,
+    ) -> JoinCover:
+        """Who hides with whom.
+
+        Raises
+        ------
+        Infeasible
+            If there are too few people.
+        """
+        base: Grouper = catalogue("grouper")[self.base](k=self.k)
+        return self.grouped(data, base, guards, progress, entropy)
+
+    def grouped(
+        self,
+        data: Microdata,
+        base: Grouper,
+        guards: tuple[Guard, ...],
+        progress: Progress,
+        entropy: Entropy = system,
+    ) -> JoinCover:
+        """The same with any partition as base, whatever its options.
+
+        People are mixed first: a base that breaks ties by their order would else put those of the private
+        table, who stand first, together.
+        """
+        order, own = shuffled(len(data), entropy), _own(data)
+        mixed = Microdata(data.codes[order], data.attributes, own=own[order])
+        number = (np.cumsum(own) - 1)[order].astype(np.int32)
+        cover = self._grouped(mixed, base, tuple(_Numbered(guard, number) for guard in guards), progress)
+        back = np.argsort(order)
+        return JoinCover(cover.labels[back], None if cover.sensitive is None else cover.sensitive[back])
+
+    @abstractmethod
+    def _grouped(
+        self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
+    ) -> JoinCover:
+        """The algorithm. Guards take the places of private people among all."""
+
+    def _finished(self, data: Microdata, labels: Codes, sensitive: Codes | None) -> JoinCover:
+        """Without groups of public people alone, and trimmed where that is asked for."""
+        own = _own(data)
+        with_own = np.zeros(int(labels.max()) + 1, np.bool_)
+        with_own[labels[own]] = True
+        number = np.where(with_own, np.cumsum(with_own) - 1, -1).astype(np.int32)
+        kept = np.where(labels >= 0, number[labels], -1).astype(np.int32)
+        if self.trim != "none":
+            kept[trimmed(data, kept, self.k, self.trim)] = -1
+        if sensitive is None:
+            return JoinCover(kept)
+        return JoinCover(kept, np.where(kept >= 0, sensitive, -1).astype(np.int32))
+
+
+@register("grouper", "kja-direct")
+@dataclass(frozen=True)
+class Direct(Joining):
+    """Group the people of both tables as one, and leave out groups without anybody of the private one."""
+
+    def _grouped(
+        self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
+    ) -> JoinCover:
+        if guards:
+            raise PolicyError(
+                "kja-direct publishes no sensitive values, so it keeps k alone; take kja-refine"
+            )
+        need_enough(data, self.k)
+        cover = base.group(Microdata(data.codes, data.attributes), (), progress)
+        return self._finished(data, _labels(cover), None)
+
+
+@register("grouper", "kja-refine")
+@dataclass(frozen=True)
+class Refinement(Joining):
+    """Make groups with k people of the private table, then group each again by k people of either.
+
+    Parameters
+    ----------
+    first : str
+        What the first groups are of. ``both`` tables, each group with k people of the private one: cuts are
+        made where people of either table are. The ``private`` one alone, joined by the public people inside
+        its boxes, as printed: nobody's box then is larger than without the public table, but boxes end
+        where private people do, and whoever alone stands at an end is one of them.
+    """
+
+    first: str = "both"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {**Joining.limits, "first": Choice(("both", "private"))}
+    shows_values: ClassVar[bool] = True
+
+    def _grouped(
+        self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
+    ) -> JoinCover:
+        own = np.flatnonzero(_own(data)).astype(np.int32)
+        private = Microdata(data.codes[own], data.attributes)
+        need_enough(private, self.k)
+        if self.first == "both":
+            enough = _EnoughOwn(_own(data), self.k, guards)
+            home = _labels(base.group(Microdata(data.codes, data.attributes), (enough,), silent))
+        else:
+            asked = tuple(_Numbered(guard, own) for guard in guards)
+            home = _around(data, private, _labels(base.group(private, asked, silent)))
+        progress(0.4)
+        labels = self._divided(data, home, base, progress)
+        return self._finished(data, labels, home)
+
+    def _divided(self, data: Microdata, home: Codes, base: Grouper, progress: Progress) -> Codes:
+        """The groups of each group, where people of the public table joined it."""
+        members = np.argsort(home, kind="stable")
+        members = members[home[members] >= 0]
+        groups = np.split(members, np.flatnonzero(np.diff(home[members])) + 1)
+        labels = np.full(len(data), -1, np.int32)
+        met = 0
+        own = _own(data)
+        for done, people in enumerate(groups):
+            found = np.zeros(people.size, np.int32)
+            if not own[people].all() and people.size >= 2 * self.k:
+                found = _labels(base.group(Microdata(data.codes[people], data.attributes), (), silent))
+            labels[people] = met + found
+            met += int(found.max()) + 1
+            progress(0.4 + 0.6 * (done + 1) / len(groups))
+        return labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbered:
+    """A guard that is told other numbers: row i is ``number[i]`` to it."""
+
+    guard: Guard
+    number: Codes
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        return self.guard.allows(self.number[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EnoughOwn:
+    """A group must hold k people of the private table, and these must keep what guards ask."""
+
+    own: NDArray[np.bool_]
+    k: int
+    guards: tuple[Guard, ...]
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        mine = rows[self.own[rows]]
+        return mine.size >= self.k and all(guard.allows(mine) for guard in self.guards)
+
+
+def _around(data: Microdata, private: Microdata, groups: Codes) -> Codes:
+    """The groups of private people, joined by each public one inside the box of one; -1 for the others."""
+    own = _own(data)
+    home = np.full(len(data), -1, np.int32)
+    home[own] = groups
+    home[~own] = Boxes.over(private, groups).holding(data.codes[~own])
+    return home
+
+
+def _own(data: Microdata) -> NDArray[np.bool_]:
+    return np.ones(len(data), np.bool_) if data.own is None else data.own
+
+
+def _labels(cover: object) -> Codes:
+    if not isinstance(cover, Cover) or cover.slabs is not None:
+        raise PolicyError("a base of k-join-anonymity must make groups, each with a box of its own")
+    return cover.labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """The smallest boxes over groups: bounds (g, d) of codes, whether missing is inside, members of sets.
+
+    ``gap[j]`` is the code of missing in column j, -1 where it is a value like others.
+    ``named[g, first[j] + c]`` says for a column of sets that its value c is in group g; other columns have
+    first[j] = -1.
+    """
+
+    low: Codes
+    high: Codes
+    gaps: NDArray[np.bool_]
+    gap: Ints
+    named: NDArray[np.bool_]
+    first: Ints
+
+    @classmethod
+    def over(cls, data: Microdata, labels: Codes) -> Boxes:
+        from incrowd.kernels import kja as kernels
+
+        groups, d = int(labels.max()) + 1, len(data.attributes)
+        sets = np.array([attribute.shape is Shape.SET for attribute in data.attributes])
+        starts = np.cumsum([0, *np.where(sets, [len(attribute) for attribute in data.attributes], 0)])
+        first = np.where(sets, starts[:-1], -1)
+        gap = np.where(sets, -1, [-1 if a.missing_in_tree else a.missing for a in data.attributes])
+        low, high = np.full((groups, d), 2**31 - 1, np.int32), np.full((groups, d), -1, np.int32)
+        gaps, named = np.zeros((groups, d), np.bool_), np.zeros((groups, int(starts[-1])), np.bool_)
+        kernels.bounds_of_groups(data.codes, labels, gap, low, high, gaps)
+        for j in np.flatnonzero(sets).tolist():
+            named[labels, starts[j] + data.codes[:, j]] = True
+        return cls(low, high, gaps, gap.astype(np.int64), named, first.astype(np.int64))
+
+    def holding(self, codes: Codes) -> Codes:
+        """The first box that holds each of these people (m,), -1 if none does."""
+        from incrowd.kernels import kja as kernels
+
+        by, starts, listed = self._shortest_lists(codes)
+        found = np.full(len(codes), -1, np.int32)
+        boxes = (self.gap, self.low, self.high, self.gaps, self.named, self.first)
+        kernels.first_holders(codes, by, starts, listed, *boxes, found)
+        return found
+
+    def _shortest_lists(self, codes: Codes) -> tuple[int, Ints, Codes]:
+        """The column by which fewest boxes must be tried, and the boxes that hold each of its codes."""
+        from incrowd.kernels import kja as kernels
+
+        d = self.low.shape[1]
+        counts = [self._holders(j, int(codes[:, j].max(initial=-1)) + 1) for j in range(d)]
+        by = int(np.argmin([held[codes[:, j]].sum() for j, held in enumerate(counts)])) if len(codes) else 0
+        starts = np.concatenate([[0], counts[by]]).astype(np.int64)
+        low, high = self.low[:, by], np.minimum(self.high[:, by], counts[by].size - 1)
+        listed = np.empty(int(starts.sum()), np.int32)
+        kernels.list_groups(low, high, starts, listed)
+        return by, starts, listed
+
+    def _holders(self, j: int, size: int) -> Ints:
+        """How many boxes hold each code below `size` of column j, by their bounds alone."""
+        change = np.zeros(size + 1, np.int64)
+        real = self.low[:, j] <= np.minimum(self.high[:, j], size - 1)
+        np.add.at(change, self.low[real, j], 1)
+        np.add.at(change, np.minimum(self.high[real, j], size - 1) + 1, -1)
+        return np.cumsum(change)[:-1]

@@ -1,0 +1,245 @@
+"""Crowds of any size made regular: everyone in exactly k of them, everyone's own over exactly k.
+
+Such crowds split into k assignments without a common pair, so one of them can be drawn with every match
+probability exactly 1/k. Rows that are merely consistent with k records, and records with k rows, need not
+allow that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
+from incrowd.algorithms.nonhomogeneous.k_one import Space
+from incrowd.contracts import need_enough
+from incrowd.flow import Codes, Cover, Crowds, Microdata
+
+if TYPE_CHECKING:
+    from incrowd.kernels import regular as kernels
+    from incrowd.kernels.closure import Groups
+
+FREE = 4  # times k: how many of the records that a row holds are looked at
+NEAR = 8  # how many records outside a row are looked at, each time
+LEVELS = 8  # how often rows may be widened, by twice as much each time
+FIRST = 1 / 8  # of what a row costs on average: by how much they may be widened first
+SWEEPS, TURNS = 10, 4  # exchanges: orders of the rows, and how often each is gone through
+ENOUGH = 0.001  # a sweep that saves less than this share is the last
+
+
+def mended(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Crowds:
+    """Crowds of exactly k, near those given, such that everyone is in exactly k.
+
+    The rows are meant to be those of Algorithms 4 and 5, but any will do. Equal input gives equal crowds.
+
+    Raises
+    ------
+    Infeasible
+        If there are fewer than k records.
+    """
+    need_enough(data, k)
+    n = len(data)
+    if k == 1:
+        return Crowds(np.arange(n + 1), np.arange(n, dtype=np.int32))
+    mend = Mend.of(data, crowds, k, measure)
+    mend.match()
+    mend.close()
+    mend.exchange()
+    return mend.crowds()
+
+
+def exchanged(data: Microdata, crowds: Crowds, measure: str = "lm") -> Crowds:
+    """Crowds that are k-regular already, made cheaper by exchanges."""
+    n, k = len(crowds), int(crowds.sizes[0])
+    mend = Mend.of(data, crowds, k, measure)
+    members = mend.place[crowds.members.reshape(n, k)][mend.record]
+    # its own record stands first in each row
+    mend.members[:] = np.take_along_axis(
+        members, np.argsort(members != np.arange(n)[:, None], kind="stable"), 1
+    )
+    mend.held[:] = k
+    mend.load[:] = k
+    mend.exchange()
+    return mend.crowds()
+
+
+def rings(data: Microdata, cover: Cover, k: int) -> Crowds:
+    """In each group a ring: everyone with the k-1 that follow, in an order in which neighbours are alike."""
+    place = Space.over(data, "lm").ids
+    order = np.lexsort((place, cover.labels))
+    sizes = cover.sizes
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)[:, None]
+    at = np.arange(len(data))[:, None] - starts + np.arange(k)
+    members = np.empty((len(data), k), np.int32)
+    members[order] = order[starts + at % np.repeat(sizes, sizes)[:, None]]
+    return Crowds(np.arange(len(data) + 1) * k, members.ravel())
+
+
+def loss_of(data: Microdata, crowds: Crowds, measure: str = "lm") -> float:
+    """What the rows of the crowds cost on average."""
+    table = priced(data, measure)
+    owner = np.repeat(np.arange(len(crowds)), crowds.sizes)
+    return float(groups_of(owner, replace(table, codes=table.codes[crowds.members])).cost.mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mend:
+    """The work in hand. Records stand in the order of the tree: place x holds record ``record[x]``.
+
+    `owner` and `came` are the crowds that came in, as pairs of a row and the codes of a record. `members`
+    (n, k), `held` and `load` (n,) are what was paired so far: see `kernels.Factor`.
+    """
+
+    table: Priced
+    plain: Priced
+    space: kernels.Space
+    record: NDArray[np.int64]
+    place: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    came: Codes
+    members: Codes
+    held: NDArray[np.int64]
+    load: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, data: Microdata, crowds: Crowds, k: int, measure: str) -> Mend:
+        from incrowd.kernels import regular
+
+        n, found = len(data), Space.over(data, measure)
+        record = np.argsort(found.ids, kind="stable")
+        place = np.empty(n, np.int64)
+        place[record] = np.arange(n)
+        starts = np.concatenate([[0], np.cumsum(found.points.size)])
+        members = np.full((n, k), -1, np.int32)
+        members[:, 0] = np.arange(n)
+        return cls(
+            table=replace(found.table, codes=found.table.codes[record]),
+            plain=priced(data, EXTENT),
+            space=regular.Space(starts, found.points, found.tree),
+            record=record,
+            place=place,
+            owner=place[np.repeat(np.arange(n), crowds.sizes)],
+            came=found.table.codes[crowds.members],
+            members=members,
+            held=np.ones(n, np.int64),
+            load=np.ones(n, np.int64),
+        )
+
+    def crowds(self) -> Crowds:
+        """What was paired, by record."""
+        n, k = self.members.shape
+        members = np.sort(self.record[self.members][self.place], axis=1)
+        return Crowds(np.arange(n + 1) * k, members.astype(np.int32).ravel())
+
+    def match(self) -> None:
+        """Pair as much as possible within rows as they came, then within rows that are widened ever more."""
+        from incrowd.kernels import regular
+
+        n, k = self.members.shape
+        rows = self._rows(allowed=True)
+        limit = FIRST * float(rows.cost.mean())
+        found = np.full((n, FREE * k), -1, np.int32)
+        regular.free_pairs(rows, self.space, self.plain.costs, found)
+        pairs = _Pairs.none().joined_by(found)
+        for level in range(LEVELS + 1):
+            pairs, lacking, spare = self._flow(pairs)
+            if level == LEVELS or not lacking.any():
+                return
+            found = np.full((n, NEAR), -1, np.int32)
+            rows = self._rows(allowed=True)
+            regular.near_pairs(limit, lacking, spare, rows, self.space, self.table.costs, found)
+            pairs = pairs.joined_by(found)
+            limit *= 2
+
+    def close(self) -> None:
+        """Pair the rest."""
+        from incrowd.kernels import regular
+
+        if (self.held < self.members.shape[1]).any():
+            regular.pair_leftovers(self.members.shape[1], self.space, self._factor(), self.table.costs)
+
+    def exchange(self) -> None:
+        """Let rows that are near each other exchange members while that makes them cheaper."""
+        from incrowd.kernels import boxtree, regular
+
+        factor, d = self._factor(), self.table.codes.shape[1]
+        rests = groups_of(
+            np.zeros(0, np.int64), replace(self.table, codes=self.table.codes[:0]), regular.BLOCK
+        )
+        for sweep in range(SWEEPS):
+            rows = self._rows()
+            # Who is near whom has many answers: own records and middles of rows by turns, and every time
+            # without another column.
+            about = rows.low + rows.high if sweep % 2 else self.table.codes
+            columns = [j for j in range(d) if j != sweep % d or d == 1]
+            order = boxtree.build(about[:, columns]).order.astype(np.int64)
+            before = float(rows.cost.sum())
+            turns = range(TURNS * sweep, TURNS * (sweep + 1))
+            saved = sum(regular.exchange(order, turn, factor, rests, self.table.costs) for turn in turns)
+            if saved <= ENOUGH * before:
+                return
+
+    def _rows(self, allowed: bool = False) -> Groups:
+        """The rows over what they hold; with `allowed`, and over what they came with."""
+        owner, codes = np.repeat(np.arange(len(self.held)), self.held), self._held_codes()
+        if allowed:
+            owner, codes = np.concatenate([self.owner, owner]), np.concatenate([self.came, codes])
+        return groups_of(owner, replace(self.table, codes=codes))
+
+    def _held_codes(self) -> Codes:
+        return self.table.codes[self.members[self.members >= 0]]
+
+    def _factor(self) -> kernels.Factor:
+        from incrowd.kernels import regular
+
+        records = groups_of(np.arange(len(self.held)), self.table)
+        return regular.Factor(self.members, self.held, self.load, records, self._rows())
+
+    def _flow(self, pairs: _Pairs) -> tuple[_Pairs, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Use as many pairs as possible -> they; rows that could take more, records that could be in more.
+
+        Only a pair of these two can let more be used.
+        """
+        from incrowd.kernels import flow, regular
+
+        n, k = self.members.shape
+        everyone, m = np.arange(n), pairs.row.size
+        source, sink = 2 * n, 2 * n + 1
+        tail = np.concatenate([pairs.record, np.full(n, source), n + everyone])
+        head = np.concatenate([n + pairs.row, everyone, np.full(n, sink)])
+        room = np.concatenate([np.ones(m, np.int64), np.full(2 * n, k - 1)])
+        net, at = flow.network(2 * n + 2, tail, head, room)
+        carried = np.concatenate([pairs.used, self.load - 1, self.held - 1])
+        net.room[at] -= carried
+        net.room[net.mate[at]] += carried
+        flow.max_flow(net, source, sink)
+        pairs = replace(pairs, used=net.room[at[:m]] == 0)
+        self.members[:] = -1
+        regular.read_pairs(pairs.row, pairs.record, pairs.used, self.members, self.held, self.load)
+        backwards = net._replace(room=net.room[net.mate])
+        return pairs, flow.reachable(backwards, sink)[n:source], flow.reachable(net, source)[:n]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Pairs of a row and a record (m,), sorted and distinct, and which of them are used."""
+
+    row: NDArray[np.int64]
+    record: NDArray[np.int64]
+    used: NDArray[np.bool_]
+
+    @classmethod
+    def none(cls) -> _Pairs:
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_))
+
+    def joined_by(self, found: Codes) -> _Pairs:
+        """With the records found for each row (n, most), -1 for none."""
+        n = found.shape[0]
+        row, slot = np.nonzero(found >= 0)
+        more = row * n + found[row, slot]
+        keys, first = np.unique(np.concatenate([self.row * n + self.record, more]), return_index=True)
+        used = np.concatenate([self.used, np.zeros(row.size, np.bool_)])[first]
+        return _Pairs(keys // n, keys % n, used)

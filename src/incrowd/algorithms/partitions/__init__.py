@@ -1,0 +1,1 @@
+"""Methods that partition the records: the rows of a group are equal."""

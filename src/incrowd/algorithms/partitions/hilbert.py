@@ -1,0 +1,156 @@
+"""Hilbert order: put near records side by side on a curve, then cut the row where it costs least.
+
+Ghinita, Karras, Kalnis, Mamoulis, "Fast Data Anonymization with Low Information Loss", VLDB 2007: the
+baselines HR and HS of "Non-homogeneous Generalization in Privacy Preserving Data Publishing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.partitions.ordering import InARow, Parts, in_order, keeping, places_of
+from incrowd.algorithms.watch import watched
+from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Progress, need_enough, register
+from incrowd.errors import Infeasible
+from incrowd.flow import Codes, Cover, Microdata
+
+if TYPE_CHECKING:
+    from incrowd.kernels.eligible import Waiting
+
+WORD = 63  # bits of the curve that are compared at once
+
+
+@register("grouper", "hilbert")
+@dataclass(frozen=True)
+class Hilbert(InARow):
+    """Sort along the Hilbert curve; of all cuts into parts of k to 2k-1 records take those that lose least.
+
+    Where no value may have more than 1/l of a group, and nothing else is asked for, groups are dealt instead:
+    each takes the earliest records of the row that leave a rest in which no value has more than 1/l.
+
+    Parameters
+    ----------
+    k : int
+        Every part keeps at least k records.
+    """
+
+    k: int
+
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+        """Who hides with whom.
+
+        Raises
+        ------
+        Infeasible
+            If there are fewer than k records, or one value has more than 1/l of them.
+        """
+        rule = _only_rule(guards)
+        if rule is None:
+            return super().group(data, guards, progress)
+        need_enough(data, self.k)
+        return _dealt(curve_order(data), rule, self.k, progress)
+
+    def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:
+        from incrowd.kernels.hilbert import cheapest_cuts
+
+        need_enough(data, self.k)
+        n = len(data)
+        order = curve_order(data)
+        places = places_of(data)
+        starts = np.cumsum([0, *(each.size for each in places)])
+        begins, clock = np.zeros(n, np.bool_), np.zeros(2, np.int64)
+        with watched(progress, clock, n):
+            cheapest_cuts(data.codes, order, np.concatenate(places), starts, self.k, clock, begins)
+        return keeping(Parts(order, np.append(np.flatnonzero(begins), n)), guards, data)
+
+
+def _only_rule(guards: tuple[Guard, ...]) -> Eligible | None:
+    """The rule that groups are dealt by. One that tells a k of its own counts otherwise."""
+    if len(guards) == 1 and isinstance(guards[0], Eligible) and not hasattr(guards[0], "k"):
+        return guards[0]
+    return None
+
+
+def _dealt(order: Codes, rule: Eligible, k: int, progress: Progress) -> Cover:
+    """Deal a row of records into groups in which no value has more than 1/l.
+
+    With k <= l a group is the l earliest records with different values such that in the rest no value has
+    more than 1/l: values that would have more are taken first. If there are more than l of these, which can
+    only be where fewer than l*l records are left, it is the earliest l of them. Fewer than l records are left
+    over. Each of them, from left to right, goes to the group without its value that has the nearest member in
+    the row; of two equally near, the left one.
+
+    With k > l a group has the smallest size of at least k such that, if every value has at most 1/l of it,
+    every value has at most 1/l of the rest, and the rest is empty or has k. It takes what must be taken, and
+    then the earliest of which it may take more.
+    """
+    from incrowd.kernels import eligible as kernels
+
+    n, l = order.size, rule.l  # noqa: E741
+    value = rule.codes[order].astype(np.int64)
+    count = np.bincount(value, minlength=rule.size)
+    most = int(count.max(initial=0))
+    if most * l > n or not n:
+        raise Infeasible(f"one sensitive value has {most} of {n} records, more than 1/{l} of them")
+    row = _waiting(value, count)
+    clock = np.zeros(2, np.int64)
+    with watched(progress, clock, n):
+        groups = kernels.deal(row, l, max(k, l), clock)
+    kernels.settle(row, groups)
+    labels = np.empty(n, np.int32)
+    labels[order] = row.group
+    return Cover(labels)
+
+
+def _waiting(value: NDArray[np.int64], count: NDArray[np.int64]) -> Waiting:
+    """Everybody waits, in the order of the row."""
+    from incrowd.kernels.eligible import NOBODY, Waiting
+
+    n = value.size
+    by_value = np.argsort(value, kind="stable")
+    after = np.full(n, NOBODY)
+    alike = value[by_value[1:]] == value[by_value[:-1]]
+    after[by_value[:-1][alike]] = by_value[1:][alike]
+    falling = np.argsort(-count, kind="stable")
+    ends = np.cumsum(np.bincount(count, minlength=int(count.max()) + 1)[::-1])[::-1].copy()
+    return Waiting(
+        value=value,
+        group=np.full(n, NOBODY),
+        after=after,
+        first=by_value[np.cumsum(count) - count],
+        count=count,
+        rank=np.argsort(falling),
+        falling=falling,
+        ends=ends,
+        inside=np.full((2, count.size), NOBODY),
+    )
+
+
+def curve_order(data: Microdata) -> Codes:
+    """Records along the Hilbert curve over the grid of codes; equal ones by index.
+
+    All columns have as many bits as the largest domain needs.
+
+    Examples
+    --------
+    >>> from incrowd.schema import Kind, Shape
+    >>> from incrowd.flow import Attribute
+    >>> side = Attribute("side", Kind.NUMERIC, Shape.RANGE, ("0", "1"), np.array([0.0, 1.0]))
+    >>> codes = np.array([[1, 0], [1, 1], [0, 1], [0, 0]], np.int32)
+    >>> curve_order(Microdata(codes, (side, side))).tolist()
+    [3, 2, 1, 0]
+    """
+    from incrowd.kernels.hilbert import curve_words
+
+    n, d = data.codes.shape
+    bits = max(1, *((len(attribute) - 1).bit_length() for attribute in data.attributes))
+    words = np.zeros((-(-bits * d // WORD), n), np.int64)
+    curve_words(data.codes, bits, words)
+    return in_order(list(words))

@@ -1,0 +1,405 @@
+"""Incognito: every column at one level of its hierarchy for all records, and of all such recodings the best.
+
+Level vectors form a lattice. Whether a vector leaves few enough records in small classes is monotone: lifting
+a column, or looking at fewer columns, only merges classes, and who is in a class of k stays in one. So a
+vector that fails for some columns fails for more, and what lies above a vector that is good is good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import lcm, prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.partitions.levels import Counts, Frequencies, Node, Rolls
+from incrowd.contracts import (
+    AnyLimit,
+    Choice,
+    Guard,
+    Limit,
+    Limited,
+    Progress,
+    Series,
+    Share,
+    exact,
+    need_enough,
+    register,
+    silent,
+)
+from incrowd.errors import Infeasible, PolicyError
+from incrowd.flow import Codes, Cover, Microdata
+from incrowd.schema import Shape
+
+MEASURES = ("loss", "discernibility", "classes", "height")
+MOST_NODES = 1_000_000
+MOST_IN_PARTS = 1_000_000  # vectors of fewer columns that are looked at to spare some of all columns
+KEPT_BYTES = 2**26  # of frequency sets that are held to make others from
+
+Flags = NDArray[np.bool_]
+Value = Fraction | int
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """The lattice of a table: which level vectors are k-anonymous.
+
+    ``heights`` are the highest levels, ``anonymous`` all vectors that keep k in lexicographic order,
+    ``minimal`` those that lie above no other of them, ``nodes`` how many vectors there are, and ``checked``
+    of how many, of some or all columns, classes were counted.
+    """
+
+    heights: Node
+    anonymous: tuple[Node, ...]
+    minimal: tuple[Node, ...]
+    nodes: int
+    checked: int
+
+
+def anonymous_levels(
+    data: Microdata, k: int, max_suppression: str = "0", progress: Progress = silent
+) -> Explored:
+    """All level vectors that are k-anonymous, if a share of all records may be left out.
+
+    Raises
+    ------
+    Infeasible
+        There are fewer than k records.
+    PolicyError
+        There are more than a million level vectors.
+
+    Examples
+    --------
+    >>> from incrowd.flow import Attribute
+    >>> from incrowd.schema import Kind
+    >>> age = Attribute("age", Kind.NUMERIC, Shape.RANGE, ("35", "36", "37", "38"), np.arange(4.0))
+    >>> sex = Attribute("sex", Kind.CATEGORICAL, Shape.SET, ("F", "M"), np.arange(2.0))
+    >>> data = Microdata(np.array([[0, 0], [1, 1], [2, 0], [3, 0]], np.int32), (age, sex))
+    >>> anonymous_levels(data, 2).minimal, anonymous_levels(data, 2, "0.5").minimal
+    (((1, 1),), ((1, 0),))
+    """
+    recipe = Incognito(k, max_suppression=max_suppression)
+    need_enough(data, k)
+    return _Search(Rolls(data), k, recipe.budget(len(data))).explored(progress)
+
+
+@register("grouper", "incognito")
+@dataclass(frozen=True)
+class Incognito(Limited):
+    """Publish every column at one level of its hierarchy, at the levels that cost least.
+
+    Parameters
+    ----------
+    k : int
+        Every group keeps at least k records.
+    measure : str
+        What is least: the mean loss of a cell (``loss``), the sum of squared class sizes
+        (``discernibility``), the mean class size (``classes``), or the sum of levels (``height``).
+    max_suppression : str
+        The share of records that may be left out, an exact decimal: those whose class is too small, or not
+        allowed.
+    levels : tuple of int
+        A level for each column, in the order of the table, chosen without looking at it. Nothing is searched.
+    """
+
+    k: int
+    measure: str = "loss"
+    max_suppression: str = "0"
+    levels: tuple[int, ...] = ()
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        "k": Limit(1),
+        "measure": Choice(MEASURES),
+        "max_suppression": Share(Fraction(0), Fraction(1), low_included=True),
+        "levels": Series(0),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "levels", Series.read(self.levels))
+
+    def budget(self, records: int) -> int:
+        """How many records may be left out."""
+        return int(exact(self.max_suppression) * records)
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+        """Who hides with whom, who is left out (-1), and at which level each column is published."""
+        need_enough(data, self.k)
+        rolls = Rolls(data)
+        judged = _Judged(rolls, self.k, self.budget(len(data)), guards)
+        found = self._given(judged) if self.levels else self._searched(judged, progress)
+        progress(1.0)
+        return _cover(data, rolls, *found)
+
+    def _given(self, judged: _Judged) -> tuple[_Classes, Node]:
+        ladders = judged.rolls.ladders
+        if len(self.levels) != len(ladders):
+            raise PolicyError(
+                f"levels has {len(self.levels)} numbers, one for each of {len(ladders)} quasi-identifiers is "
+                "needed, in the order of the table"
+            )
+        for ladder, level in zip(ladders, self.levels, strict=True):
+            if level > ladder.height:
+                raise PolicyError(
+                    f"levels: {ladder.attribute.name} has the levels 0 to {ladder.height}, not {level}"
+                )
+        classes = judged.classes(self.levels)
+        if classes is None:
+            raise Infeasible(f"at these levels {self._too_many(judged)}; choose higher ones")
+        return classes, self.levels
+
+    def _searched(self, judged: _Judged, progress: Progress) -> tuple[_Classes, Node]:
+        explored = _Search(judged.rolls, self.k, judged.budget).explored(progress)
+        # Without anyone left out and without guards every measure is monotone: then the best is minimal.
+        free = not judged.budget and not judged.guards
+        found = _best(judged, explored.minimal if free else explored.anonymous, self.measure)
+        if found is None:
+            raise Infeasible(f"even with every column at its highest level {self._too_many(judged)}")
+        return found
+
+    def _too_many(self, judged: _Judged) -> str:
+        return (
+            "classes that are too small, or keep less than was asked for, have more records than may be left "
+            f"out (max_suppression = {self.max_suppression}: {judged.budget} of {judged.rolls.records})"
+        )
+
+
+class _Search:
+    """Breadth first: subsets of columns by their size, in each of them level vectors by their sum."""
+
+    def __init__(self, rolls: Rolls, k: int, budget: int) -> None:
+        self.rolls, self.k, self.budget = rolls, k, budget
+        self.shape = tuple(ladder.height + 1 for ladder in rolls.ladders)
+        self.checked = 0
+        if prod(self.shape) > MOST_NODES:
+            raise PolicyError(
+                f"there are {prod(self.shape)} ways to choose a level for each of {len(self.shape)} columns, "
+                f"more than {MOST_NODES}; give hierarchies with fewer levels, or name the levels"
+            )
+
+    def explored(self, progress: Progress) -> Explored:
+        d = len(self.shape)
+        good: dict[tuple[int, ...], Flags] = {(): np.ones((), np.bool_)}
+        sizes = self._sizes()
+        whole = sum(
+            prod(self.shape[j] for j in subset) for size in sizes for subset in combinations(range(d), size)
+        )
+        done = 0
+        for size in sizes:
+            below, good = good, {}
+            for subset in combinations(range(d), size):
+                good[subset] = self._subset(subset, below)
+                done += good[subset].size
+                progress(done / whole)
+        flags = good[tuple(range(d))]
+        return Explored(
+            tuple(length - 1 for length in self.shape),
+            _nodes(flags),
+            _nodes(_lowest(flags)),
+            flags.size,
+            self.checked,
+        )
+
+    def _sizes(self) -> list[int]:
+        """How large subsets are looked at: all sizes, as long as they have not too many vectors in all."""
+        d = len(self.shape)
+        of_size = [1] + [0] * d  # how many vectors there are of all subsets of each size
+        for length in self.shape:
+            of_size = [1, *(of_size[i] + length * of_size[i - 1] for i in range(1, d + 1))]
+        sizes = [size for size in range(1, d) if sum(of_size[1 : size + 1]) <= MOST_IN_PARTS]
+        return [*sizes, d]
+
+    def _subset(self, subset: tuple[int, ...], below: Mapping[tuple[int, ...], Flags]) -> Flags:
+        """Which level vectors of some columns are good; tried are those that are good for fewer columns."""
+        possible = np.ones([self.shape[j] for j in subset], np.bool_)
+        for part, flags in below.items():
+            if set(part) <= set(subset):
+                possible &= flags.reshape([self.shape[j] if j in part else 1 for j in subset])
+        found = np.zeros_like(possible)
+        nodes = np.argwhere(possible)
+        source = _Sources(self.rolls, subset, tuple(nodes.min(axis=0).tolist()))
+        for at in np.argsort(nodes.sum(axis=1), kind="stable").tolist():
+            node = tuple(nodes[at].tolist())
+            if found[node]:
+                continue
+            self.checked += 1
+            made = source.make(node)
+            small = int(made.weights[made.weights < self.k].sum())
+            if small <= self.budget and small < self.rolls.records:
+                found[tuple(slice(level, None) for level in node)] = True
+            else:
+                source.keep(made)
+        return found
+
+
+class _Sources:
+    """Frequency sets of one subset of columns, from which those of higher levels are made."""
+
+    def __init__(self, rolls: Rolls, subset: tuple[int, ...], least: Node) -> None:
+        self.rolls, self.subset = rolls, subset
+        self.lowest = rolls.rolled(rolls.distinct, subset, least)[0]
+        self.held: dict[Node, Frequencies] = {least: self.lowest}
+        self.height, self.bytes = sum(least), 0
+
+    def make(self, node: Node) -> Frequencies:
+        """From the smallest set just below that is held, or else from the lowest."""
+        if node in self.held:
+            return self.held[node]
+        below = ((*node[:c], level - 1, *node[c + 1 :]) for c, level in enumerate(node))
+        near = [self.held[each] for each in below if each in self.held]
+        source = min(near, key=lambda each: each.weights.size, default=self.lowest)
+        return self.rolls.rolled(source, self.subset, node)[0]
+
+    def keep(self, made: Frequencies) -> None:
+        """Hold a set for the next sum of levels; those of sums before are let go."""
+        height = sum(made.levels)
+        if height > self.height:
+            self.held = {node: each for node, each in self.held.items() if sum(node) == height - 1}
+            self.height, self.bytes = height, sum(each.bytes for each in self.held.values())
+        if self.bytes + made.bytes <= KEPT_BYTES:
+            self.held[made.levels] = made
+            self.bytes += made.bytes
+
+
+def _nodes(flags: Flags) -> tuple[Node, ...]:
+    return tuple(map(tuple, np.argwhere(flags).tolist()))
+
+
+def _lowest(flags: Flags) -> Flags:
+    """Those that are set and have none set just below; what is set is closed upwards."""
+    lowest = flags.copy()
+    for axis in range(flags.ndim):
+        above = [slice(None)] * flags.ndim
+        above[axis] = slice(1, None)
+        under = [slice(None)] * flags.ndim
+        under[axis] = slice(None, -1)
+        lowest[tuple(above)] &= ~flags[tuple(under)]
+    return lowest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Classes:
+    """The classes of a level vector: of each distinct record its class, their sizes, and which have rows."""
+
+    of: Codes
+    sizes: Counts
+    kept: Flags
+
+
+class _Judged:
+    """Level vectors under everything that was asked for."""
+
+    def __init__(self, rolls: Rolls, k: int, budget: int, guards: tuple[Guard, ...]) -> None:
+        self.rolls, self.k, self.budget, self.guards = rolls, k, budget, guards
+
+    def classes(self, node: Node) -> _Classes | None:
+        """The classes of a level vector, or None if more would be left out than may be, or everybody."""
+        rolls = self.rolls
+        made, of = rolls.rolled(rolls.distinct, rolls.distinct.columns, node)
+        kept = made.weights >= self.k
+        left = int(made.weights[~kept].sum())
+        if self.guards and left <= self.budget:
+            for rows, number in self._members(of[rolls.row_of], kept):
+                if not all(guard.allows(rows) for guard in self.guards):
+                    kept[number] = False
+                    left += rows.size
+                    if left > self.budget:
+                        break
+        return _Classes(of, made.weights, kept) if left <= self.budget and kept.any() else None
+
+    def _members(self, labels: Codes, kept: Flags) -> Iterator[tuple[NDArray[np.int32], int]]:
+        order = np.argsort(labels, kind="stable").astype(np.int32)
+        ends = np.cumsum(np.bincount(labels, minlength=kept.size))
+        for number in np.flatnonzero(kept).tolist():
+            yield order[(ends[number - 1] if number else 0) : ends[number]], number
+
+
+def _best(judged: _Judged, nodes: Sequence[Node], measure: str) -> tuple[_Classes, Node] | None:
+    """The allowed vector of least measure; of equal ones that of the smaller sum, then the earlier in order.
+
+    Vectors are tried in the order of what they cost at least, until none that is left can cost less.
+    """
+    cost = _Cost(judged, measure)
+    best: tuple[Value, int, Node] | None = None
+    found = None
+    for floor, height, node in sorted((cost.floor(node), sum(node), node) for node in nodes):
+        if best is not None and (floor, height, node) > best:
+            break
+        classes = judged.classes(node)
+        if classes is not None:
+            this = (cost.of(classes, node), height, node)
+            if best is None or this < best:
+                best, found = this, (classes, node)
+    return found
+
+
+class _Cost:
+    """What a level vector costs, exactly, and a floor of it that needs no classes.
+
+    Loss is counted in a unit of which all losses of whole columns are multiples. Where records may be left
+    out, the cells of a range get narrower, so that ranges have no floor; all other columns cost at least what
+    they cost with everybody, since nothing costs more than to be left out.
+    """
+
+    def __init__(self, judged: _Judged, measure: str) -> None:
+        self.judged, self.measure = judged, measure
+        self.unit, self.floors = 1, [[0] * (ladder.height + 1) for ladder in judged.rolls.ladders]
+        if measure == "loss":
+            self._charge()
+
+    def _charge(self) -> None:
+        rolls = self.judged.rolls
+        everyone = [self._weights(j, rolls.distinct.weights) for j in range(len(rolls.ladders))]
+        lost = [
+            [ladder.lost(level, weight) for level in range(ladder.height + 1)]
+            for ladder, weight in zip(rolls.ladders, everyone, strict=True)
+        ]
+        self.unit = lcm(*(share.denominator for column in lost for share in column))
+        for j, (ladder, column) in enumerate(zip(rolls.ladders, lost, strict=True)):
+            if not (self.judged.budget and ladder.attribute.shape is Shape.RANGE):
+                self.floors[j] = [int(share * self.unit) for share in column]
+
+    def _weights(self, j: int, weights: Counts) -> Counts:
+        """How many of the records have each code of a column."""
+        rolls = self.judged.rolls
+        size = len(rolls.ladders[j].attribute)
+        return np.bincount(rolls.distinct.rows[:, j], weights, size).astype(np.int64)  # exact below 2^53
+
+    def floor(self, node: Node) -> int:
+        if self.measure == "height":
+            return sum(node)
+        return sum(column[level] for column, level in zip(self.floors, node, strict=True))
+
+    def of(self, classes: _Classes, node: Node) -> Value:
+        sizes = classes.sizes[classes.kept]
+        kept, everyone = int(sizes.sum()), self.judged.rolls.records
+        if self.measure == "discernibility":
+            return int((sizes**2).sum()) + (everyone - kept) * everyone
+        if self.measure == "classes":
+            return Fraction(kept, sizes.size)
+        if self.measure == "loss" and self.judged.budget:
+            return self._lost(classes, node)
+        return self.floor(node)
+
+    def _lost(self, classes: _Classes, node: Node) -> Fraction:
+        rolls = self.judged.rolls
+        weights = np.where(classes.kept[classes.of], rolls.distinct.weights, 0)
+        left = rolls.records - int(weights.sum())
+        total = Fraction(0)
+        for j, (ladder, level) in enumerate(zip(rolls.ladders, node, strict=True)):
+            if len(ladder.attribute) > 1:
+                total += left + ladder.lost(level, self._weights(j, weights))
+        return total * self.unit
+
+
+def _cover(data: Microdata, rolls: Rolls, classes: _Classes, node: Node) -> Cover:
+    number = np.where(classes.kept, np.cumsum(classes.kept) - 1, -1).astype(np.int32)
+    slabs = [
+        np.unique(ladder.parts[level][data.codes[:, j]], return_inverse=True)[1]
+        for j, (ladder, level) in enumerate(zip(rolls.ladders, node, strict=True))
+    ]
+    return Cover(number[classes.of[rolls.row_of]], np.stack(slabs, axis=1).astype(np.int32), node)

@@ -1,0 +1,268 @@
+"""Mondrian: cut the points again and again, always leaving k on both sides.
+
+LeFevre's greedy algorithm as retold in "Achieving Multidimensional K-Anonymity by a Greedy Approach".
+Strict cuts keep equal values together; relaxed cuts halve exactly and so bound groups by 2k-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.geometry import geometry_of
+from incrowd.algorithms.partitions.workload import Query, queries_of
+from incrowd.algorithms.watch import watched
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.errors import PolicyError
+from incrowd.flow import Cover, Microdata
+
+if TYPE_CHECKING:
+    from incrowd.kernels.cuts import Geometry, Work
+    from incrowd.kernels.mondrian import Points, Queries, Rules
+
+CHOICES = ("widest", "round-robin", "gain", "workload")
+ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
+PROBE = 10_000
+
+
+@dataclass(frozen=True)
+class Mondrian(Limited):
+    """Cut until no allowable cut is left.
+
+    Parameters
+    ----------
+    k : int
+        Every group keeps at least k records.
+    choose : str
+        Which of the allowable cuts: of the ``widest`` column by normalised range (as printed), of each
+        column in turn (``round-robin``), the one with the largest drop in loss (``gain``), or the one that
+        leaves the fewest rows in doubt for a ``workload`` of queries (gain decides between equals).
+    workload : tuple of Query
+        What `choose = "workload"` cuts for.
+    """
+
+    k: int
+    choose: str = "gain"
+    workload: tuple[Query, ...] = ()
+
+    strict: ClassVar[bool] = True
+    below_too: ClassVar[bool] = True  # try {< median} where {<= median} fails
+    extra_right: ClassVar[bool] = False  # an odd record goes right
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "choose": Choice(CHOICES)}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if bool(self.workload) != (self.choose == "workload"):
+            raise PolicyError('workload and choose = "workload" go together; give both or neither')
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+        """Who hides with whom.
+
+        Raises
+        ------
+        Infeasible
+            If there are fewer than k records.
+        """
+        need_enough(data, self.k)
+        run = Run(self, data)
+        return Cover(run.guarded(guards, progress) if guards else run.unguarded(progress))
+
+    def rules(self, turn: int = 0) -> Rules:
+        """These options as the kernels read them; `turn` is the column that begins a round robin."""
+        from incrowd.kernels import mondrian as kernels
+
+        choose = CHOICES.index(self.choose)
+        return kernels.Rules(self.k, choose, self.strict, self.below_too, self.extra_right, turn)
+
+
+@register("grouper", "mondrian")
+@dataclass(frozen=True)
+class StrictMondrian(Mondrian):
+    """Equal values of the cut column stay together: groups are disjoint boxes.
+
+    Parameters
+    ----------
+    median : str
+        ``two-sided`` also tries to cut below the median; ``printed`` does not, and then may stop early.
+    memory_rows : int
+        Partitions with more records than this are cut by frequency sets from a file, as section 2.3.1 of the
+        paper has it. 0 keeps everything in memory.
+    """
+
+    median: str = "two-sided"
+    memory_rows: int = 0
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        **Mondrian.limits,
+        "median": Choice(("two-sided", "printed")),
+        "memory_rows": Limit(0),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory_rows and self.choose not in ("widest", "round-robin"):
+            raise PolicyError('memory_rows goes with choose = "widest" or choose = "round-robin"')
+
+    def rules(self, turn: int = 0) -> Rules:
+        return super().rules(turn)._replace(below_too=self.median == "two-sided")
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+        if guards and self.memory_rows:
+            raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
+        if 0 < self.memory_rows < len(data) and len(data) >= self.k:
+            return Cover(Run(self, data).spilled(self.memory_rows, progress))
+        return super().group(data, guards, progress)
+
+
+@register("grouper", "mondrian-relaxed")
+@dataclass(frozen=True)
+class RelaxedMondrian(Mondrian):
+    """Values at the median are shared out: group sizes lie between k and 2k-1, boxes may overlap.
+
+    Parameters
+    ----------
+    odd : str
+        On which side an odd record goes.
+    """
+
+    odd: str = "left"
+    strict: ClassVar[bool] = False
+    limits: ClassVar[Mapping[str, AnyLimit]] = {**Mondrian.limits, "odd": Choice(("left", "right"))}
+
+    def rules(self, turn: int = 0) -> Rules:
+        return super().rules(turn)._replace(extra_right=self.odd == "right")
+
+
+class Run:
+    """One table being cut: buffers, rules and scratch space for the kernels."""
+
+    def __init__(self, recipe: Mondrian, data: Microdata) -> None:
+        self.recipe = recipe
+        self.data = data
+
+    def unguarded(self, progress: Progress) -> NDArray[np.int32]:
+        """All cuts in one compiled run, over distinct records where that pays."""
+        from incrowd.kernels import mondrian as kernels
+
+        codes = self.data.codes
+        distinct = distinct_records(codes) if self.recipe.strict else None
+        weights = np.zeros(0, np.int32)
+        if distinct is not None:
+            codes, weights = codes[distinct.first], distinct.count
+        points, spare, rules, geometry, queries, work = self.prepare(codes, weights)
+        labels = np.empty(codes.shape[0], np.int32)
+        with watched(progress, work.clock, codes.shape[0]):
+            kernels.grow(points, spare, rules, geometry, queries, work, labels)
+        return labels if distinct is None else labels[distinct.of]
+
+    def spilled(self, fits: int, progress: Progress) -> NDArray[np.int32]:
+        """Partitions of more than `fits` records from a file: the same groups as `unguarded`."""
+        from incrowd.algorithms.partitions.frequency import Spill
+
+        with TemporaryDirectory(prefix="incrowd-") as folder:
+            return Spill(self.data, self.recipe.rules(), fits, Path(folder)).group(self._inside, progress)
+
+    def _inside(self, codes: NDArray[np.int32], turn: int) -> NDArray[np.int32]:
+        from incrowd.kernels import mondrian as kernels
+
+        labels = np.empty(codes.shape[0], np.int32)
+        kernels.grow(*self.prepare(codes, np.zeros(0, np.int32), turn), labels)
+        return labels
+
+    def guarded(self, guards: tuple[Guard, ...], progress: Progress) -> NDArray[np.int32]:
+        """Node by node, so that guards can veto a cut; then the next best column is tried."""
+        from incrowd.kernels import mondrian as kernels
+        from incrowd.kernels.cuts import Node
+
+        n, d = self.data.codes.shape
+        buffers, spare, rules, geometry, queries, work = self.prepare(self.data.codes, np.zeros(0, np.int32))
+        pair = (buffers, spare)
+        parts = np.empty(geometry.parent.size + 3, np.int64)
+        labels = np.empty(n, np.int32)
+        stack = [(Node(0, n, n, 0), 0)]
+        groups, done = 0, 0
+        while stack:
+            node, turned = stack.pop()
+            source, target = pair[turned], pair[1 - turned]
+            kernels.look(source, node, work)
+            while True:
+                cut = kernels.find_cut(source, node, rules, geometry, queries, work)
+                if cut.dim < 0:
+                    labels[source.ids[node.first : node.last]] = groups
+                    groups, done = groups + 1, done + node.last - node.first
+                    progress(done / n)
+                    break
+                count = kernels.split(source, target, node, cut, geometry, work, parts)
+                borders = parts[: count + 1].tolist()
+                pieces = list(pairwise(borders))
+                if all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
+                    turn = (cut.dim + 1) % d
+                    stack += [(Node(a, b, b - a, turn), 1 - turned) for a, b in pieces]
+                    break
+                work.tried[cut.dim] = True
+        return labels
+
+    def prepare(
+        self, codes: NDArray[np.int32], weights: NDArray[np.int32], turn: int = 0
+    ) -> tuple[Points, Points, Rules, Geometry, Queries, Work]:
+        from incrowd.kernels import cuts
+        from incrowd.kernels import mondrian as kernels
+
+        n, d = codes.shape
+        small = max((len(a) for a in self.data.attributes), default=0) < 2**15
+        columns: Any = np.ascontiguousarray(codes.T, dtype=np.int16 if small else np.int32)
+        points = kernels.Points(columns, weights, np.arange(n, dtype=np.int32))
+        spare = kernels.Points(np.empty_like(columns), np.empty_like(weights), np.empty(n, np.int32))
+        geometry = geometry_of(self.data)
+        queries = queries_of(self.recipe.workload, self.data.attributes)
+        work = cuts.scratch(n, d, geometry.position.size, geometry.parent.size)
+        return points, spare, self.recipe.rules(turn), geometry, queries, work
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distinct:
+    """Distinct records: the first of each, how many there are of it, and which one each record is."""
+
+    first: NDArray[np.int64]
+    count: NDArray[np.int32]
+    of: NDArray[np.int64]
+
+
+def distinct_records(codes: NDArray[np.int32]) -> Distinct | None:
+    """The distinct records, or None where they are too many to be worth it.
+
+    Examples
+    --------
+    >>> found = distinct_records(np.array([[1, 2], [1, 2], [0, 5], [1, 2]], np.int32))
+    >>> found.count.tolist(), found.of.tolist()
+    ([1, 3], [1, 1, 0, 1])
+    """
+    probe = _packed(codes[:: max(1, len(codes) // PROBE)])
+    if probe is None or np.unique(probe).size > 0.95 * probe.size:
+        return None
+    key = _packed(codes)
+    if key is None:
+        return None
+    _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    if first.size > ENOUGH_DUPLICATES * key.size:
+        return None
+    return Distinct(first, count.astype(np.int32), of)
+
+
+def _packed(codes: NDArray[np.int32]) -> NDArray[np.int64] | None:
+    """One number for each record, or None if the domains are too large for 63 bits."""
+    key = np.zeros(codes.shape[0], np.int64)
+    room = 1
+    for j in range(codes.shape[1]):
+        size = int(codes[:, j].max()) + 1
+        room *= size
+        if room >= 2**63:
+            return None
+        key = key * size + codes[:, j]
+    return key

@@ -1,0 +1,189 @@
+"""TopDown: part the records around two that lie far apart, again and again; then mend what became too small.
+
+Xu, Wang, Pei, Wang, Shi, Fu, "Utility-Based Anonymization Using Local Recoding", KDD 2006, as retold in 2.2
+of Sacharidis, Mouratidis, Papadias, "k-Anonymity in the Presence of External Databases".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.partitions.ordering import places_of
+from incrowd.algorithms.watch import watched
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, Switch, need_enough, register
+from incrowd.flow import Cover, Microdata
+
+if TYPE_CHECKING:
+    from incrowd.kernels.topdown import Rules, Tree
+
+VISITS = 100
+MANY_VISITS = 2**31 - 1
+
+
+@register("grouper", "topdown")
+@dataclass(frozen=True)
+class TopDown(Limited):
+    """Part the records around two far seeds until groups have at most k; then let small groups have k.
+
+    Parameters
+    ----------
+    k : int
+        Every group keeps at least k records.
+    assign : str
+        Where a record goes: to the seed with which the sum of all perimeters grows least (``weighted``), or,
+        as printed, the perimeter of the group (``printed``).
+    seeds : str
+        The pair with the largest perimeter (``exact``), or the farthest record from the farthest from the
+        farthest from the first (``heuristic``).
+    merge : str
+        What a group of fewer than k may do: be merged with another or take records from a large one
+        (``both``), or be merged only (``groups``).
+    resplit : bool
+        Split a merged group of 2k records or more in two if that costs less.
+    visits : int
+        How many nodes of the tree over groups are looked at for each small group. All, if records go where
+        it is printed: that tree is too deep for a part of it to be near.
+    """
+
+    k: int
+    assign: str = "weighted"
+    seeds: str = "heuristic"
+    merge: str = "both"
+    resplit: bool = True
+    visits: int = VISITS
+
+    strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        "k": Limit(1),
+        "assign": Choice(("weighted", "printed")),
+        "seeds": Choice(("heuristic", "exact")),
+        "merge": Choice(("both", "groups")),
+        "resplit": Switch(),
+        "visits": Limit(1, MANY_VISITS),
+    }
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+        """Who hides with whom.
+
+        Raises
+        ------
+        Infeasible
+            If there are fewer than k records.
+        """
+        need_enough(data, self.k)
+        run = Run(self, data)
+        clock = np.zeros(2, np.int64)
+        with watched(progress, clock, 2 * len(data)):  # once for splitting, once for mending
+            run.split(clock)
+            run.mend(clock)
+        run.keep(guards)
+        return Cover(run.labels())
+
+    def rules(self) -> Rules:
+        """These options as the kernels read them."""
+        from incrowd.kernels.topdown import Rules
+
+        return Rules(
+            self.k,
+            self.assign == "weighted",
+            self.seeds == "exact",
+            self.merge == "both",
+            self.resplit,
+            self.visits if self.assign == "weighted" else MANY_VISITS,
+        )
+
+
+class Run:
+    """One table being split and mended."""
+
+    tree: Tree
+
+    def __init__(self, recipe: TopDown, data: Microdata) -> None:
+        self.rules = recipe.rules()
+        n, d = data.codes.shape
+        self.points = np.empty((n, d), np.int32)
+        for j, places in enumerate(places_of(data)):
+            self.points[:, j] = places[data.codes[:, j]]
+        self.ids = np.arange(n, dtype=np.int32)
+
+    def split(self, clock: NDArray[np.int64]) -> None:
+        """Make the tree of splits; its leaves are groups of any size."""
+        from incrowd.kernels import topdown as kernels
+
+        n, d = self.points.shape
+        node = np.empty((2 * n, 4), np.int64)
+        count = kernels.grow(self.points, self.ids, self.rules, node, clock)
+        self.tree = kernels.Tree(
+            points=self.points,
+            ids=self.ids,
+            node=node[:count].copy(),
+            box=np.zeros((count, 4, d), np.int32),
+            tally=np.zeros((count, 4), np.int64),
+            follows=np.empty(n, np.int64),
+            stack=np.empty((count + 2, 2), np.int64),
+        )
+        kernels.start(self.tree)
+
+    def mend(self, clock: NDArray[np.int64]) -> None:
+        """Let every group have k: smallest first, of equals the one with the smallest record."""
+        from incrowd.kernels import topdown_repair as kernels
+        from incrowd.kernels.topdown import FIRST, MOST
+
+        leaves = self._groups()
+        done = int(clock[1])
+        while True:
+            sizes = self.tree.tally[leaves, MOST]
+            small = (sizes > 0) & (sizes < self.rules.k)
+            clock[1] = done + int(sizes[~small].sum())
+            if not small.any():
+                return
+            next_ones = leaves[sizes == sizes[small].min()]
+            order = np.argsort(self.tree.tally[next_ones, FIRST])
+            kernels.mend(next_ones[order], self.rules, self.tree, clock)
+
+    def keep(self, guards: tuple[Guard, ...]) -> None:
+        """Merge groups that a guard does not allow with the cheapest one until they are allowed.
+
+        By their smallest record.
+        """
+        from incrowd.kernels import topdown_repair as kernels
+        from incrowd.kernels.topdown import FIRST
+
+        if not guards:
+            return
+
+        def allowed(leaf: int) -> bool:
+            rows = kernels.records_of(leaf, self.tree)
+            return all(guard.allows(rows) for guard in guards)
+
+        groups = self._groups()
+        order = groups[np.argsort(self.tree.tally[groups, FIRST])].tolist()
+        wrong = {leaf: True for leaf in order if not allowed(leaf)}
+        while wrong:
+            leaf = next(iter(wrong))
+            _, other = kernels.cheapest(leaf, 0, self.rules, self.tree)
+            if other < 0:  # it is the whole table
+                return
+            kernels.join(leaf, other, False, self.rules, self.tree)
+            wrong.pop(int(other), None)
+            if allowed(leaf):
+                del wrong[leaf]
+
+    def labels(self) -> NDArray[np.int32]:
+        """The group of each record, numbered in the order of the tree."""
+        from incrowd.kernels import topdown_repair as kernels
+
+        labels = np.empty(self.ids.size, np.int32)
+        kernels.label_all(self.tree, labels)
+        return labels
+
+    def _groups(self) -> NDArray[np.int64]:
+        """The leaves that have records."""
+        from incrowd.kernels.topdown import LEFT, MOST
+
+        return np.flatnonzero((self.tree.node[:, LEFT] == 0) & (self.tree.tally[:, MOST] > 0))

@@ -1,0 +1,241 @@
+"""What somebody's candidates tell about their sensitive value: a belief for each person, and how far it goes.
+
+A candidate is a row that the person can be behind while everybody else has a row too. All candidates count
+alike. People who have the same candidates have one belief, so it is worked out once for them: `Pools`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.target import Ints, Target
+from incrowd.errors import TableError
+from incrowd.flow import Sensitive, TextColumn
+from incrowd.hierarchy import Hierarchy
+from incrowd.schema import Claim
+
+Floats = NDArray[np.float64]
+
+AT_ONCE = 4_000_000  # counts of a value among candidates that are held at once
+BOUNDS_BELIEF = ("frequency-l-diversity", "drawn-l-diversity")
+NEAR = 0.01  # numbers so near, as a share of their range, are as good as one
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """One sensitive column: the value of each record, ``own`` (n,), and of each published row, ``shown``.
+
+    Values are numbered below `size`, leaves of a tree as in the tree; ``place`` (size,) are numbers on a
+    line, nan where there is none. ``l`` is what was promised: no belief above 1/l. ``t`` and ``distance``:
+    no belief farther from the table.
+    """
+
+    name: str
+    own: Ints
+    shown: Ints
+    size: int
+    tree: Hierarchy | None = None
+    place: Floats | None = None
+    l: Fraction | None = None  # noqa: E741  as everybody calls it
+    t: Fraction | None = None
+    distance: str = "equal"
+
+    @cached_property
+    def prior(self) -> Ints:
+        """How many published rows have each value."""
+        return np.bincount(self.shown, minlength=self.size)
+
+    def promised(self, claims: Iterable[Claim]) -> Values:
+        """With what a release claims of this column. Other kinds of l leave beliefs above 1/l possible."""
+        values = self
+        for claim in claims:
+            if claim.column == self.name and claim.model in BOUNDS_BELIEF:
+                values = replace(values, l=Fraction(str(claim.parameters["l"])))
+            if claim.column == self.name and claim.model == "t-closeness":
+                t, distance = claim.parameters["t"], str(claim.parameters.get("distance"))
+                values = replace(values, t=Fraction(str(t)), distance=distance)
+        return values
+
+
+def values_of(
+    column: Sensitive, original: TextColumn, shown: TextColumn, place: Floats | None = None
+) -> Values:
+    """The codes of a sensitive column for records and rows: rows say the same texts as the original.
+
+    Raises
+    ------
+    TableError
+        If rows say what no record has.
+    """
+    code = dict(zip(original.texts, codes_of_texts(column, original).tolist(), strict=True))
+    code[None] = code[""] = max(code.get(None, -1), code.get("", -1))
+    said = np.array([code.get(text, -1) for text in shown.texts], dtype=np.int64)[shown.codes]
+    if (said < 0).any():
+        raise TableError(f"the published column {column.name} has values that the original has not")
+    return Values(column.name, column.codes.astype(np.int64), said, column.size, column.tree, place)
+
+
+def codes_of_texts(column: Sensitive, original: TextColumn) -> Ints:
+    """The code of each distinct text of a sensitive column, -1 where no row has the text."""
+    codes = np.full(len(original.texts), -1, np.int64)
+    codes[original.codes] = column.codes
+    return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Pool p has the distinct rows ``rows[starts[p]:starts[p+1]]`` as candidates, record i pool ``of[i]``."""
+
+    of: Ints
+    starts: Ints
+    rows: Ints
+
+
+def pools(target: Target) -> Pools:
+    """Who has which candidates. In a component where everything is possible, everybody has the same."""
+    graph, found = target.graph, target.found
+    edges = np.flatnonzero(found.effective & graph.real)
+    tails, heads = graph.tails[edges].astype(np.int64), graph.indices[edges].astype(np.int64)
+    many = np.bincount(tails, minlength=graph.record_weight.size)
+    parts = int(max(found.record.max(initial=0), found.row.max(initial=0))) + 1
+    wide = np.bincount(found.row[: graph.published], minlength=parts)
+    whole = many == wide[found.record]
+    key = np.where(whole, found.record, parts + np.arange(many.size))
+    _, first, pool = np.unique(key, return_index=True, return_inverse=True)
+    begin = np.concatenate([[0], np.cumsum(many)])
+    starts = np.concatenate([[0], np.cumsum(many[first])]).astype(np.int64)
+    place = np.arange(starts[-1]) - np.repeat(starts[:-1], many[first]) + np.repeat(begin[first], many[first])
+    return Pools(pool.reshape(-1)[graph.record_of].astype(np.int64), starts, heads[place])
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What the candidates of each record say, one entry for each record; `able` are those who have some.
+
+    ``top`` is the commonest value, ``share`` its share, ``different`` how many values there are. ``risen``
+    is the value whose share rose most above that in the table, ``gain`` by how much, ``ratio`` the largest
+    ratio of any. ``near`` says that all values lie within a hundredth of the range, ``kin`` that all lie
+    under one node below the root, ``distance`` how far the values are from those of the table.
+    """
+
+    values: Values
+    able: NDArray[np.bool_]
+    top: Ints
+    share: Floats
+    different: Ints
+    risen: Ints
+    gain: Floats
+    ratio: Floats
+    near: NDArray[np.bool_]
+    kin: NDArray[np.bool_]
+    distance: Floats
+
+
+def beliefs(target: Target, values: Values, held: Pools | None = None) -> Beliefs:
+    """What everybody's candidates say about a sensitive column."""
+    held = pools(target) if held is None else held
+    parts = [_told(values, counts) for counts in counted(target, values, held)]
+    told = [np.concatenate(column)[held.of] for column in zip(*parts, strict=True)]
+    return Beliefs(values, *told)
+
+
+def planted(target: Target, values: Values) -> Values:
+    """The same rows where everybody who could have each other's has one value: beliefs are then certain."""
+    graph, found = target.graph, target.found
+    own, shown = found.record[graph.record_of], found.row[graph.row_of]
+    size = max(values.size, 1)
+    return replace(values, own=own.astype(np.int64) % size, shown=shown.astype(np.int64) % size)
+
+
+def counted(target: Target, values: Values, held: Pools) -> Iterator[Ints]:
+    """How many candidates of each pool have each value: (pools of a chunk, size)."""
+    graph, size = target.graph, max(values.size, 1)
+    pairs, times = np.unique(graph.row_of.astype(np.int64) * size + values.shown, return_counts=True)
+    begin = np.searchsorted(pairs // size, np.arange(graph.published + 1))
+    weight = np.diff(begin)[held.rows]
+    for first in range(0, held.starts.size - 1, step := max(AT_ONCE // size, 1)):
+        last = min(first + step, held.starts.size - 1)
+        here = slice(held.starts[first], held.starts[last])
+        rows, many = held.rows[here], weight[here]
+        pool = np.repeat(np.arange(last - first), np.diff(held.starts[first : last + 1]))
+        at = (
+            np.arange(int(many.sum()))
+            - np.repeat(np.cumsum(many) - many, many)
+            + np.repeat(begin[rows], many)
+        )
+        key = np.repeat(pool, many) * size + pairs[at] % size
+        counts = np.bincount(key, times[at], (last - first) * size)
+        yield counts.astype(np.int64).reshape(last - first, size)
+
+
+def _told(values: Values, counts: Ints) -> tuple[NDArray[np.generic], ...]:
+    """The entries of `Beliefs` for some pools."""
+    each = np.arange(len(counts))
+    total = counts.sum(axis=1)
+    share = counts / np.maximum(total, 1)[:, None]
+    prior = values.prior / max(int(values.prior.sum()), 1)
+    over = np.where(values.prior > 0, share - prior, -1.0)  # a code that nobody has can be no guess
+    top, risen = counts.argmax(axis=1), over.argmax(axis=1)
+    ratio = (share / np.where(prior > 0, prior, 1.0)).max(axis=1)
+    gain = share[each, risen] - prior[risen]
+    different = (counts > 0).sum(axis=1)
+    return (
+        *(total > 0, top, share[each, top], different, risen, gain, ratio),
+        *(_near(values, counts), _kin(values, counts), distances(values, share, prior)),
+    )
+
+
+def _near(values: Values, counts: Ints) -> NDArray[np.bool_]:
+    """Are all values numbers within a hundredth of the range of those that occur?"""
+    if values.place is None:
+        return np.zeros(len(counts), np.bool_)
+    place = values.place
+    real = ~np.isnan(place)
+    used = place[real & (values.prior > 0)]
+    if not used.size or used.max() == used.min():
+        return np.zeros(len(counts), np.bool_)
+    low = np.where(counts > 0, np.where(real, place, -np.inf), np.inf).min(axis=1)
+    high = np.where(counts > 0, np.where(real, place, np.inf), -np.inf).max(axis=1)
+    near: NDArray[np.bool_] = high - low <= NEAR * (used.max() - used.min())
+    return near
+
+
+def _kin(values: Values, counts: Ints) -> NDArray[np.bool_]:
+    """Are all values leaves under one node below the root?"""
+    tree = values.tree
+    if tree is None:
+        return np.zeros(len(counts), np.bool_)
+    leaves = len(tree.leaves)
+    low = (counts > 0).argmax(axis=1)
+    high = counts.shape[1] - 1 - (counts[:, ::-1] > 0).argmax(axis=1)
+    inside = high < leaves
+    node = tree.coverings(
+        np.where(inside, low, 0).astype(np.int32), np.where(inside, high, 0).astype(np.int32)
+    )
+    kin: NDArray[np.bool_] = inside & (node > 0) & (tree.sizes()[node] < leaves)
+    return kin
+
+
+def distances(values: Values, share: Floats, prior: Floats) -> Floats:
+    """The least work that turns each belief (rows) into the table's distribution (Li et al., ICDE 2007)."""
+    over = share - prior
+    if values.distance == "ordered":
+        over = over[:, prior > 0]  # neighbours are those that occur
+        work: Floats = np.abs(np.cumsum(over, axis=1)).sum(axis=1) / max(over.shape[1] - 1, 1)
+        return work
+    tree = values.tree
+    if values.distance != "hierarchical" or tree is None:
+        half: Floats = np.abs(over).sum(axis=1) / 2
+        return half
+    leaves = len(tree.leaves)
+    upto = np.concatenate([np.zeros((len(over), 1)), np.cumsum(over[:, :leaves], axis=1)], axis=1)
+    length = (tree.level[tree.parent] - tree.level) / (2 * tree.height)
+    inside = np.abs(upto[:, tree.high + 1] - upto[:, tree.low]) @ length
+    whole: Floats = inside + np.abs(over[:, leaves:]).sum(axis=1) / 2  # missing hangs from the root
+    return whole

@@ -1,0 +1,116 @@
+"""A release of people of two tables under attack: who is of the private one is what nobody should know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.target import Ints, Target, as_they_are, first_met
+from incrowd.errors import TableError
+from incrowd.flow import Codes, Microdata
+
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class JoinTarget:
+    """A release in which people of a public table stand in.
+
+    ``target`` has the people of both tables, those of the private one first, and the truth about these
+    alone. ``listed`` (n,) says who is in the public table. Where sensitive values stand apart, ``group``
+    (rows,) is the group of each row, and ``people`` (g,) how many of the private table each group has, as
+    the release says.
+    """
+
+    target: Target
+    listed: Flags
+    group: Codes | None = None
+    people: Ints | None = None
+
+    def __post_init__(self) -> None:
+        n, rows = len(self.target.data), len(self.target.published)
+        if self.target.data.own is None or self.listed.shape != (n,):
+            raise TableError("it must be said of everybody in which of the two tables they are")
+        if (self.target.truth[~self.own] >= 0).any():
+            raise TableError("the truth must be about people of the private table")
+        if self.group is not None and self.group.shape != (rows,):
+            raise TableError("it must be said of every row in which group it is")
+
+    def __repr__(self) -> str:
+        return f"JoinTarget({self.target}, {int(self.own.sum())} of the private table)"
+
+    @property
+    def own(self) -> Flags:
+        own = self.target.data.own
+        return np.ones(self.listed.size, np.bool_) if own is None else own
+
+    @cached_property
+    def kind(self) -> Codes:
+        """Which distinct person each is: those with equal codes are one kind."""
+        return self.target.graph.record_of
+
+    @cached_property
+    def inside(self) -> tuple[Ints, Ints]:
+        """Kinds of people and distinct rows that hold them, as pairs."""
+        graph = self.target.graph
+        real = graph.real
+        return graph.tails[real].astype(np.int64), graph.indices[real].astype(np.int64)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The codes of each kind of people."""
+        graph = self.target.graph
+        return self.target.data.codes[first_met(self.kind, graph.record_weight.size)]
+
+    @cached_property
+    def rows(self) -> Ints:
+        """How many rows each class of equal rows has."""
+        graph = self.target.graph
+        return graph.row_weight[: graph.published]
+
+    @cached_property
+    def held(self) -> Ints:
+        """How many people of both tables each class holds."""
+        kinds, classes = self.inside
+        return np.bincount(classes, self.target.graph.record_weight[kinds], self.rows.size).astype(np.int64)
+
+    @cached_property
+    def covered(self) -> Flags:
+        """Who lies inside some row (n,); all others are certainly not in the private table."""
+        met = np.zeros(self.target.graph.record_weight.size, np.bool_)
+        met[self.inside[0]] = True
+        return met[self.kind]
+
+    @cached_property
+    def shared(self) -> Flags:
+        """Which classes have rows of several groups."""
+        if self.group is None:
+            return np.zeros(self.rows.size, np.bool_)
+        row_of = self.target.graph.row_of
+        first = self.group[first_met(row_of, self.rows.size)]
+        mixed = np.zeros(self.rows.size, np.bool_)
+        mixed[row_of[self.group != first[row_of]]] = True
+        return mixed
+
+    @cached_property
+    def of_own(self) -> tuple[Ints, Codes]:
+        """The people of the private table whose row is known, and the class of each; groups part classes."""
+        who = self.target.known
+        rows = self.target.truth[who]
+        key = self.target.graph.row_of[rows].astype(np.int64)
+        if self.group is not None:
+            key = key * (int(self.group.max(initial=0)) + 1) + self.group[rows]
+        return who, np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+    @cached_property
+    def raw(self) -> JoinTarget:
+        """The private table published as it is, nobody standing in: what every attack must break."""
+        data, own = self.target.data, self.own
+        mine = as_they_are(Microdata(data.codes[own], data.attributes))
+        truth = np.full(len(data), -1, np.int64)
+        truth[own] = np.arange(int(own.sum()))
+        return JoinTarget(Target(mine, data, truth, self.target.k), self.listed)

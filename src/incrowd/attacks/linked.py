@@ -1,0 +1,131 @@
+"""Private values that two releases share, and rows of both that are one person's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from incrowd.attacks.target import Ints, Target
+from incrowd.flow import Table, TextColumn
+
+AT_ONCE = 4_000_000  # candidates with a value, or people with a row, that are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Private:
+    """Combinations of private values, numbered below `size`, for the columns that two releases share.
+
+    ``own`` (n,) is the combination of each record, ``first`` and ``second`` of each row of the releases.
+    ``parts[name]`` (size,) is the value that each combination has in one column.
+    """
+
+    own: Ints
+    first: Ints
+    second: Ints
+    size: int
+    parts: Mapping[str, Ints]
+
+
+def private_of(table: Table, first: Table, second: Table, names: Sequence[str]) -> Private:
+    """Number the private values of an original and two releases alike: texts are published as they are.
+
+    Examples
+    --------
+    >>> table = Table.of({"illness": ["flu", "cold", "flu"]})
+    >>> found = private_of(table, table, Table.of({"illness": ["cold", "flu", "flu"]}), ["illness"])
+    >>> found.own.tolist(), found.second.tolist()
+    ([1, 0, 1], [0, 1, 1])
+    """
+    sources = (table, first, second)
+    columns = [_numbered([source.column(name) for source in sources]) for name in names]
+    distinct, of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    own, one, two = np.split(of.reshape(-1), np.cumsum([len(table), len(first)]))
+    return Private(own, one, two, len(distinct), dict(zip(names, distinct.T, strict=True)))
+
+
+def _numbered(columns: Sequence[TextColumn]) -> Ints:
+    """Columns one after the other, numbered by their texts; an empty cell is a gap."""
+    number = {text: i for i, text in enumerate(sorted({t or "" for c in columns for t in c.texts}))}
+    codes = [np.array([number[text or ""] for text in c.texts], dtype=np.int64)[c.codes] for c in columns]
+    return np.concatenate(codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """Rows of both releases that are one person's: their combination, and how many people fit both.
+
+    ``person`` is who fits if only one does, else -1; ``alone`` (2, m) how many fit each row by itself.
+    """
+
+    combination: Ints
+    people: Ints
+    person: Ints
+    alone: Ints
+
+
+def link(first: Target, second: Target, private: Private) -> Linked:
+    """Rows whose combination no other row of their release has, and who fits both of them."""
+    once = [np.bincount(shown, minlength=private.size) == 1 for shown in (private.first, private.second)]
+    combination = np.flatnonzero(once[0] & once[1])
+    rows = []
+    for target, shown in ((first, private.first), (second, private.second)):
+        where = np.zeros(private.size, dtype=np.int64)
+        where[shown] = np.arange(shown.size)
+        rows.append(target.graph.row_of[where[combination]].astype(np.int64))
+    pairs, of = np.unique(np.stack(rows, axis=1), axis=0, return_inverse=True)
+    people, person = fitting_both(first, second, pairs)
+    alone = [target.found.matches().rows[row] for target, row in zip((first, second), rows, strict=True)]
+    of = of.reshape(-1)
+    return Linked(combination, people[of], person[of], np.stack(alone))
+
+
+def fitting_both(first: Target, second: Target, pairs: Ints) -> tuple[Ints, Ints]:
+    """How many people can be behind both distinct rows of each pair (m, 2); who, if it is only one."""
+    sides = (first, second)
+    lists = [people_of(target) for target in sides]
+    wide = np.stack([np.diff(starts)[pairs[:, s]] for s, (starts, _) in enumerate(lists)])
+    people, person = np.zeros(len(pairs), dtype=np.int64), np.full(len(pairs), -1, dtype=np.int64)
+    for s, chosen in enumerate((wide[0] <= wide[1], wide[0] > wide[1])):
+        starts, members = lists[s]
+        graph, found = sides[1 - s].graph, sides[1 - s].found
+        mine = np.flatnonzero(chosen)
+        for start, stop in chunks(wide[s][mine]):
+            here = mine[start:stop]
+            who = members[runs(starts[pairs[here, s]], wide[s][here])]
+            owner = np.repeat(here, wide[s][here])
+            edge = graph.edge(graph.record_of[who], pairs[owner, 1 - s])
+            fits = np.append(found.effective, False)[edge]  # -1 is no edge
+            people += np.bincount(owner[fits], minlength=len(pairs))
+            person[owner[fits]] = who[fits]
+    return people, np.where(people == 1, person, -1)
+
+
+def people_of(target: Target) -> tuple[Ints, Ints]:
+    """For each distinct row the records that can be behind it: where they start, and the records."""
+    graph = target.graph
+    edges = np.flatnonzero(target.found.effective & graph.real)
+    edges = edges[np.argsort(graph.indices[edges], kind="stable")]
+    tails, heads = graph.tails[edges].astype(np.int64), graph.indices[edges]
+    members = np.argsort(graph.record_of, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(graph.record_weight)])
+    counts = np.bincount(heads, graph.record_weight[tails], graph.published).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return starts, members[runs(ends[tails], graph.record_weight[tails])]
+
+
+def runs(begin: Ints, many: Ints) -> Ints:
+    """begin[0], begin[0]+1, … many[0] of them, then those from begin[1], and so on."""
+    before = np.cumsum(many) - many
+    runs: Ints = np.arange(int(many.sum())) + np.repeat(begin - before, many)
+    return runs
+
+
+def chunks(work: Ints) -> Iterator[tuple[int, int]]:
+    """Parts of a list that are about `AT_ONCE` work each."""
+    part = np.cumsum(work) // AT_ONCE
+    cuts = np.flatnonzero(np.diff(part)) + 1
+    ends = [0, *cuts.tolist(), work.size]
+    return ((a, b) for a, b in pairwise(ends) if a < b)

@@ -1,0 +1,296 @@
+"""Rebuilding original rows from the release alone: what sets and ends of ranges give away.
+
+A set names only values that occur behind it, and so do the ends of a range. Where all but one column of a
+row are single values, each value that the last one names completes a record (first rule). Where two rows
+are made over crowds that differ by one record, what one says and the other does not is that record (second
+rule): the windows of a ring do. Nothing is known about anybody; nobody is linked to a row. But that a
+combination is in the table at all may be what was to be hidden, and it hands the quasi-identifiers to
+whoever lacks them for another attack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.rate import Rate
+from incrowd.attacks.result import AttackResult
+from incrowd.attacks.target import Ints, Target
+from incrowd.flow import Attribute, Microdata
+from incrowd.measures import Cells, Published
+from incrowd.schema import Shape
+
+if TYPE_CHECKING:
+    from incrowd.kernels.rebuild import Near, Said
+
+_MOST_KEYS = 2**62
+LARGEST = 64  # values of a set that is compared with others by what is left without one of them
+PARTNERS = 2_000  # rows that one row is compared with
+KEPT = 32  # claims that are kept of one row
+AT_ONCE = 1 << 16  # rows whose claims are held in memory before those that are equal become one
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAway:
+    """Distinct combinations that were claimed, how many occur, and the records of those rarer than k."""
+
+    records: int
+    claims: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.claims if self.claims else 0.0
+
+
+def rows(target: Target) -> AttackResult:
+    """Combinations of values that are in the original, claimed from the release alone."""
+    data, k = target.data, target.k or 2
+    claims = claimed(target.published)
+    found = _judged(claims, data, k)
+    blind = _judged(_blind(target.published, len(claims)), data, k)
+    control = given_away(target.control.published, data, k)
+    n = len(data)
+    return AttackResult(
+        "rows",
+        "rebuilder",
+        "the release alone",
+        Rate(found.records, n),
+        Rate(blind.records, n),
+        Rate(control.records, n),
+        None,
+        {
+            "rows_given_away": found.records,
+            "share": found.records / n if n else 0.0,
+            "claims": found.claims,
+            "precision": found.precision,
+            "precision_of_guess": blind.precision,
+        },
+    )
+
+
+def given_away(published: Published, data: Microdata, k: int) -> GivenAway:
+    """How many records a release gives back: their combination is claimed, and fewer than k share it.
+
+    Parameters
+    ----------
+    published : Published
+        The release, read against the original.
+    data : Microdata
+        The original, which only judges the claims.
+    k : int
+        Combinations that k records share are no secret: any k-anonymous table may show them as they are.
+    """
+    return _judged(claimed(published), data, k)
+
+
+def claimed(published: Published) -> Ints:
+    """The distinct combinations of codes that both rules claim: (c, d)."""
+    said = _said(published)
+    if not said.rows.shape[0]:
+        return np.zeros((0, len(published.attributes)), np.int64)
+    found = [_completed(said), *_differences(said, published)]
+    return _distinct(np.concatenate(found), [len(a) for a in published.attributes])
+
+
+# ---- what the cells name
+
+
+def _said(published: Published) -> Said:
+    """Distinct rows, cells of all columns numbered in one row."""
+    from incrowd.kernels.rebuild import Said as Packed
+
+    named = [_named(*pair) for pair in zip(published.attributes, published.cells, strict=True)]
+    shift = np.cumsum([0, *(len(cells) for cells in published.cells)])
+    table = np.stack([np.asarray(column, np.int64) for column in published.rows], axis=1)
+    distinct = _distinct(table, [len(cells) for cells in published.cells])
+    return Packed(
+        (distinct + shift[:-1]).astype(np.int32),
+        np.array([attribute.shape is Shape.RANGE for attribute in published.attributes]),
+        _ends(np.concatenate([np.diff(starts) for starts, _ in named])),
+        np.concatenate([values for _, values in named]),
+        _ends(np.concatenate([np.diff(cells.starts) for cells in published.cells])),
+        np.concatenate([cells.first for cells in published.cells]),
+        np.concatenate([cells.last for cells in published.cells]),
+        np.concatenate([cells.count == 1 for cells in published.cells]),
+    )
+
+
+def _named(attribute: Attribute, cells: Cells) -> tuple[Ints, NDArray[np.int32]]:
+    """The values that each cell says to occur: where they start, and the values, ascending."""
+    alone = cells.count == 1
+    if attribute.shape is Shape.SET:
+        # A family's sets are given beforehand: that one is published does not say that all its values occur.
+        wide = alone if attribute.family else np.ones(len(cells), np.bool_)
+        sizes = (cells.last - cells.first + 1).astype(np.int64) * wide[cells.owner]
+        start = np.repeat(cells.first, sizes) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        values = start + np.arange(int(sizes.sum()))
+        return _ends(np.bincount(cells.owner, sizes, len(cells))), values.astype(np.int32)
+    low, high = (np.where(alone, cells.first[cells.starts[:-1]], end) for end in (cells.low, cells.high))
+    ranged = attribute.shape is Shape.RANGE
+    place = np.append(attribute.position, 0.0)
+    ends = np.stack(
+        [
+            np.where(cells.missing & ranged & ~alone, attribute.missing, -1),
+            np.where(alone | (ranged & (place[low] == cells.lower)), low, -1),
+            np.where(~alone & ranged & (place[high] == cells.upper) & (high != low), high, -1),
+        ],
+        axis=1,
+    )
+    return _ends((ends >= 0).sum(axis=1)), np.sort(ends, axis=1)[np.sort(ends, axis=1) >= 0].astype(np.int32)
+
+
+def _completed(said: Said) -> Ints:
+    """First rule: every column but at most one is a single value, and the last names values."""
+    d = said.rows.shape[1]
+    alone = said.plain[said.rows]
+    open_ = np.flatnonzero((~alone).sum(axis=1) <= 1)
+    last = np.argmin(alone[open_], axis=1)  # the first column, which names one value, if all are single
+    cell = said.rows[open_, last]
+    counts = said.named[cell + 1] - said.named[cell]
+    of = np.repeat(np.arange(open_.size), counts)
+    offset = np.arange(of.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    claims = np.empty((of.size, d), np.int64)
+    for j in range(d):
+        mine = said.rows[open_[of], j]
+        claims[:, j] = said.value[np.minimum(said.named[mine], said.value.size - 1)]
+    claims[np.arange(of.size), last[of]] = said.value[said.named[cell[of]] + offset]
+    return claims
+
+
+# ---- rows that may differ by one record
+
+
+class _Column(NamedTuple):
+    """One set column: where its cells lead, and how many rows each of its cells would be compared with."""
+
+    number: int
+    near: Near
+    partners: Ints
+
+
+def _differences(said: Said, published: Published) -> list[Ints]:
+    """Second rule: every row with those that share all but one value of a set."""
+    n = said.rows.shape[0]
+    wide = ((~said.plain[said.rows]).sum(axis=1) > 1) & _all_name(said)
+    sets = [j for j, a in enumerate(published.attributes) if a.shape is Shape.SET and not a.family]
+    columns = [_column(said, j) for j in sets]
+    best, fewest = np.full(n, -1), np.full(n, np.iinfo(np.int64).max)
+    for column in columns:
+        count = column.partners[said.rows[:, column.number]]
+        better = wide & (count < fewest) & ~said.plain[said.rows[:, column.number]]
+        best[better], fewest[better] = column.number, count[better]
+    sizes = [len(attribute) for attribute in published.attributes]
+    return [part for c in columns for part in _compared(said, c, np.flatnonzero(best == c.number), sizes)]
+
+
+def _compared(said: Said, column: _Column, asked: Ints, sizes: Sequence[int]) -> Iterator[Ints]:
+    from incrowd.kernels.rebuild import by_keys
+
+    limits = np.array([PARTNERS, KEPT])
+    for first in range(0, asked.size, AT_ONCE):
+        some = asked[first : first + AT_ONCE]
+        into = np.empty((KEPT * some.size + 1, said.rows.shape[1]), np.int32)
+        found = by_keys(said, some, column.number, column.near, limits, into)
+        yield _distinct(into[:found].astype(np.int64), sizes)
+
+
+def _all_name(said: Said) -> NDArray[np.bool_]:
+    """Rows that name a value in every column: others can complete no record."""
+    named: NDArray[np.bool_] = (np.diff(said.named)[said.rows] > 0).all(axis=1)
+    return named
+
+
+def _column(said: Said, j: int) -> _Column:
+    """A key for each set, and one for what is left of it without each of its values.
+
+    Sets that differ by one value share a key. Keys are sums of hashes; a chance collision costs a comparison.
+    """
+    from incrowd.kernels.rebuild import Near as Packed
+
+    cells = np.unique(said.rows[:, j])
+    rows_of = np.argsort(said.rows[:, j], kind="stable")
+    total = said.named.size - 1
+    at = _ends(np.bincount(said.rows[:, j], minlength=total))
+    sizes = np.diff(said.named)[cells]
+    cells, sizes = cells[sizes <= LARGEST], sizes[sizes <= LARGEST]
+    of = np.repeat(np.arange(cells.size), sizes)
+    offset = np.arange(of.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    hashed = _hashes(said.value[said.named[cells[of]] + offset])
+    whole = np.zeros(cells.size, np.uint64)
+    np.add.at(whole, of, hashed)
+    met, key = np.unique(np.concatenate([whole, whole[of] - hashed]), return_inverse=True)
+    owner = np.concatenate([cells, cells[of]])
+    by = np.argsort(key, kind="stable")
+    starts = _ends(np.bincount(key, minlength=met.size))
+    cores = key[cells.size :]  # already in the order of the cells
+    held = _ends(np.bincount(cells[of], minlength=total))
+    rows_near = np.bincount(key, np.diff(at)[owner], met.size)
+    partners = np.bincount(cells[of], rows_near[cores], total).astype(np.int64)
+    large = np.ones(total, np.bool_)
+    large[cells] = False
+    partners[large] = np.iinfo(np.int64).max
+    return _Column(j, Packed(starts, owner[by], held, cores, at, rows_of), partners)
+
+
+def _hashes(values: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Whole numbers that look like chance (splitmix64)."""
+    mixed = (values.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+# ---- judging
+
+
+def _judged(claims: Ints, data: Microdata, k: int) -> GivenAway:
+    sizes = [len(attribute) for attribute in data.attributes]
+    both = _packed(np.concatenate([data.codes.astype(np.int64), claims]), sizes)
+    met, of = np.unique(both, return_inverse=True)
+    count = np.bincount(of[: len(data)], minlength=met.size)[of[len(data) :]]
+    return GivenAway(int(count[(count > 0) & (count < k)].sum()), len(claims), int((count > 0).sum()))
+
+
+def _blind(published: Published, guesses: int) -> Ints:
+    """As many combinations as were claimed, of values that are named: each column's come from other rows.
+
+    Column j takes the row that lies j+1 strides further, so that no two columns come from one row.
+    """
+    n, d = len(published), len(published.attributes)
+    if not n or not guesses:
+        return np.zeros((0, d), np.int64)
+    places = np.linspace(0, n - 1, guesses).astype(np.int64)
+    found = np.zeros((guesses, d), np.int64)
+    able = np.ones(guesses, np.bool_)
+    for j, (attribute, cells) in enumerate(zip(published.attributes, published.cells, strict=True)):
+        starts, values = _named(attribute, cells)
+        cell = published.rows[j][(places + j * (n // (d + 1) + 1)) % n]
+        counts = starts[cell + 1] - starts[cell]
+        able &= counts > 0
+        at = starts[cell] + np.arange(guesses) % np.maximum(counts, 1)
+        found[:, j] = np.append(values, 0)[np.minimum(at, values.size)]
+    return _distinct(found[able], [len(attribute) for attribute in published.attributes])
+
+
+def _packed(table: Ints, sizes: Sequence[int]) -> Ints:
+    """Rows (n, d) of codes as one number each."""
+    key, top = np.zeros(len(table), np.int64), 1
+    for j, size in enumerate(sizes):
+        if top * size > _MOST_KEYS:
+            met, key = np.unique(key, return_inverse=True)
+            top = met.size
+        key, top = key * size + table[:, j], top * size
+    return key
+
+
+def _distinct(table: Ints, sizes: Sequence[int]) -> Ints:
+    return table[np.unique(_packed(table, sizes), return_index=True)[1]]
+
+
+def _ends(counts: NDArray[np.number]) -> Ints:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts.astype(np.int64))])

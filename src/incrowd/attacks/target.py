@@ -1,0 +1,133 @@
+"""A release under attack: what is published, what the adversary knows, and what is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.rate import Rate
+from incrowd.errors import TableError
+from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.graph import Components, Graph, components, consistency
+from incrowd.measures import Cells, Published
+
+Ints = NDArray[np.int64]
+Edges = NDArray[np.bool_]
+NO_ROW = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A release under attack.
+
+    ``truth[i]`` is the row that record i is behind, -1 if that is not known or the record was left out.
+    ``k`` is what was promised, if anything.
+    """
+
+    published: Published
+    data: Microdata
+    truth: Ints
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        shown = self.truth[self.truth >= 0]
+        if self.truth.shape != (len(self.data),) or np.unique(shown).size != shown.size:
+            raise TableError("the truth must name a row of its own for each record, or none")
+        if shown.size and shown.max() >= len(self.published):
+            raise TableError("the truth names rows that were not published")
+
+    def __repr__(self) -> str:
+        return f"Target({len(self.published)} rows, {len(self.data)} records, {self.known.size} known)"
+
+    @cached_property
+    def graph(self) -> Graph:
+        return consistency(self.published, self.data)
+
+    @cached_property
+    def found(self) -> Components:
+        """The components of the graph; the truth, where it is complete, saves a search."""
+        return components(self.graph, self.truth)
+
+    @cached_property
+    def control(self) -> Target:
+        """The same people published as they are, each row behind its own record."""
+        return Target(as_they_are(self.data), self.data, np.arange(len(self.data)), self.k)
+
+    @property
+    def known(self) -> Ints:
+        """The records whose row is known."""
+        return np.flatnonzero(self.truth >= 0)
+
+    @property
+    def bound(self) -> Fraction | None:
+        return None if self.k is None else Fraction(1, self.k)
+
+    @cached_property
+    def first(self) -> Ints:
+        """Where each distinct row is first met. Rows are in random order: it is any of the equal ones."""
+        return first_met(self.graph.row_of, self.graph.published)
+
+    def named(self, edges: Edges) -> Ints:
+        """For each record the first row, in the published order, that these edges lead to; -1 if none."""
+        graph = self.graph
+        edges = edges & graph.real
+        best = np.full(graph.record_weight.size, len(self.published))
+        np.minimum.at(best, graph.tails[edges], self.first[graph.indices[edges]])
+        best[best == len(self.published)] = NO_ROW
+        return best[graph.record_of]
+
+    def won(self, rows: Ints) -> Rate:
+        """How often the row that was named for a record is its own."""
+        known = self.known
+        return Rate(int((rows[known] == self.truth[known]).sum()), known.size)
+
+    def guess(self) -> Rate:
+        """Without looking: row i for record i. Rows are in random order, so any other rule does as well."""
+        return self.won(np.arange(len(self.data)))
+
+
+def first_met(of: Codes | Ints, size: int) -> Ints:
+    """The first place at which each number below `size` occurs."""
+    first = np.full(size, of.size, dtype=np.int64)
+    np.minimum.at(first, of, np.arange(of.size))
+    return first
+
+
+def as_they_are(data: Microdata) -> Published:
+    """Every record as a row of its own, nothing generalised.
+
+    Examples
+    --------
+    >>> from incrowd.schema import Kind, Shape
+    >>> sex = Attribute("sex", Kind.CATEGORICAL, Shape.SET, ("F", "M"), np.arange(2.0))
+    >>> as_they_are(Microdata(np.array([[0], [1], [1]], dtype=np.int32), (sex,))).class_sizes.tolist()
+    [1, 2]
+    """
+    columns = tuple(np.ascontiguousarray(column) for column in data.codes.T)
+    return Published(data.attributes, tuple(_values(attribute) for attribute in data.attributes), columns)
+
+
+def _values(attribute: Attribute) -> Cells:
+    """A cell for each value, and one for everything."""
+    size = len(attribute)
+    code = np.arange(size, dtype=np.int32)
+    low, high = np.append(code, np.int32(0)), np.append(code, np.int32(size - 1))
+    place = attribute.position
+    lies = np.arange(size + 1) == attribute.missing
+    return Cells(
+        low=np.where(lies, np.int32(-1), low),
+        high=np.where(lies, np.int32(-1), high),
+        lower=np.append(place, place.min(initial=0.0)),
+        upper=np.append(place, place.max(initial=0.0)),
+        missing=lies | ((np.arange(size + 1) == size) & (attribute.missing >= 0)),
+        count=(high - low + 1).astype(np.int64),
+        node=np.full(size + 1, -1, dtype=np.int32),  # nobody measures it
+        starts=np.arange(size + 2, dtype=np.int64),
+        first=low,
+        last=high,
+        same=np.arange(size + 1, dtype=np.int32),
+    )

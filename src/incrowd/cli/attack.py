@@ -1,0 +1,83 @@
+"""The commands that attack: our own releases, and tables of any tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, app, boundary, split_names
+
+
+@app.command()
+def attack(
+    folder: Annotated[Path, typer.Argument(help="A release.")],
+    original: Original,
+    policy: PolicyFile = None,
+    public: Annotated[
+        Path | None, typer.Option(help="The public table whose people stand in; else the policy's.")
+    ] = None,
+    planted: Annotated[
+        Path | None, typer.Option(help="A table whose first column names people who do not exist.")
+    ] = None,
+    outliers: Annotated[
+        str | None,
+        typer.Option(metavar="P,D", help="Try to tell outliers at this p and d, if nothing is promised."),
+    ] = None,
+    also: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Another release of the same people: what both tell together."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What each adversary gets out of a release. Exit code 1 if one gets more than was promised.
+
+    Example: incrowd attack release --original patients.csv
+    """
+    with boundary(as_json):
+        from incrowd.cli.attack_stories import show_attacks
+        from incrowd.commands.attack import attack_release
+        from incrowd.policy import Policy
+
+        asked = Policy.load(policy) if policy else None
+        with screen.watching(as_json) as watch:
+            attacked = attack_release(folder, original, asked, watch, public, planted, outliers, also)
+        if as_json:
+            screen.print_json(attacked.as_dict())
+        else:
+            show_attacks(attacked)
+        if not attacked.holds:
+            raise typer.Exit(1)
+
+
+@app.command()
+def audit(
+    original: Annotated[Path, typer.Argument(help="The table that it was made from.")],
+    published: Annotated[Path, typer.Argument(help="A table that any tool wrote, or a release.")],
+    policy: PolicyFile = None,
+    qi: Annotated[
+        Names, typer.Option(help="Quasi-identifiers; without them and a policy, all shared columns.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Demand this many matches of everybody.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What a published table protects, whoever wrote it. With --k, exit code 1 if it is less.
+
+    Example: incrowd audit patients.csv published.csv --qi age,zip --k 5
+    """
+    with boundary(as_json):
+        from incrowd.cli.attack_stories import show_audit
+        from incrowd.commands.audit import audit_table
+        from incrowd.policy import Policy
+
+        asked = Policy.load(policy) if policy else None
+        with screen.watching(as_json) as watch:
+            found = audit_table(original, published, asked, k, split_names(qi), watch)
+        if as_json:
+            screen.print_json(found.as_dict())
+        else:
+            show_audit(found)
+        if not found.holds:
+            raise typer.Exit(1)

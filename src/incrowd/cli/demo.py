@@ -1,0 +1,94 @@
+"""The demo: from a raw table to a verified release, step by step."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from incrowd import tables
+from incrowd.cli import screen
+from incrowd.commands.inspect.profile import inspect
+from incrowd.commands.verify import verify_release
+from incrowd.errors import InputError
+from incrowd.examples import write_example
+from incrowd.flow import Table
+from incrowd.policy import Policy
+from incrowd.publishing.pipeline import publish_to
+from incrowd.schema import Role
+
+SHOWN_ROWS = 5
+SHOWN_COLUMNS = ("name", "age", "sex", "zip", "education", "diagnosis")  # fit a line
+
+
+def tour(folder: Path | None, as_json: bool) -> None:
+    """Generate the clinic's patients, look at them, publish them, and judge the release once more."""
+    if folder is not None:
+        _make(folder)
+    place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory(prefix="incrowd-demo-")
+    with place as home:
+        _tell(Path(home), as_json, kept=folder is not None)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise InputError(f"{folder} exists; name a new folder") from None
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
+
+
+def _tell(home: Path, as_json: bool, kept: bool) -> None:
+    write_example(home)
+    patients, release = home / "patients.csv", home / "release"
+    policy = Policy.load(home / "policy.toml")
+    with screen.watching(as_json) as watch:
+        watch("read")
+        table = tables.read(patients)
+        profile = inspect(table)
+        written = publish_to(patients, policy, release, watch=watch)
+        verdict = verify_release(release, patients, policy, watch)
+    if as_json:
+        screen.print_json(
+            {"risk_before": profile.as_dict()["risk"], **written.as_dict(), "again": verdict.as_dict()}
+        )
+        return
+    out = screen.console()
+    names = [column.name for column in policy.schema(table).having(Role.QUASI)]
+    out.print(f"1. A clinic has {len(table):,} patients. It wants to hand the table to researchers.")
+    telling = profile.combinations[0]
+    out.print(
+        f"   Leaving out the names is not enough: {', '.join(telling.columns)} alone single out "
+        f"{telling.unique:,} of them."
+    )
+    _show(table)
+    out.print(
+        f"2. The policy says: {', '.join(names)} are what outsiders know; nobody may stand out in them."
+    )
+    privacy = policy.privacy.model_dump(exclude_none=True)
+    out.print(f"   Promised: {', '.join(f'{key} = {value}' for key, value in privacy.items())}. Published:")
+    published = tables.unprotected_table(tables.read(release / "data.csv"))
+    _show(published)
+    facts = written.verdict.facts
+    out.print(
+        f"3. Everyone now hides among at least {facts['smallest_class']} persons "
+        f"({facts['classes']} classes); {written.loss['gcp']:.1%} of what the quasi-identifiers said is lost."
+    )
+    passed = "confirmed" if verdict.passed else "REJECTED"
+    out.print(f"   An independent judge read the files again and {passed} it: {len(verdict.checks)} checks.")
+    out.print("Now yours: incrowd inspect YOUR.csv -o policy.toml")
+    if kept:
+        out.print(f"The files of this tour are in {home}.")
+
+
+def _show(table: Table) -> None:
+    """The first rows of the columns that fit a line, and which there are besides."""
+    out = screen.console()
+    shown = [name for name in SHOWN_COLUMNS if name in table.names]
+    columns = [table.column(name).rows()[:SHOWN_ROWS] for name in shown]
+    rows = [tuple(cell or "" for cell in row) for row in zip(*columns, strict=True)]
+    out.print(screen.table("", shown, rows))
+    others = [name for name in table.names if name not in shown]
+    out.print(f"   (not shown: {', '.join(others)})")

@@ -1,0 +1,184 @@
+"""Auditing a published table, whoever wrote it: who fits which row, and what that leaves possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incrowd import tables
+from incrowd.attacks.values import fewest_values
+from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING
+from incrowd.commands.verify import check_is_release, groups_said, schema_of
+from incrowd.encode import encode
+from incrowd.errors import InputError, TableError, unknown
+from incrowd.flow import Table, TextColumn
+from incrowd.graph import Components, Graph, chances, components, consistency, levels
+from incrowd.measures import published as read_published
+from incrowd.policy import Policy
+from incrowd.publishing.draft import Watch, unwatched
+from incrowd.release.readback import read_release
+from incrowd.schema import Column, Role, Schema
+from incrowd.values import infer_kind
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a published table protects. Counts are of persons and of rows; ``below`` only if k was asked."""
+
+    records: int
+    rows: int
+    columns: tuple[str, ...]
+    guessed: bool
+    classes: Mapping[str, int]
+    k: int | None
+    below: Mapping[str, int]
+    one_match: int
+    level: Mapping[str, Any]
+    posterior: Mapping[str, Any]
+    values: Mapping[str, int]
+    notes: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Has everybody, and every row, k matches that nobody can rule out?"""
+        return self.k is None or min(self.classes["global_1k"], self.classes["global_k1"]) >= self.k
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "records": self.records,
+            "rows": self.rows,
+            "suppressed": self.records - self.rows,
+            "columns": list(self.columns),
+            "columns_guessed": self.guessed,
+            "classes": dict(self.classes),
+            "k": self.k,
+            "holds": self.holds,
+            "below_k": dict(self.below),
+            "persons_with_one_match": self.one_match,
+            "level": dict(self.level),
+            "largest_posterior": dict(self.posterior),
+            "fewest_values": dict(self.values),
+            "notes": list(self.notes),
+        }
+
+
+def audit_table(
+    original: Path,
+    published: Path,
+    policy: Policy | None = None,
+    k: int | None = None,
+    quasi: Sequence[str] = (),
+    watch: Watch = unwatched,
+) -> Audit:
+    """What a published table protects, whoever wrote it.
+
+    Parameters
+    ----------
+    original, published : path
+        Tables in files; the published one may also be a release folder.
+    policy : Policy, optional
+        Roles, kinds and hierarchies. Without one, `quasi` or else all columns that both tables have are what
+        outsiders know, and their kinds are guessed.
+    k : int, optional
+        Count who has fewer matches than this.
+    """
+    if k is not None and k < 1:
+        raise InputError("k must be a whole number of at least 1")
+    if policy is not None and quasi:
+        raise InputError("quasi-identifiers are named in the policy, or with --qi, not both")
+    watch("read")
+    table = tables.read(original)
+    schema, shown = _both(table, published, policy, quasi)
+    data = encode(table, schema)
+    watch("match")
+    graph = consistency(read_published(shown, data), data)
+    found = components(graph)
+    watch("level")
+    level, classes, notes = levels(graph, found)
+    likely = chances(graph, found, progress=watch("probabilities"))
+    matches = found.matches().records[graph.record_of]
+    if policy is None and not published.is_dir():
+        notes = (
+            *notes,
+            "kinds of columns were guessed; labels of hierarchies can be read with a policy only",
+        )
+    if likely.open:
+        notes = (*notes, f"the probabilities of {likely.open} persons could not be sampled in time")
+    apart = groups_said(published) if published.is_dir() else None
+    if apart is not None:
+        notes = (*notes, apart.note)
+    return Audit(
+        records=len(table),
+        rows=len(shown),
+        columns=tuple(a.name for a in data.attributes),
+        guessed=policy is None and not quasi and not published.is_dir(),
+        classes=classes,
+        k=k,
+        below={} if k is None else _below(graph, found, k),
+        one_match=int((matches == 1).sum()),
+        level=level,
+        posterior={} if likely.worst is None else likely.worst.as_dict(),
+        values=fewest_values(graph, found, shown, [c.name for c in schema.having(Role.SENSITIVE)])
+        if apart is None
+        else apart.fewest,
+        notes=notes,
+    )
+
+
+def _both(table: Table, published: Path, policy: Policy | None, quasi: Sequence[str]) -> tuple[Schema, Table]:
+    """What the columns are, and the published rows as cells."""
+    if published.is_dir():
+        check_is_release(published)
+        schema = schema_of(published, table, policy)
+        return _narrowed(schema, quasi), read_release(published, schema)
+    shown = tables.read(published, lists=True)
+    schema = policy.schema(table) if policy is not None else _guessed(table, shown, quasi)
+    gaps = schema.missing - {""}
+    columns = tuple(
+        TextColumn(c.codes, tuple(None if text in gaps else text for text in c.texts)) for c in shown.columns
+    )
+    return schema, Table(shown.names, columns)
+
+
+def _narrowed(schema: Schema, quasi: Sequence[str]) -> Schema:
+    """Only some of the quasi-identifiers of a release: what another outsider may know."""
+    if not quasi:
+        return schema
+    names = [column.name for column in schema.having(Role.QUASI)]
+    strange = [name for name in quasi if name not in names]
+    if strange:
+        raise InputError(unknown("a quasi-identifier of the release", strange, names))
+    kept = tuple(c for c in schema.columns if c.role is not Role.QUASI or c.name in quasi)
+    return Schema(kept, schema.missing)
+
+
+def _guessed(table: Table, shown: Table, quasi: Sequence[str]) -> Schema:
+    """The columns that were named, or else that both tables have, with kinds as `inspect` guesses them."""
+    for where, there in (("in the original", table), ("in the published table", shown)):
+        absent = [name for name in quasi if name not in there.names]
+        if absent:
+            raise TableError(unknown(where, absent, there.names))
+    names = list(quasi) or [name for name in table.names if name in shown.names]
+    if not names:
+        raise TableError("the two tables have no column in common; name the columns alike, or pass a policy")
+    used = {text for name in names for text in table.column(name).texts if text is not None}
+    missing = frozenset({"", *used.intersection(WELL_KNOWN_MISSING)})
+    columns = [Column(name, Role.QUASI, infer_kind(_real(table.column(name), missing))) for name in names]
+    return Schema(tuple(columns), missing)
+
+
+def _real(column: TextColumn, missing: frozenset[str]) -> list[str]:
+    return [text for text in column.texts if text is not None and text not in missing]
+
+
+def _below(graph: Graph, found: Components, k: int) -> dict[str, int]:
+    degrees = graph.degrees()
+    persons, rows = found.exposed(k)
+    return {
+        "persons_by_degree": int((degrees.records[graph.record_of] < k).sum()),
+        "rows_by_degree": int((degrees.rows[graph.row_of] < k).sum()),
+        "persons_by_matches": persons.size,
+        "rows_by_matches": rows.size,
+    }

@@ -1,0 +1,304 @@
+"""Which method, which k: every one of them is tried on the same table, judged, and measured.
+
+Releases are made in memory, and what is kept of them are numbers. A trial that fails takes no other with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache as once
+from functools import cached_property
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from incrowd import __version__, tables
+from incrowd.algorithms.catalogue import METHODS, method
+from incrowd.commands.comparison import Comparison, Kept, Level, Result, Skipped, Trial
+from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
+from incrowd.flow import Table
+from incrowd.policy import Policy
+from incrowd.policy.exposures import check_crowds, check_exact_rows, check_names, check_telling_boxes
+from incrowd.publishing.draft import Watch, unwatched
+from incrowd.publishing.pipeline import Release, publish
+from incrowd.publishing.request import asked_of
+
+QUICK = ("mondrian", "mondrian-relaxed", "topdown", "lexicographic", "hilbert", "incognito", "ring")
+KS = (2, 5, 10, 20)
+WITHOUT = 0  # in the place of l: promise none, whatever the policy says
+_WARM = 60  # records at least, on which a method runs once before its time is taken
+
+
+def compare(
+    source: object,
+    policy: Policy,
+    methods: Sequence[str] | None = None,
+    ks: Sequence[int] | None = None,
+    ls: Sequence[Level] = (None,),
+    accept: Sequence[str] = (),
+    cache: str | Path | None = None,
+    watch: Watch = unwatched,
+) -> Comparison:
+    """Try methods on a table with several k and l; nothing is written but to the cache.
+
+    Parameters
+    ----------
+    source : path, data frame or Table
+        The table, as for `publish`.
+    policy : Policy
+        Roles, kinds and everything else that is promised. Its options hold for its own method only.
+    methods : sequence of str
+        Names of the catalogue. Without it, quick ones (`QUICK`) and the policy's.
+    ks : sequence of int
+        Without it, 2, 5, 10, 20 and the policy's.
+    ls : sequence of int, str or None
+        None is what the policy says, 0 is no l.
+    accept : sequence of str
+        Known exposures that are accepted besides the policy's.
+    cache : path
+        A folder that keeps results for the next time; None keeps none.
+
+    Returns
+    -------
+    Comparison
+        Interrupted (KeyboardInterrupt) after the first trial, what there is, with ``stopped`` true.
+
+    Raises
+    ------
+    InputError
+        A name is unknown, k or l cannot be, or table and policy do not fit whatever the method.
+
+    Examples
+    --------
+    >>> table = Table.of({"age": [str(20 + i % 8) for i in range(40)], "pay": ["1", "2", "3", "4"] * 10})
+    >>> policy = Policy(quasi_identifiers=["age"], sensitive=["pay"])
+    >>> found = compare(table, policy, methods=["mondrian", "expc"], ks=[5, 10])
+    >>> [(trial.method, trial.k, result.classes, result.risk) for trial, result in found.by("gcp")]
+    [('mondrian', 5, 8, 0.2), ('mondrian', 10, 4, 0.1)]
+    >>> found.skipped
+    (Skipped(method='expc', l=None, reason='expc hides outliers: give [privacy.plain]'),)
+    """
+    names = methods if methods is not None else (*QUICK, policy.method)
+    own = () if policy.privacy.k is None else (policy.privacy.k,)
+    sizes = ks if ks is not None else sorted({*KS, *own})
+    check_names(accept)
+    requests = [
+        _request(policy, name, k, l, accept)
+        for name in dict.fromkeys(names)
+        for l in dict.fromkeys(ls)  # noqa: E741
+        for k in dict.fromkeys(sizes)
+    ]
+    trials, skipped, stopped = _tried(_Bench(source, policy, Kept.of(cache)), requests, watch)
+    given = {asked.method for asked in requests}
+    return Comparison(
+        tuple(trials),
+        tuple(dict.fromkeys(skipped)),
+        tuple(name for name in METHODS if name not in given),
+        len(requests) - len(skipped),
+        stopped,
+        tuple(_notes(policy, {trial.method for trial in trials})),
+    )
+
+
+def _request(policy: Policy, name: str, k: int, l: Level, accept: Sequence[str]) -> Policy:  # noqa: E741
+    """The policy with another method, k and l; without what only other methods take."""
+    recipe, parts = method(name), policy.as_dict()
+    privacy = parts.get("privacy", {})
+    if l == WITHOUT:
+        parts["privacy"] = privacy = {
+            key: said for key, said in privacy.items() if key not in ("l", "l_kind", "c")
+        }
+    if not recipe.joins:
+        parts.pop("public", None)
+    if not recipe.suppresses and "plain" not in privacy:
+        privacy.pop("max_suppression", None)
+    base = Policy.from_dict(parts, folder=policy.folder)
+    return base.with_(method=name, accept=accept, k=k, l=l or None)
+
+
+def _tried(
+    bench: _Bench, requests: Sequence[Policy], watch: Watch
+) -> tuple[list[Trial], list[Skipped], bool]:
+    """One trial after the other, up to the end or until somebody interrupts."""
+    progress = watch("comparing methods")
+    trials: list[Trial] = []
+    skipped: list[Skipped] = []
+    try:
+        for number, asked in enumerate(requests):
+            made = bench.trial(asked)
+            trials += [made] if isinstance(made, Trial) else []
+            skipped += [made] if isinstance(made, Skipped) else []
+            progress((number + 1) / len(requests))
+    except KeyboardInterrupt:
+        if not trials:
+            raise
+        return trials, skipped, True
+    return trials, skipped, False
+
+
+def _notes(policy: Policy, tried: set[str]) -> Iterable[str]:
+    """What was left out of the policy so that a method could be tried."""
+    alone = sorted(name for name in tried if not METHODS[name].joins)
+    if policy.public is not None and alone:
+        yield f"without the public table, which they do not take: {', '.join(alone)}"
+    few = sorted(name for name in tried if not METHODS[name].suppresses)
+    if policy.privacy.max_suppression is not None and policy.privacy.plain is None and few:
+        yield f"these leave nobody out, so that max_suppression means nothing to them: {', '.join(few)}"
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """The table, and how methods are tried on it."""
+
+    source: object
+    policy: Policy
+    kept: Kept | None
+    warm: set[tuple[str, bool]] = field(default_factory=set)
+
+    @cached_property
+    def table(self) -> Table:
+        """Read when it is first needed; with results that are kept it never is."""
+        table = self.source if isinstance(self.source, Table) else tables.read(self.source)
+        self.policy.schema(table)  # what is wrong for every method is no matter of one trial
+        return table
+
+    @cached_property
+    def ground(self) -> str:
+        """What the results of all methods hang on: the program, the table, and files that a policy names."""
+        described = (*self.policy.quasi_identifiers.values(), *self.policy.sensitive.values())
+        named = [said.hierarchy for said in described if isinstance(said.hierarchy, str)]
+        if self.policy.public is not None:
+            named += [self.policy.public.table, self.policy.public.check or ""]
+        files = [_digest_of_file(self.policy.folder / name) for name in named if name]
+        return repr((_program(), self._content(), files))
+
+    def _content(self) -> str:
+        if isinstance(self.source, str | os.PathLike):
+            path = Path(self.source)
+            return "".join(path.suffixes[-2:]) + _digest_of_file(path)
+        found = hashlib.sha256(repr(self.table.names).encode())
+        for column in self.table.columns:
+            found.update(repr(column.texts).encode())
+            found.update(column.codes.tobytes())
+        return found.hexdigest()
+
+    def trial(self, asked: Policy) -> Trial | Skipped:
+        """Try one request: numbers, or why there are none."""
+        request = (asked.method, asked.k, asked.privacy.l)
+        own = request == (self.policy.method, self.policy.privacy.k, self.policy.privacy.l)
+        if unfit := _unfit(asked):
+            return Skipped(asked.method, asked.privacy.l, unfit)
+        key = "" if self.kept is None else self.key(asked)
+        if self.kept is not None and (known := self.kept.get(key)) is not None:
+            return Trial(*request, known[0], known[1], own)
+        table = self.table  # if this is wrong, everything is
+        try:
+            self._warm(table, asked)
+            known = _result(table, asked), ""
+        except NotVerified as error:
+            return Trial(*request, None, str(error), own)
+        except Refused as error:
+            known = None, _words(error)
+        except InputError as error:  # the table is read, and fits: so the method does not
+            return Skipped(asked.method, asked.privacy.l, _words(error))
+        except Exception as error:  # its text may quote data
+            return Trial(*request, None, f"internal error ({type(error).__name__})", own)
+        if self.kept is not None:
+            self.kept.put(key, *known)
+        return Trial(*request, known[0], known[1], own)
+
+    def key(self, asked: Policy) -> str:
+        said = json.dumps(asked.as_dict())
+        return hashlib.sha256(f"{self.ground}\n{said}".encode()).hexdigest()
+
+    def _warm(self, table: Table, asked: Policy) -> None:
+        """Compile and load what a method needs, on a few records: that is not part of its time."""
+        needs = (asked.method, asked.privacy.l is None)
+        if needs not in self.warm:
+            self.warm.add(needs)
+            few = np.arange(min(len(table), max(_WARM, 4 * asked.k)))
+            with suppress(Exception):
+                publish(Table(table.names, tuple(column.take(few) for column in table.columns)), asked)
+
+
+def _result(table: Table, asked: Policy) -> Result:
+    began = process_time()
+    release = publish(table, asked)
+    seconds = process_time() - began
+    facts, odds = release.verdict.facts, release.manifest.get("match_probability")
+    drawn = None if odds is None else float(Fraction(odds["drawn"]))
+    return Result(
+        seconds=round(seconds, 3),
+        rows=int(facts["rows"]),
+        classes=int(facts["classes"]),
+        smallest_class=int(facts["smallest_class"]),
+        left_out=int(facts["suppressed"]),
+        risk=1 / int(facts["smallest_class"]) if drawn is None else drawn,
+        average=_average(release) if drawn is None else drawn,
+        loss={name: _number(value) for name, value in release.loss().items()},
+    )
+
+
+def _unfit(asked: Policy) -> str:
+    """Why a method does not go with a request, as far as that can be told without the table."""
+    recipe = method(asked.method)
+    if recipe.joins and asked.public is None:
+        return f"{asked.method} needs a public table; name one under [public]"
+    if recipe.needs.startswith("[privacy.plain]") and asked.privacy.plain is None:
+        return f"{asked.method} hides outliers: give [privacy.plain]"
+    try:
+        _, grouper, _ = asked_of(asked)
+        check_crowds(grouper, asked.accept)
+        check_telling_boxes(grouper, asked.accept)
+        if recipe.apart:
+            check_exact_rows(asked.accept)
+    except (PolicyError, Exposure) as error:
+        return _words(error)
+    return ""
+
+
+def _words(error: IncrowdError) -> str:
+    if isinstance(error, Exposure):
+        return f"{error.reason} (to try it all the same, accept {error.name})"
+    return str(error)
+
+
+def _average(release: Release) -> float:
+    """Mean over rows of one by the number of persons in their class."""
+    facts, draft = release.verdict.facts, release._draft
+    if draft.data.entity is None:
+        return float(facts["classes"] / facts["rows"])
+    persons = draft.data.entity.astype(np.int64)
+    pairs = np.unique(draft.regions.of * (int(persons.max()) + 1) + persons) // (int(persons.max()) + 1)
+    return float((1 / np.bincount(pairs)[draft.regions.of]).mean())
+
+
+def _number(value: Any) -> float:
+    return int(value) if isinstance(value, int | np.integer) else float(value)
+
+
+def _digest_of_file(path: Path) -> str:
+    """What a file hashes to; nothing for one that is not there, which whoever reads it says better."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+@once
+def _program() -> str:
+    """The version, and what all sources hash to: whoever changes a method need not think of the cache."""
+    found, home = hashlib.sha256(__version__.encode()), Path(__file__).parent
+    for path in sorted(home.rglob("*.py")):
+        found.update(f"\n{path.relative_to(home)}\n".encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()

@@ -1,0 +1,197 @@
+"""What comparing methods gives: trials, who of them is on the frontier, and where results are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import incrowd.measures  # noqa: F401  # registers the measures
+from incrowd.contracts import catalogue
+from incrowd.errors import InputError, unknown
+from incrowd.reports.frontier import FrontierChart, Point
+
+Level = int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a verified release is like, in numbers.
+
+    ``risk`` is the largest probability that a row is somebody's: one by the size of the smallest class, or
+    that of the draw. ``average`` is the mean of one by the size of a row's class; of a draw, the same as
+    ``risk``. Sizes are persons, ``seconds`` those of the processor, judging included.
+    """
+
+    seconds: float
+    rows: int
+    classes: int
+    smallest_class: int
+    left_out: int
+    risk: float
+    average: float
+    loss: Mapping[str, float]
+
+    @classmethod
+    def read(cls, said: Mapping[str, Any]) -> Result:
+        """From what `asdict` gave; a ValueError if it is anything else."""
+        if set(said) != set(cls.__slots__) or not isinstance(said["loss"], dict):
+            raise ValueError("not a result")
+        numbers = [*said["loss"].values(), *(said[name] for name in cls.__slots__ if name != "loss")]
+        if not all(type(number) in (int, float) and isfinite(number) for number in numbers):
+            raise ValueError("not a number")
+        if set(said["loss"]) != set(catalogue("measure")) or not 0 < said["average"] <= said["risk"] <= 1:
+            raise ValueError("not the numbers of a release")
+        return cls(**said)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One method with one k and l: its result, or why there is none.
+
+    ``own`` says that this is what the policy itself asks for.
+    """
+
+    method: str
+    k: int
+    l: Level  # noqa: E741  the paper's letter
+    result: Result | None = None
+    reason: str = ""
+    own: bool = False
+
+    def as_dict(self, frontier: bool) -> dict[str, Any]:
+        numbers = {} if self.result is None else asdict(self.result)
+        said = {"method": self.method, "k": self.k, "l": self.l, "policy": self.own}
+        return {**said, "reason": self.reason, "frontier": frontier, **numbers}
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A method that does not go with what is asked, and why."""
+
+    method: str
+    l: Level  # noqa: E741
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All trials of one table, in the order in which they were made.
+
+    ``planned`` counts those that there should be; ``stopped`` says that they were interrupted. ``untried``
+    are methods that nobody asked for.
+    """
+
+    trials: tuple[Trial, ...]
+    skipped: tuple[Skipped, ...] = ()
+    untried: tuple[str, ...] = ()
+    planned: int = 0
+    stopped: bool = False
+    notes: tuple[str, ...] = ()
+
+    def by(self, measure: str = "gcp") -> tuple[tuple[Trial, Result], ...]:
+        """The trials that gave a release, least loss first; of equal ones, least risk."""
+        check_measures([measure])
+        done = [(trial, trial.result) for trial in self.trials if trial.result is not None]
+        return tuple(sorted(done, key=lambda pair: (pair[1].loss[measure], pair[1].risk)))
+
+    def frontier(self, measure: str = "gcp") -> tuple[Trial, ...]:
+        """The trials that no other of the same l beats, least loss first.
+
+        One beats another if it has less loss and no more risk, or less risk and no more loss.
+
+        Examples
+        --------
+        >>> def tried(method: str, k: int, loss: float) -> Trial:
+        ...     return Trial(method, k, None, Result(0.1, 100, 9, k, 0, 1 / k, 1 / k, {"gcp": loss}))
+        >>> trials = (tried("ring", 5, 0.2), tried("single", 5, 0.4), tried("single", 10, 0.3))
+        >>> [(trial.method, trial.k) for trial in Comparison(trials).frontier()]
+        [('ring', 5), ('single', 10)]
+        """
+        done, found = self.by(measure), []
+        for trial, result in done:
+            loss, same = result.loss[measure], [other for at, other in done if at.l == trial.l]
+            at_most = [other for other in same if other.loss[measure] <= loss and other.risk <= result.risk]
+            if all((other.loss[measure], other.risk) == (loss, result.risk) for other in at_most):
+                found.append(trial)
+        return tuple(found)
+
+    def chart(self, measure: str = "gcp") -> FrontierChart:
+        """Risk against loss, the frontier as a line for each l; needs a trial that gave a release."""
+        best, several = set(map(id, self.frontier(measure))), len({trial.l for trial in self.trials}) > 1
+        points = []
+        for trial, result in self.by(measure):
+            said = f"{trial.method}, k = {trial.k}" + (f", l = {trial.l or 'none'}" if several else "")
+            group = str(trial.l or "none") if several else ""
+            at = (result.loss[measure], result.risk)
+            points.append(Point(trial.method, *at, said, id(trial) in best, group))
+        return FrontierChart("Risk against loss", f"loss ({measure})", tuple(points))
+
+    def as_dict(self, measure: str = "gcp") -> dict[str, Any]:
+        """Everything in words that JSON knows: sorted by the measure, refusals last."""
+        best = set(map(id, self.frontier(measure)))
+        ordered = [trial for trial, _ in self.by(measure)]
+        ordered += [trial for trial in self.trials if trial.result is None]
+        return {
+            "measure": measure,
+            "planned": self.planned,
+            "stopped": self.stopped,
+            "trials": [trial.as_dict(id(trial) in best) for trial in ordered],
+            "skipped": [asdict(skipped) for skipped in self.skipped],
+            "untried": list(self.untried),
+            "notes": list(self.notes),
+        }
+
+
+def check_measures(names: Iterable[str]) -> None:
+    """Refuse measures that nobody knows."""
+    strange = [name for name in names if name not in catalogue("measure")]
+    if strange:
+        raise InputError(unknown("in the list of measures", strange, list(catalogue("measure"))))
+
+
+def default_cache() -> Path:
+    """Where results are kept unless somebody says otherwise: in the user's own cache folder."""
+    said = os.environ.get("XDG_CACHE_HOME", "")
+    home = Path(said) if os.path.isabs(said) else Path("~/.cache").expanduser()
+    return home / "incrowd" / "compare"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Results of earlier times: numbers, or the words of a refusal, which name columns and counts."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, folder: str | Path | None) -> Kept | None:
+        return None if folder is None else cls(Path(folder))
+
+    def get(self, key: str) -> tuple[Result | None, str] | None:
+        """What is known; None if nothing is, or what is there cannot be right."""
+        try:
+            said = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            if isinstance(said["reason"], str) and said["reason"]:
+                return None, said["reason"]
+            return Result.read(said["result"]), ""
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+    def put(self, key: str, result: Result | None, reason: str) -> None:
+        """Keep it, for this user's eyes, all at once; where that cannot be, do without."""
+        text = json.dumps({"result": None if result is None else asdict(result), "reason": reason})
+        with suppress(OSError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".new")  # mode 0600
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text)
+                Path(name).replace(self.folder / f"{key}.json")
+            finally:
+                Path(name).unlink(missing_ok=True)

@@ -1,0 +1,116 @@
+"""A first policy for a table, as a commented file that can be used as it is and should be read first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from incrowd.commands.inspect.profile import ColumnProfile, Profile
+from incrowd.policy.file import toml_key, toml_text
+from incrowd.schema import Role
+
+SUGGESTED_K = 10
+MANY_QUASI_IDENTIFIERS = 12
+
+
+def policy_text(profile: Profile, source_name: str = "the table") -> str:
+    """Write the suggestions of a profile as a policy file.
+
+    Parameters
+    ----------
+    profile : Profile
+        From `inspect`.
+    source_name : str
+        What to call the table in the first line.
+
+    Examples
+    --------
+    >>> from incrowd.flow import Table
+    >>> from incrowd.commands.inspect.profile import inspect
+    >>> text = policy_text(inspect(Table.of({"age": ["30", "41"], "disease": ["flu", "cold"]})))
+    >>> [line for line in text.splitlines() if line.startswith(("age", "k ="))]
+    ['age = {type = "numeric"}  # neighbours, colleagues or public registers know it', 'k = 10']
+    """
+    lines = [*_head(profile, source_name), *_lists(profile), *_quasi(profile), *_privacy(profile)]
+    return "\n".join(lines) + "\n"
+
+
+def _head(profile: Profile, source_name: str) -> Iterator[str]:
+    rows, risk = profile.rows, profile.risk
+    yield f"# A first policy for {_on_one_line(source_name)}: {rows} rows, {len(profile.columns)} columns."
+    yield "# The roles are guesses from names and counts. You know the data: read every line first."
+    yield "# What each key means: docs/policy.md"
+    yield "#"
+    yield f"# As the table stands, {risk.unique} of {rows} rows are alone with their quasi-identifiers, and"
+    yield f"# {risk.below_10} share theirs with fewer than 9 others."
+    if profile.combinations and profile.combinations[0].unique:
+        worst = profile.combinations[0]
+        known = ", ".join(map(toml_key, worst.columns))
+        yield f"# To single out {worst.unique} rows it is enough to know {known}."
+    yield ""
+
+
+def _lists(profile: Profile) -> Iterator[str]:
+    yield from _list("identifiers", "they name a person: never published", profile.having(Role.IDENTIFIER))
+    yield from _list("sensitive", "what nobody may learn: published as it is", profile.having(Role.SENSITIVE))
+    yield from _list("keep", "harmless: published as it is", profile.having(Role.KEEP))
+    yield from _list("drop", "not published", profile.having(Role.DROP))
+    markers = ", ".join(map(toml_text, ("", *profile.missing)))
+    yield f"missing = [{markers}]  # texts that mean missing; take out what is a real value"
+    for column in profile.having(Role.ENTITY):
+        yield f"entity = {toml_text(column.name)}  # {column.reason}"
+    yield 'method = "mondrian"'
+    yield ""
+
+
+def _list(key: str, meaning: str, columns: Sequence[ColumnProfile]) -> Iterator[str]:
+    if not columns:
+        yield f"{key} = []  # {meaning}"
+        return
+    yield f"{key} = [  # {meaning}"
+    for column in columns:
+        yield f"  {toml_text(column.name)},  # {column.reason}{_counted(column)}"
+    yield "]"
+
+
+def _counted(column: ColumnProfile) -> str:
+    return f"; {column.once} values occur once" if column.once else ""
+
+
+def _quasi(profile: Profile) -> Iterator[str]:
+    columns = profile.having(Role.QUASI)
+    yield "# What an outsider may know about someone in the table. It is published blurred: as ranges, sets,"
+    yield "# or nodes of a hierarchy."
+    if len(columns) > MANY_QUASI_IDENTIFIERS:
+        yield f"# {len(columns)} of them leave little detail in each: move what no outsider can know to"
+        yield "# sensitive, and what nobody needs to drop."
+    if not columns:
+        yield "# None was found, and without one there is nothing to publish: name one here."
+    yield "[quasi_identifiers]"
+    for column in columns:
+        yield f"{toml_key(column.name)} = {_described(column)}  # {column.reason}"
+    yield ""
+
+
+def _described(column: ColumnProfile) -> str:
+    parts = [f"type = {toml_text(column.kind)}"]
+    for builder, levels in column.hierarchy.items():
+        parts.append(f"hierarchy = {{{builder} = [{_listed(levels)}]}}")
+    return "{" + ", ".join(parts) + "}"
+
+
+def _listed(levels: Iterable[int | str]) -> str:
+    return ", ".join(toml_text(level) if isinstance(level, str) else str(level) for level in levels)
+
+
+def _privacy(profile: Profile) -> Iterator[str]:
+    yield "[privacy]"
+    yield "# Everyone hides among at least k. 5 is often asked for; 10 or more is careful."
+    yield f"k = {SUGGESTED_K}"
+    if profile.having(Role.SENSITIVE):
+        yield "# A crowd that agrees on a sensitive value gives it away. To ask for variety in every crowd:"
+        yield "# l = 3      # at least 3 different values of each sensitive column"
+        yield "# t = 0.2    # values spread as in the whole table, up to 0.2"
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -1,0 +1,302 @@
+"""ExpC, its loop: seeds, records that come and go, and groups that are closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from incrowd.kernels.closure import count_of
+from incrowd.kernels.expc import (
+    ACTIVE,
+    ALONE,
+    BANNED,
+    BANS,
+    BEGIN,
+    BELOW,
+    BY_CORNERS,
+    CHECK,
+    CHILD,
+    CURSOR,
+    DELTA,
+    DISTINCT,
+    END,
+    FINISHED,
+    FIRST,
+    FREE,
+    FULL,
+    GONE,
+    GROUPS,
+    LABEL,
+    LEAF,
+    LEFT,
+    LOCKED,
+    NEAR,
+    NOBODY,
+    NUM,
+    ON_BOUNDS,
+    PATIENCE,
+    PENDING,
+    POINT,
+    QUICK,
+    SMALLEST,
+    STATE,
+    TAKEN,
+    UNTOLD,
+    UP,
+    USUAL,
+    VALUE,
+    K,
+    Pool,
+    Search,
+    choose,
+)
+from incrowd.kernels.jit import kernel
+from incrowd.kernels.plain_corners import (
+    ALL,
+    APART,
+    ASK,
+    HIGH,
+    KIND,
+    LINE,
+    LOW,
+    MASK,
+    MEMBERS,
+    MORE,
+    NO,
+    NONE,
+    PRICE,
+    REAL,
+    SET,
+    SIZE,
+    START,
+    VALUES,
+    YES,
+    Crowd,
+    Domain,
+    Judge,
+    Memo,
+    clear,
+    join,
+    judged,
+    node_over,
+    plain,
+)
+
+
+@kernel
+def put(record: int, state: int, pool: Pool) -> None:
+    """Say what is with a record, and who is the smallest free one around it."""
+    p = pool.record[record, POINT]
+    value, some = pool.point[p, VALUE], pool.free.size - 1
+    pool.free[some] -= pool.free[value] > 0
+    pool.free[value] += (state == FREE) - (pool.record[record, STATE] == FREE)
+    pool.free[some] += pool.free[value] > 0
+    pool.record[record, STATE] = state
+    smallest = NOBODY
+    for i in range(pool.point[p, FIRST], pool.point[p + 1, FIRST]):
+        if pool.record[pool.ids[i], STATE] == FREE:
+            smallest = pool.ids[i]
+            break
+    pool.point[p, SMALLEST] = smallest
+    v = pool.point[p, LEAF]
+    least = NOBODY
+    for each in range(pool.node[v, BEGIN], pool.node[v, END]):
+        least = min(least, pool.point[each, SMALLEST])
+    while pool.node[v, BELOW] != least:
+        pool.node[v, BELOW] = least
+        if v == 0:
+            break
+        v = pool.node[v, UP]
+        child = pool.node[v, CHILD]
+        least = min(pool.node[child, BELOW], pool.node[child + 1, BELOW])
+
+
+@kernel
+def let_go(domain: Domain, pool: Pool, crowd: Crowd, search: Search) -> None:
+    """Take the record out of the group that lies on most bounds, not the seed; it does not come back.
+
+    Of equal ones the smallest.
+    """
+    members, count, box = crowd.members, crowd.tally[MEMBERS], crowd.box[0]
+    most, worst = -1, -1
+    for i in range(1, count):
+        codes, bounds = pool.codes[pool.record[members[i], POINT]], 0
+        for j in range(codes.size):
+            at, axis = domain.column[j, START], domain.axis
+            here = axis[at + codes[j]]
+            bounds += here == axis[at + box[LOW, j]] or here == axis[at + box[HIGH, j]]
+        if bounds > most or (bounds == most and members[i] < members[worst]):
+            most, worst = bounds, i
+    put(members[worst], BANNED, pool)
+    search.banned[crowd.tally[BANS]] = members[worst]
+    crowd.tally[BANS] += 1
+    kept = members[:count].copy()
+    clear(crowd)
+    for i in range(count):
+        if i != worst:
+            p = pool.record[kept[i], POINT]
+            join(kept[i], pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+
+
+@kernel
+def close(succeeded: bool, pool: Pool, crowd: Crowd, search: Search) -> None:
+    """End a group: number it, or let all but the seed go; those let go on the way are free again."""
+    tally = crowd.tally
+    for i in range(tally[MEMBERS]):
+        gone = succeeded or i == 0
+        put(crowd.members[i], GONE if gone else FREE, pool)
+        if succeeded:
+            pool.record[crowd.members[i], LABEL] = tally[GROUPS]
+    for i in range(tally[BANS]):
+        put(search.banned[i], FREE, pool)
+    if succeeded:
+        tally[GROUPS] += 1
+        tally[LEFT] -= tally[MEMBERS] - 1
+    tally[ACTIVE], tally[BANS] = 0, 0
+    clear(crowd)
+
+
+@kernel
+def open_next(
+    seeds: Any, usual: bool, domain: Domain, pool: Pool, crowd: Crowd, memo: Memo, judge: Judge
+) -> Any:
+    """Begin a group with the next seed that is in none -> YES, or why it cannot be told which that is.
+
+    Where only `usual` people are seeds, an outlier is gone at once.
+    """
+    tally = crowd.tally
+    while tally[CURSOR] < seeds.size and tally[ACTIVE] == 0:
+        seed = seeds[tally[CURSOR]]
+        state, p = pool.record[seed, STATE], pool.record[seed, POINT]
+        answer = YES
+        if usual and state == FREE:
+            crowd.key[:-1] = pool.codes[p]
+            crowd.key[-1] = pool.point[p, VALUE]
+            answer = judged(domain, crowd, memo, judge)
+            if answer >= ASK:
+                return answer
+        tally[CURSOR] += 1
+        if state in (FREE, LOCKED):
+            tally[LEFT] -= 1 if state == FREE else 0
+            if answer == NO:
+                put(seed, GONE, pool)
+                continue
+            put(seed, TAKEN, pool)
+            clear(crowd)
+            join(seed, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+            tally[NUM], tally[ACTIVE], tally[QUICK], tally[PENDING] = 0, 1, UNTOLD, 0
+    return YES
+
+
+@kernel
+def grow(
+    seeds: Any,
+    rules: Any,
+    domain: Domain,
+    pool: Pool,
+    crowd: Crowd,
+    search: Search,
+    memo: Memo,
+    judge: Judge,
+) -> Any:
+    """Groups around the seeds, in their order, of whoever is free -> FINISHED, or why it stops.
+
+    At CHECK a group is plain here and waits for other judges: the caller sets ``tally[QUICK]`` to YES, or to
+    REFUSED, which makes it grow further.
+    """
+    tally = crowd.tally
+    while True:
+        if tally[ACTIVE] == 0:
+            answer = open_next(seeds, rules[USUAL] == 1, domain, pool, crowd, memo, judge)
+            if answer >= ASK:
+                return answer
+            if tally[ACTIVE] == 0:
+                return FINISHED
+        if tally[QUICK] == UNTOLD:
+            answer = NO
+            if tally[MEMBERS] >= rules[K] and tally[VALUES] >= rules[DISTINCT]:
+                answer = plain(ALL, NONE, domain, crowd, memo, judge) if rules[BY_CORNERS] else YES
+            if answer >= ASK:
+                return answer
+            tally[QUICK] = answer
+            if answer == YES and not rules[ALONE]:
+                return CHECK
+        succeeded = tally[QUICK] == YES
+        seed_value = pool.point[pool.record[crowd.members[0], POINT], VALUE]
+        values = pool.free[pool.free.size - 1] + (pool.free[seed_value] == 0)
+        hopeless = tally[NUM] == 0 and values < rules[DISTINCT]
+        stuck = tally[PENDING] == 1 and tally[NUM] >= rules[DELTA] and tally[QUICK] == NO
+        room = rules[PATIENCE] if rules[PATIENCE] else tally[LEFT]
+        answer, p = YES, NONE
+        if not (succeeded or hopeless) and (stuck or tally[NUM] <= rules[DELTA] + room):
+            kind = ON_BOUNDS if stuck else NEAR
+            answer, p = choose(kind, rules, domain, pool, crowd, search, memo, judge)
+        if answer >= ASK:
+            return answer
+        if succeeded or (p < 0 and not stuck):
+            close(succeeded, pool, crowd, search)
+            continue
+        tally[QUICK], tally[PENDING] = UNTOLD, 0 if stuck else 1
+        if p < 0:
+            let_go(domain, pool, crowd, search)
+            continue
+        record = pool.point[p, SMALLEST]
+        put(record, TAKEN, pool)
+        join(record, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+        tally[NUM] += 0 if stuck else 1
+
+
+@kernel
+def losses(boxes: Any, box: Any, domain: Domain, cost: Any) -> None:
+    """What a row over each of some boxes (g, 4, d) and another (4, d) costs (g,)."""
+    for g in range(cost.size):
+        total = 0
+        for j in range(box.shape[1]):
+            column = domain.column[j]
+            low, high = min(boxes[g, LOW, j], box[LOW, j]), max(boxes[g, HIGH, j], box[HIGH, j])
+            if column[KIND] == SET:
+                bits = np.uint64(boxes[g, MASK, j] | box[MASK, j])
+                total += (count_of(bits) - 1) * FULL // max(column[SIZE] - 1, 1)
+            elif column[KIND] == LINE:
+                total += domain.axis[column[START] + high] - domain.axis[column[START] + low]
+            elif column[APART] == 0 or low > 0:
+                node = node_over(column[START], low, high, domain.leaf, domain.node)
+                total += domain.node[node, PRICE]
+            elif high > 0:  # missing is code 0, beside all sets
+                low = min(boxes[g, REAL, j], box[REAL, j])
+                node = node_over(column[START], low, high, domain.leaf, domain.node)
+                total += domain.node[node, MORE]
+        cost[g] = total
+
+
+@kernel
+def first_plain(
+    first: int,
+    record: int,
+    rows: Any,
+    starts: Any,
+    rules: Any,
+    domain: Domain,
+    pool: Pool,
+    crowd: Crowd,
+    memo: Memo,
+    judge: Judge,
+) -> Any:
+    """The first of some groups, from number `first` on, that is plain with a record -> (YES, which).
+
+    Group i has the records ``rows[starts[i]:starts[i+1]]``; -1 is no further record. If there is none
+    (NO, -1); or why it cannot be told.
+    """
+    for g in range(first, starts.size - 1):
+        clear(crowd)
+        for i in range(starts[g] - (1 if record >= 0 else 0), starts[g + 1]):
+            who = rows[i] if i >= starts[g] else record
+            p = pool.record[who, POINT]
+            join(who, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+        answer = NO
+        if crowd.tally[MEMBERS] >= rules[K] and crowd.tally[VALUES] >= rules[DISTINCT]:
+            answer = plain(ALL, NONE, domain, crowd, memo, judge) if rules[BY_CORNERS] else YES
+        if answer != NO:
+            return answer, g
+    return NO, -1

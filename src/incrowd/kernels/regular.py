@@ -1,0 +1,394 @@
+"""From crowds of any size to a k-regular one: every row over k records, every record in k rows.
+
+What rows hold already is free; a flow over it leaves few pairs open. Those are closed where that widens rows
+least. At last rows exchange members: each row of a block gives one away, and the best way to hand them out
+again is an assignment problem. Records stand in the order of the tree's leaves; row x is that of record x.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from incrowd.kernels.boxtree import BoxTree
+from incrowd.kernels.closure import Costs, Groups, own_cost, price, rounded, stretch, union_cost
+from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.k_one import DEEP, inside_of, least_union
+
+WINDOW = 256  # how many leftovers are compared with one
+AT_ONCE = 2048  # rows whose points are held in memory at a time
+BLOCK = 64  # rows that exchange members at once
+FORBIDDEN = 1e4  # dearer than all rows of a block together
+GAIN = 1e-9  # less is rounding
+
+
+class Space(NamedTuple):
+    """Points as the tree holds them; p is records ``starts[p]..starts[p+1]-1``."""
+
+    starts: Any
+    points: Groups
+    tree: BoxTree
+
+
+class Factor(NamedTuple):
+    """Row v, now[v], is made over ``members[v, :held[v]]`` (n, k), its own first; `load` counts rows."""
+
+    members: Any
+    held: Any
+    load: Any
+    records: Groups
+    now: Groups
+
+
+def free_pairs(rows: Groups, space: Space, plain: Costs, into: Any) -> None:
+    """into (n, most) become others that each row holds, -1 where there are no more.
+
+    Those that fit few rows come first, for others find a place elsewhere. Of equal records every row begins
+    with another one. `plain` grows with every closure.
+    """
+    n, m = into.shape[0], space.points.size.size
+    priced = rows._replace(cost=np.zeros(n))
+    price(n, priced, plain)
+    fits, rank, order = np.zeros(m, np.int64), np.empty(m, np.int64), np.empty(0, np.int64)
+    for counted in (False, True):
+        for first in range(0, n, AT_ONCE):
+            last = min(first + AT_ONCE, n)
+            ends = np.empty(last - first + 1, np.int64)
+            inside = inside_of(first, last, rows, priced.cost, space.points, space.tree, plain, ends)
+            if counted:
+                keys = np.repeat(np.arange(last - first) * m, np.diff(ends)) + rank[inside]
+                _take(first, ends, order[np.sort(keys) % m], space.starts, into)
+            else:
+                fits += np.bincount(inside, minlength=m)
+        order = np.argsort(fits, kind="stable")
+        rank[order] = np.arange(m)
+
+
+@kernel
+def _take(begin: int, ends: Any, found: Any, starts: Any, into: Any) -> None:
+    """Write down the records of the points found for each row from `begin` on, in their order."""
+    most = into.shape[1]
+    for row in range(ends.size - 1):
+        r, taken = begin + row, 0
+        for e in range(ends[row], ends[row + 1]):
+            first = starts[found[e]]
+            size = starts[found[e] + 1] - first
+            for i in range(size):
+                if taken == most:
+                    break
+                x = first + (r - first + 1 + i) % size
+                if x != r:
+                    into[r, taken] = x
+                    taken += 1
+
+
+def near_pairs(
+    limit: float, lacking: Any, spare: Any, rows: Groups, space: Space, costs: Costs, into: Any
+) -> None:
+    """into (n, most) become the `spare` records that widen each `lacking` row least, by `limit` at most."""
+    starts, tree = space.starts, space.tree
+    upto = np.concatenate([np.zeros(1, np.int64), np.cumsum(spare)])[starts]
+    some, count = upto[tree.last] > upto[tree.first], np.diff(upto)
+    _near(limit, lacking, spare, some, count, starts, rows, space.points, tree, costs, into)
+
+
+@kernel
+def _near(
+    limit: float,
+    lacking: Any,
+    spare: Any,
+    some: Any,
+    count: Any,
+    starts: Any,
+    rows: Groups,
+    points: Groups,
+    tree: BoxTree,
+    costs: Costs,
+    into: Any,
+) -> None:
+    """See `near_pairs`; `some` nodes lie above a spare record, `count` says how many of those points have."""
+    most = into.shape[1]
+    stack, gaps = np.empty(DEEP, np.int64), np.empty(most)
+    for r in range(into.shape[0]):
+        if not lacking[r]:
+            continue
+        held, top = 0, 1
+        stack[0] = 0
+        while top:
+            top -= 1
+            node = stack[top]
+            bound = rows.cost[r] + (limit if held < most else gaps[most - 1])
+            if not some[node] or least_union(node, tree, r, rows, costs) > bound:
+                continue
+            if tree.left[node] >= 0:
+                left: Any = np.int64(tree.left[node])
+                one, two = (
+                    least_union(left, tree, r, rows, costs),
+                    least_union(left + 1, tree, r, rows, costs),
+                )
+                far = (
+                    left if two < one else left + 1
+                )  # the nearer one is looked at first, and spares the other
+                stack[top], stack[top + 1] = far, 2 * left + 1 - far
+                top += 2
+                continue
+            for p in range(np.int64(tree.first[node]), np.int64(tree.last[node])):
+                if not count[p]:
+                    continue
+                grows = union_cost(r, rows, p, points, costs) - rows.cost[r]
+                if grows > limit:
+                    continue
+                size = starts[p + 1] - starts[p]
+                for i in range(size):
+                    if held == most and grows >= gaps[most - 1]:
+                        break
+                    x = starts[p] + (r + i) % size
+                    if spare[x] and x != r:
+                        at = min(held, most - 1)
+                        while at > 0 and grows < gaps[at - 1]:
+                            gaps[at], into[r, at] = gaps[at - 1], into[r, at - 1]
+                            at -= 1
+                        gaps[at], into[r, at] = grows, x
+                        held = min(held + 1, most)
+
+
+def read_pairs(row: Any, record: Any, used: Any, members: Any, held: Any, load: Any) -> None:
+    """Everyone's own pair, then those of the pairs (m,), sorted by row, that are used."""
+    n, row, record = held.size, row[used], record[used]
+    more = np.bincount(row, minlength=n)
+    members[:, 0] = np.arange(n)
+    members[row, 1 + np.arange(row.size) - (np.cumsum(more) - more)[row]] = record
+    held[:], load[:] = 1 + more, 1 + np.bincount(record, minlength=n)
+
+
+@inlined
+def _growth(v: int, u: Any, f: Factor, costs: Costs) -> Any:
+    """By how much row v gets dearer if it must hold record u; never, if it holds it already."""
+    for i in range(f.held[v]):
+        if f.members[v, i] == u:
+            return np.inf
+    return union_cost(v, f.now, u, f.records, costs) - f.now.cost[v]
+
+
+@inlined
+def _join(u: Any, v: Any, f: Factor, costs: Costs) -> None:
+    """Let row v hold record u."""
+    f.members[v, f.held[v]] = u
+    f.held[v] += 1
+    f.load[u] += 1
+    stretch(v, f.now, u, f.records)
+    f.now.cost[v] = own_cost(v, f.now, costs)
+
+
+def pair_leftovers(k: int, space: Space, f: Factor, costs: Costs) -> None:
+    """Pair records in too few rows with rows over too few records."""
+    units = k * f.load.size - int(f.load.sum())
+    records, rows = np.empty(units, np.int64), np.empty(units, np.int64)
+    left = _pair(k, space.starts, space.tree, records, rows, f, costs)
+    if left:  # as many of both
+        _close(records[:left], rows[:left], f, costs)
+
+
+@kernel
+def _pair(k: int, starts: Any, tree: BoxTree, records: Any, rows: Any, f: Factor, costs: Costs) -> Any:
+    """Pair what waits, bottom up in the tree -> how many wait in the end, first in `records` and `rows`.
+
+    Both wait on stacks, and those of a node lie on top when it is left: then the last of the fewer kind is
+    paired with its cheapest, while there is a pair.
+    """
+    n_records, n_rows = 0, 0
+    stack, seen = np.empty(DEEP, np.int64), np.zeros(DEEP, np.bool_)
+    begin = np.zeros((DEEP, 2), np.int64)
+    stack[0], top = 0, 1
+    while top:
+        node = stack[top - 1]
+        if not seen[top - 1]:
+            seen[top - 1] = True
+            begin[top - 1, 0], begin[top - 1, 1] = n_records, n_rows
+            if tree.left[node] >= 0:
+                stack[top], stack[top + 1] = tree.left[node] + 1, tree.left[node]
+                seen[top], seen[top + 1] = False, False
+                top += 2
+                continue
+            for x in range(starts[tree.first[node]], starts[tree.last[node]]):
+                for _ in range(k - f.load[x]):
+                    records[n_records] = x
+                    n_records += 1
+                for _ in range(k - f.held[x]):
+                    rows[n_rows] = x
+                    n_rows += 1
+        top -= 1
+        while n_records > begin[top, 0] and n_rows > begin[top, 1]:
+            some_records, some_rows = n_records - begin[top, 0], n_rows - begin[top, 1]
+            best, at_record, at_row, fewer = np.inf, -1, -1, some_records <= some_rows
+            for i in range(min(max(some_records, some_rows), WINDOW)):
+                a = n_records - 1 if fewer else n_records - 1 - i
+                b = n_rows - 1 - i if fewer else n_rows - 1
+                grows = _growth(rows[b], records[a], f, costs)
+                if grows < best:
+                    best, at_record, at_row = grows, a, b
+            if at_record < 0:
+                break
+            _join(records[at_record], rows[at_row], f, costs)
+            n_records, n_rows = n_records - 1, n_rows - 1
+            records[at_record], rows[at_row] = records[n_records], rows[n_rows]
+    return n_records
+
+
+@kernel
+def _close(records: Any, rows: Any, f: Factor, costs: Costs) -> None:
+    """Pair each record that waits with a row that waits and does not hold it.
+
+    If all hold record u, another row takes it, and row v one of its records. The other is full: k-1 besides
+    its own, none of them u. Row v holds u, so k-2 of those at most.
+    """
+    n = f.held.size
+    for i in range(records.size):
+        u, at = records[i], i
+        while at < rows.size and _growth(rows[at], u, f, costs) == np.inf:
+            at += 1
+        if at < rows.size:
+            rows[i], rows[at] = rows[at], rows[i]
+        v = rows[i]
+        if at == rows.size:
+            best, at_row, at_slot, seen = np.inf, np.int64(-1), -1, 0
+            for step in range(1, n):
+                a = (u + step) % n
+                there = _growth(a, u, f, costs)
+                if there == np.inf:
+                    continue
+                for slot in range(1, f.held[a]):
+                    grows = there + _growth(v, np.int64(f.members[a, slot]), f, costs)
+                    if grows < best:
+                        best, at_row, at_slot = grows, a, slot
+                seen += 1
+                if seen >= WINDOW and at_row >= 0:
+                    break
+            b = np.int64(f.members[at_row, at_slot])
+            f.held[at_row] -= 1
+            f.members[at_row, at_slot] = f.members[at_row, f.held[at_row]]
+            f.load[b] -= 1
+            _join(u, at_row, f, costs)
+            u = b
+        _join(u, v, f, costs)
+
+
+@inlined
+def mixed(value: int) -> Any:
+    """A number that looks drawn, but is the same every time."""
+    for _ in range(2):
+        value = ((value >> 16) ^ value) * 73244475 & 0xFFFFFFFF
+    return (value >> 16) ^ value
+
+
+@kernel
+def _give(v: int, turn: int, members: Any, records: Groups, s: int, rests: Groups, costs: Costs) -> Any:
+    """Which member row v gives away, and what it costs without: the one it gains most by, or any.
+
+    If all gave their dearest, none could take two such and free another row. Group s of `rests` becomes the
+    row without.
+    """
+    k = members.shape[1]
+    chance = mixed(v + 7919 * turn)
+    slot, least, cost = 1 + (chance >> 1) % (k - 1), np.inf, 0.0
+    for attempt in range(1 if chance % 2 == 0 else k, k + 1):  # at last that which is chosen
+        out = attempt if attempt < k else slot
+        for j in range(rests.low.shape[1]):
+            low, high = records.low[v, j], records.high[v, j]
+            for i in range(1, k):
+                if i != out:
+                    low = min(low, records.low[members[v, i], j])
+                    high = max(high, records.high[members[v, i], j])
+            rests.low[s, j], rests.high[s, j] = low, high
+        for j in range(rests.bits.shape[1]):
+            bits = records.bits[v, j]
+            for i in range(1, k):
+                if i != out:
+                    bits |= records.bits[members[v, i], j]
+            rests.bits[s, j] = bits
+        cost = own_cost(s, rests, costs)
+        if attempt < k and rounded(cost) < least:
+            least, slot = rounded(cost), attempt
+    return slot, cost
+
+
+def exchange(order: Any, turn: int, f: Factor, rests: Groups, costs: Costs) -> Any:
+    """Let the rows of each block, in an order (n,), hand out one member each anew -> what that saved."""
+    return _exchange(order, turn, f.members, f.records, f.now.cost, rests, costs)
+
+
+@kernel
+def _exchange(
+    order: Any, turn: int, members: Any, records: Groups, now: Any, rests: Groups, costs: Costs
+) -> Any:
+    """See `exchange`; now (n,) is what rows cost."""
+    cost = np.empty((BLOCK, BLOCK))
+    given, slot = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    saved = 0.0
+    for begin in range(-(turn % 2) * (BLOCK // 2), order.size, BLOCK):  # blocks overlap from turn to turn
+        rows = order[max(begin, 0) : begin + BLOCK]
+        hope = costs.entropy  # a wider row may be cheaper
+        for s in range(rows.size):
+            slot[s], rest = _give(rows[s], turn, members, records, s, rests, costs)
+            given[s] = members[rows[s], slot[s]]
+            hope |= rest < now[rows[s]] - GAIN
+        if not hope:
+            continue
+        before, after = 0.0, 0.0
+        for s in range(rows.size):
+            before += now[rows[s]]
+            for t in range(rows.size):
+                x = given[t]
+                holds = False
+                for i in range(members.shape[1]):
+                    holds |= members[rows[s], i] == x
+                if holds and x != given[s]:
+                    cost[s, t] = FORBIDDEN
+                else:
+                    cost[s, t] = union_cost(s, rests, x, records, costs)
+        taker = assigned(cost, rows.size)
+        for t in range(rows.size):
+            after += cost[taker[t], t]
+        if after < before - GAIN:
+            saved += before - after
+            for t in range(rows.size):
+                v = rows[taker[t]]
+                members[v, slot[taker[t]]] = given[t]
+                now[v] = cost[taker[t], t]
+    return saved
+
+
+@kernel
+def assigned(cost: Any, m: int) -> Any:
+    """The cheapest way to give each of m columns a row of its own -> row of each column (m,).
+
+    Rows come in one after the other, each by the shortest way of changes; position m stands for nobody.
+    """
+    of_row, of_column = np.zeros(m), np.zeros(m + 1)
+    taker, back = np.full(m + 1, -1), np.zeros(m, np.int64)
+    least, done = np.empty(m), np.empty(m + 1, np.bool_)
+    for i in range(m):
+        taker[m], column = i, m
+        least[:], done[:] = np.inf, False
+        while taker[column] >= 0:
+            done[column] = True
+            row, step, nearest = taker[column], np.inf, -1
+            for j in range(m):
+                if not done[j]:
+                    here = cost[row, j] - of_row[row] - of_column[j]
+                    if here < least[j]:
+                        least[j], back[j] = here, column
+                    if least[j] < step:
+                        step, nearest = least[j], j
+            for j in range(m + 1):
+                if done[j]:
+                    of_row[taker[j]] += step
+                    of_column[j] -= step
+                elif j < m:
+                    least[j] -= step
+            column = nearest
+        while column != m:
+            taker[column] = taker[back[column]]
+            column = back[column]
+    return taker[:m]

@@ -1,0 +1,33 @@
+"""What a release lost: measures of a published table against its original."""
+
+from incrowd.measures.boxes import Among, Between, RangeCount, random_boxes
+from incrowd.measures.cells import Cells, parse_cells
+from incrowd.measures.counting import average_relative_error, estimate, estimates, exact_estimate, weights_of
+from incrowd.measures.loss import measure_all, per_attribute
+from incrowd.measures.order import better, better_rows
+from incrowd.measures.presence import Presence, covered_by, measure_own, presence
+from incrowd.measures.published import Published, published
+
+__all__ = [
+    "Among",
+    "Between",
+    "Cells",
+    "Presence",
+    "Published",
+    "RangeCount",
+    "average_relative_error",
+    "better",
+    "better_rows",
+    "covered_by",
+    "estimate",
+    "estimates",
+    "exact_estimate",
+    "measure_all",
+    "measure_own",
+    "parse_cells",
+    "per_attribute",
+    "presence",
+    "published",
+    "random_boxes",
+    "weights_of",
+]

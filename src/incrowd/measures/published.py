@@ -1,0 +1,122 @@
+"""A published table, read against the original it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import TableError, unknown
+from incrowd.flow import Attribute, Codes, Microdata, Table
+from incrowd.measures.cells import Cells, parse_cells
+from incrowd.schema import EVERYTHING
+
+_MOST_KEYS = 2**62  # keys up to here fit an int64
+_DENSE = 4  # count in an array while it has at most this many places for each row
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What every published row says: row i covers cell ``rows[j][i]`` of attribute j.
+
+    Cells that say the same have one number. The last cell of each column is ``*``: it stands for what is
+    known about a record that was left out. Nothing is known about which record is behind which row.
+    """
+
+    attributes: tuple[Attribute, ...]
+    cells: tuple[Cells, ...]
+    rows: tuple[Codes, ...]
+
+    def __post_init__(self) -> None:
+        if not len(self.attributes) == len(self.cells) == len(self.rows):
+            raise TableError("a published table needs cells and rows for each attribute")
+        if len({column.size for column in self.rows}) > 1:
+            raise TableError("the columns of a published table must have one length")
+
+    def __len__(self) -> int:
+        return self.rows[0].size if self.rows else 0
+
+    def __repr__(self) -> str:
+        return f"Published({len(self)} rows, {[a.name for a in self.attributes]})"
+
+    @cached_property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """How many rows each class of equal rows has, in no promised order."""
+        return group_sizes(self.rows, [len(cells) for cells in self.cells])
+
+    @cached_property
+    def tallies(self) -> tuple[NDArray[np.int64], ...]:
+        """How many rows carry each cell, for each attribute."""
+        pairs = zip(self.rows, self.cells, strict=True)
+        return tuple(np.bincount(column, minlength=len(cells)) for column, cells in pairs)
+
+
+def published(table: Table, data: Microdata) -> Published:
+    """Read a published table against the original.
+
+    Parameters
+    ----------
+    table : Table
+        The published rows, ours or another tool's, in any order. Columns that are no quasi-identifiers
+        of the original are not looked at.
+    data : Microdata
+        The original, encoded.
+
+    Raises
+    ------
+    TableError
+        If a quasi-identifier is not in the table, a cell cannot be read, or the table has more rows than
+        the original.
+
+    Examples
+    --------
+    >>> from incrowd.schema import Kind, Shape
+    >>> sex = Attribute("sex", Kind.CATEGORICAL, Shape.SET, ("F", "M"), np.arange(2.0))
+    >>> data = Microdata(np.array([[0], [1], [1]], dtype=np.int32), (sex,))
+    >>> published(Table.of({"sex": ["*", "M", "{F|M}"]}), data).class_sizes.tolist()
+    [2, 1]
+    """
+    lacking = [a.name for a in data.attributes if a.name not in table.names]
+    if lacking:
+        raise TableError(unknown("in the published table", lacking, table.names))
+    if len(table) > len(data):
+        raise TableError(
+            f"the published table has {len(table)} rows and the original {len(data)}; a release has at most "
+            "one row for each record, so one of the two is not the table that was meant"
+        )
+    cells, rows = [], []
+    for attribute in data.attributes:
+        column = table.column(attribute.name)
+        read = parse_cells(attribute, (*column.texts, EVERYTHING))
+        cells.append(read)
+        rows.append(read.same[column.codes])
+    return Published(data.attributes, tuple(cells), tuple(rows))
+
+
+def group_sizes(columns: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Sizes of the groups of equal rows: columns of codes (n,) below sizes[j] -> (g,), all positive.
+
+    The columns are mixed into one number for each row. Before that number would outgrow 64 bits, those
+    that occur are numbered afresh.
+
+    Examples
+    --------
+    >>> group_sizes([np.array([0, 1, 0]), np.array([5, 5, 5])], [2, 6]).tolist()
+    [2, 1]
+    """
+    if not columns or not columns[0].size:
+        return np.zeros(0, dtype=np.int64)
+    key, top = columns[0].astype(np.int64), sizes[0]
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        if top * size > _MOST_KEYS:
+            distinct, key = np.unique(key, return_inverse=True)
+            top = distinct.size
+        key = key * size + column
+        top *= size
+    if top <= _DENSE * key.size:
+        counts = np.bincount(key)
+        return counts[counts > 0]
+    return np.unique(key, return_counts=True)[1].astype(np.int64)

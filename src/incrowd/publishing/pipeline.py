@@ -1,0 +1,316 @@
+"""The story: a table and a policy go in, a verified release comes out.
+
+Nothing is returned or given its final name before the judge has accepted it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd import tables
+from incrowd.contracts import Progress
+from incrowd.errors import InputError, NotVerified
+from incrowd.flow import Table
+from incrowd.policy import Policy
+from incrowd.publishing.disclosure import Learnt, StandingIn, Told
+from incrowd.publishing.draft import Draft, Watch, draft, unwatched
+from incrowd.release.audit import LINKS, schema_as_dict
+from incrowd.release.readback import TableRows, original_rows, read_release, read_sensitive
+from incrowd.release.stage import audit_folder, commit, stage
+from incrowd.release.typed import typed_columns
+from incrowd.schema import MANIFEST, Role, Verdict
+from incrowd.verifier import Case, Public, judge_rows, verify
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A verified release.
+
+    Attributes
+    ----------
+    table : frame or Table
+        The published rows, as the kind of frame that came in.
+    sensitive : frame, Table or None
+        The sensitive values of each group, where they are published apart from the rows.
+    verdict : Verdict
+        What the judge found.
+    manifest : mapping
+        What the release says about itself.
+    warnings : tuple of str
+        What the publisher should know; not published.
+    """
+
+    verdict: Verdict
+    _draft: Draft = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.verdict.passed:
+            raise NotVerified(_failures(self.verdict))
+
+    @cached_property
+    def table(self) -> Any:
+        roles = (Role.SENSITIVE, Role.KEEP) if self._draft.apart is None else (Role.KEEP,)
+        return self._as_it_came(self._draft.table, self._draft.behind, roles)
+
+    @cached_property
+    def sensitive(self) -> Any:
+        apart = self._draft.apart
+        return None if apart is None else self._as_it_came(apart.table, apart.first, (Role.SENSITIVE,))
+
+    def _as_it_came(self, table: Table, records: NDArray[np.int64], roles: Sequence[Role]) -> Any:
+        """A table as the kind of frame that came in; values of these roles keep their types."""
+        draft = self._draft
+        if isinstance(draft.source, str | os.PathLike | Table):
+            return table
+        native = {column.name: (column.name, records) for column in draft.schema.having(*roles)}
+        return tables.as_frame(table, draft.source, native)
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        return self._draft.manifest
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self._draft.warnings
+
+    @property
+    def told(self) -> dict[str, Any] | None:
+        """What rows that differ, or values apart, tell beyond the promise; None for other releases."""
+        return None if self._draft.told is None else self._draft.told.as_dict()
+
+    def loss(self) -> dict[str, Any]:
+        """Every measure of what was lost."""
+        return self._draft.loss()
+
+    def write(
+        self, folder: str | Path, format: str = "csv", typed: bool = False, replace: bool = False
+    ) -> Path:
+        """Write the release and its private audit beside it; verified once more from the written bytes."""
+        return _write(self._draft, Path(folder), Form(format, typed, replace), unwatched).folder
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a release is written."""
+
+    format: str = "csv"
+    typed: bool = False
+    replace: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in ("csv", "parquet"):
+            raise InputError("the format of a release is csv or parquet")
+        if self.typed and self.format != "parquet":
+            raise InputError("typed columns need Parquet: CSV has only texts")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A release on disk, and what its publisher may know about it."""
+
+    folder: Path
+    audit: Path
+    verdict: Verdict
+    loss: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    told: Told | Learnt | StandingIn | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "release": str(self.folder),
+            "audit": str(self.audit),
+            "verdict": self.verdict.as_dict(),
+            "loss": dict(self.loss),
+            "manifest": dict(self.manifest),
+            "warnings": list(self.warnings),
+            **({} if self.told is None else {"told": self.told.as_dict()}),
+        }
+
+
+def publish(
+    source: object,
+    policy: Policy,
+    *,
+    k: int | None = None,
+    method: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    accept: Sequence[str] = (),
+    public: object = None,
+    check: object = None,
+    watch: Watch = unwatched,
+) -> Release:
+    """Anonymize a table and verify the result; nothing is written.
+
+    Parameters
+    ----------
+    source : path, frame or Table
+        CSV, TSV or Parquet file; pandas, polars or Arrow frame.
+    policy : Policy
+        Roles, promise and method.
+    k, method, options, accept
+        Override the policy.
+    public, check : path, frame or Table
+        The public table, and a second source that confirms it, in the place of those that the policy names.
+
+    Raises
+    ------
+    InputError
+        If table, policy or hierarchies are wrong.
+    Refused
+        If the promise cannot be kept, a known exposure was not accepted, or the judge says no.
+    """
+    asked = policy.with_(method=method, options=options, accept=accept, k=k)
+    made = draft(source, asked, watch, public, check)
+    case = Case(
+        original=TableRows(made.original),
+        published=TableRows(made.table),
+        schema=made.schema,
+        claims=made.claims,
+        accepted=made.policy.accept,
+        hint=made.behind,
+        crowds=made.drawn.crowds,
+        parts=made.drawn.parts,
+        max_suppression=_allowed(made),
+        levels=made.manifest.get("levels"),
+        odds=made.manifest.get("match_probability"),
+        apart=None if made.apart is None else TableRows(made.apart.table),
+        public=_public(made),
+    )
+    return Release(judge_rows(case, watch("verify")), made)
+
+
+def _allowed(made: Draft) -> Fraction | None:
+    return None if made.left_out is None else Fraction(made.left_out.allowed.share)
+
+
+def _public(made: Draft) -> Public | None:
+    """The public table as the judge wants it."""
+    if made.standing is None:
+        return None
+    sources = made.standing.sources
+    check = None if sources.check is None else TableRows(sources.check)
+    return Public(TableRows(sources.public), sources.provenance["id"], check)
+
+
+def publish_to(
+    source: object,
+    policy: Policy,
+    folder: str | Path,
+    form: Form | None = None,
+    watch: Watch = unwatched,
+    public: object = None,
+    check: object = None,
+) -> Written:
+    """Anonymize a table and write the verified release; see `publish`."""
+    form = form or Form()
+    destination = Path(folder)
+    with stage(destination, form.replace):  # refuse a bad destination before hours of work
+        pass
+    return _write(draft(source, policy, watch, public, check), destination, form, watch)
+
+
+def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> Written:
+    """Stage, verify from the staged bytes, then rename."""
+    with stage(destination, form.replace) as folder:
+        watch("write")
+        said = _write_release(made, folder / "release", form)
+        verdict = _judge(made, folder / "release", form, watch("verify"))
+        if not verdict.passed:
+            raise NotVerified(_failures(verdict))
+        watch("measure")
+        loss = made.loss()
+        written = Written(
+            destination, audit_folder(destination), verdict, loss, said, made.warnings, made.told
+        )
+        _write_json(
+            folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(made.source)}
+        )
+        _write_json(folder / "audit" / "schema.json", schema_as_dict(made.schema))
+        if made.linked:  # only this tells whose row it is
+            _write_json(folder / "audit" / LINKS, _links(made))
+        commit(folder, destination, form.replace)
+    return written
+
+
+def _links(made: Draft) -> dict[str, Any]:
+    """Which record is behind each row, and which part each row is from where that must be known again."""
+    links = {"record_of_each_row": made.behind.tolist()}
+    if made.drawn.parts is not None and any(claim.model == "drawn-l-diversity" for claim in made.claims):
+        links["part_of_each_row"] = made.drawn.parts.tolist()
+    return links
+
+
+def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
+    data = folder / f"data.{form.format}"
+    if form.format == "csv":
+        tables.write_csv(made.table, data)
+    else:
+        typed = typed_columns(made.data, made.regions) if form.typed else None
+        tables.write_parquet(made.table, data, typed)
+    said = {**made.manifest, "files": {data.name: _described(data)}}
+    if made.apart is not None:
+        values = folder / f"sensitive.{form.format}"
+        write = tables.write_csv if form.format == "csv" else tables.write_parquet
+        write(made.apart.table, values)
+        said["apart"] = {"file": values.name, **said["apart"]}
+        said["files"][values.name] = _described(values)
+    _write_json(folder / MANIFEST, said)
+    return said
+
+
+def _described(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"sha256": digest, "bytes": path.stat().st_size}
+
+
+def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
+    return verify(
+        folder,
+        original_rows(made.source, made.original),
+        made.schema,
+        made.claims,
+        published=None if form.format == "csv" else TableRows(read_release(folder, made.schema)),
+        apart=None if form.format == "csv" or made.apart is None else TableRows(read_sensitive(folder)),
+        hint=made.behind,
+        crowds=made.drawn.crowds,
+        parts=made.drawn.parts,
+        public=_public(made),
+        max_suppression=_allowed(made),
+        progress=progress,
+    )
+
+
+def _failures(verdict: Verdict) -> str:
+    lines = [f"  {check.name}: {check.detail}" for check in verdict.failures]
+    skipped = [name for name in verdict.required if name not in {check.name for check in verdict.checks}]
+    lines += [f"  {name}: was not checked" for name in skipped]
+    return "the judge rejected the release; nothing was written\n" + "\n".join(lines)
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _fingerprint(source: object) -> dict[str, Any]:
+    if not isinstance(source, str | os.PathLike):
+        return {"kind": type(source).__name__}
+    with Path(source).open("rb") as file:
+        return {"name": Path(source).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}

@@ -1,0 +1,298 @@
+"""What the distinct cells of a column say, and which of them a condition includes, cuts or leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import InputError
+from incrowd.queries.asked import Places, canonical, places
+from incrowd.queries.sql import Condition
+from incrowd.schema import Kind
+
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Wholes = NDArray[Any]  # whole numbers: int64, or Python's own where they are too large for it
+
+LARGEST = 2**38  # in half units; times thirty million people it still fits an int64
+_POSITIVE = ("=", "IN")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """What a condition does to c cells: all of a cell satisfies it, or some may; `share` is how much of it.
+
+    A missing value satisfies nothing. Where nobody can say how much, ``share`` is None.
+    """
+
+    certain: Flags
+    possible: Flags
+    share: Floats | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """Between which numbers the values of c cells lie that satisfy a condition, and their middle.
+
+    Numbers are in units of 10^-scale; of days, ``scale`` is 0. ``open`` marks cells that may hold values
+    which nobody named: they have no ends.
+    """
+
+    low: Wholes
+    high: Wholes
+    middle: Floats
+    open: Flags
+    scale: int
+
+
+class Column(Protocol):
+    """A published column: its distinct cells, numbered."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> Kind: ...
+
+    def __len__(self) -> int: ...
+
+    def cut(self, conditions: Sequence[Condition]) -> Cut:
+        """Which cells satisfy all conditions; without any, which are known."""
+        ...
+
+    def ends(self, conditions: Sequence[Condition]) -> Ends:
+        """Where the values lie that do."""
+        ...
+
+    def values(self) -> list[str]:
+        """The values that cells name; an error where they are ranges."""
+        ...
+
+
+def measured(column: Column) -> None:
+    """Refuse to add up or compare what lies on no line."""
+    if column.kind not in (Kind.NUMERIC, Kind.DATE):
+        raise InputError(f"{column.name} is {column.kind}; only numbers and dates have an order here")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Cells that are values or ranges of numbers or days.
+
+    ``low``, ``high`` (c,) are ends in units of 10^-scale, 0 where a cell is only missing, so that ``real`` is
+    not set; ``unit`` is how many of them make one step if values are taken to be whole, 0 if they lie
+    anywhere between.
+    """
+
+    name: str
+    kind: Kind
+    low: Wholes
+    high: Wholes
+    real: Flags
+    missing: Flags
+    scale: int
+    unit: int
+
+    def __len__(self) -> int:
+        return self.low.size
+
+    def cut(self, conditions: Sequence[Condition]) -> Cut:
+        asked = places(conditions, self.kind, self.name, self.scale)
+        low, high, unit = self._at(asked.scale)
+        certain, possible = np.zeros(len(self), np.bool_), np.zeros(len(self), np.bool_)
+        inside = np.zeros(len(self))
+        for first, last in self._clipped(asked, low, high):
+            some = self.real & (low <= last) & (high >= first)
+            possible |= some
+            certain |= some & (first <= low) & (high <= last)
+            inside[some] += _amount(np.maximum(low[some], first), np.minimum(high[some], last), unit)
+        all_of_it = _amount(low, high, unit) + (self.missing & (unit > 0))
+        point = all_of_it == 0
+        share = np.where(point, possible, inside / np.where(point, 1.0, all_of_it))
+        return Cut(certain & ~self.missing, possible, np.where(self.real, share, 0.0))
+
+    def ends(self, conditions: Sequence[Condition]) -> Ends:
+        asked = places(conditions, self.kind, self.name, self.scale)
+        low, high, unit = self._at(asked.scale)
+        least, most = high + 1, low - 1
+        weight, total = np.zeros(len(self)), np.zeros(len(self))
+        for first, last in self._clipped(asked, low, high):
+            some = self.real & (low <= last) & (high >= first)
+            lower, upper = np.maximum(low, first), np.minimum(high, last)
+            least = np.where(some, np.minimum(least, lower), least)
+            most = np.where(some, np.maximum(most, upper), most)
+            amount, middle = _spread(lower, upper, unit)
+            weight += np.where(some, amount, 0)
+            total += np.where(some, amount * middle, 0)
+        halfway = (least.astype(np.float64) + most.astype(np.float64)) / 4
+        middle = np.where(weight > 0, total / np.where(weight > 0, weight, 1) / 2, halfway)
+        low, high = least // 2, (most + 1) // 2  # half units outside the cell's values: still bounds
+        return Ends(low, high, middle, np.zeros(len(self), np.bool_), asked.scale)
+
+    def values(self) -> list[str]:
+        raise InputError(
+            f"the cells of {self.name} are ranges, so GROUP BY has no values to group by; ask for each range "
+            f"by itself, as with {self.name} BETWEEN 20 AND 29"
+        )
+
+    def _at(self, scale: int) -> tuple[Wholes, Wholes, int]:
+        """Both ends in half units of 10^-scale, and the step."""
+        factor = 2 * 10 ** (scale - self.scale)
+        if factor > 2:
+            largest = max(abs(int(self.low.min(initial=0))), abs(int(self.high.max(initial=0))))
+            exact = np.int64 if max(largest, 1) * factor < LARGEST else object
+            return self.low.astype(exact) * factor, self.high.astype(exact) * factor, self.unit * factor
+        return self.low * 2, self.high * 2, self.unit * 2
+
+    def _clipped(self, asked: Places, low: Wholes, high: Wholes) -> list[tuple[int, int]]:
+        """Intervals without ends that lie far outside all cells, so that they fit the cells' numbers."""
+        if not self.real.any():
+            return []
+        bottom, top = int(low[self.real].min()) - 1, int(high[self.real].max()) + 1
+        found = []
+        for first, last in asked.intervals:
+            least = bottom if first is None else max(first, bottom)
+            most = top if last is None else min(last, top)
+            if least <= most:
+                found.append((least, most))
+        return found
+
+
+def _amount(low: Wholes, high: Wholes, unit: int) -> Floats:
+    return _spread(low, high, unit)[0]
+
+
+def _spread(low: Wholes, high: Wholes, unit: int) -> tuple[Floats, Floats]:
+    """How much lies from low to high: steps of a unit, or length if there is none; and its middle."""
+    if unit:
+        first, last = -(-low // unit), high // unit
+        amount = np.maximum(last - first + 1, 0)
+        return amount.astype(np.float64), (first + last).astype(np.float64) * (unit / 2)
+    lower, upper = low.astype(np.float64), high.astype(np.float64)
+    return np.maximum(upper - lower, 0.0), (lower + upper) / 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """Cells that name values: one, several, or a node of a hierarchy by its leaves.
+
+    Cell i holds the values ``member[start[i]:start[i+1]]``. ``missing`` (c,) says whether it may be missing,
+    ``open`` (c,) whether values that no cell names may be in it. ``known`` (m,) is not set for values that
+    mean missing. ``number`` (m,) are values in units of 10^-scale, where they have such. ``meant`` says for
+    each name which values it stands for: itself, or the leaves under a label. With ``loose``, names are
+    labels of a hierarchy that is not at hand: what lies under which is not known.
+    """
+
+    name: str
+    kind: Kind
+    texts: tuple[str, ...]
+    start: NDArray[np.int64]
+    member: NDArray[np.int64]
+    missing: Flags
+    open: Flags
+    known: Flags
+    meant: Mapping[str, Sequence[int]]
+    number: Wholes | None = None
+    scale: int = 0
+    loose: bool = False
+
+    def __len__(self) -> int:
+        return self.missing.size
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        return np.diff(self.start)
+
+    def cut(self, conditions: Sequence[Condition]) -> Cut:
+        allowed, others = self._allowed(conditions)
+        hits = self._per_cell(allowed)
+        if self.loose:
+            return self._cut_labels(conditions, hits > 0)
+        size = self.sizes
+        certain = (hits == size) & (size > 0) & ~self.missing & ~self.open
+        share = hits / np.maximum(size + self.missing, 1)
+        return Cut(certain, (hits > 0) | (self.open & others), share)
+
+    def _cut_labels(self, conditions: Sequence[Condition], named: Flags) -> Cut:
+        """A label that is asked for is certain; what another one holds is not known."""
+        positive = bool(conditions) and all(one.operator in _POSITIVE for one in conditions)
+        labelled = self.sizes > 0
+        certain = named & ~self.missing & ~self.open & positive
+        refused = [one for one in conditions if one.operator == "<>"]
+        possible = (labelled & (self._per_cell(self._allowed(refused)[0]) > 0)) | self.open
+        return Cut(certain, possible, None if (possible & ~certain).any() else certain.astype(np.float64))
+
+    def ends(self, conditions: Sequence[Condition]) -> Ends:
+        measured(self)
+        if self.number is None:
+            raise InputError(
+                f"the cells of {self.name} are labels of a hierarchy that is not at hand; pass the policy "
+                "that names its file with -p"
+            )
+        allowed, others = self._allowed(conditions)
+        taken = allowed[self.member]
+        owner = np.repeat(np.arange(len(self)), self.sizes)[taken]
+        numbers = self.number[self.member[taken]]
+        bottom, top = (int(self.number.min()), int(self.number.max())) if self.number.size else (0, 0)
+        low = np.full(len(self), top, self.number.dtype)
+        high = np.full(len(self), bottom, self.number.dtype)
+        np.minimum.at(low, owner, numbers)
+        np.maximum.at(high, owner, numbers)
+        hits = np.bincount(owner, minlength=len(self))
+        total = np.bincount(owner, numbers.astype(np.float64), len(self))
+        return Ends(low, high, total / np.maximum(hits, 1), self.open & others, self.scale)
+
+    def values(self) -> list[str]:
+        if self.loose:
+            raise InputError(
+                f"the cells of {self.name} are labels of a hierarchy that is not at hand, so GROUP BY has no "
+                "values; pass the policy that names its file with -p"
+            )
+        named = [text for text, known in zip(self.texts, self.known, strict=True) if known]
+        return sorted(set(named))
+
+    def _per_cell(self, flags: Flags) -> NDArray[np.int64]:
+        upto = np.concatenate([[0], np.cumsum(flags[self.member])])
+        return upto[self.start[1:]] - upto[self.start[:-1]]  # type: ignore[no-any-return]
+
+    def _allowed(self, conditions: Sequence[Condition]) -> tuple[Flags, bool]:
+        """Which values satisfy all conditions, and whether one that no cell names might."""
+        if self.number is not None and self.kind in (Kind.NUMERIC, Kind.DATE):
+            return self._on_the_line(conditions)
+        allowed, others = self.known.copy(), True
+        for one in conditions:
+            if one.operator not in ("=", "IN", "<>"):
+                if not self.loose:
+                    measured(self)
+                continue
+            names = [canonical(text, self.kind) for text in one.literals]
+            chosen = np.zeros(len(self.texts), np.bool_)
+            chosen[[place for name in names for place in self.meant.get(name, ())]] = True
+            allowed &= ~chosen if one.operator == "<>" else chosen
+            others &= one.operator == "<>" or any(name not in self.meant for name in names)
+        return allowed, others
+
+    def _on_the_line(self, conditions: Sequence[Condition]) -> tuple[Flags, bool]:
+        by_label = [one for one in conditions if self._is_label(one)]
+        asked = places([c for c in conditions if c not in by_label], self.kind, self.name, self.scale)
+        factor = 2 * 10 ** (asked.scale - self.scale)
+        number = self.number if factor == 2 or self.number is None else self.number.astype(object)
+        allowed = np.zeros(len(self.texts), np.bool_)
+        for first, last in asked.intervals:
+            above = True if first is None else number * factor >= first
+            allowed |= above & (True if last is None else number * factor <= last)
+        for one in by_label:
+            chosen = np.zeros(len(self.texts), np.bool_)
+            chosen[[place for name in one.literals for place in self.meant[name]]] = True
+            allowed &= ~chosen if one.operator == "<>" else chosen
+        return allowed & self.known, bool(asked.intervals)
+
+    def _is_label(self, one: Condition) -> bool:
+        """Does a condition on numbers name labels of their hierarchy instead?"""
+        return one.operator in ("=", "IN", "<>") and all(
+            name in self.meant and name not in self.texts for name in one.literals
+        )

@@ -1,0 +1,323 @@
+"""A release that was read once and answers many questions: over distinct rows, never over all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import InputError, unknown
+from incrowd.policy import Policy
+from incrowd.queries import answering
+from incrowd.queries.answer import Answer, Bound
+from incrowd.queries.answering import Chosen, Ints, Taken
+from incrowd.queries.columns import Ends, Flags, Floats, Line, measured
+from incrowd.queries.published import Published, read_published
+from incrowd.queries.reading import Apart
+from incrowd.queries.sql import Condition, Name, Question, parse
+from incrowd.schema import Kind
+
+MOST_GROUPS = 1_000  # answers of one GROUP BY
+EVENLY = "values lie evenly in their cells, and columns have nothing to do with each other"
+IN_GROUPS = f"{EVENLY}; so do sensitive values and rows of a group"
+WITH_MEANS = f"{EVENLY}; where a class mean is published, it stands for all of its class"
+
+Where = Mapping[str, Sequence[Condition]]
+
+_parsed = lru_cache(maxsize=4096)(parse)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """Rows that may be asked about, whether for certain, who is taken, and people that each stands for.
+
+    ``lines`` are those of the values apart that match. ``weight`` is None where nothing can be estimated.
+    """
+
+    rows: Ints
+    certain: Flags
+    taken: Taken
+    weight: Floats | None
+    lines: Ints | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    low: NDArray[Any]
+    high: NDArray[Any]
+    middle: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Queryable:
+    """A release, ready to be asked.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> place = tempfile.TemporaryDirectory()
+    >>> folder = pathlib.Path(place.name)
+    >>> age = {"name": "age", "role": "quasi_identifier", "kind": "numeric", "shape": "range"}
+    >>> said = {"format": "incrowd-release", "version": 1, "columns": [age]}
+    >>> _ = (folder / "release.json").write_text(json.dumps(said))
+    >>> _ = (folder / "data.csv").write_text('age\\n"[20,29]"\\n"[20,29]"\\n35\\n')
+    >>> answer = Queryable.load(folder).ask("SELECT COUNT(*) WHERE age >= 25")
+    >>> answer.lower, answer.upper, answer.estimate
+    (1, 3, 2.0)
+    >>> place.cleanup()
+    """
+
+    published: Published
+
+    def __repr__(self) -> str:
+        return f"Queryable({int(self.published.count.sum())} rows: {', '.join(self.published.names)})"
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, policy: Policy | str | Path | None = None, continuous: bool = False
+    ) -> Queryable:
+        """Read the published files of a release.
+
+        Parameters
+        ----------
+        folder : path
+            The release. Neither its audit nor the original is looked for.
+        policy : Policy or path, optional
+            Its hierarchies that are files, its texts for missing and its forms of dates are used.
+        continuous : bool
+            Estimates take numbers to lie anywhere in a range. Otherwise, if all ends of a column are whole
+            numbers, its values are taken to be whole too.
+        """
+        public = Policy.load(policy) if isinstance(policy, str | Path) else policy
+        published = read_published(Path(folder), public)
+        if continuous:
+            columns = {
+                name: replace(column, unit=0)
+                if isinstance(column, Line) and column.kind is Kind.NUMERIC
+                else column
+                for name, column in published.columns.items()
+            }
+            published = replace(published, columns=columns)
+        return cls(published)
+
+    def ask(self, sql: str) -> Answer:
+        """Answer one query.
+
+        Parameters
+        ----------
+        sql : str
+            ``SELECT`` one of ``COUNT(*)``, ``COUNT``, ``SUM``, ``AVG``, ``MIN``, ``MAX`` of a column, with
+            ``WHERE`` (comparisons joined by ``AND``) and ``GROUP BY`` a column, if wanted.
+        """
+        question = _parsed(sql)
+        column = None if question.column is None else self._named(question.column)
+        where: dict[str, list[Condition]] = {}
+        for condition in question.where:
+            where.setdefault(self._named(condition.column), []).append(condition)
+        if column is not None and question.aggregate != "COUNT":
+            of = self.published.column(column)
+            measured(of)
+            if question.aggregate in ("SUM", "AVG") and of.kind is Kind.DATE:
+                raise InputError(
+                    f"{column} holds dates, which have no {question.aggregate}; ask for MIN or MAX"
+                )
+        answer = self._answer(question.aggregate, column, where)
+        if question.group is None:
+            return answer
+        return replace(answer, groups=self._by_value(question, question.group, column, where))
+
+    def ask_many(self, queries: Iterable[str]) -> list[Answer]:
+        """Answer many queries, in their order."""
+        return [self.ask(sql) for sql in queries]
+
+    def _named(self, name: Name) -> str:
+        names = self.published.names
+        if name.text in names:
+            return name.text
+        alike = [own for own in names if own.casefold() == name.text.casefold()]
+        if len(alike) == 1 and not name.quoted:
+            return alike[0]
+        raise InputError(unknown("in the release", [name.text], names))
+
+    def _by_value(
+        self, question: Question, group: Name, column: str | None, where: Where
+    ) -> dict[str, Answer]:
+        """One answer for each value that somebody may have: the question with one more condition."""
+        by = self._named(group)
+        values = self.published.column(by).values()
+        if len(values) > MOST_GROUPS:
+            raise InputError(f"{by} has {len(values):,} values; GROUP BY answers at most {MOST_GROUPS:,}")
+        groups = {}
+        for value in values:
+            also = (*where.get(by, ()), Condition(group, "=", (value,)))
+            answer = self._answer(question.aggregate, column, {**where, by: also})
+            if answer.rows:
+                groups[value] = answer
+        return groups
+
+    def _answer(self, aggregate: str, column: str | None, where: Where) -> Answer:
+        asked = where if column is None else {**where, column: where.get(column, ())}
+        found = self._found(asked)
+        least, most = self._people(found)
+        lower: Bound | None = least
+        upper: Bound | None = most
+        guess = None if found.weight is None else float(found.weight.sum())
+        if column is not None and aggregate != "COUNT":
+            if most:
+                lower, upper, guess = self._measured(aggregate, column, asked[column], found)
+            else:
+                lower, upper, guess = (0, 0, 0.0) if aggregate == "SUM" else (None, None, None)
+        return Answer(
+            aggregate,
+            lower,
+            upper,
+            guess,
+            self._assumption(aggregate, column, guess) if most else "nobody is asked about",
+            matches=least == most,
+            nobody=least == 0,
+            rows=int(self.published.count[found.rows].sum()) if most else 0,
+            about=self.published.about,
+        )
+
+    def _assumption(self, aggregate: str, column: str | None, guess: float | None) -> str:
+        """What an estimate takes for granted, or why there is none."""
+        if guess is not None:
+            if self.published.apart is not None:
+                return IN_GROUPS
+            return WITH_MEANS if aggregate != "COUNT" and column in self.published.means else EVENLY
+        if self.published.uncertain:
+            return "no estimate: the release does not say how many people of the private table a class has"
+        if aggregate in ("MIN", "MAX"):
+            return "no estimate: how values lie in their cells says little about the outermost one"
+        return "no estimate: which values a label stands for is not known; pass the policy with -p"
+
+    def _rows(self, asked: Where) -> tuple[Ints, Flags, Floats | None]:
+        """The distinct rows that may satisfy all conditions, whether they do for certain, and how far."""
+        codes, size = self.published.codes, self.published.count.size
+        cuts = [(name, self.published.columns[name].cut(conditions)) for name, conditions in asked.items()]
+        cuts.sort(key=lambda named: float(named[1].possible.mean()))  # few rows are left at once
+        rows = certain = share = None
+        for name, cut in cuts:
+            cells = codes[name] if rows is None else codes[name][rows]
+            kept = np.flatnonzero(cut.possible[cells])
+            cells = cells[kept]
+            certain = cut.certain[cells] if certain is None else certain[kept] & cut.certain[cells]
+            if cut.share is not None and (share is not None or rows is None):
+                share = cut.share[cells] if share is None else share[kept] * cut.share[cells]
+            else:
+                share = None
+            rows = kept if rows is None else rows[kept]
+        if rows is None or certain is None:
+            return np.arange(size), np.ones(size, np.bool_), np.ones(size)
+        return rows, certain, share
+
+    def _found(self, asked: Where) -> _Found:
+        published = self.published
+        rows, certain, share = self._rows({n: c for n, c in asked.items() if n in published.columns})
+        count = published.count[rows]
+        weight = None if share is None or published.uncertain else share * count
+        if published.apart is None or published.group is None:
+            return _Found(rows, certain, Taken(count, certain), weight)
+        lines = _matching(published.apart, asked)
+        size = int(max(published.group.max(initial=-1), published.apart.group.max(initial=-1))) + 1
+        people = _per(published.apart.group[lines], published.apart.count[lines], size)
+        group, all_rows = published.group[rows], _per(published.group, published.count, size)
+        inside, possible = _per(group[certain], count[certain], size), _per(group, count, size)
+        least = np.maximum(people - (all_rows - inside), 0)
+        taken = Taken(count, certain, group, least, np.minimum(people, possible))
+        shared = people / np.maximum(all_rows, 1)
+        return _Found(rows, certain, taken, None if weight is None else weight * shared[group], lines)
+
+    def _people(self, found: _Found) -> tuple[int, int]:
+        """How many people are asked about, at least and at most."""
+        if not self.published.uncertain:
+            return found.taken.bounds
+        least = int(found.certain.sum()) if self.published.at_least_one else 0
+        return least, int(found.taken.count.sum())
+
+    def _measured(
+        self, aggregate: str, column: str, conditions: Sequence[Condition], found: _Found
+    ) -> tuple[Bound | None, Bound | None, float | None]:
+        """Bounds and estimate of a sum, average, smallest or largest value of somebody."""
+        published = self.published
+        of = published.column(column)
+        ends = of.ends(conditions)
+        taken, weight = found.taken, found.weight
+        if published.apart is not None and column in published.apart.columns and found.lines is not None:
+            taken, weight = _by_lines(published.apart, found.lines, taken, weight)
+            cells = published.apart.columns[column][1][found.lines]
+        else:
+            cells = published.codes[column][found.rows]
+        values = _Values(ends.low[cells], ends.high[cells], ends.middle[cells])
+        if column in published.means and aggregate in ("SUM", "AVG"):
+            values = self._by_means(column, values, found, ends)
+        guess = None if weight is None else answering.weighted(aggregate, weight, values.middle)
+        guess = None if guess is None else guess / 10**ends.scale
+        if ends.open[cells].any():
+            return None, None, guess
+        least, most = answering.BOUNDS[aggregate](*self._choices(taken, values))
+        return _bound(least, of.kind, ends.scale), _bound(most, of.kind, ends.scale), guess
+
+    def _choices(self, taken: Taken, values: _Values) -> tuple[Chosen, Chosen]:
+        if self.published.uncertain:
+            forced = np.where(taken.certain & self.published.at_least_one, 1, 0).astype(np.int64)
+            return tuple(Chosen(end, forced, taken.count - forced) for end in (values.low, values.high))  # type: ignore[return-value]
+        return taken.choose(values.low, True), taken.choose(values.high, False)
+
+    def _by_means(self, name: str, values: _Values, found: _Found, ends: Ends) -> _Values:
+        """Rows of classes that are wholly asked about count with their mean, known to half its last place."""
+        published, rows = self.published, found.rows
+        means, codes = published.means[name]
+        size = int(published.classes.max()) + 1
+        inside = rows[found.certain]
+        whole = _per(published.classes[inside], published.count[inside], size) == _per(
+            published.classes, published.count, size
+        )
+        factor = 10 ** (ends.scale - means.scale)
+        mean, half = means.mean[codes[rows]].astype(values.low.dtype) * factor, means.half * factor
+        use = means.known[codes[rows]] & whole[published.classes[rows]]
+        return _Values(
+            np.where(use, np.maximum(values.low, mean - half), values.low),
+            np.where(use, np.minimum(values.high, mean + half), values.high),
+            np.where(use, mean.astype(np.float64), values.middle),
+        )
+
+
+def _matching(apart: Apart, asked: Where) -> Ints:
+    """The lines of the values apart that satisfy what is asked of their columns."""
+    match = np.ones(apart.count.size, np.bool_)
+    for name, conditions in asked.items():
+        if name in apart.columns:
+            column, codes = apart.columns[name]
+            match &= column.cut(conditions).certain[codes]
+    return np.flatnonzero(match)
+
+
+def _by_lines(apart: Apart, lines: Ints, taken: Taken, weight: Floats | None) -> tuple[Taken, Floats | None]:
+    """The same people as lines of the values apart: of each group's, as many as its rows say."""
+    group, count = apart.group[lines], apart.count[lines]
+    if taken.group is None or taken.least is None:
+        raise ValueError("lines need the groups of rows")
+    size = taken.least.size
+    spread = None
+    if weight is not None:
+        people = np.maximum(_per(group, count, size), 1)
+        spread = count * (np.bincount(taken.group, weight, size) / people)[group]
+    return Taken(count, np.ones(lines.size, np.bool_), group, taken.least, taken.most), spread
+
+
+def _per(group: Ints, count: Ints, size: int) -> Ints:
+    return np.bincount(group, count, size).astype(np.int64)
+
+
+def _bound(number: int | Fraction, kind: Kind, scale: int) -> Bound:
+    if kind is Kind.DATE:
+        return date.fromordinal(int(number))
+    return Fraction(number, 10**scale)

@@ -1,0 +1,112 @@
+"""Published cells as typed Parquet columns and back: ends of intervals, lists of members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from incrowd.cells import escaped
+from incrowd.errors import TableError
+from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn
+from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
+from incrowd.values import number_text, read_number
+
+if TYPE_CHECKING:
+    from incrowd.tables.parquetout import Members, Span, Typed
+
+
+def typed_columns(data: Microdata, regions: Regions) -> Mapping[str, Typed]:
+    """How each range and each set is written; labels of hierarchies stay texts."""
+    found: dict[str, Typed] = {}
+    for attribute, cells in zip(data.attributes, regions.cells, strict=True):
+        if attribute.shape is Shape.RANGE:
+            found[attribute.name] = _span(attribute, cells)
+        elif attribute.shape is Shape.SET:
+            found[attribute.name] = _members(attribute, cells)
+    return found
+
+
+def _span(attribute: Attribute, cells: Cells) -> Span:
+    from incrowd.tables.parquetout import Span
+
+    pairs = zip(cells.low.tolist(), cells.high.tolist(), strict=True)
+    ends = tuple((attribute.texts[low], attribute.texts[high]) if low >= 0 else None for low, high in pairs)
+    missing = tuple(bool(flag) or end is None for flag, end in zip(cells.missing, ends, strict=True))
+    return Span(attribute.kind, ends, missing)
+
+
+def _members(attribute: Attribute, cells: Cells) -> Members:
+    from incrowd.tables.parquetout import Members
+
+    if cells.sets is None:
+        raise TableError(f"{attribute.name} has no sets to write")
+    words = [
+        MISSING if code == attribute.missing else escaped(text) for code, text in enumerate(attribute.texts)
+    ]
+    sets = (cells.sets.of(i).tolist() for i in range(len(cells)))
+    return Members(tuple(_words(codes, words) for codes in sets))
+
+
+def _words(codes: Sequence[int], words: Sequence[str]) -> tuple[str, ...]:
+    """What a list says; of everything only that, as a text does: it names no value."""
+    if len(codes) == len(words) > 1:
+        return (EVERYTHING,)
+    return tuple(sorted(words[code] for code in codes))
+
+
+def as_cells(table: Table, schema: Schema) -> Table:
+    """The cells that typed columns stand for, all others as they are, in the order of the file.
+
+    Lists come as they are read: members joined by ``|`` in braces. What has no business in the table stays
+    in it, and what makes no sense becomes NULL: the judge must see both.
+    """
+    spans = {
+        f"{column.name}_lo": column
+        for column in schema.having(Role.QUASI)
+        if column.name not in table.names and {f"{column.name}_lo", f"{column.name}_hi"} <= set(table.names)
+    }
+    columns: dict[str, TextColumn] = {}
+    read: set[str] = set()
+    for name in table.names:
+        if name in spans:
+            own = spans[name].name
+            columns[own] = _intervals(table, own)
+            read |= {f"{own}_hi", f"{own}_missing"}
+        elif name not in read:
+            columns[name] = table.column(name)
+    return Table(tuple(columns), tuple(columns.values()))
+
+
+def _intervals(table: Table, name: str) -> TextColumn:
+    """Each combination of ends that occurs, read once."""
+    low, high = table.column(f"{name}_lo"), table.column(f"{name}_hi")
+    has = f"{name}_missing" in table.names
+    gone = table.column(f"{name}_missing") if has else TextColumn(np.zeros_like(low.codes), ("false",))
+    key = (low.codes.astype(np.int64) * len(high.texts) + high.codes) * len(gone.texts) + gone.codes
+    distinct, codes = np.unique(key, return_inverse=True)
+    pairs, flags = np.divmod(distinct, len(gone.texts))
+    lows, highs = np.divmod(pairs, len(high.texts))
+    cells = [
+        _interval(low.texts[a], high.texts[b], gone.texts[c])
+        for a, b, c in zip(lows.tolist(), highs.tolist(), flags.tolist(), strict=True)
+    ]
+    return TextColumn(codes.astype(np.int32), tuple(cells))
+
+
+def _interval(low: str | None, high: str | None, missing: str | None) -> str | None:
+    """The cell of two ends; NULL where one is absent, or both are and missing is not meant."""
+    if low is None or high is None:
+        return MISSING if low is high and missing == "true" else None
+    if missing not in ("true", "false"):
+        return None
+    low, high = _canonical(low), _canonical(high)
+    ends = low if low == high else f"[{low},{high}]"
+    return f"{{{MISSING}|{ends}}}" if missing == "true" else ends
+
+
+def _canonical(text: str) -> str:
+    """A number without the zeros that a decimal type adds; a date as it is."""
+    number = read_number(text)
+    return text if number is None else number_text(number)

@@ -1,0 +1,232 @@
+"""What the published files tell about themselves: columns, widths of cells, classes. Nothing else is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from math import fsum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import TableError, unknown
+from incrowd.flow import Table, TextColumn
+from incrowd.schema import EVERYTHING, MISSING
+from incrowd.values import Number, read_date, read_number
+
+LISTED = 12  # values, labels or cells that are named; of the others it is said how many there are
+MOST_BINS = 24
+BANDS = (
+    (0.0, "one value"),
+    (0.1, "up to a tenth of the domain"),
+    (0.25, "up to a quarter"),
+    (0.5, "up to a half"),
+    (1.0, "more than a half"),
+)
+WHOLE = "everything"
+Ints = NDArray[np.int64]
+
+
+def columns_of(manifest: Mapping[str, Any], rows: Table) -> list[dict[str, Any]]:
+    """Each published column with its role, and what its cells look like."""
+    lacking = [
+        said["name"]
+        for said in manifest["columns"]
+        if not said.get("apart") and said["name"] not in rows.names
+    ]
+    if lacking:
+        raise TableError(unknown("in the published table", lacking, rows.names))
+    return [_column(said, rows, manifest.get("levels") or {}) for said in manifest["columns"]]
+
+
+def _column(said: Mapping[str, Any], rows: Table, levels: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(said["name"])
+    found: dict[str, Any] = {
+        "name": name,
+        "role": str(said["role"]),
+        "kind": str(said["kind"]),
+        "shape": str(said.get("shape", "")),
+        "mean": bool(said.get("mean")),
+        "apart": bool(said.get("apart")),
+        "level": levels.get(name),
+    }
+    if said["role"] == "quasi_identifier":
+        domain = said["domain"]
+        found["domain"] = _domain(domain)
+        found["cells"] = _cells(rows.column(name), found["shape"], found["kind"], domain)
+    elif not found["apart"]:
+        found["texts"] = _texts(rows.column(name))
+    return found
+
+
+def _domain(domain: Mapping[str, Any]) -> dict[str, Any]:
+    if "low" in domain:
+        return {"low": str(domain["low"]), "high": str(domain["high"])}
+    named = [str(text) for text in domain.get("labels", domain.get("values", []))]
+    return {"count": len(named), "first": named[:LISTED]}
+
+
+def _texts(column: TextColumn) -> dict[str, Any]:
+    counts = np.bincount(column.codes, minlength=len(column.texts))
+    return {"distinct": int((counts > 0).sum()), "most_frequent": _most_frequent(column, counts)}
+
+
+def _most_frequent(column: TextColumn, counts: Ints) -> list[dict[str, Any]]:
+    """The texts that most rows have; of equally frequent ones the first by text."""
+    order = sorted(range(len(counts)), key=lambda code: (-counts[code], column.texts[code] or ""))
+    return [
+        {"text": column.texts[code] or "", "rows": int(counts[code])}
+        for code in order[:LISTED]
+        if counts[code]
+    ]
+
+
+def _cells(column: TextColumn, shape: str, kind: str, domain: Mapping[str, Any]) -> dict[str, Any]:
+    counts = np.bincount(column.codes, minlength=len(column.texts))
+    members = [atoms(text or "") for text in column.texts]
+    gone = np.array([MISSING in found for found in members], bool)
+    widths = [_width(found, shape, kind, domain) for found in members]
+    known = [(share, int(count)) for share, count in zip(widths, counts, strict=True) if share is not None]
+    weight = sum(count for _, count in known)
+    measured = shape != "node" and weight
+    return {
+        "distinct": int((counts > 0).sum()),
+        "bands": _bands(members, widths, counts, measured=bool(measured)),
+        "mean_width": fsum(share * count for share, count in known) / weight if measured else None,
+        "with_missing": int(counts[gone].sum()),
+        "most_frequent": _most_frequent(column, counts),
+    }
+
+
+def _bands(
+    members: Sequence[Sequence[str]], widths: Sequence[float | None], counts: Ints, *, measured: bool
+) -> list[dict[str, Any]]:
+    """How many rows have a cell of which width; where nothing tells widths, a label or everything."""
+    found = dict.fromkeys([label for _, label in BANDS] if measured else ["a value or label"], 0)
+    found[WHOLE] = 0
+    for named, share, count in zip(members, widths, counts.tolist(), strict=True):
+        if named == [EVERYTHING] or (measured and share == 1):
+            found[WHOLE] += count
+        elif not measured:
+            found["a value or label"] += count
+        elif share is not None:
+            found[next(label for most, label in BANDS if share <= most)] += count
+    return [{"width": label, "rows": count} for label, count in found.items()]
+
+
+def _width(named: Sequence[str], shape: str, kind: str, domain: Mapping[str, Any]) -> float | None:
+    """The share of the domain that a cell covers: 0 for one value, 1 for all; None if nothing tells."""
+    if list(named) == [EVERYTHING]:
+        return 1.0
+    real = [atom for atom in named if atom != MISSING]
+    if shape == "set":
+        values = len(domain.get("values", ()))
+        return min((len(named) - 1) / max(values - 1, 1), 1.0)
+    if shape == "node":
+        return None
+    if not real or not real[0].startswith("["):
+        return 0.0
+    low, _, high = real[0][1:-1].partition(",")
+    inner, outer = _apart(low, high, kind), _apart(str(domain["low"]), str(domain["high"]), kind)
+    return None if inner is None or not outer else min(inner / outer, 1.0)
+
+
+def _apart(low: str, high: str, kind: str) -> float | None:
+    """How far two ends lie from each other, in the column's own unit."""
+    ends = [_place(text, kind) for text in (low, high)]
+    if isinstance(ends[0], date) and isinstance(ends[1], date):
+        return float((ends[1] - ends[0]).days)
+    if ends[0] is None or ends[1] is None or isinstance(ends[0], date) or isinstance(ends[1], date):
+        return None
+    return float(ends[1] - ends[0])
+
+
+def _place(text: str, kind: str) -> Number | date | None:
+    if kind == "date":
+        return read_date(text)
+    return read_number(text) if kind == "numeric" else None
+
+
+def atoms(cell: str) -> list[str]:
+    r"""What a cell is made of: the members of a set, or itself, escapes left as they are.
+
+    Examples
+    --------
+    >>> atoms("{missing|[20,40]}"), atoms(r"{a\|b|c}"), atoms("F")
+    (['missing', '[20,40]'], ['a\\|b', 'c'], ['F'])
+    """
+    if not (len(cell) > 1 and cell[0] == "{" and cell[-1] == "}"):
+        return [cell]
+    found, escaped = [""], False
+    for sign in cell[1:-1]:
+        if sign == "|" and not escaped:
+            found.append("")
+            continue
+        found[-1] += sign
+        escaped = sign == "\\" and not escaped
+    return found
+
+
+def classes_of(names: Sequence[str], rows: Table) -> tuple[Ints, Ints]:
+    """The class of each row, and the size of each class: rows that say the same in these columns."""
+    key, top = np.zeros(len(rows), np.int64), 1
+    for name in names:
+        column = rows.column(name)
+        if top * len(column.texts) > 2**62:
+            distinct, key = np.unique(key, return_inverse=True)
+            top = distinct.size
+        key = key * len(column.texts) + column.codes
+        top *= len(column.texts)
+    _, labels, sizes = np.unique(key, return_inverse=True, return_counts=True)
+    return labels.reshape(-1).astype(np.int64), sizes.astype(np.int64)
+
+
+def sizes_told(sizes: Ints) -> dict[str, Any]:
+    """How large classes are: the ends, the middle, and how many there are of which size.
+
+    Examples
+    --------
+    >>> sizes_told(np.array([2, 2, 3]))["histogram"]
+    [{'from': 2, 'to': 2, 'classes': 2, 'rows': 4}, {'from': 3, 'to': 3, 'classes': 1, 'rows': 3}]
+    """
+    if not sizes.size:
+        return {"count": 0, "smallest": 0, "median": 0.0, "largest": 0, "histogram": []}
+    return {
+        "count": int(sizes.size),
+        "smallest": int(sizes.min()),
+        "median": float(np.median(sizes)),
+        "largest": int(sizes.max()),
+        "histogram": _histogram(sizes),
+    }
+
+
+def _histogram(sizes: Ints) -> list[dict[str, int]]:
+    """At most `MOST_BINS` bins of one width; the last takes all that is larger than nearly everything."""
+    low, high = int(sizes.min()), int(sizes.max())
+    far = max(int(np.quantile(sizes, 0.99)), low)
+    wide = -(-(far - low + 1) // (MOST_BINS - 1))
+    bins = min((high - low) // wide + 1, MOST_BINS)
+    place = np.minimum((sizes - low) // wide, bins - 1)
+    found = []
+    for number in range(bins):
+        inside = sizes[place == number]
+        last = high if number == bins - 1 else low + (number + 1) * wide - 1
+        found.append(
+            {
+                "from": low + number * wide,
+                "to": last,
+                "classes": int(inside.size),
+                "rows": int(inside.sum()),
+            }
+        )
+    return found
+
+
+def told_by_class(labels: Ints, sizes: Ints, column: TextColumn) -> dict[str, int]:
+    """How many values of a column a class has at the fewest, and how many rows lie in classes with one."""
+    wide = len(column.texts)
+    pairs = np.unique(labels * wide + column.codes)
+    values = np.bincount(pairs // wide, minlength=sizes.size)
+    fewest = int(values.min()) if values.size else 0
+    return {"fewest_values": fewest, "rows_with_one_value": int(sizes[values == 1].sum())}

@@ -1,0 +1,344 @@
+"""Tables 1 to 4 of the multidimensional paper: the patients, grouped again, and what is printed of them.
+
+Zip codes were replaced in most of the printed tables, and that changed their order: 53710 < 53711 < 53712
+became 533448, 533449, 533441. Cuts are made in the first order, tables are shown with the replaced codes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from incrowd.algorithms.partitions.mondrian import StrictMondrian
+from incrowd.algorithms.partitions.single import SingleDimensional
+from incrowd.attacks import joined
+from incrowd.contracts import silent
+from incrowd.encode import encode
+from incrowd.flow import Cover, Microdata, Table
+from incrowd.generalize.groups import Groups
+from incrowd.generalize.means import means_of
+from incrowd.measures.published import Published
+from incrowd.measures.query import Allowed, Count, average, count
+from incrowd.reproduce.outcome import Sheet, Statement
+from incrowd.reproduce.revisited.trials import rows_of
+from incrowd.schema import Column, Kind, Role, Schema
+
+K = 2
+AGE, SEX, ZIP, DISEASE = "Age", "Sex", "Zipcode", "Disease"
+VOTERS = (
+    ("Lee", "35", "Male", "533449"),
+    ("zan", "38", "Female", "533448"),
+    ("dum", "41", "Female", "533447"),
+    ("wry", "29", "Male", "533446"),
+    ("su", "51", "Female", "533445"),
+)
+PATIENTS = (
+    ("35", "Male", "533449", "Flu"),
+    ("35", "Female", "533441", "Cancer"),
+    ("36", "Male", "533449", "Aids"),
+    ("37", "Male", "533448", "Hang Nail"),
+    ("37", "Female", "533441", "Hepatitis"),
+    ("38", "Male", "533449", "Broken arm"),
+)
+FIRST_ZIP = {"533448": "53710", "533449": "53711", "533441": "53712"}
+PRINTED_CUT = 533449
+PRINTED_TABLE_2 = tuple(
+    ("[35-38]", sex, zips)
+    for sex, zips in (
+        ("Male", "[533448-533449]"),
+        ("Female", "533441"),
+        ("Male", "[533448-533449]"),
+        ("Male", "[533448-533449]"),
+        ("Female", "533449"),
+        ("Male", "[533448-533449]"),
+    )
+)
+PRINTED_MEAN = Fraction(36)  # of the class [37-38]
+MISPRINTS = (
+    ("1", "the fifth patient has the zip code 533448", "533441", "the class of Tables 3 and 4 has one code"),
+    ("2", "the fifth patient has the zip code 533449", "533441", "else two classes have one record"),
+    ("3", "zip codes 53710, 53711, 53712", "533448, 533449, 533441", "not replaced as in the other tables"),
+    ("4", "five rows", "six rows", "the last of Table 3 is missing"),
+    ("4", "mean 36 of the class [37-38]", "37.5", "36 lies outside the range"),
+    ("4", "a third column Age", "Sex", "it says Male and Female"),
+    ("2.1", "C_DM is the sum of |E|/2", "the sum of |E| squared", "the first is n/2, whatever is published"),
+    ("2.2.1", "the first cut is at 533449", "533441", "no code is larger; the order was another"),
+    ("2.4", "the single-dimensional recoding of Table 3", "Table 2", "Table 3 is multidimensional"),
+)
+
+
+@dataclass(frozen=True)
+class Patients:
+    """Who hides with whom by single- and by multidimensional cuts, and the rows that are then published."""
+
+    single: Cover
+    strict: Cover
+
+    @cached_property
+    def data(self) -> Microdata:
+        return patients((AGE, SEX, ZIP))
+
+    def rows(self, cover: Cover) -> Published:
+        return rows_of(self.data, cover)
+
+    def means(self, cover: Cover) -> tuple[str, ...]:
+        """The mean age of each patient's class."""
+        by_class = means_of(self.data, Groups.of(cover.labels), (AGE,), 1)[AGE]
+        return tuple(by_class[label] for label in cover.labels.tolist())
+
+
+def patients(names: Sequence[str], first: bool = False) -> Microdata:
+    """The patients by some columns; `first`: with zip codes in the order that they had first."""
+    by_name = dict(zip((AGE, SEX, ZIP, DISEASE), map(list, zip(*PATIENTS, strict=True)), strict=True))
+    if first:
+        by_name[ZIP] = [FIRST_ZIP[code] for code in by_name[ZIP]]
+    kinds = {AGE: Kind.NUMERIC, ZIP: Kind.NUMERIC}
+    columns = tuple(Column(name, Role.QUASI, kinds.get(name, Kind.CATEGORICAL)) for name in names)
+    return encode(Table.of({name: by_name[name] for name in names}), Schema(columns))
+
+
+def grouped(names: Sequence[str], first: bool) -> tuple[Cover, Cover]:
+    """By single- and by multidimensional cuts."""
+    data = patients(names, first)
+    single = SingleDimensional(K, choose="axis").group(data, (), silent)
+    return single, StrictMondrian(K, choose="widest").group(data, (), silent)
+
+
+def examine() -> Patients:
+    """Cut as Figure 1 does, by zip code and age; single-dimensional rows speak for slabs of each column."""
+    single, strict = grouped((ZIP, AGE), first=True)
+    if single.slabs is None:
+        raise TypeError("single-dimensional cuts must have slabs")
+    sexes = patients((SEX,)).codes[:, 0]
+    slabs = np.column_stack([single.slabs[:, 1], sexes, single.slabs[:, 0]]).astype(np.int32)
+    return Patients(Cover(single.labels, slabs), strict)
+
+
+def cell_of(rows: Published, j: int, row: int) -> str:
+    """A cell as the paper writes it."""
+    texts, cells, cell = rows.attributes[j].texts, rows.cells[j], rows.rows[j][row]
+    low, high = texts[cells.low[cell]], texts[cells.high[cell]]
+    return low if low == high else f"[{low}-{high}]"
+
+
+def classes_of(cover: Cover) -> list[list[int]]:
+    """The members of each class, in the order of the first of them."""
+    return sorted(np.flatnonzero(cover.labels == number).tolist() for number in np.unique(cover.labels))
+
+
+def sizes_of(cover: Cover) -> list[int]:
+    return sorted(map(len, classes_of(cover)))
+
+
+# Tables
+
+
+def sheets(found: Patients) -> tuple[Sheet, ...]:
+    """Tables 2 to 4 side by side, Table 1, the two queries, what is misprinted."""
+    single, strict = found.rows(found.single), found.rows(found.strict)
+    means = found.means(found.strict)
+    rows = [
+        (
+            PATIENTS[i][3],
+            cell_of(strict, 1, i),
+            *(cell_of(single, j, i) for j in (0, 2)),
+            *(cell_of(strict, 0, i), means[i], cell_of(strict, 2, i)),
+        )
+        for i in range(len(PATIENTS))
+    ]
+    return (
+        Sheet(
+            "Tables 2 to 4",
+            (DISEASE, SEX, "2: Age", "2: Zipcode", "3, 4: Age (R)", "4: Age (M)", "3, 4: Zipcode"),
+            tuple(rows),
+            "The patients, 2-anonymous: Table 2 by single-dimensional, Tables 3 and 4 by strict cuts.",
+        ),
+        Sheet("Table 1, voters", ("Name", AGE, SEX, ZIP), VOTERS, f"Joined with patients: {_found()}."),
+        Sheet("Table 1, patients", (AGE, SEX, ZIP, DISEASE), PATIENTS, "As they must have been."),
+        _queries(found),
+        _metrics(found),
+        Sheet("Misprints", ("table or section", "printed", "must be", "because"), MISPRINTS),
+    )
+
+
+def _linked() -> list[tuple[str, str]]:
+    voters = Table.of(dict(zip(("Name", AGE, SEX, ZIP), map(list, zip(*VOTERS, strict=True)), strict=True)))
+    ill = Table.of(dict(zip((AGE, SEX, ZIP), map(list, zip(*PATIENTS, strict=True)), strict=False)))
+    return [(VOTERS[v][0], PATIENTS[p][3]) for v, p in joined(voters, ill, [AGE, SEX, ZIP])]
+
+
+def _found() -> str:
+    return ", ".join(f"{name} has {disease}" for name, disease in _linked()) or "nobody is found"
+
+
+def _men(data: Microdata) -> Allowed:
+    return {SEX: np.array([text == "Male" for text in data.attributes[1].texts])}
+
+
+def _young_men(data: Microdata) -> Allowed:
+    return {**_men(data), AGE: np.array([int(text) <= 36 for text in data.attributes[0].texts])}
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the two queries of section 2.4 get from a table."""
+
+    mean: Fraction | None
+    young: Count
+
+    @property
+    def words(self) -> tuple[str, str]:
+        mean = "" if self.mean is None else f"{float(self.mean):g}"
+        if self.young.exact:
+            return mean, f"{self.young.least}, exactly"
+        return mean, f"{self.young.least} to {self.young.most}, evenly spread {self.young.estimate}"
+
+
+def answers(found: Patients, cover: Cover, means: Sequence[Fraction]) -> Answers:
+    rows = found.rows(cover)
+    told = np.array([*means, None], dtype=object)[:-1]
+    return Answers(average(rows, told, _men(found.data)), count(rows, _young_men(found.data)))
+
+
+def all_answers(found: Patients) -> dict[str, Answers]:
+    """From Table 2, from Table 4, and from Table 4 with the mean that is printed."""
+    single, strict = ([*map(Fraction, found.means(cover))] for cover in (found.single, found.strict))
+    last = found.strict.labels[5]
+    printed = [
+        PRINTED_MEAN if label == last else mean
+        for label, mean in zip(found.strict.labels, strict, strict=True)
+    ]
+    return {
+        "Table 2, with means": answers(found, found.single, single),
+        "Table 4": answers(found, found.strict, strict),
+        "Table 4 as printed": answers(found, found.strict, printed),
+    }
+
+
+def true_answers() -> tuple[Fraction, int]:
+    ages = [int(age) for age, sex, *_ in PATIENTS if sex == "Male"]
+    return Fraction(sum(ages), len(ages)), sum(age <= 36 for age in ages)
+
+
+def _queries(found: Patients) -> Sheet:
+    mean, young = true_answers()
+    rows = [(name, *each.words) for name, each in all_answers(found).items()]
+    header = ("from", "AVG(Age) of males", "COUNT of males of at most 36")
+    return Sheet("Queries of section 2.4", header, (*rows, ("the patients", f"{float(mean):g}", f"{young}")))
+
+
+def class_sizes(found: Patients) -> dict[str, list[int]]:
+    """How many rows are equal, table by table."""
+    return {
+        "Table 2 as printed": sorted(Counter(PRINTED_TABLE_2).values()),
+        "Table 2": sizes_of(found.single),
+        "Table 3": sizes_of(found.strict),
+    }
+
+
+def penalties(sizes: Sequence[int]) -> tuple[int, Fraction, Fraction]:
+    """C_DM, C_AVG, and C_DM by the printed formula."""
+    return sum(s * s for s in sizes), Fraction(sum(sizes), len(sizes) * K), Fraction(sum(sizes), 2)
+
+
+def _metrics(found: Patients) -> Sheet:
+    rows = []
+    for name, sizes in class_sizes(found).items():
+        dm, avg, printed = penalties(sizes)
+        rows.append((name, ", ".join(map(str, sizes)), f"{dm}", f"{float(avg):g}", f"{printed}"))
+    return Sheet("Sizes of classes", ("", "sizes", "C_DM", "C_AVG", "sum of |E|/2"), tuple(rows))
+
+
+def facts(found: Patients) -> dict[str, Any]:
+    return {
+        "classes": {"single": classes_of(found.single), "strict": classes_of(found.strict)},
+        "linked": [list(pair) for pair in _linked()],
+        "sizes": class_sizes(found),
+    }
+
+
+# Statements
+
+
+def judge(found: Patients) -> tuple[Statement, ...]:
+    """What is said of the examples."""
+    linked = _linked()
+    lee = Statement("Table 1: joining gives Lee's illness away", linked == [("Lee", "Flu")], _found())
+    return (lee, *_said_of_classes(found), *_said_of_cuts(found), *_said_of_queries(found))
+
+
+def _said_of_classes(found: Patients) -> list[Statement]:
+    sizes = class_sizes(found)
+    two, three = penalties(sizes["Table 2"]), penalties(sizes["Table 3"])
+    printed, mended = min(sizes["Table 2 as printed"]), min(sizes["Table 2"])
+    return [
+        Statement(
+            "Table 2, as printed, is 2-anonymous",
+            printed >= K,
+            f"smallest class {printed}; with the zip code mended {mended}",
+        ),
+        Statement(
+            "Section 2.1: C_DM as printed tells Table 2 from Table 3",
+            two[2] != three[2],
+            f"{two[2]} and {three[2]}; with squares {two[0]} and {three[0]}",
+        ),
+        Statement(
+            "Tables 2 and 3: multidimensional is better by C_DM and C_AVG",
+            three[0] < two[0] and three[1] < two[1],
+            f"{three[0]} and {float(three[1]):g} against {two[0]} and {float(two[1]):g}",
+        ),
+    ]
+
+
+def _said_of_cuts(found: Patients) -> list[Statement]:
+    ours = [classes_of(found.single), classes_of(found.strict)]
+    replaced = [classes_of(cover) for cover in grouped((ZIP, AGE), first=False)]
+    right = sum(int(row[2]) > PRINTED_CUT for row in PATIENTS)
+    return [
+        Statement(
+            "Tables 2 and 3: the algorithms give these classes, with the first order of zip codes",
+            ours == [[[0, 2, 3, 5], [1, 4]], [[0, 2], [1, 4], [3, 5]]],
+            f"sizes {_sizes(ours)}",
+        ),
+        Statement(
+            "Tables 2 and 3: the same with the zip codes as printed", replaced == ours, f"{_sizes(replaced)}"
+        ),
+        Statement(
+            f"Figure 1: the first cut, at {PRINTED_CUT}, is allowable",
+            right >= K,
+            f"{right} patients on the right",
+        ),
+        Statement(
+            "Figure 1: after it, multidimensional cuts go on and single-dimensional ones do not",
+            len(ours[0]) == 2 and len(ours[1]) > 2,
+            f"{len(ours[1])} against {len(ours[0])} classes, with the first order of zip codes",
+        ),
+    ]
+
+
+def _sizes(several: Sequence[Sequence[Sequence[int]]]) -> str:
+    return " and ".join(", ".join(str(len(each)) for each in classes) for classes in several)
+
+
+def _said_of_queries(found: Patients) -> list[Statement]:
+    got, (mean, young) = all_answers(found), true_answers()
+    two, four = got["Table 2, with means"], got["Table 4"]
+    return [
+        Statement(
+            "Table 4: with means the first query is answered precisely",
+            four.mean == mean,
+            f"{four.words[0]}; with the printed mean {got['Table 4 as printed'].words[0]}",
+        ),
+        Statement(
+            "Table 4: the second query is answered precisely",
+            four.young.exact and four.young.least == young,
+            four.words[1],
+        ),
+        Statement("Table 2 cannot answer the second query precisely", not two.young.exact, two.words[1]),
+    ]

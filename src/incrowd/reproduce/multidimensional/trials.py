@@ -1,0 +1,188 @@
+"""One table cut in every way of the multidimensional paper: how large classes are, what queries are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
+from incrowd.algorithms.partitions.single import SingleDimensional
+from incrowd.contracts import Progress, silent
+from incrowd.flow import Codes, Microdata
+from incrowd.measures.boxes import RangeCount, allowed_codes, random_boxes
+from incrowd.measures.counting import average_relative_error, distinct_rows
+from incrowd.measures.loss import AverageClass, Discernibility
+from incrowd.measures.query import predicate_matches
+from incrowd.reproduce.multidimensional.data import SEED, Points
+from incrowd.reproduce.revisited.trials import rows_of
+
+SINGLE, STRICT, RELAXED = "single-dimensional", "strict", "relaxed"
+Way = SingleDimensional | Mondrian
+WAYS: Mapping[str, Callable[[int], Way]] = {
+    SINGLE: SingleDimensional,
+    STRICT: lambda k: StrictMondrian(k, choose="widest"),
+    RELAXED: lambda k: RelaxedMondrian(k, choose="widest"),
+}
+ALL, ONE = "all columns", "one column"  # what predicates are about
+SHARE = 0.1  # of the domain: its volume, or that of the one column
+MOST_DRAWS = 100  # times as many boxes are drawn, at most, to find so many with somebody inside
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A table, its first d columns, and k."""
+
+    table: str
+    d: int
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What came of one way.
+
+    ``dm`` and ``avg`` are C_DM and C_AVG over classes of equal rows, ``part_dm`` and ``part_avg`` the same
+    over the parts that the cuts left: relaxed parts may say the same. ``largest`` is the largest part,
+    ``largest_class`` the largest class. ``copies`` is m, ``room`` how far below 2d(k-1)+m every part stays,
+    m being counted in each by itself. ``errors`` and ``matched`` are by workload: the average relative error,
+    and the share of predicates that part no class.
+    """
+
+    dm: int
+    avg: float
+    part_dm: int
+    part_avg: float
+    largest: int
+    largest_class: int
+    copies: int
+    room: int
+    errors: Mapping[str, float]
+    matched: Mapping[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        names = ("dm", "avg", "part_dm", "part_avg", "largest", "largest_class", "copies", "room")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "errors": dict(self.errors),
+            "matched": dict(self.matched),
+        }
+
+
+Trials = Mapping[tuple[str, Ask], Point]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workload:
+    """Predicates, and for each who satisfies it."""
+
+    queries: Sequence[RangeCount]
+    satisfied: Sequence[NDArray[np.bool_]]
+
+
+def bound(d: int, k: int, copies: int) -> int:
+    """The most records that strict cuts leave together, `copies` of them being the same point."""
+    return 2 * d * (k - 1) + copies
+
+
+def workloads(data: Microdata, count: int) -> dict[str, Workload]:
+    """Boxes over all columns and over one of them, anywhere in the domain and with somebody inside."""
+    dice = Random(f"predicates {SEED}")  # noqa: S311  # nothing is published
+
+    def everywhere() -> RangeCount:
+        return random_boxes(data, SHARE, 1, dice.random, "discrete")[0]
+
+    def somewhere() -> RangeCount:
+        j = dice.randrange(len(data.attributes))
+        column = Microdata(data.codes[:, [j]], data.attributes[j : j + 1])
+        return random_boxes(column, SHARE, 1, dice.random, "discrete")[0]
+
+    return {ALL: _inhabited(data, everywhere, count), ONE: _inhabited(data, somewhere, count)}
+
+
+def _inhabited(data: Microdata, drawn: Callable[[], RangeCount], count: int) -> Workload:
+    queries, satisfied = [], []
+    for _ in range(MOST_DRAWS * count):
+        query = drawn()
+        people = who(data, query)
+        if people.any():
+            queries.append(query)
+            satisfied.append(people)
+        if len(queries) == count:
+            break
+    return Workload(queries, satisfied)
+
+
+def who(data: Microdata, query: RangeCount) -> NDArray[np.bool_]:
+    """Which records lie in a box."""
+    inside = np.ones(len(data), np.bool_)
+    for j, attribute in enumerate(data.attributes):
+        if attribute.name in query.sides:
+            inside &= allowed_codes(attribute, query.sides[attribute.name])[data.codes[:, j]]
+    return inside
+
+
+def trial(data: Microdata, way: Way, k: int, asked: Mapping[str, Workload]) -> Point:
+    """One way on one table."""
+    cover = way.group(data, (), silent)
+    rows = rows_of(data, cover)
+    classes = distinct_rows(rows.rows, [len(cells) for cells in rows.cells], len(rows))[1].astype(np.int32)
+    sizes = np.bincount(cover.labels).astype(np.int64)
+    points = records(data)
+    same = most_copies(points, cover.labels)
+    errors, matched = {}, {}
+    for name, load in asked.items():
+        found = average_relative_error(rows, None, data, load.queries, "discrete")
+        errors[name] = float(found.errors.mean())
+        matched[name] = float(np.mean([predicate_matches(each, classes) for each in load.satisfied]))
+    return Point(
+        Discernibility().value(rows, data),
+        AverageClass(k).value(rows, data),
+        int((sizes**2).sum()),
+        len(data) / (sizes.size * k),
+        int(sizes.max()),
+        int(rows.class_sizes.max()),
+        int(np.bincount(points).max()),
+        int((bound(len(data.attributes), k, 0) + same - sizes).min()),
+        errors,
+        matched,
+    )
+
+
+def records(data: Microdata) -> NDArray[np.int64]:
+    """The number of each record's point: equal records have the same."""
+    columns = [data.codes[:, j] for j in range(len(data.attributes))]
+    return distinct_rows(columns, [len(a) for a in data.attributes], len(data))[1]
+
+
+def most_copies(points: NDArray[np.int64], labels: Codes) -> NDArray[np.int64]:
+    """How many copies of one point each part has, at most.
+
+    Examples
+    --------
+    >>> most_copies(np.array([0, 0, 0, 1, 2]), np.array([0, 0, 1, 1, 1], np.int32)).tolist()
+    [2, 1]
+    """
+    pairs, copies = np.unique(labels * (points.max() + 1) + points, return_counts=True)
+    most = np.zeros(int(labels.max()) + 1, np.int64)
+    np.maximum.at(most, pairs // (points.max() + 1), copies)
+    return most
+
+
+def trials(points: Points, asks: Iterable[Ask], queries: int, told: Progress) -> dict[tuple[str, Ask], Point]:
+    """Every way at every k and d of one table; `told` hears how much is done."""
+    wanted = sorted(dict.fromkeys(asks), key=lambda ask: (ask.d, ask.k))
+    found: dict[tuple[str, Ask], Point] = {}
+    data, asked = points.first(0), dict[str, Workload]()
+    for number, ask in enumerate(wanted):
+        if len(data.attributes) != ask.d:
+            data = points.first(ask.d)
+            asked = workloads(data, queries)
+        for name, way in WAYS.items():
+            found[name, ask] = trial(data, way(ask.k), ask.k, asked)
+        told((number + 1) / len(wanted))
+    return found

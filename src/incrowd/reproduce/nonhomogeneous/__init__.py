@@ -1,0 +1,1 @@
+"""The experiments of "Non-homogeneous Generalization", run again."""

@@ -1,0 +1,153 @@
+"""Figures 9 to 15 of Wong, Mamoulis, Cheung, "Non-homogeneous Generalization", SIGMOD 2010."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from incrowd.errors import InputError
+from incrowd.publishing.draft import Watch
+from incrowd.reports.chart import Chart, Line
+from incrowd.reproduce.nonhomogeneous.data import (
+    ADULT_TABLE,
+    CENSUS_TABLE,
+    SEED,
+    People,
+    load_adult,
+    load_census,
+)
+from incrowd.reproduce.nonhomogeneous.findings import judge
+from incrowd.reproduce.nonhomogeneous.trials import (
+    AT,
+    HP,
+    HR,
+    HS,
+    NH,
+    PRINTED,
+    Figure,
+    Plan,
+    Point,
+    Setting,
+    figure,
+)
+from incrowd.reproduce.outcome import Outcome, Sheet
+
+TITLE = "Non-homogeneous Generalization: Figures 9 to 15"
+NAMES = (HR, HS, HP, NH, PRINTED, AT)
+LOOKS = {HR: 0, HS: 1, HP: 2, NH: 3, PRINTED: 3, AT: 4}
+ROWS = 100_000
+ADULT_ROWS = 32_561
+QUICK_ROWS = 20_000
+SIZES = (100_000, 200_000, 300_000, 400_000, 500_000)
+DIMENSIONS = (2, 3, 4, 5, 6, 7)
+KS = (2, 4, 6, 8, 10, 20, 40, 60, 80, 100)
+LS = (2, 3, 4, 5, 6, 7, 8, 9)
+
+
+def plans(quick: bool) -> tuple[Plan, ...]:
+    """Every figure; with `quick`, fewer people and fewer points."""
+    n = QUICK_ROWS if quick else ROWS
+    sizes = (n // 4, n // 2, n) if quick else SIZES
+    ds, ks, ls = ((2, 3, 5, 7), (2, 10, 40, 100), (2, 5, 9)) if quick else (DIMENSIONS, KS, LS)
+    census, adult = CENSUS_TABLE.name, ADULT_TABLE.name
+    return (
+        Plan(9, census, "n", sizes, Setting(0, 3, 10)),
+        Plan(10, census, "d", ds, Setting(n, 0, 10)),
+        Plan(11, adult, "d", ds, Setting(ADULT_ROWS, 0, 10)),
+        Plan(12, census, "k", ks, Setting(n, 3, 0)),
+        Plan(13, adult, "k", ks, Setting(ADULT_ROWS, 4, 0)),
+        Plan(14, census, "d", ds, Setting(n, 0, 5), diverse=True),
+        Plan(15, census, "k", ls, Setting(n, 3, 0), diverse=True),
+    )
+
+
+def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
+    """Run all figures whose table is there.
+
+    Raises
+    ------
+    InputError
+        If there is neither table: the paper has no artificial one.
+    """
+    why = {stored.name: stored.missing_from(folder) for stored in (CENSUS_TABLE, ADULT_TABLE)}
+    skipped = [reason for reason in why.values() if reason]
+    if folder is None or len(skipped) == len(why):
+        raise InputError(f"nonhomogeneous needs a real table; {'; '.join(skipped)}")
+    people = _people(folder, why)
+    found = []
+    for plan in plans(quick):
+        if (plan.table, plan.diverse) in people:
+            found.append(figure(plan, people[plan.table, plan.diverse], watch(plan.title)))
+    if quick:
+        skipped.append(f"more than {QUICK_ROWS:,} people of CENSUS, and most points: left out by --quick")
+    return outcome(found, skipped)
+
+
+def _people(folder: Path, why: Mapping[str, str]) -> dict[tuple[str, bool], People]:
+    """Tables by name, and whether they have a sensitive value."""
+    found = {}
+    if not why[CENSUS_TABLE.name]:
+        found[CENSUS_TABLE.name, False], found[CENSUS_TABLE.name, True] = load_census(folder)
+    if not why[ADULT_TABLE.name]:
+        found[ADULT_TABLE.name, False] = load_adult(folder)
+    return found
+
+
+def outcome(figures: Sequence[Figure], skipped: Sequence[str]) -> Outcome:
+    """Tables, statements and pictures of what was run."""
+    sheets = (
+        _sheet(
+            "Loss",
+            "GCP: the mean share of its domain that a cell covers, in hundredths.",
+            figures,
+            lambda point: f"{100 * point.loss:.3g}",
+        ),
+        _sheet(
+            "Time",
+            "Processor seconds from codes to cells and, for NH, the draw. HR takes as long as HS.",
+            figures,
+            lambda point: "" if point.seconds is None else f"{point.seconds:.3f}",
+        ),
+        _sheet(
+            "Parts",
+            "How many records share a group, or are in one ring, on average.",
+            figures,
+            lambda point: f"{point.part:.1f}",
+        ),
+    )
+    facts = {"seed": SEED, "figures": [each.as_dict() for each in figures]}
+    charts = {name: chart for each in figures for name, chart in _charts(each).items()}
+    return Outcome("nonhomogeneous", TITLE, sheets, judge(figures), facts, charts, skipped=tuple(skipped))
+
+
+def _sheet(title: str, about: str, figures: Sequence[Figure], text: Callable[[Point], str]) -> Sheet:
+    """One row for each point of each figure."""
+    names = [name for name in NAMES if any(name in each.lines for each in figures)]
+    rows = [
+        (
+            f"{each.plan.number} {each.plan.table}",
+            f"{each.plan.letter}={value:,}",
+            *(text(each.at(name, value)) if name in each.lines else "" for name in names),
+        )
+        for each in figures
+        for value in each.plan.values
+    ]
+    return Sheet(title, ("figure", "at", *names), tuple(rows), about)
+
+
+def _charts(each: Figure) -> dict[str, Chart]:
+    """(a) what is lost, (b) how long it takes."""
+    number, title, letter = each.plan.number, each.plan.title, each.plan.letter
+    shown = [name for name in NAMES if name in each.lines]
+    loss = [_line(each, name, each.losses(name)) for name in shown]
+    time = [_line(each, name, seconds) for name in shown if (seconds := each.seconds(name))]
+    unit = "GCP, share of the domain per cell"
+    return {
+        f"figure{number}a.svg": Chart(title, letter, unit, tuple(loss)),
+        f"figure{number}b.svg": Chart(title, letter, "processor seconds", tuple(time)),
+    }
+
+
+def _line(each: Figure, name: str, values: Sequence[float]) -> Line:
+    points = tuple(zip(map(float, each.plan.values), values, strict=True))
+    return Line(name, points, LOOKS[name], ours=name != PRINTED)

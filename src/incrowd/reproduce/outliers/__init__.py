@@ -1,0 +1,1 @@
+"""The experiments of "Hiding Distinguished Ones into Crowd", run again."""

@@ -1,0 +1,1 @@
+"""The experiments of "k-Anonymization Revisited", run again."""

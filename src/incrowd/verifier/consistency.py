@@ -1,0 +1,224 @@
+"""The graph that an adversary sees: which record may be behind which row, by generalised cells alone.
+
+Equal records are one node with a weight, and so are the rows of a class. Edges are never listed one by one:
+they are kept as runs of records in the order of `boxes`, and counted as runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.verifier.boxes import Runs, Search
+from incrowd.verifier.domain import MISSING_RANK, Bools, Regions
+from incrowd.verifier.fault import Fault
+from incrowd.verifier.rows import Codes, Ints, fold
+from incrowd.verifier.truth import Evidence
+
+MOST_EDGES = 30_000_000  # the search for a factor takes 80 bytes each
+RUNS_AT_ONCE = 2_000_000
+WITNESSES_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """A number for each distinct record and for each class, and how often each occurs."""
+
+    records: Ints
+    rows: Ints
+    record_weight: Ints
+    row_weight: Ints
+
+    def records_below(self, k: int) -> int:
+        return int(self.record_weight[self.records < k].sum())
+
+    def rows_below(self, k: int) -> int:
+        return int(self.row_weight[self.rows < k].sum())
+
+
+class Consistency:
+    """Records and rows, joined where the row's cells hold the record. What is asked for is found once.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Both tables.
+    match : array of shape (rows,)
+        For each row a record of its own that it holds.
+    crowds : array of shape (rows, k), optional
+        For each row the records that somebody says it was made of. Never trusted.
+    """
+
+    def __init__(self, evidence: Evidence, match: Ints, crowds: NDArray[np.integer] | None = None) -> None:
+        self._evidence, self._match, self._crowds = evidence, match, crowds
+        self.rows = evidence.row_class.size
+        self.left_out = evidence.record_private.size - self.rows
+        self.row_weight = np.bincount(evidence.row_class)
+
+    def inside(self, parts: Ints) -> Consistency:
+        """The same graph without the edges from one part into another.
+
+        Row p is in the part ``parts[p]``, numbered 0..m-1 without gaps, and the record that it was matched to
+        is in the same part; a record without a row is in none. So a part is one more column, of which every
+        row says one value.
+        """
+        evidence, size = self._evidence, int(parts.max()) + 1
+        record_part = np.full(evidence.record_private.size, MISSING_RANK, np.int64)
+        record_part[self._match] = MISSING_RANK + 1 + parts
+        row_class = fold([evidence.row_class, parts], [self.row_weight.size, size])
+        first = np.unique(row_class, return_index=True)[1]
+        cells = [column[evidence.row_class[first]] for column in evidence.class_cells]
+        narrowed = replace(
+            evidence,
+            record_ranks=[*evidence.record_ranks, record_part],
+            row_class=row_class,
+            class_cells=[*cells, parts[first]],
+            regions=[*evidence.regions, _one_value_each(size)],
+        )
+        return Consistency(narrowed, self._match, self._crowds)
+
+    @cached_property
+    def kind(self) -> Ints:
+        """Which distinct record each record is."""
+        evidence = self._evidence
+        return fold(evidence.record_ranks, [regions.size for regions in evidence.regions])
+
+    @cached_property
+    def record_weight(self) -> Ints:
+        return np.bincount(self.kind)
+
+    @cached_property
+    def runs(self) -> Runs:
+        first = np.unique(self.kind, return_index=True)[1]
+        evidence = self._evidence
+        ranks = [column[first] for column in evidence.record_ranks]
+        return Search(ranks, evidence.class_cells, evidence.regions).runs()
+
+    @cached_property
+    def degrees(self) -> Tally:
+        """How many rows each record is consistent with, and how many records each row."""
+        return self._tally(np.zeros_like(self.record_weight), np.zeros_like(self.row_weight))
+
+    @cached_property
+    def matches(self) -> Tally:
+        """As `degrees`, counting only edges that are part of some assignment.
+
+        Such an edge lies on a cycle that alternates with the known assignment: its ends are in one strongly
+        connected component of the graph in which records lead to the rows that hold them and rows lead back
+        to their own records.
+        """
+        return self._tally(*self._components())
+
+    def _tally(self, record_label: Ints, row_label: Ints) -> Tally:
+        """Count edges between records and rows of the same label."""
+        order, n = self.runs.parts.order, self.record_weight.size
+        key = record_label[order] * n + np.arange(n)
+        by_label = np.argsort(key)
+        key, of = key[by_label], order[by_label]
+        before = np.concatenate([[0], np.cumsum(self.record_weight[of])])
+        rows, change = np.zeros_like(self.row_weight), np.zeros(n + 1, np.int64)
+        for at in range(0, self.runs.row.size, RUNS_AT_ONCE):
+            row, part = (side[at : at + RUNS_AT_ONCE] for side in (self.runs.row, self.runs.part))
+            base = row_label[row] * n
+            start = np.searchsorted(key, base + self.runs.parts.start[part])
+            stop = np.searchsorted(key, base + self.runs.parts.stop[part])
+            rows += _sums(row, before[stop] - before[start], rows.size)
+            weight = self.row_weight[row]
+            change += _sums(start, weight, n + 1) - _sums(stop, weight, n + 1)
+        records = np.empty(n, np.int64)
+        records[of] = np.cumsum(change)[:n]
+        return Tally(records, rows, self.record_weight, self.row_weight)
+
+    def _components(self) -> tuple[Ints, Ints]:
+        """The component of each distinct record and of each class."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        tail, head, size = self._directed()
+        graph = csr_array((np.ones(tail.size), (tail, head)), shape=(size, size))
+        labels = connected_components(graph, connection="strong")[1].astype(np.int64)
+        records = np.empty(self.record_weight.size, np.int64)
+        records[self.runs.parts.order] = labels[: records.size]
+        first = self.runs.parts.above.size
+        return records, labels[first : first + self.row_weight.size]
+
+    def _directed(self) -> tuple[Codes, Codes, int]:
+        """Places lead to the parts around them, parts to the rows that hold them, rows to their records.
+
+        The node after all rows stands for every row that was not published: anybody may be behind it.
+        """
+        parts, kinds = self.runs.parts, self.record_weight.size
+        first_row, dummy = parts.above.size, parts.above.size + self.row_weight.size
+        place = np.empty(kinds, np.int64)
+        place[parts.order] = np.arange(kinds)
+        inner = np.flatnonzero(parts.above != np.arange(parts.above.size))
+        own = np.unique(self._evidence.row_class * kinds + self.kind[self._match])
+        hidden = place[np.unique(self.kind[self._unpublished])]
+        edges = [
+            (inner, parts.above[inner]),
+            (self.runs.part, first_row + self.runs.row),
+            (first_row + own // kinds, place[own % kinds]),
+            (np.array([parts.whole]), np.array([dummy])),
+            (np.full(hidden.size, dummy), hidden),
+        ]
+        tail, head = (np.concatenate(side).astype(np.int32) for side in zip(*edges, strict=True))
+        return tail, head, dummy + 1
+
+    @property
+    def _unpublished(self) -> Bools:
+        alone = np.ones(self._evidence.record_private.size, np.bool_)
+        alone[self._match] = False
+        return alone
+
+    def edges(self) -> tuple[Ints, Ints]:
+        """Every edge, as a distinct record and a class."""
+        size = self.runs.stop - self.runs.start
+        if int(size.sum()) > MOST_EDGES:
+            raise Fault("the rows hold too many records each for the judge to search without a witness")
+        ends = np.cumsum(size)
+        place = np.arange(ends[-1] if ends.size else 0) + np.repeat(self.runs.start - (ends - size), size)
+        return self.runs.parts.order[place], np.repeat(self.runs.row, size)
+
+    def witnessed(self, k: int) -> bool:
+        """Do the crowds that were handed over show by themselves that every row may be any of k records?
+
+        Every row must have k different records that it holds, and no record may serve more than k rows. Where
+        there are as many rows as records, each then serves exactly k.
+        """
+        crowds, records = self._crowds, self._evidence.record_private.size
+        if crowds is None or crowds.shape != (self.rows, k) or crowds.dtype.kind not in "iu":
+            return False
+        if crowds.min() < 0 or crowds.max() >= records:
+            return False
+        named = crowds.astype(np.int64)
+        if (np.diff(np.sort(named, axis=1), axis=1) == 0).any() or np.bincount(named.ravel()).max() > k:
+            return False
+        step = max(WITNESSES_AT_ONCE // k, 1)
+        return all(
+            self._hold(np.arange(self.rows)[at : at + step], named) for at in range(0, self.rows, step)
+        )
+
+    def _hold(self, rows: Ints, crowds: Ints) -> bool:
+        return bool(self._evidence.told(np.repeat(rows, crowds.shape[1]), crowds[rows].ravel()).all())
+
+
+def _one_value_each(size: int) -> Regions:
+    """Cell i holds the value of rank i, counted from the first that is not missing."""
+    rank, never = np.arange(size) + MISSING_RANK + 1, np.zeros(size, np.bool_)
+    return Regions(
+        low=rank,
+        high=rank,
+        missing=never,
+        spread=never,
+        keys=np.empty(0, np.int64),
+        size=MISSING_RANK + 1 + size,
+        below=np.empty(0, np.int32),
+    )
+
+
+def _sums(place: Ints | Codes, amount: Ints, size: int) -> Ints:
+    """The sum of the amounts at each place; floats are exact up to 2^53, which no count here reaches."""
+    return np.bincount(place, amount, size).astype(np.int64)

@@ -1,0 +1,323 @@
+"""What a column's published cells hold, as ranks: exact, and compared many at a time.
+
+Every value of a quasi-identifier gets a rank: 0 is missing, real values follow in the column's order
+(leaves of a hierarchy depth first). A cell then holds the ranks ``low..high``, or a set of ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.schema import MISSING, Column, Shape
+from incrowd.verifier.cells import Cell, parse
+from incrowd.verifier.fault import Fault, need
+from incrowd.verifier.rows import Codes, Ints
+from incrowd.verifier.values import Tree, tree_of, value
+
+Bools = NDArray[np.bool_]
+MISSING_RANK = 0
+LARGEST_INDEX = 2**24
+_PLAIN_SET = re.compile(r"\{[^\\{}\[\]*]+\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What one cell holds: ranks low..high, or only `members` of them; and missing or not."""
+
+    low: int
+    high: int
+    missing: bool = False
+    members: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """The regions of a column's distinct cells, for looking up many at once."""
+
+    low: Ints
+    high: Ints
+    missing: Bools
+    spread: Bools  # is the region a set, whose members are in `keys`?
+    keys: Ints  # cell * size + rank, ascending
+    size: int
+    below: Codes  # how many keys are smaller than each number; empty if that would be too long a list
+
+    def hold(self, cells: Ints, ranks: Ints) -> Bools:
+        """Does cell i hold rank i?"""
+        inside: Bools = (self.low[cells] <= ranks) & (ranks <= self.high[cells])
+        if self.keys.size:
+            inside &= ~self.spread[cells] | self._listed(cells * self.size + ranks)
+        inside |= self.missing[cells] & (ranks == MISSING_RANK)
+        return inside
+
+    def meet(self, cells: Ints, first: Ints, last: Ints) -> Bools:
+        """Does cell i hold one of the ranks first[i]..last[i]?"""
+        found: Bools = np.maximum(self.low[cells], first) <= np.minimum(self.high[cells], last)
+        sets = self._sets_among(cells)
+        found[sets] = self._members(cells[sets], first[sets], last[sets]) > 0
+        found |= self.missing[cells] & (first == MISSING_RANK)
+        return found
+
+    def cover(self, cells: Ints, first: Ints, last: Ints) -> Bools:
+        """Does cell i hold all of the ranks first[i]..last[i]?"""
+        real = np.where(self.missing[cells], np.maximum(first, MISSING_RANK + 1), first)
+        all_of: Bools = (self.low[cells] <= real) & (last <= self.high[cells])
+        sets = self._sets_among(cells)
+        all_of[sets] = self._members(cells[sets], real[sets], last[sets]) == last[sets] - real[sets] + 1
+        return all_of | (real > last)
+
+    def _sets_among(self, cells: Ints) -> Ints:
+        return np.flatnonzero(self.spread[cells]) if self.keys.size else np.empty(0, np.int64)
+
+    def _members(self, cells: Ints, first: Ints, last: Ints) -> Ints | Codes:
+        """How many of the ranks first[i]..last[i] set i lists."""
+        return self._place(cells * self.size + last + 1) - self._place(cells * self.size + first)
+
+    def _listed(self, wanted: Ints) -> Bools:
+        listed: Bools = self._place(wanted + 1) > self._place(wanted)
+        return listed
+
+    def _place(self, wanted: Ints) -> Ints | Codes:
+        return self.below[wanted] if self.below.size else np.searchsorted(self.keys, wanted)
+
+
+class Domain:
+    """A column's values in the original, and with them the meaning of its published cells.
+
+    Parameters
+    ----------
+    column : Column
+        A quasi-identifier.
+    texts : sequence of str or None
+        Every distinct text of the column in the original table.
+    missing : set of str
+        Texts that mean missing.
+    """
+
+    def __init__(self, column: Column, texts: Sequence[str | None], missing: frozenset[str]) -> None:
+        self.column = column
+        self._absent = missing
+        self._met: dict[str, int | None] = {}  # published values, each looked up once
+        self._named: dict[str, int] = {}  # values, ends and labels that cells name, with a rank
+        # Dates are published in ISO form, however they were written.
+        self._spellings = (column, replace(column, format="")) if column.format else (column,)
+        self._real = [text for text in texts if text is not None and text not in missing]
+        self._tree = tree_of(column.levels) if column.shape is Shape.TREE else None
+        self._rank = self._ranks()
+        self.size = 1 + max(self._rank.values(), default=0)
+        self._missing_rank = self._rank_of_missing()
+        self.ranks: Ints = np.array([self._rank_of_original(text) for text in texts], np.int64)
+        self._family = [self._members(subset) for subset in column.family]
+
+    @property
+    def ranked(self) -> Mapping[Any, int]:
+        """The rank of each real value, by its meaning (a leaf's is its text)."""
+        return self._rank
+
+    @property
+    def real(self) -> Sequence[str]:
+        """The distinct texts of the original that do not mean missing."""
+        return self._real
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """The texts that mean missing."""
+        return self._absent
+
+    def regions(self, cells: Sequence[str]) -> Regions:
+        """Read every distinct published cell of the column."""
+        found = [self._read(cell) for cell in cells]
+        members = (i * self.size + r for i, region in enumerate(found) for r in region.members or ())
+        keys = np.sort(np.fromiter(members, np.int64))
+        return Regions(
+            low=np.array([region.low for region in found], np.int64),
+            high=np.array([region.high for region in found], np.int64),
+            missing=np.array([region.missing for region in found], np.bool_),
+            spread=np.array([region.members is not None for region in found], np.bool_),
+            keys=keys,
+            size=self.size,
+            below=_index(keys, len(found) * self.size),
+        )
+
+    def said(self) -> dict[str, Any]:
+        """What the cells read so far name of the domain: all that a manifest may say about it."""
+        names = sorted(self._named)
+        if self.column.shape is Shape.TREE:
+            return {"labels": names}
+        if self.column.shape is Shape.SET:
+            return {"values": names}
+        by_rank = sorted(names, key=self._named.__getitem__)
+        return {"low": by_rank[0], "high": by_rank[-1]} if by_rank else {}
+
+    def _read(self, text: str) -> Region:
+        known = self._known_set(text)
+        if known is not None:
+            return known
+        try:
+            cell = parse(text)
+            if cell.everything:
+                return Region(0, self.size - 1, missing=True)
+            return self._reader(cell)
+        except Fault as fault:
+            raise Fault(f"column {self.column.name}: {fault}") from None
+
+    @property
+    def _reader(self) -> Callable[[Cell], Region]:
+        readers = {Shape.RANGE: self._range, Shape.TREE: self._node, Shape.SET: self._set}
+        return readers[self.column.shape]
+
+    # How texts become ranks
+
+    def _ranks(self) -> dict[Any, int]:
+        if self._tree is not None:
+            return {text: 1 + place for text, place in self._tree.leaf.items()}
+        declared = [*self.column.order, *(text for subset in self.column.family for text in subset)]
+        real = {self._meaning(text) for text in [*self._real, *declared] if text not in self._absent}
+        return {meaning: 1 + place for place, meaning in enumerate(sorted(real))}
+
+    def _meaning(self, text: str) -> Any:
+        try:
+            return value(self.column, text)
+        except Fault as fault:
+            raise Fault(f"column {self.column.name} of the original: {fault}") from None
+
+    def _rank_of_missing(self) -> int:
+        """A missing value is a leaf where the hierarchy has one for it."""
+        leaves = self._tree.leaf if self._tree is not None else {}
+        return next((self._rank[text] for text in leaves if text in self._absent), MISSING_RANK)
+
+    def _rank_of_original(self, text: str | None) -> int:
+        if text is None or text in self._absent:
+            return self._missing_rank
+        rank = self._rank_of(text)
+        need(rank is not None, f"column {self.column.name}: the hierarchy lacks a value of the original")
+        return rank or 0
+
+    def _rank_of(self, text: str) -> int | None:
+        """The rank of a text, in the original or published; None if no such value is known."""
+        if text in self._rank and self._tree is not None:
+            return self._rank[text]
+        for column in self._spellings:
+            try:
+                meaning = value(column, text)
+            except Fault:
+                continue
+            return self._rank.get(meaning if self._tree is None else _written(meaning))
+        return None
+
+    def _members(self, subset: frozenset[str]) -> frozenset[int]:
+        return frozenset(self._rank_of_original(text) for text in subset)
+
+    # How cells of each shape become regions
+
+    def _range(self, cell: Cell) -> Region:
+        need(len(cell.texts) + len(cell.intervals) <= 1, "a cell has several ranges")
+        if cell.intervals:
+            low, high = self._ends(cell.intervals[0])
+            need(low < high, "an interval does not rise")
+            return Region(low, high, cell.missing)
+        return self._single(cell)
+
+    def _ends(self, cuts: tuple[tuple[str, str], ...]) -> tuple[int, int]:
+        ranks = [(self._rank_of(low), self._rank_of(high)) for low, high in cuts]
+        ends = [(low, high) for low, high in ranks if low is not None and high is not None]
+        need(len(ends) == 1, "an interval's ends are not two values of the original")
+        written = next(cut for cut, found in zip(cuts, ranks, strict=True) if found == ends[0])
+        self._named.update(zip(written, ends[0], strict=True))
+        return ends[0]
+
+    def _value(self, text: str) -> int:
+        if text not in self._met:
+            self._met[text] = self._rank_of(text)
+        rank = self._met[text]
+        if rank is None:
+            raise Fault("a published value does not occur in the original")
+        self._named[text] = rank
+        return rank
+
+    def _single(self, cell: Cell) -> Region:
+        if not cell.texts:
+            return self._only_missing()
+        rank = self._value(cell.texts[0])
+        return Region(rank, rank, cell.missing)
+
+    def _only_missing(self) -> Region:
+        if self._missing_rank != MISSING_RANK:
+            return Region(self._missing_rank, self._missing_rank)
+        return Region(1, 0, missing=True)
+
+    def _node(self, cell: Cell) -> Region:
+        need(not cell.intervals and len(cell.texts) <= 1, "a cell is more than one label")
+        if not cell.texts:
+            return self._only_missing()
+        need(not cell.missing or self._missing_rank == MISSING_RANK, "missing is a leaf of the hierarchy")
+        low, high = self._span(cell.texts[0])
+        return Region(1 + low, 1 + high, cell.missing)
+
+    def _span(self, label: str) -> tuple[int, int]:
+        tree: Tree | None = self._tree
+        span = tree.span.get(label) if tree is not None else None
+        if span is None:
+            raise Fault("a label is not in the hierarchy")
+        self._named[label] = 0
+        return span
+
+    def _set(self, cell: Cell) -> Region:
+        need(not cell.intervals, "a set holds an interval")
+        ranks = frozenset(self._value(text) for text in cell.texts)
+        need(len(ranks) == len(cell.texts), "a set names a member twice")
+        need(not self._family or self._permissible(ranks, cell.missing), "a set is not permissible")
+        if len(ranks) < 2:
+            return self._single(cell)
+        return Region(min(ranks), max(ranks), cell.missing, ranks)
+
+    def _known_set(self, text: str) -> Region | None:
+        """A plain set of values that were all read before; None leaves it to the careful reader.
+
+        Values are remembered by what they mean, so a sign that a cell must escape, and the word missing,
+        would be mistaken for the value that is spelt so.
+        """
+        if self.column.shape is not Shape.SET or self._family or not _PLAIN_SET.fullmatch(text):
+            return None
+        atoms = text[1:-1].split("|")
+        ranks = list(map(self._met.get, atoms))
+        members = frozenset(rank for rank in ranks if rank is not None)
+        if len(members) < max(len(ranks), 2) or MISSING in atoms:
+            return None
+        return Region(min(members), max(members), members=members)
+
+    def _permissible(self, ranks: frozenset[int], missing: bool) -> bool:
+        """Is it a single value, the whole domain, or what some permissible sets have in common?"""
+        choices = [ranks, ranks | {MISSING_RANK}] if missing else [ranks]
+        whole = frozenset(range(1, self.size))
+        return any(
+            len(choice) < 2 or choice | {0} == whole | {0} or self._closed(choice) for choice in choices
+        )
+
+    def _closed(self, ranks: frozenset[int]) -> bool:
+        above = [subset for subset in self._family if ranks <= subset]
+        return bool(above) and frozenset.intersection(*above) == ranks
+
+
+def _index(keys: Ints, size: int) -> Codes:
+    """How many keys are below each number up to `size`: looking up is far quicker than searching."""
+    if not keys.size or size > LARGEST_INDEX:
+        return np.empty(0, np.int32)
+    return np.searchsorted(keys, np.arange(size + 1)).astype(np.int32)
+
+
+def _written(meaning: Any) -> str:
+    """A number or day as a hierarchy writes it, where the table writes it in another way."""
+    if isinstance(meaning, Fraction):
+        exact = Decimal(meaning.numerator) / Decimal(meaning.denominator)
+        return format(exact, "f")
+    return meaning.date().isoformat() if isinstance(meaning, datetime) else str(meaning)

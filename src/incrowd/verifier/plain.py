@@ -1,0 +1,279 @@
+"""Plain classes: nobody of a class stands out, whichever of its values is whose.
+
+A point is a place for each quasi-identifier with sensitive values. It stands out if at least p of all records
+lie farther from it than d. In a class every value must be ordinary at some place, and every place with some
+value: for the corners of the class's cells, for the people who may be in it, or for both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from incrowd.schema import Claim, Role, Schema
+from incrowd.verifier.boxes import Runs, Search
+from incrowd.verifier.exhibits import Exhibits
+from incrowd.verifier.fault import Fault, need
+from incrowd.verifier.parameters import exactly, whole
+from incrowd.verifier.places import Axis, corner_values, quasi_axis, sensitive_axis
+from incrowd.verifier.rows import Ints, fold
+from incrowd.verifier.standing import Field, Floats
+
+MODEL = "plain"
+PARAMETERS = ("p", "d", "margin", "form", "distinct", "removal", "rescale", "columns")
+FORMS = {"corner": ("corner",), "candidate": ("candidate",), "both": ("corner", "candidate")}
+MOST_CORNERS = 2**16
+AT_ONCE = 1_000_000  # places of classes, and points, that are in hand at a time
+MOST_CANDIDATES = 60_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a claim of plain classes says. `share` and `reach` are p and d less the margin."""
+
+    share: Fraction
+    reach: Fraction
+    forms: Sequence[str]
+    distinct: int
+    removal: str
+    rescale: bool
+    weights: Mapping[str, Fraction]
+
+    @classmethod
+    def of(cls, claim: Claim, schema: Schema) -> Terms:
+        need(not claim.column, "plain speaks of all columns that it names")
+        said = claim.parameters
+        margin, p = exactly(said["margin"], "margin"), exactly(said["p"], "p")
+        terms = cls(
+            share=p - margin,
+            reach=exactly(said["d"], "d") - margin,
+            forms=FORMS.get(str(said["form"]), ()),
+            distinct=whole(claim, "distinct"),
+            removal=str(said["removal"]),
+            rescale=said["rescale"] == "yes",
+            weights=_weights(said["columns"], schema),
+        )
+        need(p <= 1 and terms.share > 0, "p less the margin is not above 0, or p above 1")
+        need(terms.reach > 0, "d less the margin is not above 0")
+        need(bool(terms.forms), "the judge does not know this form")
+        need(terms.removal in ("once", "repeat", "none"), "the judge does not know this removal")
+        need(said["rescale"] in ("yes", "no"), "rescale is neither yes nor no")
+        need(terms.distinct > 1, "distinct is below 2")
+        return terms
+
+
+def _weights(said: object, schema: Schema) -> dict[str, Fraction]:
+    if not isinstance(said, Mapping):
+        raise Fault("the columns of the distance are not named")
+    known = {column.name: column.role for column in schema.having(Role.QUASI, Role.SENSITIVE)}
+    need(set(said) <= set(known), "the distance has columns that are neither known nor sensitive")
+    need(any(known[name] is Role.SENSITIVE for name in said), "no column of the distance is sensitive")
+    weights = {name: exactly(weight, "a weight") for name, weight in said.items()}
+    need(min(weights.values()) > 0, "a weight is not above 0")
+    return weights
+
+
+def check_plain(claim: Claim, schema: Schema, tables: Exhibits) -> int:
+    """The fewest different sensitive values of a class, if all classes are plain; else a Fault."""
+    terms = Terms.of(claim, schema)
+    scene = Scene(terms, schema, tables)
+    fewest = int(np.bincount(scene.values.owner).min())
+    need(fewest >= terms.distinct, f"a class has {fewest} different combinations of sensitive values")
+    if "corner" in terms.forms:
+        scene.check(scene.corners(), "corner of its cells")
+    if "candidate" in terms.forms:
+        scene.check(scene.candidates(), "person who fits it")
+    return fewest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bunch:
+    """Things of classes: thing i belongs to ``owner[i]``, ascending, and has ``codes[j][i]`` in column j."""
+
+    owner: Ints
+    codes: Sequence[Ints]
+
+    def sorted_by(self, score: Floats) -> Bunch:
+        order = np.lexsort((score, self.owner))
+        return Bunch(self.owner[order], [column[order] for column in self.codes])
+
+    def of(self, first: int, last: int) -> Bunch:
+        """Those of the classes first..last, with these numbered from 0."""
+        low, high = np.searchsorted(self.owner, [first, last + 1])
+        return Bunch(self.owner[low:high] - first, [column[low:high] for column in self.codes])
+
+    def starts(self, classes: int) -> Ints:
+        """Where the things of each class start; one number more than there are classes."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.owner, minlength=classes))])
+
+
+class Scene:
+    """Both tables, as far as a claim of plain classes speaks of them."""
+
+    def __init__(self, terms: Terms, schema: Schema, tables: Exhibits) -> None:
+        self._terms, self._tables, self._quasi = terms, tables, list(tables.quasi)
+        self._known = [name for name in self._quasi if name in terms.weights]
+        private = [c for c in schema.having(Role.SENSITIVE) if c.name in terms.weights]
+        shown = all(c.name in tables.values and c.name in tables.sensitive for c in private)
+        need(shown, "its sensitive columns are not in the rows")
+        self._axes = {
+            name: quasi_axis(tables.domains[name], tables.quasi[name].codes, terms.weights[name])
+            for name in self._known
+        }
+        row_codes = []
+        for column in private:
+            own, seen = tables.values[column.name], tables.sensitive[column.name]
+            weight = terms.weights[column.name]
+            self._axes[column.name], codes = sensitive_axis(column, own, seen, schema.missing, weight)
+            row_codes.append(codes)
+        self._private = [self._axes[column.name] for column in private]
+        self._records, self._classes = tables.own, int(tables.evidence.row_class.max()) + 1
+        self._rest = self._remaining()
+        need(bool(self._rest.size), "everybody stands out by sensitive values alone")
+        axes, scale = list(self._axes.values()), self._rest if terms.rescale else np.arange(self._records)
+        self._field = Field(axes, self._rest, scale, terms.reach)
+        self.values = self._by_centre(
+            _distinct(tables.evidence.row_class, row_codes, self._private), len(self._known)
+        )
+
+    def _limit(self, counted: int) -> int:
+        """With so many records near or fewer, at least the share p of all lies far."""
+        return math.floor(counted - self._terms.share * self._records)
+
+    def _remaining(self) -> Ints:
+        """The records without those that stand out by their sensitive values alone."""
+        everybody = np.arange(self._records)
+        rest = everybody
+        while self._terms.removal != "none" and rest.size:
+            scale = rest if self._terms.rescale else everybody
+            field = Field(self._private, rest, scale, self._terms.reach)
+            kind = fold([axis.records[rest] for axis in self._private], _sizes(self._private))
+            first = rest[np.unique(kind, return_index=True)[1]]
+            odd = field.few([axis.records[first] for axis in self._private], self._limit(rest.size))
+            if not odd.any():
+                break
+            rest = rest[~odd[kind]]
+            if self._terms.removal == "once":
+                break
+        return rest
+
+    def _by_centre(self, bunch: Bunch, first: int) -> Bunch:
+        """Within a class those first that are likely to be ordinary."""
+        some = range(first, first + len(bunch.codes))
+        return bunch.sorted_by(self._field.centrality(some, bunch.codes)) if bunch.codes else bunch
+
+    def corners(self) -> Iterator[tuple[int, int, Bunch]]:
+        """For some classes at a time the corners of their cells."""
+        evidence, count = self._tables.evidence, np.ones(self._classes)
+        choices = []
+        for name in self._known:
+            j = self._quasi.index(name)
+            domain, cells = self._tables.domains[name], self._tables.cells[name]
+            found = corner_values(domain, self._axes[name], evidence.regions[j], cells)
+            size = np.array(list(map(len, found)))[evidence.class_cells[j]]
+            table = np.array([(values * 3)[:3] for values in found])[evidence.class_cells[j]]
+            choices.append((size, table))
+            count *= size
+        need(bool(count.max() <= MOST_CORNERS), f"too many corners: a class has {int(count.max())}")
+        for first, last in _spells(count.astype(np.int64)):
+            amount = count[first : last + 1].astype(np.int64)
+            owner = np.repeat(np.arange(amount.size), amount)
+            left = np.arange(owner.size) - np.repeat(np.cumsum(amount) - amount, amount)
+            codes = []
+            for size, table in choices:
+                here = size[first + owner]
+                codes.append(table[first + owner, left % here])
+                left //= here
+            yield first, last, Bunch(owner, codes)
+
+    def candidates(self) -> Iterator[tuple[int, int, Bunch]]:
+        """For some classes at a time the people who may be in them, as their known places."""
+        evidence, rest = self._tables.evidence, self._rest
+        ranks = [column[rest] for column in evidence.record_ranks]
+        kinds = np.unique(fold(ranks, [regions.size for regions in evidence.regions]), return_index=True)[1]
+        runs = Search([column[kinds] for column in ranks], evidence.class_cells, evidence.regions).runs()
+        runs = replace(runs, row=(row := runs.row[order := np.argsort(runs.row)]), part=runs.part[order])
+        size = np.zeros(self._classes, np.int64)
+        np.add.at(size, row, runs.stop - runs.start)
+        need(bool(size.all()), f"{int((size == 0).sum())} classes fit nobody who is ordinary by values alone")
+        need(int(size.sum()) <= MOST_CANDIDATES, "the classes hold too many records each for the judge")
+        axes = [self._axes[name] for name in self._known]
+        for first, last in _spells(size):
+            owner, person = _people(runs, *np.searchsorted(row, [first, last + 1]).tolist())
+            codes = [axis.records[rest[kinds[person]]] for axis in axes]
+            yield first, last, _distinct(owner - first, codes, axes)
+
+    def check(self, spells: Iterator[tuple[int, int, Bunch]], what: str) -> None:
+        """Every value of a class must be ordinary at some place, and every place with some value."""
+        for first, last, places in spells:
+            columns = self._by_centre(places, 0)
+            self._check_some(self.values.of(first, last), columns, last - first + 1, what)
+
+    def _check_some(self, values: Bunch, places: Bunch, classes: int, what: str) -> None:
+        """Try them in order, the likely first; a value and a place that are ordinary together are done."""
+        sides = (values, places)
+        starts = [side.starts(classes) for side in sides]
+        left = [np.ones(side.owner.size, np.bool_) for side in sides]
+        tried, width = 0, 1
+        while left[0].any() or left[1].any():
+            turns = [
+                _tries(np.flatnonzero(left[i]), sides[i].owner, starts[1 - i], tried, width) for i in (0, 1)
+            ]
+            value = np.concatenate([turns[0][0], turns[1][1]])
+            place = np.concatenate([turns[0][1], turns[1][0]])
+            fine = self._ordinary([*(c[place] for c in places.codes), *(c[value] for c in values.codes)])
+            left[0][value[fine]] = False
+            left[1][place[fine]] = False
+            tried += width
+            over = [np.diff(starts[1 - i])[sides[i].owner] <= tried for i in (0, 1)]
+            need(not (left[0] & over[0]).any(), f"a class has a value that stands out at every {what}")
+            need(not (left[1] & over[1]).any(), f"a class has a {what} at which every value stands out")
+            width = max(1, min(tried, AT_ONCE // max(int(left[0].sum() + left[1].sum()), 1)))
+
+    def _ordinary(self, points: Sequence[Ints]) -> Ints:
+        """Which points do not stand out? Equal ones are asked about once."""
+        kind = fold(points, _sizes(list(self._axes.values())))
+        first = np.unique(kind, return_index=True)[1]
+        few = self._field.few([column[first] for column in points], self._limit(self._rest.size))
+        return np.flatnonzero(~few[kind])
+
+
+def _tries(things: Ints, owner: Ints, starts: Ints, tried: int, width: int) -> tuple[Ints, Ints]:
+    """Each thing with the next few of the other side of its class."""
+    thing = np.repeat(things, width)
+    other = starts[owner[thing]] + tried + np.tile(np.arange(width), things.size)
+    there = other < starts[owner[thing] + 1]
+    return thing[there], other[there]
+
+
+def _distinct(owner: Ints, codes: Sequence[Ints], axes: Sequence[Axis]) -> Bunch:
+    classes = int(owner.max()) + 1
+    kind = fold([owner, *codes], [classes, *_sizes(axes)])
+    first = np.unique(kind, return_index=True)[1]
+    return Bunch(owner[first], [column[first] for column in codes])
+
+
+def _sizes(axes: Sequence[Axis]) -> list[int]:
+    return [len(axis.places) for axis in axes]
+
+
+def _people(runs: Runs, first: int, last: int) -> tuple[Ints, Ints]:
+    """The class and the distinct record of everything that some runs hold."""
+    some = slice(first, last)
+    start, stop = runs.start[some], runs.stop[some]
+    size = stop - start
+    ends = np.cumsum(size)
+    place = np.arange(int(size.sum())) + np.repeat(start - (ends - size), size)
+    return np.repeat(runs.row[some].astype(np.int64), size), runs.parts.order[place]
+
+
+def _spells(size: Ints) -> Iterator[tuple[int, int]]:
+    """Classes in their order, as many at a time as have not too many things together."""
+    spell = (np.cumsum(size) - size) // AT_ONCE
+    ends = np.flatnonzero(np.diff(spell, append=-1))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    yield from zip(starts.tolist(), ends.tolist(), strict=True)

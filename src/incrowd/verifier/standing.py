@@ -1,0 +1,307 @@
+"""How many records lie near a point, as exact arithmetic would count them.
+
+Records are cut into parts as in `boxes`. A point goes down to the parts that it is neither sure to reach nor
+sure to miss, until what is sure decides. Floats decide with a margin; what lies within the margin is decided
+in whole numbers, for the points for which it matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.verifier.boxes import cut
+from incrowd.verifier.domain import Bools
+from incrowd.verifier.places import ABSENT, Axis, Place
+from incrowd.verifier.rows import Ints, fold
+from incrowd.verifier.sweep import Sweep
+
+POINTS_AT_ONCE = 4096
+PAIRS_AT_ONCE = 200_000
+SWEPT_AT_ONCE = 100_000
+PARTS_EACH = 64  # parts that a point meets, from which on all records are looked at instead; but
+RECORDS_A_PART = 256  # the more records there are, the more parts are worth while
+CLOSE = 1e-9  # of the distance: floats decide only what is farther from it than this
+ROUNDING = 1e-14  # of the largest number met; a difference of two floats is wrong by less
+SQUARES = 1e-13  # of the square of the largest number; a square that is a sum of products is wrong by less
+FAR = 10  # times the distance: whoever is farther away is put here, so that numbers stay small
+GRID = 2.0**30
+
+Floats = NDArray[np.float64]
+Points = Sequence[Ints]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """One column of the records: positions by value, and what the parts of the table hold.
+
+    Positions count in spans, times the root of the weight: squares of differences add up. `unit` is what a
+    missing value differs by. Part i has real values in ``low[i]..high[i]`` (none: infinite), and missing ones
+    if ``gap[i]``.
+    """
+
+    position: Floats
+    unit: float
+    low: Floats
+    high: Floats
+    gap: Bools
+
+    def bounds(self, values: Ints, part: Ints) -> tuple[Floats, Floats]:
+        """The smallest and the largest difference between value i and what part i holds."""
+        x, low, high = self.position[values], self.low[part], self.high[part]
+        near: Floats = np.maximum(np.maximum(low - x, x - high), 0.0)
+        far: Floats = np.maximum(x - low, high - x)
+        absent = values == ABSENT
+        if not absent.any() and not self.gap[0]:
+            return near, far
+        gap, real = self.gap[part], low <= high
+        near = np.where(gap, np.minimum(near, self.unit), near)
+        far = np.where(gap, np.maximum(far, self.unit), far)
+        near = np.where(absent, np.where(gap, 0.0, self.unit), near)
+        far = np.where(absent, np.where(real, self.unit, 0.0), far)
+        return near, far
+
+    def between(self, one: Ints, other: Ints) -> Floats:
+        gone = (one == ABSENT).astype(np.int64) + (other == ABSENT)
+        apart: Floats = np.abs(self.position[one] - self.position[other])
+        return np.where(gone == 1, self.unit, np.where(gone == 2, 0.0, apart)) if gone.any() else apart
+
+
+class Field:
+    """Records, and which points have few of them near.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+        The columns that take part. A point is a value in each.
+    members : array
+        The records that are counted.
+    scale : array
+        The records whose spans are the units of distance.
+    reach : Fraction
+        A record is near if it is no farther away than this.
+    """
+
+    def __init__(self, axes: Sequence[Axis], members: Ints, scale: Ints, reach: Fraction) -> None:
+        codes = [axis.records[members] for axis in axes]
+        kind = fold(codes, [len(axis.places) for axis in axes])
+        first = np.unique(kind, return_index=True)[1]
+        self.size, self._exact = members.size, Exact(axes, scale, reach)
+        positions = [
+            _positions(axis, *ends, reach) for axis, ends in zip(axes, self._exact.ends, strict=True)
+        ]
+        units = [math.sqrt(axis.weight) for axis in axes]
+        ranks = [_ranks(at[own[first]], unit) for at, own, unit in zip(positions, codes, units, strict=True)]
+        parts = cut(ranks, units)
+        order, tree = first[parts.order], slice(parts.whole, None)
+        self._depth, self._start, self._stop = parts.depth, parts.start[tree], parts.stop[tree]
+        self._values = [own[order] for own in codes]
+        self._weight = np.bincount(kind)[parts.order]
+        before = np.concatenate([[0], np.cumsum(self._weight)])
+        self._many = before[self._stop] - before[self._start]
+        self._columns = [
+            self._column(at, own, unit) for at, own, unit in zip(positions, self._values, units, strict=True)
+        ]
+        largest = sum(float(np.nanmax(np.abs(c.position), initial=0)) + c.unit for c in self._columns)
+        sure = float(reach) * (1 - CLOSE) - ROUNDING * largest
+        self._sure = sure**2 if sure > 0 else -1.0
+        self._hopeless = (float(reach) * (1 + CLOSE) + ROUNDING * largest) ** 2
+        self._cancelled = SQUARES * largest**2
+        self._sweeps: dict[bool, Sweep] = {}
+
+    def _column(self, position: Floats, own: Ints, unit: float) -> _Column:
+        at, gone = position[own], own == ABSENT
+        low, high, gap = [], [], []
+        for level in range(self._depth + 1):
+            starts = self._start[(1 << level) - 1 : (2 << level) - 1]
+            low.append(np.minimum.reduceat(np.where(gone, np.inf, at), starts))
+            high.append(np.maximum.reduceat(np.where(gone, -np.inf, at), starts))
+            gap.append(np.logical_or.reduceat(gone, starts))
+        return _Column(position, unit, np.concatenate(low), np.concatenate(high), np.concatenate(gap))
+
+    def centrality(self, some: Sequence[int], points: Points) -> Floats:
+        """How far points lie from the middle of all records, in some of the columns; a rule of thumb."""
+        away = np.zeros(points[0].size if points else 1)
+        for j, values in zip(some, points, strict=True):
+            column, own = self._columns[j], self._values[j]
+            real = own != ABSENT
+            weight = float(self._weight[real].sum())
+            middle = float((column.position[own[real]] * self._weight[real]).sum()) / max(weight, 1.0)
+            away += np.where(values == ABSENT, column.unit, np.abs(column.position[values] - middle)) ** 2
+        return away
+
+    def few(self, points: Points, limit: int) -> Bools:
+        """Which points have at most `limit` records near?"""
+        size = points[0].size
+        found = np.full(size, limit >= self.size)
+        if 0 <= limit < self.size:
+            stubborn = [np.empty(0, np.int64)]
+            for at in range(0, size, POINTS_AT_ONCE):
+                who = np.arange(at, min(at + POINTS_AT_ONCE, size))
+                stubborn += self._descend(points, who, limit, found)
+            self._swept(points, np.concatenate(stubborn), limit, found)
+        return found
+
+    def _sweep(self, points: Sequence[Floats]) -> Sweep:
+        """All records, with or without room for missing values."""
+        gaps = any(column.gap[0] for column in self._columns) or any(np.isnan(at).any() for at in points)
+        if gaps not in self._sweeps:
+            at = [c.position[own] for c, own in zip(self._columns, self._values, strict=True)]
+            units = [column.unit for column in self._columns]
+            limits = (self._sure - self._cancelled, self._hopeless + self._cancelled)
+            self._sweeps[gaps] = Sweep(at, units, self._weight, limits, gaps)
+        return self._sweeps[gaps]
+
+    def _swept(self, points: Points, who: Ints, limit: int, found: Bools) -> None:
+        """Against all records, first by floats, and in whole numbers where that does not decide."""
+        for at in range(0, who.size, SWEPT_AT_ONCE):
+            some = who[at : at + SWEPT_AT_ONCE]
+            where = [c.position[values[some]] for c, values in zip(self._columns, points, strict=True)]
+            many, few = self._sweep(where).decided(where, limit)
+            found[some[few]] = True
+            left, step = some[~many & ~few], max(PAIRS_AT_ONCE // self._weight.size, 1)
+            for first in range(0, left.size, step):
+                last = left[first : first + step]
+                nothing = np.zeros(last.size, np.int64)
+                self._look(points, limit, found, (last, nothing, np.arange(last.size), nothing))
+
+    def _descend(self, points: Points, who: Ints, limit: int, found: Bools) -> Iterator[Ints]:
+        """Down the parts; points that are decided drop out, many pairs of point and part are halved.
+
+        Points that meet too many parts are given back: to look at all records is then quicker.
+        """
+        most_parts = max(PARTS_EACH, self._weight.size // RECORDS_A_PART)
+        waiting = [(0, who, np.zeros(who.size, np.int64), np.arange(who.size), np.zeros(who.size, np.int64))]
+        while waiting:
+            level, who, sure, point, part = waiting.pop()
+            near, far = self._bounds(points, who[point], part)
+            sure = sure + _sums(point, far <= self._sure, self._many[part], who.size)
+            left = (far > self._sure) & (near <= self._hopeless)
+            point, part = point[left], part[left]
+            most = sure + _sums(point, None, self._many[part], who.size)
+            found[who[most <= limit]] = True
+            who, sure, point, part = _undecided((sure <= limit) & (most > limit), who, sure, point, part)
+            if level == self._depth:
+                self._look(points, limit, found, (who, sure, point, part))
+                continue
+            if point.size > most_parts * who.size:
+                yield who
+                continue
+            point, part = np.repeat(point, 2), np.stack([2 * part + 1, 2 * part + 2], axis=1).ravel()
+            waiting += [(level + 1, *piece) for piece in _halves(who, sure, point, part)]
+
+    def _bounds(self, points: Points, who: Ints, part: Ints) -> tuple[Floats, Floats]:
+        near, far = np.zeros(who.size), np.zeros(who.size)
+        for column, values in zip(self._columns, points, strict=True):
+            least, most = column.bounds(values[who], part)
+            near += least * least
+            far += most * most
+        return near, far
+
+    def _look(
+        self, points: Points, limit: int, found: Bools, undecided: tuple[Ints, Ints, Ints, Ints]
+    ) -> None:
+        """At single records, of parts that nothing lies below."""
+        who, sure, point, part = undecided
+        size = self._stop[part] - self._start[part]
+        ends = np.cumsum(size)
+        record = np.arange(ends[-1] if ends.size else 0) + np.repeat(self._start[part] - (ends - size), size)
+        point = np.repeat(point, size)
+        square = np.zeros(point.size)
+        for column, values, own in zip(self._columns, points, self._values, strict=True):
+            square += column.between(values[who[point]], own[record]) ** 2
+        sure = sure + _sums(point, square <= self._sure, self._weight[record], who.size)
+        left = (square > self._sure) & (square <= self._hopeless)
+        point, record = point[left], record[left]
+        most = sure + _sums(point, None, self._weight[record], who.size)
+        found[who[most <= limit]] = True
+        who, sure, point, record = _undecided((sure <= limit) & (most > limit), who, sure, point, record)
+        pairs = [(v[who[point]], own[record]) for v, own in zip(points, self._values, strict=True)]
+        near = self._exact.near([one for one, _ in pairs], [other for _, other in pairs])
+        sure = sure + _sums(point, near, self._weight[record], who.size)
+        found[who[sure <= limit]] = True
+
+
+class Exact:
+    """The same distance in whole numbers: differences in the columns' own units, weighed."""
+
+    def __init__(self, axes: Sequence[Axis], scale: Ints, reach: Fraction) -> None:
+        self._places = [axis.places for axis in axes]
+        self.ends = [_ends(axis, scale) for axis in axes]
+        pairs = zip(axes, self.ends, strict=True)
+        weights = [Fraction(axis.weight) / (high - low) ** 2 for axis, (low, high) in pairs]
+        common = math.lcm(*(number.denominator for number in (*weights, reach**2)))
+        self._weights = [int(weight * common) for weight in weights]
+        self._most = int(reach**2 * common)
+
+    def near(self, points: Points, records: Points) -> Bools:
+        """Is record i near point i?"""
+        columns = zip(self._places, self.ends, points, records, strict=True)
+        apart = [list(_differences(at, high - low, *sides)) for at, (low, high), *sides in columns]
+        verdict = {steps: self._within(steps) for steps in set(zip(*apart, strict=True))}
+        return np.fromiter(map(verdict.__getitem__, zip(*apart, strict=True)), np.bool_)
+
+    def _within(self, steps: tuple[int, ...]) -> bool:
+        return sum(w * step * step for w, step in zip(self._weights, steps, strict=True)) <= self._most
+
+
+def _differences(places: Sequence[Place], span: int, one: Ints, other: Ints) -> Iterator[int]:
+    """Missing differs from everything else by the whole span."""
+    for a, b in zip(one.tolist(), other.tolist(), strict=True):
+        here, there = places[a], places[b]
+        if a == ABSENT or b == ABSENT or here is None or there is None:
+            yield 0 if a == b else span
+        else:
+            yield abs(here - there)
+
+
+def _ends(axis: Axis, scale: Ints) -> tuple[int, int]:
+    """The smallest and the largest place of some records; a span of nought counts as one."""
+    met = [axis.places[i] for i in np.unique(axis.records[scale]).tolist() if i != ABSENT]
+    real = [place for place in met if place is not None]
+    low, high = min(real, default=0), max(real, default=1)
+    return low, max(high, low + 1)
+
+
+def _positions(axis: Axis, low: int, high: int, reach: Fraction) -> Floats:
+    span, unit = high - low, math.sqrt(axis.weight)
+    beyond = span * (2 + math.ceil(FAR * float(reach) / unit))
+    least, most = low - beyond, high + beyond
+    found = [math.nan if at is None else (min(max(at, least), most) - low) / span for at in axis.places]
+    return np.array(found) * unit
+
+
+def _ranks(position: Floats, unit: float) -> Ints:
+    """Whole numbers to cut records by; missing lies beside the others."""
+    return np.rint(np.where(np.isnan(position), -0.5, position / unit) * GRID).astype(np.int64)
+
+
+def _sums(point: Ints, some: Bools | None, amount: Ints, size: int) -> Ints:
+    """The sum of the amounts of each point; floats are exact up to 2^53, which no count here reaches."""
+    if some is not None:
+        point, amount = point[some], amount[some]
+    return np.bincount(point, amount, size).astype(np.int64)
+
+
+def _undecided(left: Bools, who: Ints, sure: Ints, point: Ints, other: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """The points that are left, numbered anew, with their pairs."""
+    number, keep = np.cumsum(left) - 1, left[point]
+    return who[left], sure[left], number[point[keep]], other[keep]
+
+
+def _halves(who: Ints, sure: Ints, point: Ints, part: Ints) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+    """Pieces with few enough pairs, unless of one point; pairs are in the order of their points."""
+    if not who.size:
+        return
+    if point.size <= PAIRS_AT_ONCE or who.size == 1:
+        yield who, sure, point, part
+        return
+    middle = who.size // 2
+    at = int(np.searchsorted(point, middle))
+    yield from _halves(who[:middle], sure[:middle], point[:at], part[:at])
+    yield from _halves(who[middle:], sure[middle:], point[at:] - middle, part[at:])

@@ -1,0 +1,115 @@
+"""What a column's texts mean: exact numbers, moments, and the tree of a hierarchy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from incrowd.schema import EVERYTHING, Column, Kind
+from incrowd.verifier.fault import Fault, need
+
+_NUMBER = re.compile(r"[+-]?([0-9]{1,60}(\.[0-9]{0,60})?|\.[0-9]{1,60})([eE][+-]?[0-9]{1,2})?")
+
+
+def number(text: str) -> int | Fraction:
+    """The exact number that a text says.
+
+    Examples
+    --------
+    >>> number("0.1") + number("2e-1") == number("0.3")
+    True
+    """
+    need(_NUMBER.fullmatch(text) is not None, "a text is no number")
+    return int(text) if text.isdigit() else Fraction(text)
+
+
+def value(column: Column, text: str) -> Any:
+    """What a text of the column means; equal meanings are equal, and sort in the column's order."""
+    if column.kind is Kind.NUMERIC:
+        return number(text)
+    if column.kind is Kind.ORDERED:
+        need(text in column.order, "a text is not in the column's order")
+        return column.order.index(text)
+    if column.kind is Kind.DATE:
+        return _moment(text, column.format)
+    return text
+
+
+def _moment(text: str, form: str) -> datetime:
+    try:
+        return datetime.strptime(text, form) if form else datetime.fromisoformat(text)
+    except ValueError:
+        raise Fault("a text is no date") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A hierarchy with its leaves in depth-first order, so that every node is a span of leaves.
+
+    ``leaf[text]`` is a leaf's place, ``span[label]`` the first and last leaf under a label, and
+    ``starts[h]`` the first leaves of the nodes h levels up.
+    """
+
+    leaf: dict[str, int]
+    span: dict[str, tuple[int, int]]
+    starts: tuple[tuple[int, ...], ...]
+
+    @property
+    def height(self) -> int:
+        return len(self.starts) - 1
+
+
+def tree_of(levels: Sequence[Sequence[str]]) -> Tree:
+    """Read the rows of a hierarchy (leaf first, top last).
+
+    Examples
+    --------
+    >>> tree_of([("a", "x"), ("b", "y"), ("c", "x")]).span["x"]
+    (0, 1)
+    """
+    rows = [tuple(row) for row in levels]
+    need(len(set(map(len, rows))) == 1, "the hierarchy has rows of different length")
+    if len({row[-1] for row in rows}) > 1 or len(rows[0]) == 1:
+        rows = [(*row, EVERYTHING) for row in rows]
+    need(len({row[0] for row in rows}) == len(rows), "the hierarchy names a leaf twice")
+    rows = _depth_first(rows)
+    spans = _spans(rows)
+    starts = tuple(
+        tuple(sorted({low for (level, _), (low, _) in spans.items() if level == height}))
+        for height in range(len(rows[0]))
+    )
+    return Tree({row[0]: place for place, row in enumerate(rows)}, _names(spans), starts)
+
+
+def _depth_first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    parent: dict[tuple[int, str], str] = {}
+    met: dict[tuple[int, str], int] = {}
+    for row in rows:
+        for level, label in enumerate(row):
+            met.setdefault((level, label), len(met))
+            above = row[level + 1] if level + 1 < len(row) else ""
+            need(parent.setdefault((level, label), above) == above, "the hierarchy does not nest")
+    return sorted(rows, key=lambda row: [met[level, row[level]] for level in reversed(range(len(row)))])
+
+
+def _spans(rows: list[tuple[str, ...]]) -> dict[tuple[int, str], tuple[int, int]]:
+    spans: dict[tuple[int, str], tuple[int, int]] = {}
+    for place, row in enumerate(rows):
+        for level, label in enumerate(row):
+            spans[level, label] = (spans.get((level, label), (place, 0))[0], place)
+    return spans
+
+
+def _names(spans: dict[tuple[int, str], tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """Labels as they are published: one that means two things says its level, unless it is a leaf."""
+    meanings: dict[str, set[tuple[int, int]]] = {}
+    for (_, label), span in spans.items():
+        meanings.setdefault(label, set()).add(span)
+    return {
+        label if level == 0 or len(meanings[label]) == 1 else f"{label} (level {level})": span
+        for (level, label), span in spans.items()
+    }

@@ -1,0 +1,39 @@
+"""Algorithm 6 against its slow twin, on the worked example, and what it promises."""
+
+from __future__ import annotations
+
+import pytest
+from algorithms.nonhomogeneous.test_k_one import ALGORITHMS, rows, setting
+from algorithms.nonhomogeneous.test_one_k import tree
+from algorithms.nonhomogeneous.test_twins_of_revisited import FAMILIES, RECORDS, TINY, crowding, plain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.tables_of_codes import CodeTable, code_tables
+from twins import nonhomogeneous as twins
+
+from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
+from incrowd.algorithms.nonhomogeneous.one_k import widened
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@settings(max_examples=150)
+@given(code_tables(most=14), st.integers(1, 4), st.sampled_from(["lm", "entropy"]))
+def test_rows_are_widened_as_by_the_twin(name: str, table: CodeTable, k: int, measure: str) -> None:
+    if len(table.points) < k:
+        return
+    crowding = setting(table, measure)
+    crowds = widened(table.data, ALGORITHMS[name][0](k, measure).crowds(table.data), k, measure)
+    expected = twins.global_one_k(crowding, rows(crowding, crowds), k)
+    assert rows(crowding, global_crowds(table.data, crowds, k, measure)) == expected
+
+
+@pytest.mark.parametrize("case", TINY["expected"])
+@pytest.mark.parametrize(("name", "printed"), [("nearest", "alg3"), ("expansion", "alg4")])
+def test_the_worked_example(case: str, name: str, printed: str) -> None:
+    measure, k = case.split(",")[0], int(case.split("k=")[1])
+    points = [tuple(value - 1 for value in record) for record in RECORDS]
+    table = CodeTable(points, [tree(family) for family in FAMILIES])
+    words = "lm" if measure == "LM" else "entropy"
+    crowds = widened(table.data, ALGORITHMS[name][0](k, words).crowds(table.data), k, words)
+    expected = TINY["expected"][case][f"{printed}+5+6"]
+    assert plain(rows(crowding(measure), global_crowds(table.data, crowds, k, words))) == expected["table"]

@@ -1,0 +1,128 @@
+"""The multidimensional paper's own examples: the joining attack, Tables 2-4, and what queries they answer."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from support.places import TESTS
+
+from incrowd.attacks import joined
+from incrowd.encode import encode
+from incrowd.flow import Microdata, Table
+from incrowd.measures import Published, published
+from incrowd.measures.query import average, count, predicate_matches
+from incrowd.schema import Column, Kind, Role, Schema
+
+VECTORS = {
+    vector["id"]: vector
+    for vector in json.loads((TESTS / "golden" / "multidimensional.json").read_text())["vectors"]
+}
+PATIENTS = VECTORS["table1_join"]["input"]["patients_corrected"]
+SCHEMA = Schema(
+    (
+        Column("age", Role.QUASI, Kind.NUMERIC),
+        Column("sex", Role.QUASI),
+        Column("zip", Role.QUASI, Kind.NUMERIC),
+        Column("disease", Role.SENSITIVE),
+    )
+)
+
+
+def texts(rows: list[list[Any]], names: list[str]) -> Table:
+    return Table.of({name: [str(row[j]) for row in rows] for j, name in enumerate(names)})
+
+
+@pytest.fixture
+def data() -> Microdata:
+    return encode(texts(PATIENTS, ["age", "sex", "zip", "disease"]), SCHEMA)
+
+
+def fraction(value: Any) -> Fraction:
+    return Fraction(value["num"], value["den"]) if isinstance(value, dict) else Fraction(value)
+
+
+def cell(text: str) -> str:
+    """The paper writes 35-36 where a release writes [35,36]."""
+    return f"[{text.replace('-', ',')}]" if "-" in text else text
+
+
+def release(rows: list[list[str]], data: Microdata) -> Published:
+    return published(
+        Table.of({n: [cell(row[j]) for row in rows] for j, n in enumerate(["age", "sex", "zip"])}), data
+    )
+
+
+def codes_of(data: Microdata, name: str, wanted: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    attribute = next(a for a in data.attributes if a.name == name)
+    return np.array([wanted(text) for text in attribute.texts])
+
+
+def test_lee_is_found_by_joining() -> None:
+    vector = VECTORS["table1_join"]
+    voters = texts(vector["input"]["voters"], ["name", "age", "sex", "zip"])
+    patients = texts(PATIENTS, ["age", "sex", "zip", "disease"])
+    pairs = joined(voters, patients, ["age", "sex", "zip"])
+    found = [[voters.column("name").rows()[v], patients.column("disease").rows()[p]] for v, p in pairs]
+    assert found == vector["expected"]["joined"]
+
+
+def test_the_published_tables_stop_the_join() -> None:
+    voters = texts(VECTORS["table1_join"]["input"]["voters"], ["name", "age", "sex", "zip"])
+    rows = VECTORS["table3"]["input"]["table"]
+    table = Table.of({n: [cell(row[j]) for row in rows] for j, n in enumerate(["age", "sex", "zip"])})
+    assert joined(voters, table, ["age", "sex", "zip"]) == []
+
+
+def test_average_age_of_men_comes_from_the_means(data: Microdata) -> None:
+    vector = VECTORS["table4_queries"]
+    rows = vector["input"]["table_corrected"]
+    shown = release([[row[0], row[2], row[3]] for row in rows], data)
+    men = {"sex": codes_of(data, "sex", lambda text: text == "M")}
+    means = np.array([fraction(row[1]) for row in rows], dtype=object)
+    expected = vector["expected"]
+    assert (
+        average(shown, means, men) == fraction(expected["Q1_AVG_age_male"]) == fraction(expected["Q1_true"])
+    )
+    printed = np.array(
+        [Fraction(36) if row[0] == "37-38" else fraction(row[1]) for row in rows], dtype=object
+    )
+    assert average(shown, printed, men) == fraction(expected["Q1_with_printed_mean_36"])
+    nobody = {"sex": np.zeros(2, np.bool_)}
+    assert average(shown, means, nobody) is None
+
+
+def test_young_men_are_counted_exactly_only_from_table_3(data: Microdata) -> None:
+    expected = VECTORS["table4_queries"]["expected"]
+    young_men = {
+        "sex": codes_of(data, "sex", lambda text: text == "M"),
+        "age": codes_of(data, "age", lambda text: int(text) <= 36),
+    }
+    table3 = count(release(VECTORS["table3"]["input"]["table"], data), young_men)
+    assert table3.exact
+    assert table3.least == expected["Q2_exact_from_Table3"] == expected["Q2_COUNT_male_age<=36"]
+    table2 = count(release(VECTORS["table2_corrected"]["input"]["table"], data), young_men)
+    assert (table2.least, table2.most, table2.exact) == (0, 4, False)
+    assert table2.estimate == fraction(expected["Q2_uniform_from_Table2"])
+
+
+def test_which_predicates_match() -> None:
+    vector = VECTORS["predicate_match"]
+    man = np.array([row[1] == "M" for row in PATIENTS])
+    young_man = man & np.array([row[0] <= 36 for row in PATIENTS])
+    for table in ("table2", "table3"):
+        labels = np.empty(6, np.int32)
+        for number, members in enumerate(vector["input"][f"classes_{table}"]):
+            labels[members] = number
+        assert predicate_matches(man, labels) == vector["expected"]["Q1_matches"][table]
+        assert predicate_matches(young_man, labels) == vector["expected"]["Q2_matches"][table]
+
+
+def test_every_vector_of_the_paper_is_used() -> None:
+    """A vector that no test names is a vector that nobody checks."""
+    tests = "".join(path.read_text() for path in TESTS.glob("test_*.py"))
+    unused = [name for name in VECTORS if name not in tests]
+    assert unused == []

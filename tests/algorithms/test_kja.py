@@ -1,0 +1,277 @@
+"""Direct and Refinement against slow twins, for every base; trimming; the vectors of the paper."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.places import TESTS
+from support.tables_of_codes import CodeTable, code_tables
+from twins import kja as naive
+
+from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.kja import BASES, Boxes, Direct, Refinement
+from incrowd.algorithms.kja_trim import kept_of
+from incrowd.algorithms.partitions.mondrian import StrictMondrian
+from incrowd.contracts import Grouper, catalogue, silent
+from incrowd.errors import Infeasible, PolicyError
+from incrowd.flow import Attribute, JoinCover, Microdata
+from incrowd.schema import Kind, Shape
+
+VECTORS = {
+    vector["id"]: vector
+    for name in ("kja", "algorithms")
+    for vector in json.loads((TESTS / "golden" / f"{name}.json").read_text(encoding="utf-8"))["vectors"]
+}
+SOME = ["mondrian", "hilbert", "agglomerative"]
+KNOWN = [base for base in BASES if base in METHODS]
+
+
+def joined(table: CodeTable, own: int) -> Microdata:
+    """The first `own` people are those of the private table."""
+    return replace(table.data, own=np.arange(len(table.points)) < own)
+
+
+def kinds_of(data: Microdata) -> list[str]:
+    return ["set" if a.shape is Shape.SET else "interval" for a in data.attributes]
+
+
+def gaps_of(data: Microdata) -> list[int]:
+    return [a.missing if a.shape is Shape.RANGE else -1 for a in data.attributes]
+
+
+def base_of(name: str, k: int, data: Microdata) -> naive.Base:
+    grouper: Grouper = catalogue("grouper")[name](k=k)
+
+    def base(people: list[int]) -> naive.Groups:
+        cover: Any = grouper.group(Microdata(data.codes[people], data.attributes), (), silent)
+        groups = [np.flatnonzero(cover.labels == g) for g in range(len(cover))]
+        return [[people[i] for i in group] for group in groups]
+
+    return base
+
+
+def as_they_stand(size: int) -> bytes:
+    """A source by which people stay in their order, so that slow twins meet the same ties."""
+    return np.arange(size // 8, dtype=np.uint64).tobytes()
+
+
+def groups_of(cover: JoinCover) -> naive.Groups:
+    return [np.flatnonzero(cover.labels == g).tolist() for g in range(int(cover.labels.max()) + 1)]
+
+
+@pytest.mark.parametrize("base", KNOWN)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_direct_agrees_with_naive(base: str, data: st.DataObject) -> None:
+    table, k = data.draw(code_tables()), data.draw(st.integers(1, 5))
+    people = joined(table, data.draw(st.integers(1, len(table.points))))
+    if len(people) < k:
+        with pytest.raises(Infeasible):
+            Direct(k, base).group(people, (), silent)
+        return
+    assert people.own is not None
+    cover = Direct(k, base).group(people, (), silent, as_they_stand)
+    assert groups_of(cover) == naive.direct(len(people), people.own.tolist(), base_of(base, k, people))
+    assert cover.sensitive is None
+    assert (cover.labels[people.own] >= 0).all()
+    assert np.bincount(cover.labels[cover.kept]).min() >= k
+
+
+@pytest.mark.parametrize("base", KNOWN)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_refinement_agrees_with_naive(base: str, data: st.DataObject) -> None:
+    table, k = data.draw(code_tables()), data.draw(st.integers(1, 4))
+    people = joined(table, data.draw(st.integers(1, len(table.points))))
+    assert people.own is not None
+    if people.own.sum() < k:
+        with pytest.raises(Infeasible):
+            Refinement(k, base).group(people, (), silent)
+        return
+    cover = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
+    own = people.own.tolist()
+    groups, host = naive.refinement(
+        table.points, own, base_of(base, k, people), k, kinds_of(people), gaps_of(people)
+    )
+    assert groups_of(cover) == groups
+    assert cover.sensitive is not None
+    for group, number in zip(groups, host, strict=True):
+        assert set(cover.sensitive[group].tolist()) == {number}
+    assert np.bincount(cover.labels[cover.kept]).min() >= k
+    assert np.bincount(cover.sensitive[people.own]).min() >= k
+
+
+@pytest.mark.parametrize("base", KNOWN)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_first_groups_of_both_tables_have_enough_private_people(base: str, data: st.DataObject) -> None:
+    table, k = data.draw(code_tables()), data.draw(st.integers(1, 4))
+    people = joined(table, data.draw(st.integers(1, len(table.points))))
+    assert people.own is not None
+    if people.own.sum() < k:
+        return
+    cover = Refinement(k, base).group(people, (), silent)
+    assert cover.sensitive is not None
+    assert (cover.labels[people.own] >= 0).all()
+    assert np.bincount(cover.labels[cover.kept]).min() >= k
+    assert np.bincount(cover.sensitive[people.own]).min() >= k
+    for group in range(int(cover.labels.max()) + 1):
+        members = cover.labels == group
+        assert people.own[members].any()
+        assert np.unique(cover.sensitive[members]).size == 1
+
+
+def test_guards_are_asked_about_private_people_alone() -> None:
+    asked = []
+
+    class Watching:
+        def allows(self, rows: Any) -> bool:
+            asked.append(set(rows.tolist()))
+            return bool(rows.size >= 4)
+
+    rng = np.random.default_rng(2)
+    points = [tuple(int(v) for v in row) for row in rng.integers(0, 9, (60, 2))]
+    people = joined(CodeTable(points, [("range", list(range(9)))] * 2), 20)
+    cover = Refinement(2).group(people, (Watching(),), silent)
+    assert asked
+    assert max(map(max, asked)) < 20
+    assert cover.sensitive is not None
+    assert np.bincount(cover.sensitive[:20]).min() >= 4
+
+
+def width(codes: Any) -> int:
+    return int((codes.max(axis=0) - codes.min(axis=0)).sum())
+
+
+@settings(max_examples=1000)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from(["mondrian", "hilbert", "agglomerative"])
+)
+def test_refinement_is_never_worse_for_anybody(seed: int, k: int, base: str) -> None:
+    """Golden kja_ref_never_worse: no record has a larger box than without the public table."""
+    rng = np.random.default_rng(seed)
+    own, n = int(rng.integers(k, 25)), 60
+    points = [tuple(int(v) for v in row) for row in rng.integers(0, 9, (n, 2))]
+    people = joined(CodeTable(points, [("range", list(range(9)))] * 2), own)
+    plain: Any = catalogue("grouper")[base](k=k).group(
+        Microdata(people.codes[:own], people.attributes), (), silent
+    )
+    cover = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
+    worse = 0
+    for i in range(own):
+        before = width(people.codes[:own][plain.labels == plain.labels[i]])
+        after = width(people.codes[cover.labels == cover.labels[i]])
+        worse += after > before
+    assert worse == VECTORS["kja_ref_never_worse"]["expected"]["records_with_larger_box"]
+
+
+def test_direct_may_be_worse_than_no_public_table_at_all() -> None:
+    """As the vector says of 34 of 400 tables; here some of 200."""
+    worse = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        points = [tuple(int(v) for v in row) for row in rng.integers(0, 12, (20, 2))]
+        people = joined(CodeTable(points, [("range", list(range(12)))] * 2), 12)
+        plain: Any = StrictMondrian(3).group(Microdata(people.codes[:12], people.attributes), (), silent)
+        cover = Direct(3).group(people, (), silent, as_they_stand)
+        before = sum(width(people.codes[:12][plain.labels == g]) for g in plain.labels)
+        worse += sum(width(people.codes[cover.labels == g]) for g in cover.labels[:12]) > before
+    assert 0 < worse < 100
+
+
+def test_the_box_of_a_group_counts_and_not_its_cell() -> None:
+    vector = VECTORS["kja_cell_vs_mbb"]
+    own, others = vector["input"]["MT"], vector["input"]["ext"]
+    points = [tuple(point) for point in [*own, *others]]
+    table = CodeTable(points, [("range", list(range(6))), ("range", list(range(6)))])
+    first = Microdata(table.data.codes[: len(own)], table.data.attributes)
+    labels = np.zeros(len(own), np.int32)
+    for number, group in enumerate(vector["input"]["phase1_groups"]):
+        labels[group] = number
+    inside = Boxes.over(first, labels).holding(table.data.codes[len(own) :])
+    assert [points[len(own) + i] for i in np.flatnonzero(inside >= 0)] == vector["expected"]["ext_in_MBB"]
+
+
+def test_missing_is_inside_only_where_somebody_has_it() -> None:
+    ages = Attribute(
+        "age", Kind.NUMERIC, Shape.RANGE, ("missing", "1", "2", "3"), np.array([0.0, 1, 2, 3]), 0
+    )
+    data = Microdata(np.array([[0], [2], [3], [2]], np.int32), (ages,))
+    boxes = Boxes.over(data, np.array([0, 0, 1, 1], np.int32))
+    asked = np.array([[0], [1], [2], [3]], np.int32)
+    assert boxes.holding(asked).tolist() == [0, -1, 0, 1]
+
+
+@pytest.mark.parametrize("base", KNOWN)
+def test_private_people_do_not_keep_together_because_they_stand_first(base: str) -> None:
+    """Of 600 equal people 100 are private; in groups of 5 chance puts two or more of them into many."""
+    people = joined(CodeTable([(0,)] * 600, [("range", [0])]), 100)
+    assert people.own is not None
+    mixed, sorted_ = 0, 0
+    for _ in range(5):
+        cover = Direct(5, base).group(people, (), silent)
+        mixed = max(mixed, int(cover.labels.max()) + 1)
+        sorted_ = max(sorted_, int(Direct(5, base).group(people, (), silent, as_they_stand).labels.max()) + 1)
+    alone = base in ("mondrian", "lexicographic")  # equal people are never parted
+    assert mixed == 1 if alone else mixed > 45
+    assert sorted_ <= mixed
+
+
+# Trimming
+
+
+@pytest.mark.parametrize("name", ["trim_greedy_vs_opt", "trim_k2", "trim_k3", "trim_k4"])
+def test_the_vectors_of_trimming(name: str) -> None:
+    given_, expected = VECTORS[name]["input"], VECTORS[name]["expected"]
+    own, others = np.array(given_["MT"]), np.array(given_["ext"])
+    for how, key in (("exact", "optimal"), ("greedy", "greedy")):
+        kept = kept_of(own, others, given_["k"], how)
+        assert kept == expected[f"{key}_kept_ext"]
+        assert naive.perimeter([*own, *others[kept]]) == expected[f"{key}_perimeter"]
+
+
+@settings(max_examples=300)
+@given(st.data(), st.integers(1, 6))
+def test_exact_trimming_is_the_best(data: st.DataObject, k: int) -> None:
+    point = st.tuples(st.integers(0, 6), st.integers(0, 6))
+    own = data.draw(st.lists(point, min_size=1, max_size=4))
+    others = data.draw(st.lists(point, min_size=1, max_size=6))
+    if len(own) + len(others) < k:
+        return
+    least, most = naive.best_trim(own, others, k)
+    kept = kept_of(np.array(own), np.array(others), k, "exact")
+    assert naive.perimeter([*own, *(others[i] for i in kept)]) == least
+    assert len(kept) == most
+    greedy = kept_of(np.array(own), np.array(others), k, "greedy")
+    assert len(own) + len(greedy) >= k
+    assert naive.perimeter([*own, *(others[i] for i in greedy)]) >= least
+
+
+@settings(max_examples=100)
+@given(code_tables(kinds=("range",)), st.integers(1, 4), st.data())
+def test_trimming_leaves_out_public_people_only(table: CodeTable, k: int, data: st.DataObject) -> None:
+    people = joined(table, data.draw(st.integers(1, len(table.points))))
+    if len(people) < k:
+        return
+    assert people.own is not None
+    whole, less = (Direct(k, trim=how).group(people, (), silent, as_they_stand) for how in ("none", "exact"))
+    gone = (whole.labels >= 0) & (less.labels < 0)
+    assert not gone[people.own].any()
+    assert (whole.labels[less.kept] == less.labels[less.kept]).all()
+    assert np.bincount(less.labels[less.kept]).min() >= k
+
+
+def test_direct_takes_no_guard() -> None:
+    class Veto:
+        def allows(self, _rows: Any) -> bool:
+            return True
+
+    table = CodeTable([(0,), (1,), (1,)], [("set", 2)])
+    with pytest.raises(PolicyError, match="take kja-refine"):
+        Direct(2).group(joined(table, 2), (Veto(),), silent)

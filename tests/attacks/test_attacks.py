@@ -1,0 +1,429 @@
+"""Attacks: each succeeds on its control, keeps within the bound on a good release, and breaks a weak one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from graph.test_graph import fraction, golden, ring
+from hypothesis import given
+from hypothesis import strategies as st
+from support.measure_tables import box, flat, microdata, ranged, release, treed
+
+from incrowd import tables
+from incrowd.assign import one_of_disjoint_matchings
+from incrowd.attacks import (
+    ATTACKS,
+    AttackResult,
+    Rate,
+    Target,
+    as_they_are,
+    corruption,
+    degree,
+    known_counts,
+    matching,
+    order,
+    probability,
+    rerun,
+)
+from incrowd.attacks.candidates import likeliest
+from incrowd.attacks.corruption import _Scene
+from incrowd.attacks.values import fewest_values
+from incrowd.encode import encode
+from incrowd.errors import TableError
+from incrowd.examples import write_example
+from incrowd.flow import Microdata, Table
+from incrowd.graph import chances, classes, components, consistency, posterior
+from incrowd.measures import Published
+from incrowd.policy import Policy
+
+
+def again(target: Target) -> AttackResult:
+    """`rerun` where the method's rows are the published ones in the order of the original."""
+    place = np.where(target.truth >= 0, target.truth, 0)
+    rows = tuple(column[place] for column in target.published.rows)
+    return rerun(target, replace(target.published, rows=rows))
+
+
+EVERY: tuple[Callable[[Target], AttackResult], ...] = (*ATTACKS, again)
+BOUNDED = tuple(attack for attack in EVERY if attack is not corruption)
+EACH = pytest.mark.parametrize("attack", EVERY, ids=lambda attack: attack.__name__)
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Target:
+    """A k-anonymous release of the clinic, and the truth about it."""
+    from incrowd.publishing.pipeline import publish
+
+    folder = write_example(tmp_path_factory.mktemp("clinic"), rows=1000)
+    policy = Policy.load(folder / "policy.toml").with_(k=10)
+    table = tables.read(folder / "patients.csv")
+    made = publish(table, policy)
+    data = encode(table, policy.schema(table))
+    truth = np.empty(len(table), dtype=np.int64)
+    truth[made._draft.assignment.private] = np.arange(len(table))
+    from incrowd.measures import published
+
+    return Target(published(made.table, data), data, truth, 10)
+
+
+@pytest.fixture(scope="module")
+def weak(clinic: Target) -> Target:
+    """Everybody as they are, in the order of the original, and k = 10 claimed."""
+    return Target(as_they_are(clinic.data), clinic.data, np.arange(len(clinic.data)), 10)
+
+
+# ---- what all attacks share
+
+
+@EACH
+def test_an_attack_succeeds_on_its_control(attack: Callable[[Target], AttackResult], clinic: Target) -> None:
+    found = attack(clinic)
+    assert found.control is not None
+    assert found.works
+    assert found.guess.share < 0.02
+
+
+@EACH
+def test_an_attack_keeps_within_the_bound_on_a_good_release(
+    attack: Callable[[Target], AttackResult], clinic: Target
+) -> None:
+    found = attack(clinic)
+    assert found.holds
+    low, high = found.attack.interval()
+    assert low <= found.attack.share <= high
+    assert found.attack.share <= 0.3
+    assert found.attack.tried in (1000, 200)
+
+
+@EACH
+def test_a_weak_release_is_broken(attack: Callable[[Target], AttackResult], weak: Target) -> None:
+    found = attack(weak)
+    if attack is corruption:  # people who share no row cannot be accomplices
+        assert found.attack.tried < 200
+    else:
+        assert not found.holds
+        assert found.attack.share > 0.9
+
+
+@EACH
+def test_a_result_can_be_written(attack: Callable[[Target], AttackResult], clinic: Target) -> None:
+    said = attack(clinic).as_dict()
+    assert set(said) == {
+        *("name", "adversary", "knows", "attack", "guess", "control", "bound", "holds", "works", "details")
+    }
+    assert said["bound"] == (None if attack is corruption else "1/10")
+    assert set(said["attack"]) == {"won", "tried", "share", "low", "high"}
+    assert all(isinstance(value, int | float | str) for value in said["details"].values())
+
+
+@EACH
+def test_without_truth_only_candidates_are_counted(
+    attack: Callable[[Target], AttackResult], clinic: Target
+) -> None:
+    blind = replace(clinic, truth=np.full(1000, -1))
+    found = attack(blind)
+    assert (found.attack.tried, found.holds) == (0, True)
+
+
+def test_names_are_different(clinic: Target) -> None:
+    names = [attack(clinic).name for attack in EVERY]
+    assert len(set(names)) == len(names)
+
+
+def test_whole_classes_give_one_winner_each(clinic: Target) -> None:
+    """Everybody in a class names the same row, and one of them is right."""
+    found = again(clinic)
+    assert found.attack.won == len(clinic.published.class_sizes)
+    assert found.details["persons_whose_row_is_there"] == 1000
+
+
+def test_corruption_of_whole_classes_gives_what_they_promise(clinic: Target) -> None:
+    assert list(known_counts(clinic)) == [1, 2, 3, 4, 5]
+    for known in (1, 5):
+        found = corruption(clinic, known)
+        assert found.details["largest_posterior"] == str(Fraction(1, 10 - known))
+        assert found.details["whole_classes_give"] == str(Fraction(1, 10 - known))
+        assert found.control == Rate(200, 200)
+        assert found.attack.interval(3.29)[0] <= 1 / (10 - known)
+
+
+def test_known_people_are_not_chosen_by_their_rows() -> None:
+    """In a class of ten the insider who knows one other is right in one case of nine, whatever the draw."""
+    n, draws = 10, 60
+    rng = np.random.default_rng(3)
+    wins = sum(corruption(ring_target(n, n, rng.permutation(n)), 1).attack.won for _ in range(draws))
+    low, high = Rate(wins, n * draws).interval(3.29)
+    assert low <= 1 / 9 <= high
+
+
+# ---- rates
+
+
+def test_no_success_in_a_hundred() -> None:
+    assert Rate(0, 100).interval() == pytest.approx((0.0, 0.037), abs=5e-5)
+    assert Rate(0, 0).interval() == (0.0, 1.0)
+    assert Rate(0, 0).share == 0
+
+
+@given(st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_an_interval_holds_its_share(rate: tuple[int, int]) -> None:
+    found = Rate(*rate)
+    low, high = found.interval()
+    assert 0 <= low <= found.share <= high <= 1
+    wide = found.interval(3.29)
+    assert wide[0] <= low
+    assert high <= wide[1]
+
+
+def test_a_rate_cannot_be_won_more_often_than_tried() -> None:
+    with pytest.raises(ValueError, match="more often"):
+        Rate(2, 1)
+
+
+def test_what_holds_and_what_works() -> None:
+    good = AttackResult("a", "b", "c", Rate(100, 1000), Rate(1, 1000), Rate(900, 1000), Fraction(1, 10))
+    assert good.holds
+    assert good.works
+    assert not replace(good, attack=Rate(200, 1000)).holds
+    assert replace(good, attack=Rate(200, 1000), bound=None).holds
+    assert not replace(good, control=Rate(1, 1000)).works
+    assert not replace(good, control=None).works
+
+
+# ---- targets
+
+
+def test_truth_must_be_possible() -> None:
+    data = microdata([flat("job", ["a", "b"])], [("a",), ("b",)])
+    shown = release(data, [("*",), ("*",)])
+    for wrong in ([0], [0, 0], [0, 2]):
+        with pytest.raises(TableError, match="truth"):
+            Target(shown, data, np.array(wrong))
+
+
+def test_as_they_are_is_what_was_read() -> None:
+    """Missing and hierarchies too: each row holds exactly the records that are equal to its own."""
+    age = ranged("age", [20, 30], missing=True)
+    zip_ = treed("zip", [["x1", "x", "*"], ["x2", "x", "*"]], beside=True)
+    records = [("20", "x1"), ("", "x2"), ("30", ""), ("20", "x1"), ("", "")]
+    data = microdata([age, zip_], records)
+    graph = consistency(as_they_are(data), data)
+    assert graph.degrees().records[graph.record_of].tolist() == [2, 1, 1, 2, 1]
+    read = release(data, [tuple(cell or None for cell in record) for record in records])
+    assert sorted(consistency(read, data).degrees().rows.tolist()) == [1, 1, 1, 2]
+
+
+def ring_target(n: int, k: int, truth: Any = None, claimed: int | None = None) -> Target:
+    """Row i holds the records i .. i+k-1, as sets."""
+    names = [f"r{i:02d}" for i in range(n)]
+    data = microdata([flat("who", names)], [(name,) for name in names])
+    rows = [("{" + "|".join(names[(i + s) % n] for s in range(k)) + "}",) for i in range(n)]
+    truth = np.arange(n) if truth is None else np.asarray(truth)
+    return Target(release(data, rows), data, truth, claimed or k)
+
+
+# ---- the papers' graphs
+
+
+def test_table_4_has_one_person_with_one_match() -> None:
+    given_, expected = golden("nonhomogeneous_graphs", "table4")
+    data = microdata([ranged("a", given_["T"])], [[value] for value in given_["T"]])
+    target = Target(release(data, [[box(*ends)] for ends in given_["ranges"]]), data, np.arange(5), 2)
+    near, sure = degree(target), matching(target)
+    assert near.details["fewest_candidates"] == min(len(rows) for rows in expected["matches_1based"])
+    assert near.details["persons_below_k"] == 0
+    assert sure.details["fewest_candidates"] == min(expected["effective_per_t"]) == 1
+    assert sure.details["persons_with_one"] == sure.details["persons_below_k"] == 1
+    likely = probability(target)
+    assert likely.details["largest_posterior"] == expected["max_prob"]
+    assert likely.details["persons_above_1_in_k"] == 1
+
+
+def test_the_ring_is_not_even() -> None:
+    given_, expected = golden("nonhomogeneous_graphs", "figure5_ring")
+    target = ring_target(given_["n"], given_["k"])
+    found = probability(target)
+    worst = fraction(expected["P(t_i=t'_{i-1})"])
+    assert worst == Fraction(5, 13)
+    assert found.details["largest_posterior"] == pytest.approx(float(worst))
+    assert found.details["persons_above_1_in_k"] == 5
+    assert likeliest(target, chances(target.graph)).tolist() == [4, 0, 1, 2, 3]
+    assert matching(target).details["persons_below_k"] == 0
+
+
+def test_one_known_person_in_a_ring() -> None:
+    """The largest posterior over all single pairs, if all assignments are equally likely, is 3/4."""
+    given_, expected = golden("nonhomogeneous_graphs", "corruption_53")
+    uniform = fraction(expected["worst_posterior_uniform_over_all_assignments"])
+    n, k = given_["n"], given_["k"]
+    seen = []
+    for shift in range(k):
+        target = ring_target(n, k, [(i - shift) % n for i in range(n)])
+        found = corruption(target, 1)
+        assert found.control == Rate(n, n)
+        seen.append(Fraction(str(found.details["largest_posterior"])))
+    assert max(seen) <= uniform
+    graph = target.graph
+    pairs = [(i, (i - s) % n) for i in range(n) for s in range(k)]
+    assert max(posterior(graph.without([pair])).worst or Fraction(0) for pair in pairs) == uniform
+
+
+@pytest.mark.parametrize("size", [3, 5])
+def test_one_known_person_in_a_class(size: int) -> None:
+    _, expected = golden("nonhomogeneous_graphs", "corruption_53")
+    found = corruption(ring_target(size, size), 1)
+    said = fraction(expected[f"homogeneous_group_of_{size}"])
+    assert found.details["largest_posterior"] == str(said)
+    assert found.details["whole_classes_give"] == str(said)
+
+
+def tiny() -> tuple[Microdata, Published]:
+    """The rows that Algorithms 4, 5 and 6 make of the nine records, row i for record i."""
+    given_, expected = golden("revisited", "algorithms_tiny")
+    data = microdata([ranged("a", [1, 2, 3, 4]), ranged("b", [1, 2, 3, 4, 5])], given_["D"])
+    rows = expected["LM,k=3"]["alg4+5+6"]["table"]
+    return data, release(data, [[box(cell[0], cell[-1]) for cell in row] for row in rows])
+
+
+def test_a_known_algorithm_tells_who_is_behind_its_rows() -> None:
+    given_, expected = golden("synthesis", "known_algorithm_attack")
+    data, made = tiny()
+    k = given_["k"]
+    printed = Target(made, data, np.arange(9), k)
+    sizes = np.bincount(printed.graph.row_of)
+    alone = np.flatnonzero(sizes[printed.graph.row_of] == 1)
+    assert alone.tolist() == expected["rows_with_unique_generalised_value"]
+    found = rerun(printed, made)
+    assert found.details["persons_with_a_row_of_their_own"] == alone.size
+    assert found.attack.won == len(set(printed.graph.row_of.tolist()))  # the first of each kind
+    linked = [rerun(replace(printed, truth=np.where(np.arange(9) == i, i, -1)), made).attack for i in alone]
+    assert [rate.share for rate in linked] == [expected["P_link_if_adversary_reruns_the_algorithm"]]
+    assert classes(printed.graph, k)["k_factor"] is expected["k_factor_exists"]
+
+
+def test_a_drawn_assignment_answers_the_known_algorithm() -> None:
+    """Over many draws of one of k disjoint matchings, the re-runner is right in one case of k."""
+    given_, expected = golden("synthesis", "known_algorithm_attack")
+    data, made = tiny()
+    k, draws = given_["k"], 600
+    graph = consistency(made, data)
+    factor = three_factor(graph, k)
+    rng = np.random.default_rng(11)
+    wins = 0
+    for _ in range(draws):
+        truth = one_of_disjoint_matchings(factor, rng.bytes)
+        wins += int(truth[3] == rerun_guess(made)[3])
+    low, high = Rate(wins, draws).interval(3.29)
+    assert low <= float(fraction(expected["P_after_random_factor_assignment"])) <= high
+
+
+def three_factor(graph: Any, k: int) -> Any:
+    """The rows of each record in a k-factor, by trying: k disjoint assignments, one after the other."""
+    import itertools
+
+    from graph.test_graph import expanded
+    from twins import definitions as naive
+
+    worlds = naive.assignments(expanded(graph), len(graph))
+    for some in itertools.combinations(worlds, k):
+        if all(len(set(rows)) == k for rows in zip(*some, strict=True)):
+            return np.array(some, dtype=np.int32).T.copy()
+    raise AssertionError("there is none")
+
+
+def rerun_guess(made: Published) -> Any:
+    from incrowd.attacks.rerun import said_alike
+
+    return said_alike(made, made)
+
+
+def test_a_method_must_make_a_row_for_everyone() -> None:
+    target = ring_target(5, 3)
+    short = release(target.data, [("*",)])
+    with pytest.raises(TableError, match="one row for each record"):
+        rerun(target, short)
+
+
+def test_rows_that_the_method_would_not_make_are_nobody_s() -> None:
+    target = ring_target(5, 3)
+    found = rerun(target, as_they_are(target.data))
+    assert (found.attack.won, found.details["persons_whose_row_is_there"]) == (0, 0)
+
+
+# ---- what is hard
+
+
+def test_corruption_when_rows_were_left_out() -> None:
+    data = microdata([flat("job", ["a", "b"])], [("a",), ("a",), ("a",), ("b",), ("b",)])
+    target = Target(release(data, [("a",), ("*",), ("b",), ("a",)]), data, np.array([0, -1, 3, 2, 1]), 2)
+    found = corruption(target, 1)
+    assert found.attack.tried == 4
+    assert found.control is not None
+    assert found.control.tried == 4
+
+
+def test_an_unknown_truth_has_a_world_that_could_be_true(clinic: Target) -> None:
+    some = np.where(np.arange(1000) % 3 == 0, clinic.truth, -1)
+    target = replace(clinic, truth=some)
+    world = _Scene(target).world
+    assert sorted(world.tolist()) == list(range(1000))
+    graph = target.graph
+    assert (graph.edge(graph.record_of, graph.row_of[world]) >= 0).all()
+    found = corruption(target, 2)
+    assert found.control == Rate(found.attack.tried, found.attack.tried)
+
+
+def test_large_components_get_fewer_victims(monkeypatch: pytest.MonkeyPatch, clinic: Target) -> None:
+    monkeypatch.setattr("incrowd.attacks.corruption.EDGES", 3)
+    found = corruption(clinic, 1)
+    assert found.attack.tried < 200
+    assert "too many edges" in str(found.details["skipped"])
+
+
+def test_the_order_of_the_original_is_an_attack(clinic: Target) -> None:
+    kept = Target(clinic.published, clinic.data, np.arange(1000), 10)
+    assert order(kept).attack == Rate(1000, 1000)
+    assert not order(kept).holds
+    assert order(clinic).holds
+
+
+def test_a_ring_of_many_is_sampled() -> None:
+    target = ring_target(40, 3)
+    found = probability(target)
+    assert found.details["persons_sampled"] == 40
+    high = found.details["largest_posterior_high"]
+    assert isinstance(high, float)
+    assert 1 / 3 < high < 0.7
+    assert corruption(target, 1).attack.tried == 40
+
+
+# ---- sensitive values
+
+
+def test_fewest_values_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows 0 and 1 are one class with one illness; rows 2 to 4 one with two."""
+    data = microdata([flat("job", ["a", "b"])], [("a",), ("a",), ("b",), ("b",), ("b",)])
+    graph = consistency(release(data, [("a",), ("a",), ("b",), ("b",), ("b",)]), data)
+    shown = Table.of({"ill": ["x", "x", "x", "y", "y"], "pay": ["1", "2", "3", "4", "5"]})
+    for most in (5_000_000, 1):
+        monkeypatch.setattr("incrowd.attacks.values.MOST_PAIRS", most)
+        found = fewest_values(graph, components(graph), shown, ["ill", "pay", "absent"])
+        assert found == {"ill": 1, "pay": 2}
+
+
+def test_ring_of_the_tests_is_the_ring_of_the_paper() -> None:
+    target = ring_target(5, 3)
+    lists = [
+        target.graph.indices[a:b].tolist()
+        for a, b in zip(target.graph.indptr, target.graph.indptr[1:], strict=False)
+    ]
+    named = [
+        sorted(int(np.flatnonzero(target.graph.row_of == v)[0]) for v in lists[u])
+        for u in target.graph.record_of
+    ]
+    assert named == ring(5, 3)

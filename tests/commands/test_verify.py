@@ -1,0 +1,77 @@
+"""Judging a release again later: what the audit is needed for, and that it is not trusted."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from incrowd.commands.verify import verify_release
+from incrowd.policy import Policy
+from incrowd.publishing.pipeline import publish_to
+from incrowd.release.audit import LINKS
+
+METHODS = ("mondrian", "mondrian-relaxed", "single")
+
+
+def crowd(path: Path, rng: np.random.Generator) -> Path:
+    """A table in which no private part tells who somebody is."""
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["age", "weight", "sex", "ill"])
+        for _ in range(240):
+            age, weight = rng.integers(20, 60), rng.integers(50, 90)
+            rows.writerow([age, weight, rng.choice(["F", "M"]), rng.choice(["flu", "cold"])])
+    return path
+
+
+def policy(method: str, mean: bool) -> Policy:
+    columns = {"age": {"mean": mean}, "weight": {}, "sex": {}}
+    return Policy(quasi_identifiers=columns, sensitive=["ill"], method=method, privacy={"k": 6})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_means_are_confirmed_later(method: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    """Where boxes overlap, only the links in the audit tell whose mean a class shows."""
+    table = crowd(tmp_path / "people.csv", rng)
+    asked = policy(method, mean=True)
+    written = publish_to(table, asked, tmp_path / "out")
+    assert (written.audit / LINKS).stat().st_mode & 0o077 == 0
+    verdict = verify_release(written.folder, table, asked)
+    assert verdict.passed, verdict.failures
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_means_nobody_is_linked(method: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    table = crowd(tmp_path / "people.csv", rng)
+    written = publish_to(table, policy(method, mean=False), tmp_path / "out")
+    assert not (written.audit / LINKS).exists()
+    assert verify_release(written.folder, table, None).passed
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{}", "[1, 2]", '{"record_of_each_row": [0, 0]}', '{"record_of_each_row": "x"}'],
+    ids=["empty", "no key", "a list", "too short", "a text"],
+)
+def test_damaged_links_are_none(content: str, tmp_path: Path, rng: np.random.Generator) -> None:
+    table = crowd(tmp_path / "people.csv", rng)
+    written = publish_to(table, policy("mondrian", mean=False), tmp_path / "out")
+    (written.audit / LINKS).write_text(content)
+    assert verify_release(written.folder, table, None).passed
+
+
+def test_links_that_lie_are_not_believed(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Pairs of rows and records that do not belong together are no evidence for a spoiled release."""
+    table = crowd(tmp_path / "people.csv", rng)
+    written = publish_to(table, policy("mondrian", mean=True), tmp_path / "out")
+    links = json.loads((written.audit / LINKS).read_text())["record_of_each_row"]
+    lines = (written.folder / "data.csv").read_text().splitlines(keepends=True)
+    swapped = next(i for i in range(2, len(lines)) if lines[i].split(",")[0] != lines[1].split(",")[0])
+    links[0], links[swapped - 1] = links[swapped - 1], links[0]
+    (written.audit / LINKS).write_text(json.dumps({"record_of_each_row": links}))
+    verdict = verify_release(written.folder, table, None)
+    assert "truth" not in {check.name for check in verdict.failures}

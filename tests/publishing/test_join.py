@@ -1,0 +1,264 @@
+"""Publishing with a public table, from two tables to files and back."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.commands import incrowd
+from support.method_names import JOINS
+
+from incrowd.commands.verify import verify_release
+from incrowd.errors import Exposure, Infeasible, InputError, PolicyError
+from incrowd.flow import Table
+from incrowd.policy import Policy
+from incrowd.publishing.pipeline import Form, Release, publish, publish_to
+
+
+def asked(method: str = "kja-refine", **more: Any) -> Policy:
+    parts: dict[str, Any] = {
+        "identifiers": ["id"],
+        "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {"type": "categorical"}},
+        "sensitive": ["ill"],
+        "method": method,
+        "privacy": {"k": 3},
+        "public": {"table": "none.csv", "id": "id", "membership_secret": True},
+    }
+    return Policy.from_dict({**parts, **more})
+
+
+def tables_of(own: int, others: int, seed: int = 0) -> tuple[Table, Table]:
+    """A private table, and a public one that knows half of its people and others."""
+    rng = np.random.default_rng(seed)
+    n = own + others
+    ages = [str(age) for age in rng.integers(20, 60, n)]
+    sexes = ["FM"[int(sex)] for sex in rng.integers(0, 2, n)]
+    ids = [f"p{number}" for number in rng.permutation(10 * n)[:n]]
+    private = {
+        "id": ids[:own],
+        "age": ages[:own],
+        "sex": sexes[:own],
+        "ill": [f"i{i % 7}" for i in range(own)],
+    }
+    public = [*range(0, own, 2), *range(own, n)]
+    rng.shuffle(public)
+    shown = {
+        "sex": [sexes[i] for i in public],
+        "id": [ids[i] for i in public],
+        "hobby": ["chess"] * len(public),
+        "age": [ages[i] for i in public],
+    }
+    return Table.of(private), Table.of(shown)
+
+
+def rows_of(table: Table) -> list[tuple[str | None, ...]]:
+    return list(zip(*(column.rows() for column in table.columns), strict=True))
+
+
+def holds(cell: str | None, value: str) -> bool:
+    text = cell or ""
+    if text.startswith("["):
+        low, high = text[1:-1].split(",")
+        return int(low) <= int(value) <= int(high)
+    return text == "*" or value in text.strip("{}").split("|")
+
+
+def check_by_hand(release: Release, private: Table, public: Table, k: int) -> None:
+    """Reads the release and the two tables only."""
+    rows = [row[:2] for row in rows_of(release.table)]
+    assert min(Counter(rows).values()) >= k
+    own = set(private.column("id").rows())
+    people = [(age, sex) for _, age, sex, _ in rows_of(private)]
+    people += [(age, sex) for sex, id_, _, age in rows_of(public) if id_ not in own]
+    classes = Counter(rows)
+    for age, sex in people[: len(private)]:
+        assert any(holds(cells[0], str(age)) and holds(cells[1], str(sex)) for cells in classes)
+    for cells, count in classes.items():
+        inside = sum(holds(cells[0], str(age)) and holds(cells[1], str(sex)) for age, sex in people)
+        assert inside >= count
+
+
+@settings(max_examples=40)
+@given(st.integers(4, 30), st.integers(0, 60), st.integers(2, 4), st.sampled_from(JOINS), st.integers(0, 99))
+def test_a_release_is_k_join_anonymous(own: int, others: int, k: int, method: str, seed: int) -> None:
+    private, public = tables_of(own, others, seed)
+    release = publish(private, asked(method, privacy={"k": k}), public=public)
+    assert release.verdict.passed
+    check_by_hand(release, private, public, k)
+    claims = [claim["model"] for claim in release.manifest["claims"]]
+    if method == "kja-direct":
+        assert claims == ["k-join-anonymity"]
+        assert release.table.names == ("age", "sex")
+        assert release.sensitive is None
+        return
+    assert claims == ["k-join-anonymity", "sensitive-groups"]
+    assert release.table.names == ("age", "sex", "group")
+    values: Counter[str | None] = Counter()
+    people: Counter[str | None] = Counter()
+    for group, ill, count in rows_of(release.sensitive):
+        values[ill] += int(count or "")
+        people[group] += int(count or "")
+    assert values == Counter(private.column("ill").rows())
+    assert min(people.values()) >= k
+
+
+def test_l_holds_for_the_groups_of_values() -> None:
+    private, public = tables_of(60, 200)
+    policy = asked(privacy={"k": 4, "l": 3, "l_kind": "frequency"})
+    release = publish(private, policy, public=public)
+    assert [claim["model"] for claim in release.manifest["claims"]][-1] == "frequency-l-diversity"
+    groups: dict[str | None, list[int]] = {}
+    for group, _, count in rows_of(release.sensitive):
+        groups.setdefault(group, []).append(int(count or ""))
+    assert all(max(counts) * 3 <= sum(counts) for counts in groups.values())
+
+
+def test_boxes_are_smaller_than_without_the_public_table() -> None:
+    private, public = tables_of(60, 2000)
+    policy = asked()
+    alone = Policy.from_dict({**policy.as_dict(), "public": None, "method": "mondrian"})
+    plain = publish(private, alone).loss()["gcp"]
+    for method in JOINS:
+        assert publish(private, asked(method), public=public).loss()["gcp"] < plain / 2
+
+
+def test_people_who_are_written_differently_do_not_confuse_the_judge() -> None:
+    """An id that may be somebody of the private table stands in for nobody; others still do."""
+    private, public = tables_of(12, 40)
+    ids = [
+        f"0{text}" if text == private.column("id").rows()[0] else text for text in public.column("id").rows()
+    ]
+    odd = Table.of({name: public.column(name).rows() if name != "id" else ids for name in public.names})
+    release = publish(private, asked(), public=odd)
+    assert release.verdict.passed
+
+
+def test_the_manifest_says_where_the_people_are_from() -> None:
+    private, public = tables_of(12, 40)
+    said = asked(public={**asked().as_dict()["public"], "source": "the city", "date": "2024-02-29"})
+    release = publish(private, said, public=public)
+    assert release.manifest["public"] == {
+        "kind": "Table",
+        "rows": len(public),
+        "id": "id",
+        "source": "the city",
+        "date": "2024-02-29",
+    }
+    assert release.told is not None
+    assert set(release.told) == {"people", "presence", "certainly_present", "certainly_absent"}
+
+
+@pytest.mark.parametrize("method", JOINS)
+def test_what_does_not_go_with_a_public_table_is_refused(method: str) -> None:
+    private, public = tables_of(12, 40)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"public": None}, "joins the table with a public one"),
+        ({"public": {"table": "none.csv", "id": "id"}}, "membership_secret = true"),
+        (
+            {"public": {"table": "none.csv", "id": "id", "membership_secret": False}},
+            "membership_secret = true",
+        ),
+        ({"sensitive": [], "keep": ["ill"]}, "would tell who is in the private one"),
+        ({"entity": "id", "identifiers": []}, "k counts rows"),
+    ]
+    for changed, word in wrong:
+        with pytest.raises(InputError, match=word):
+            publish(private, asked(method, **changed), public=public if changed.get("public", 1) else None)
+
+
+def test_direct_keeps_k_alone() -> None:
+    private, public = tables_of(12, 40)
+    with pytest.raises(PolicyError, match="take kja-refine"):
+        publish(private, asked("kja-direct", privacy={"k": 3, "l": 2}), public=public)
+
+
+def test_trimming_must_be_accepted() -> None:
+    private, public = tables_of(12, 40)
+    policy = asked("kja-direct", options={"trim": "exact"})
+    with pytest.raises(Exposure) as refused:
+        publish(private, policy, public=public)
+    assert refused.value.name == "unsafe-trimming"
+    release = publish(private, policy.with_(accept=["unsafe-trimming"]), public=public)
+    assert release.manifest["method"]["form"] == "printed"
+
+
+def test_too_few_people_are_refused() -> None:
+    private, public = tables_of(4, 40)
+    assert publish(private, asked("kja-direct", privacy={"k": 9}), public=public).verdict.passed
+    with pytest.raises(Infeasible, match="n=4 < k=9"):
+        publish(private, asked(privacy={"k": 9}), public=public)
+
+
+def test_other_methods_take_no_public_table() -> None:
+    private, public = tables_of(12, 40)
+    with pytest.raises(PolicyError, match="mondrian takes no public table"):
+        publish(private, asked("mondrian"), public=public)
+
+
+# Files and commands
+
+
+def write(folder: Path, own: int = 40, others: int = 300) -> tuple[Path, Path]:
+    for name, table in zip(("private.csv", "public.csv"), tables_of(own, others), strict=True):
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([table.names, *rows_of(table)])
+    text = """
+identifiers = ["id"]
+sensitive = ["ill"]
+method = "kja-refine"
+[quasi_identifiers]
+age = {type = "numeric"}
+sex = {type = "categorical"}
+[privacy]
+k = 5
+[public]
+table = "public.csv"
+id = "id"
+membership_secret = true
+"""
+    (folder / "policy.toml").write_text(text, encoding="utf-8")
+    return folder / "private.csv", folder / "policy.toml"
+
+
+@pytest.mark.parametrize(
+    "form", [Form(), Form("parquet"), Form("parquet", typed=True)], ids=["csv", "parquet", "typed"]
+)
+@pytest.mark.parametrize("method", JOINS)
+def test_what_is_written_is_confirmed_later(method: str, form: Form, tmp_path: Path) -> None:
+    table, policy = write(tmp_path)
+    read = Policy.load(policy).with_(method=method)
+    written = publish_to(table, read, tmp_path / "out", form)
+    said = json.loads((written.folder / "release.json").read_text(encoding="utf-8"))
+    assert len(said["public"]["sha256"]) == 64
+    assert verify_release(written.folder, table, read).passed
+    assert verify_release(written.folder, table, None, public=tmp_path / "public.csv").passed
+    with (tmp_path / "public.csv").open("a", encoding="utf-8") as file:
+        file.write("F,p999999,chess,33\n")
+    assert not verify_release(written.folder, table, read).passed
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    table, policy = write(tmp_path)
+    done = incrowd("publish", table, "-p", policy, "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    said = " ".join(done.out.split())
+    assert "k-join-anonymity (k = 5)" in said
+    assert "40 of these rows are of the private table" in said
+    assert incrowd("verify", tmp_path / "out", "--original", table, "-p", policy).code == 0
+    public = tmp_path / "public.csv"
+    assert incrowd("verify", tmp_path / "out", "--original", table, "--public", public).code == 0
+    asked_without = incrowd("verify", tmp_path / "out", "--original", table)
+    assert asked_without.code == 2
+    assert "--public" in asked_without.err
+    measured = incrowd("measure", tmp_path / "out", "--original", table, "-p", policy, "--json")
+    assert measured.code == 0, measured.err
+    assert measured.json["loss"]["gcp"] == pytest.approx(
+        json.loads((tmp_path / "out.audit" / "audit.json").read_text(encoding="utf-8"))["loss"]["gcp"]
+    )

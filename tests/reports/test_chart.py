@@ -1,0 +1,152 @@
+"""Pictures: every point where it belongs, every text harmless, everything inside the frame."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incrowd.reports.chart import (
+    BOTTOM,
+    DASHES,
+    HEIGHT,
+    LEFT,
+    MARKERS,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Chart,
+    Frame,
+    Line,
+    ticks,
+)
+
+SPACE = "{http://www.w3.org/2000/svg}"
+OURS = Line("forest", ((5, 0.89), (10, 1.25), (15, 1.42), (20, 1.51)), 1)
+THEIRS = Line("forest, printed", ((5, 0.9), (10, 1.2)), 1, ours=False)
+
+
+def drawn(*lines: Line, title: str = "Loss") -> ET.Element:
+    return ET.fromstring(Chart(title, "k", "bits", lines or (OURS, THEIRS)).svg())
+
+
+def polylines(root: ET.Element) -> list[list[tuple[float, float]]]:
+    found = []
+    for each in root.iter(f"{SPACE}polyline"):
+        pairs = [point.split(",") for point in (each.get("points") or "").split()]
+        found.append([(float(x), float(y)) for x, y in pairs])
+    return found
+
+
+def test_points_lie_where_the_axes_say() -> None:
+    root = drawn()
+    ours, theirs = polylines(root)
+    assert [x for x, _ in ours] == sorted(x for x, _ in ours)
+    assert ours[0][0] == theirs[0][0]
+    frame = Frame.around([OURS, THEIRS])
+    assert (frame.y_low, frame.y_high) == (0.0, 2.0)
+    assert frame.y(0) == HEIGHT - BOTTOM
+    assert frame.y(2) == TOP
+    assert ours[3][1] == pytest.approx(HEIGHT - BOTTOM - 1.51 / 2 * (HEIGHT - TOP - BOTTOM), abs=0.06)
+
+
+def test_more_is_higher_and_equal_steps_are_equal() -> None:
+    ((_, a), (_, b), (_, c)) = polylines(drawn(Line("x", ((1, 0), (2, 1), (3, 2)))))[0]
+    assert a > b > c
+    assert a - b == pytest.approx(b - c, abs=0.11)
+
+
+def test_ours_are_solid_and_theirs_dashed_with_hollow_markers() -> None:
+    ours, theirs = drawn().iter(f"{SPACE}polyline")
+    assert ours.get("stroke-dasharray") is None
+    assert theirs.get("stroke-dasharray") in DASHES
+    assert ours.get("stroke") == theirs.get("stroke")
+    fills = {each.get("fill") for each in drawn(THEIRS).iter(f"{SPACE}polygon")}
+    assert fills == {"none"}
+
+
+def test_lines_differ_without_colour() -> None:
+    looks = [Line(str(look), ((1, 1),), look) for look in range(len(MARKERS))]
+    shapes = set()
+    for line in looks:
+        root = drawn(line)
+        polygons = [each.get("points") or "" for each in root.iter(f"{SPACE}polygon")]
+        shapes.add(polygons[0] if polygons else "circle")
+    assert len(shapes) == len(MARKERS)
+    assert len(set(DASHES)) == len(DASHES)
+
+
+def test_the_legend_names_every_line_and_stands_beside_the_lines() -> None:
+    words = {each.text: each for each in drawn().iter(f"{SPACE}text")}
+    for line in (OURS, THEIRS):
+        assert float(words[line.name].get("x") or 0) > WIDTH - RIGHT
+    assert {"Loss", "k", "bits", "5", "20", "0", "1.5"} <= set(words)
+
+
+def test_a_picture_can_be_heard() -> None:
+    root = drawn()
+    assert root.get("role") == "img"
+    title, about = root.find(f"{SPACE}title"), root.find(f"{SPACE}desc")
+    assert title is not None
+    assert title.text == "Loss"
+    assert root.get("aria-labelledby") == f"{title.get('id')} {about.get('id') if about is not None else ''}"
+    hints = [each.text for each in root.iter(f"{SPACE}title")]
+    assert "forest: 0.89" in hints
+
+
+def test_nothing_is_loaded_from_elsewhere() -> None:
+    text = Chart("Loss", "k", "bits", (OURS,)).svg()
+    assert text.count("http") == 1  # the name of the format
+    assert not [word for word in ("href", "url(", "<script", "<style", "<image") if word in text]
+
+
+@given(st.text(max_size=30))
+def test_texts_are_only_texts(text: str) -> None:
+    root = drawn(Line(text, ((1, 1), (2, 2)), 0), title=text)
+    assert len(list(root.iter(f"{SPACE}polyline"))) == 1
+    title = root.find(f"{SPACE}title")
+    assert title is not None
+    assert (title.text or "") == "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+
+
+def test_signs_of_the_format_are_escaped() -> None:
+    text = Chart("<script>&'\"", "k", "bits", (OURS,)).svg()
+    assert "<script>" not in text
+    assert "&lt;script&gt;&amp;&#x27;&quot;" in text
+
+
+numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 6))
+
+
+@given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8))
+def test_everything_stays_inside_the_frame(points: list[tuple[float, float]]) -> None:
+    for line in polylines(drawn(Line("x", tuple(sorted(points))))):
+        for x, y in line:
+            assert LEFT - 0.1 <= x <= WIDTH - RIGHT + 0.1
+            assert TOP - 0.1 <= y <= HEIGHT - BOTTOM + 0.1
+
+
+@given(numbers, numbers)
+def test_ticks_reach_around_the_values_in_equal_steps(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    found = ticks(low, high)
+    step = found[1] - found[0]
+    assert found[0] <= low + 1e-6 * step
+    assert found[-1] >= high - 1e-6 * step
+    assert all(math.isclose(b - a, step, rel_tol=1e-6) for a, b in pairwise(found))
+    assert 2 <= len(found) <= 9
+
+
+@pytest.mark.parametrize("points", [(), ((1, math.nan),), ((math.inf, 1),)])
+def test_a_line_needs_numbers(points: tuple[tuple[float, float], ...]) -> None:
+    with pytest.raises(ValueError, match="must be numbers"):
+        Line("x", points)
+
+
+def test_a_chart_needs_a_line() -> None:
+    with pytest.raises(ValueError, match="needs a line"):
+        Chart("x", "y", "z", ())

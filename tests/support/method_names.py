@@ -1,0 +1,22 @@
+"""The methods of the catalogue by kind, and what must be accepted to publish by each."""
+
+from __future__ import annotations
+
+from incrowd.algorithms.catalogue import METHODS
+from incrowd.contracts import Crowder, catalogue
+
+PARTS = {name: catalogue("grouper")[method.hides] for name, method in METHODS.items()}
+CROWDS = sorted(name for name, part in PARTS.items() if isinstance(part(k=2), Crowder))
+APART = sorted(name for name, method in METHODS.items() if method.apart)
+JOINS = sorted(name for name, method in METHODS.items() if method.joins)
+PLAIN = [name for name, part in PARTS.items() if getattr(part, "needs_plain", False)]  # hide outliers
+ALONE = [name for name in METHODS if name not in (*JOINS, *PLAIN)]  # need no public table, no outliers
+PARTITIONS = sorted(set(ALONE) - set(CROWDS) - set(APART))
+IN_ROWS = [name for name in ALONE if name not in APART]  # sensitive values stand in the rows
+ONE_SIDED = [name for name in CROWDS if PARTS[name].one_sided]
+SAFE = [name for name in CROWDS if name not in ONE_SIDED]
+ACCEPTED: dict[str, list[str]] = {
+    **{name: [] for name in METHODS},
+    **{name: ["unsafe-one-sided"] for name in ONE_SIDED},
+    **{name: ["exact-rows", "correlated-values"] for name in APART},
+}

@@ -1,0 +1,11 @@
+"""Where things lie: the tests, the checkout, golden vectors, real tables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+ROOT = TESTS.parent
+GOLDEN = TESTS / "golden"
+DATA = Path(os.environ.get("INCROWD_DATA", ROOT.parent / "shared" / "data"))
