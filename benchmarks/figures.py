@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
-from crowds import expansion, exponent, globally, widening
 from expc import expansion_by_outliers
 from joins import joined_figures, topdown_figures
 from lattices import incognito
+from neighbourhoods import expansion, exponent, globally, widening
 from outliers import outlier_figures
 from queries import query_figures
 from rings import assignments, rows_cut, whole_ring

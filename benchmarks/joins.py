@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
-from crowds import exponent
+from neighbourhoods import exponent
 from tables import first, microdata
 
 from incrowd.algorithms.kja import Direct, Refinement

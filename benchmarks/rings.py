@@ -84,6 +84,6 @@ def whole_ring(kd: float) -> Iterator[Figure]:
 
 
 def _ring(recipe: Ring, data: Microdata) -> None:
-    crowds = recipe.group(data, (), silent)
-    generalize(data, crowds)
-    by_crowds(crowds)
+    neighbourhoods = recipe.group(data, (), silent)
+    generalize(data, neighbourhoods)
+    by_crowds(neighbourhoods)

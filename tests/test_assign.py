@@ -263,7 +263,7 @@ def test_the_exact_law_of_figure_seven() -> None:
 def test_any_assignment_of_the_ring_of_figure_5() -> None:
     given_, expected = graph("figure5_ring")
     n, k = given_["n"], given_["k"]
-    assert [[x + 1 for x in crowd] for crowd in naive_rings.crowds(n, k)] == expected["PS_1based"]
+    assert [[x + 1 for x in crowd] for crowd in naive_rings.neighbourhoods(n, k)] == expected["PS_1based"]
     worlds = naive_rings.assignments(naive_rings.ring(n, k))
     assert len(worlds) == expected["n_assignments"]
     for i, rows in enumerate(naive_rings.marginals(dict.fromkeys(worlds, Fraction(1, len(worlds))))):
@@ -303,8 +303,8 @@ def test_table_3_is_a_ring() -> None:
 
     rows = []
     for part in given_["partitions"]:
-        crowds = naive_rings.crowds(len(part), given_["k"])
-        rows += [said([given_["T"][part[x]] for x in crowd]) for crowd in crowds]
+        neighbourhoods = naive_rings.neighbourhoods(len(part), given_["k"])
+        rows += [said([given_["T"][part[x]] for x in crowd]) for crowd in neighbourhoods]
     assert rows == expected["T_star"]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.entropy import Entropy, draws_below, shuffled, system
-from incrowd.flow import Assignment, Codes, Crowds
+from incrowd.flow import Assignment, Codes, Neighbourhoods
 
 CHUNK = 1 << 16  # random bytes drawn at once, few enough to stay in a near cache
 
@@ -43,7 +43,7 @@ def whole_classes(n: int, entropy: Entropy = system) -> Assignment:
     return Assignment(region=order, private=order)
 
 
-def by_crowds(crowds: Crowds, entropy: Entropy = system) -> Assignment:
+def by_crowds(neighbourhoods: Neighbourhoods, entropy: Entropy = system) -> Assignment:
     """A row for each record among those whose crowds it is in, each with the same chance; then shuffled.
 
     Every crowd lists k records, and every record is in k crowds. Where all of a part are alike, each stays
@@ -55,13 +55,13 @@ def by_crowds(crowds: Crowds, entropy: Entropy = system) -> Assignment:
     >>> sorted(by_crowds(ring).private.tolist())
     [0, 1, 2]
     """
-    n = len(crowds)
+    n = len(neighbourhoods)
     row_of = np.arange(n)
-    drawn = row_of if crowds.alike is None else np.flatnonzero(~crowds.alike)
+    drawn = row_of if neighbourhoods.alike is None else np.flatnonzero(~neighbourhoods.alike)
     if drawn.size:
         place = np.empty(n, np.int32)
         place[drawn] = np.arange(drawn.size)
-        members = place[crowds.members.reshape(n, -1)[drawn]]
+        members = place[neighbourhoods.members.reshape(n, -1)[drawn]]
         row_of[drawn] = drawn[one_of_disjoint_matchings(_rows_of_records(members), entropy)]
     return _shuffled_rows(row_of, entropy)
 

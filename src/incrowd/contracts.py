@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Codes, Cover, Crowds, JoinCover, Microdata
+from incrowd.flow import Codes, JoinPartition, Microdata, Neighbourhoods, Partition
 from incrowd.schema import Claim
 
 
@@ -237,11 +237,11 @@ class Grouper(Protocol):
 
     def group(
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress
-    ) -> Cover | Crowds | JoinCover: ...
+    ) -> Partition | Neighbourhoods | JoinPartition: ...
 
 
 @runtime_checkable
-class Crowder(Grouper, Protocol):
+class NonHomogeneous(Grouper, Protocol):
     """A grouper that gives everyone a crowd of their own, so that rows of one crowd say different things.
 
     `alone` names the model that its algorithm keeps by itself, `one_sided` says that this model is about rows

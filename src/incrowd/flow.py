@@ -2,7 +2,7 @@
 
 ::
 
-    Table ─ encode ─► Microdata ─ hide ─► Cover ─ generalize ─► Regions ─ assign ─► Assignment
+    Table ─ encode ─► Microdata ─ hide ─► Partition ─ generalize ─► Regions ─ assign ─► Assignment
                                                                                         │
     Table (published) ◄─────────────────────── release ◄────────────────────────────────┘
 
@@ -180,7 +180,7 @@ class Microdata:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cover:
+class Partition:
     """Who hides with whom.
 
     A partition, as the group of each record: groups are numbered 0..g-1, none is empty. A record that is in
@@ -204,13 +204,13 @@ class Cover:
         """The records that have a row."""
         return np.flatnonzero(self.labels >= 0)
 
-    def of_kept(self) -> Cover:
+    def of_kept(self) -> Partition:
         """The same among those that have a row, numbered by their places in `kept`."""
         labels, slabs = self.labels[self.kept], None
         if self.slabs is not None:
             columns = [np.unique(slab, return_inverse=True)[1] for slab in self.slabs[self.kept].T]
             slabs = np.stack(columns, axis=1).astype(np.int32)
-        return Cover(labels, slabs, self.levels)
+        return Partition(labels, slabs, self.levels)
 
     def __len__(self) -> int:
         return int(self.labels.max()) + 1 if self.labels.size else 0
@@ -226,7 +226,7 @@ class Cover:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crowds:
+class Neighbourhoods:
     """Who hides with whom where everyone has a crowd of their own.
 
     The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them. Where
@@ -272,7 +272,7 @@ class Crowds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JoinCover:
+class JoinPartition:
     """Who hides with whom where people of a public table stand in.
 
     ``labels`` (n,) is the group of each person, -1 for those of the public table who are not needed.

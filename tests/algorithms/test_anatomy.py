@@ -24,7 +24,7 @@ from incrowd.algorithms import anatomy as hiding
 from incrowd.algorithms.anatomy import Anatomy
 from incrowd.contracts import Eligible, silent
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified, PolicyError
-from incrowd.flow import Attribute, Codes, Cover, Microdata, Table
+from incrowd.flow import Attribute, Codes, Microdata, Partition, Table
 from incrowd.policy import Policy
 from incrowd.publishing import draft as drafting
 from incrowd.publishing import render
@@ -124,10 +124,10 @@ def test_it_needs_l_and_nothing_else(guards: Any) -> None:
 def test_many_records_are_no_trouble(rng: np.random.Generator) -> None:
     values = np.minimum(rng.integers(0, 40, 60_000), rng.integers(0, 40, 60_000)).astype(np.int32)
     rule = Rule(values, 40, 9)
-    cover = Anatomy(9).group(table_of(values.size), (rule,), silent)
-    pairs = np.unique(cover.labels.astype(np.int64) * 40 + values)
+    partition = Anatomy(9).group(table_of(values.size), (rule,), silent)
+    pairs = np.unique(partition.labels.astype(np.int64) * 40 + values)
     assert pairs.size == values.size  # nobody shares a value with anybody of the group
-    assert (cover.sizes.min(), len(cover)) == (9, values.size // 9)
+    assert (partition.sizes.min(), len(partition)) == (9, values.size // 9)
 
 
 # ---- chance
@@ -361,20 +361,20 @@ def test_what_is_no_chance_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def with_labels(labels: NDArray[np.int32]) -> Any:
-    return lambda *_: Cover(labels)
+    return lambda *_: Partition(labels)
 
 
 def one_short(real: Any) -> Any:
     """A table of values in which one count is one too small, and another too large."""
 
     def broken(*parts: Any) -> Any:
-        apart = real(*parts)
-        group, ill, count = apart.table.columns
+        buckets = real(*parts)
+        group, ill, count = buckets.table.columns
         swapped = ill.codes.copy()
         other = int(np.flatnonzero(swapped != swapped[0])[-1])
         swapped[[0, other]] = swapped[[other, 0]]
-        table = Table(apart.table.names, (group, type(ill)(swapped, ill.texts), count))
-        return type(apart)(apart.of_row, table, apart.first)
+        table = Table(buckets.table.names, (group, type(ill)(swapped, ill.texts), count))
+        return type(buckets)(buckets.of_row, table, buckets.first)
 
     return broken
 
@@ -388,7 +388,7 @@ def test_a_broken_engine_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         ("frequency-l-diversity", Anatomy, "group", with_labels(alike)),
         ("sensitive-groups", Anatomy, "group", with_labels(np.arange(n, dtype=np.int32))),
         ("order", render, "shuffled", lambda size, _: np.arange(size)),
-        ("sensitive", drafting, "values_apart", one_short(render.values_apart)),
+        ("sensitive", drafting, "values_apart", one_short(render.bucketed_values)),
     ]
     for caught_by, owner, name, other in broken:
         with monkeypatch.context() as patch:

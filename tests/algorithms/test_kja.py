@@ -20,7 +20,7 @@ from incrowd.algorithms.kja_trim import kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import Grouper, catalogue, silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Attribute, JoinCover, Microdata
+from incrowd.flow import Attribute, JoinPartition, Microdata
 from incrowd.schema import Kind, Shape
 
 VECTORS = {
@@ -49,8 +49,8 @@ def base_of(name: str, k: int, data: Microdata) -> naive.Base:
     grouper: Grouper = catalogue("grouper")[name](k=k)
 
     def base(people: list[int]) -> naive.Groups:
-        cover: Any = grouper.group(Microdata(data.codes[people], data.attributes), (), silent)
-        groups = [np.flatnonzero(cover.labels == g) for g in range(len(cover))]
+        partition: Any = grouper.group(Microdata(data.codes[people], data.attributes), (), silent)
+        groups = [np.flatnonzero(partition.labels == g) for g in range(len(partition))]
         return [[people[i] for i in group] for group in groups]
 
     return base
@@ -61,8 +61,8 @@ def as_they_stand(size: int) -> bytes:
     return np.arange(size // 8, dtype=np.uint64).tobytes()
 
 
-def groups_of(cover: JoinCover) -> naive.Groups:
-    return [np.flatnonzero(cover.labels == g).tolist() for g in range(int(cover.labels.max()) + 1)]
+def groups_of(partition: JoinPartition) -> naive.Groups:
+    return [np.flatnonzero(partition.labels == g).tolist() for g in range(int(partition.labels.max()) + 1)]
 
 
 @pytest.mark.parametrize("base", KNOWN)
@@ -76,11 +76,11 @@ def test_direct_agrees_with_naive(base: str, data: st.DataObject) -> None:
             Direct(k, base).group(people, (), silent)
         return
     assert people.own is not None
-    cover = Direct(k, base).group(people, (), silent, as_they_stand)
-    assert groups_of(cover) == naive.direct(len(people), people.own.tolist(), base_of(base, k, people))
-    assert cover.sensitive is None
-    assert (cover.labels[people.own] >= 0).all()
-    assert np.bincount(cover.labels[cover.kept]).min() >= k
+    partition = Direct(k, base).group(people, (), silent, as_they_stand)
+    assert groups_of(partition) == naive.direct(len(people), people.own.tolist(), base_of(base, k, people))
+    assert partition.sensitive is None
+    assert (partition.labels[people.own] >= 0).all()
+    assert np.bincount(partition.labels[partition.kept]).min() >= k
 
 
 @pytest.mark.parametrize("base", KNOWN)
@@ -94,17 +94,17 @@ def test_refinement_agrees_with_naive(base: str, data: st.DataObject) -> None:
         with pytest.raises(Infeasible):
             Refinement(k, base).group(people, (), silent)
         return
-    cover = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
+    partition = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
     own = people.own.tolist()
     groups, host = naive.refinement(
         table.points, own, base_of(base, k, people), k, kinds_of(people), gaps_of(people)
     )
-    assert groups_of(cover) == groups
-    assert cover.sensitive is not None
+    assert groups_of(partition) == groups
+    assert partition.sensitive is not None
     for group, number in zip(groups, host, strict=True):
-        assert set(cover.sensitive[group].tolist()) == {number}
-    assert np.bincount(cover.labels[cover.kept]).min() >= k
-    assert np.bincount(cover.sensitive[people.own]).min() >= k
+        assert set(partition.sensitive[group].tolist()) == {number}
+    assert np.bincount(partition.labels[partition.kept]).min() >= k
+    assert np.bincount(partition.sensitive[people.own]).min() >= k
 
 
 @pytest.mark.parametrize("base", KNOWN)
@@ -116,15 +116,15 @@ def test_first_groups_of_both_tables_have_enough_private_people(base: str, data:
     assert people.own is not None
     if people.own.sum() < k:
         return
-    cover = Refinement(k, base).group(people, (), silent)
-    assert cover.sensitive is not None
-    assert (cover.labels[people.own] >= 0).all()
-    assert np.bincount(cover.labels[cover.kept]).min() >= k
-    assert np.bincount(cover.sensitive[people.own]).min() >= k
-    for group in range(int(cover.labels.max()) + 1):
-        members = cover.labels == group
+    partition = Refinement(k, base).group(people, (), silent)
+    assert partition.sensitive is not None
+    assert (partition.labels[people.own] >= 0).all()
+    assert np.bincount(partition.labels[partition.kept]).min() >= k
+    assert np.bincount(partition.sensitive[people.own]).min() >= k
+    for group in range(int(partition.labels.max()) + 1):
+        members = partition.labels == group
         assert people.own[members].any()
-        assert np.unique(cover.sensitive[members]).size == 1
+        assert np.unique(partition.sensitive[members]).size == 1
 
 
 def test_guards_are_asked_about_private_people_alone() -> None:
@@ -138,11 +138,11 @@ def test_guards_are_asked_about_private_people_alone() -> None:
     rng = np.random.default_rng(2)
     points = [tuple(int(v) for v in row) for row in rng.integers(0, 9, (60, 2))]
     people = joined(CodeTable(points, [("range", list(range(9)))] * 2), 20)
-    cover = Refinement(2).group(people, (Watching(),), silent)
+    partition = Refinement(2).group(people, (Watching(),), silent)
     assert asked
     assert max(map(max, asked)) < 20
-    assert cover.sensitive is not None
-    assert np.bincount(cover.sensitive[:20]).min() >= 4
+    assert partition.sensitive is not None
+    assert np.bincount(partition.sensitive[:20]).min() >= 4
 
 
 def width(codes: Any) -> int:
@@ -162,11 +162,11 @@ def test_refinement_is_never_worse_for_anybody(seed: int, k: int, base: str) -> 
     plain: Any = catalogue("grouper")[base](k=k).group(
         Microdata(people.codes[:own], people.attributes), (), silent
     )
-    cover = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
+    partition = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
     worse = 0
     for i in range(own):
         before = width(people.codes[:own][plain.labels == plain.labels[i]])
-        after = width(people.codes[cover.labels == cover.labels[i]])
+        after = width(people.codes[partition.labels == partition.labels[i]])
         worse += after > before
     assert worse == VECTORS["kja_ref_never_worse"]["expected"]["records_with_larger_box"]
 
@@ -179,9 +179,9 @@ def test_direct_may_be_worse_than_no_public_table_at_all() -> None:
         points = [tuple(int(v) for v in row) for row in rng.integers(0, 12, (20, 2))]
         people = joined(CodeTable(points, [("range", list(range(12)))] * 2), 12)
         plain: Any = StrictMondrian(3).group(Microdata(people.codes[:12], people.attributes), (), silent)
-        cover = Direct(3).group(people, (), silent, as_they_stand)
+        partition = Direct(3).group(people, (), silent, as_they_stand)
         before = sum(width(people.codes[:12][plain.labels == g]) for g in plain.labels)
-        worse += sum(width(people.codes[cover.labels == g]) for g in cover.labels[:12]) > before
+        worse += sum(width(people.codes[partition.labels == g]) for g in partition.labels[:12]) > before
     assert 0 < worse < 100
 
 
@@ -215,8 +215,8 @@ def test_private_people_do_not_keep_together_because_they_stand_first(base: str)
     assert people.own is not None
     mixed, sorted_ = 0, 0
     for _ in range(5):
-        cover = Direct(5, base).group(people, (), silent)
-        mixed = max(mixed, int(cover.labels.max()) + 1)
+        partition = Direct(5, base).group(people, (), silent)
+        mixed = max(mixed, int(partition.labels.max()) + 1)
         sorted_ = max(sorted_, int(Direct(5, base).group(people, (), silent, as_they_stand).labels.max()) + 1)
     alone = base in ("mondrian", "lexicographic")  # equal people are never parted
     assert mixed == 1 if alone else mixed > 45

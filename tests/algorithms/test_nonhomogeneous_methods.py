@@ -25,7 +25,7 @@ from incrowd.algorithms.catalogue import METHODS
 from incrowd.commands.verify import verify_release
 from incrowd.contracts import catalogue
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified
-from incrowd.flow import Assignment, Crowds, Table
+from incrowd.flow import Assignment, Neighbourhoods, Table
 from incrowd.generalize import generalize
 from incrowd.graph import components, consistency, lambda_star
 from incrowd.measures import published
@@ -263,8 +263,8 @@ class OwnRows:
 
     k, alone, one_sided, drawn, regular = 4, "kk-anonymity", False, True, True
 
-    def group(self, data: Any, *_: object) -> Crowds:
-        return Crowds(np.arange(len(data) + 1), np.arange(len(data), dtype=np.int32))
+    def group(self, data: Any, *_: object) -> Neighbourhoods:
+        return Neighbourhoods(np.arange(len(data) + 1), np.arange(len(data), dtype=np.int32))
 
 
 def swaps_regions(regions: Any) -> Any:
@@ -273,13 +273,13 @@ def swaps_regions(regions: Any) -> Any:
     return type(regions)(regions.of, cell, regions.cells, regions.means)
 
 
-def at_random(crowds: Crowds, _entropy: object) -> Assignment:
+def at_random(neighbourhoods: Neighbourhoods, _entropy: object) -> Assignment:
     """Anyone behind any row."""
-    return Assignment(entropy.shuffled(len(crowds)), entropy.shuffled(len(crowds)))
+    return Assignment(entropy.shuffled(len(neighbourhoods)), entropy.shuffled(len(neighbourhoods)))
 
 
-def as_it_came(crowds: Crowds, _entropy: object) -> Assignment:
-    return Assignment(np.arange(len(crowds)), np.arange(len(crowds)))
+def as_it_came(neighbourhoods: Neighbourhoods, _entropy: object) -> Assignment:
+    return Assignment(np.arange(len(neighbourhoods)), np.arange(len(neighbourhoods)))
 
 
 @pytest.mark.parametrize("method", SAFE)

@@ -21,7 +21,7 @@ from twins import definitions as naive
 
 from incrowd.algorithms.catalogue import METHODS
 from incrowd.errors import Infeasible
-from incrowd.flow import Cover, Table
+from incrowd.flow import Partition, Table
 from incrowd.generalize import generalize
 from incrowd.policy import Policy
 from incrowd.publishing.draft import Draft
@@ -162,7 +162,7 @@ def merged(draft: Draft, a: int, b: int) -> Case:
     labels = np.where(draft.regions.of == a, b, draft.regions.of)
     dense = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     means = tuple(column.name for column in draft.schema.published if column.mean)
-    regions = generalize(draft.data, Cover(dense), means)
+    regions = generalize(draft.data, Partition(dense), means)
     table = published_table(draft.original, draft.schema, draft.data, regions, draft.assignment)
     return Case(TableRows(draft.original), TableRows(table), draft.schema, draft.claims)
 

@@ -123,18 +123,18 @@ def test_no_rows_are_skipped_too() -> None:
 APART = {"group": ["1", "1", "2", "2"], "disease": ["flu", "", "flu", "cold"], "count": ["1", "1", "1", "1"]}
 
 
-def stood_apart(apart: dict[str, list[str]], rows: str = "abcd") -> tuple[Target, Table, Sensitive, Table]:
+def stood_apart(buckets: dict[str, list[str]], rows: str = "abcd") -> tuple[Target, Table, Sensitive, Table]:
     data = microdata([flat("q", "abcd")], [(letter,) for letter in "abcd"])
     target = Target(release(data, [(letter,) for letter in rows]), data, np.full(4, -1))
     original = Table.of({"disease": ["flu", None, "cold", "flu"]})
     column = Sensitive("disease", Kind.CATEGORICAL, np.array([0, 1, 2, 0], np.int32), 3)
-    return target, original, column, Table.of(apart)
+    return target, original, column, Table.of(buckets)
 
 
 def test_guesses_about_exact_rows_are_judged_by_who_is_alone() -> None:
-    target, original, column, apart = stood_apart(APART, "dcba")
+    target, original, column, buckets = stood_apart(APART, "dcba")
     group = Table.of({"group": ["2", "2", "1", "1"]}).column("group")
-    found = among_groups(target, group, apart, column, original.column("disease"))
+    found = among_groups(target, group, buckets, column, original.column("disease"))
     assert (found.attack.tried, found.details["groups"]) == (4, 2)
 
 
@@ -149,19 +149,19 @@ def test_guesses_about_exact_rows_are_judged_by_who_is_alone() -> None:
     ids=["one-too-many", "wrong-group", "strange-group", "strange-value"],
 )
 def test_values_that_do_not_fit_the_rows_are_refused(key: str, texts: list[str]) -> None:
-    target, original, column, apart = stood_apart({**APART, key: texts})
+    target, original, column, buckets = stood_apart({**APART, key: texts})
     group = Table.of({"group": ["1", "1", "2", "2"]}).column("group")
     with pytest.raises(TableError):
-        among_groups(target, group, apart, column, original.column("disease"))
+        among_groups(target, group, buckets, column, original.column("disease"))
 
 
 def test_rows_must_be_exact() -> None:
-    target, original, column, apart = stood_apart(APART)
+    target, original, column, buckets = stood_apart(APART)
     data = target.data
     wide = Target(release(data, [("{a|b}",), ("{a|b}",), ("c",), ("d",)]), data, np.full(4, -1))
     group = Table.of({"group": ["1", "1", "2", "2"]}).column("group")
     with pytest.raises(TableError, match="as they are"):
-        among_groups(wide, group, apart, column, original.column("disease"))
+        among_groups(wide, group, buckets, column, original.column("disease"))
 
 
 @pytest.fixture(scope="module")

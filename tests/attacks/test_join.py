@@ -41,7 +41,7 @@ from incrowd.attacks.presence import base_rate, likelier_half, said_shares
 from incrowd.commands.attack_result import table_of
 from incrowd.contracts import silent
 from incrowd.errors import TableError
-from incrowd.flow import Cover, Microdata, Table
+from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.join import join
 from incrowd.measures import published as read_published
@@ -66,8 +66,8 @@ def scene_of(
     labels = np.asarray(labels)
     kept = np.flatnonzero(labels >= 0)
     rest = Microdata(data.codes[kept], data.attributes)
-    cover = Cover(np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32))
-    shown = read_published(table_of(rest, generalize(rest, cover)), data)
+    partition = Partition(np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32))
+    shown = read_published(table_of(rest, generalize(rest, partition)), data)
     truth = np.full(len(data), -1, np.int64)
     assert data.own is not None
     mine = data.own[kept]
@@ -195,9 +195,9 @@ def test_every_world_of_the_trimming_vector() -> None:
 def test_dropping_rows_of_a_ring_tells_who_is_there() -> None:
     """SPEC 13.2: rows without private people are dropped one by one, and all but one pattern name people."""
     vector = VECTORS["ring_in_kja_drop_rows"]
-    crowds = vector["input"]["PS_1based"]
+    neighbourhoods = vector["input"]["PS_1based"]
     shown = {
-        world: tuple(r for r, crowd in enumerate(crowds, 1) if {i - 1 for i in crowd} & world)
+        world: tuple(r for r, crowd in enumerate(neighbourhoods, 1) if {i - 1 for i in crowd} & world)
         for world in naive.worlds(vector["input"]["n"])
     }
     found = [
@@ -319,13 +319,13 @@ def test_crowds_without_planted_people(data: st.DataObject) -> None:
     labels = [data.draw(st.integers(0 if mine else -1, 3)) for mine in own]
     planted = [not mine and data.draw(st.booleans()) for mine in own]
     found = fakes(np.array(labels), np.array(own), np.array(planted), 3)
-    expected = naive.crowds(labels, own, planted)
+    expected = naive.neighbourhoods(labels, own, planted)
     assert found.crowd.tolist() == expected
     assert found.used == sum(p and label >= 0 for p, label in zip(planted, labels, strict=True))
     assert (found.short, found.smallest) == (sum(c < 3 for c in expected), min(expected))
     nobody_else = [not mine for mine in own]
     alone = own_crowds(np.array(labels), np.array(own)).tolist()
-    assert alone == naive.crowds(labels, own, nobody_else)
+    assert alone == naive.neighbourhoods(labels, own, nobody_else)
     assert fakes(np.array(labels), np.array(own), np.array(nobody_else), 3).crowd.tolist() == alone
 
 

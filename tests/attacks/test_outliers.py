@@ -24,7 +24,7 @@ from incrowd.commands.attack import attack_release
 from incrowd.commands.attack_result import table_of
 from incrowd.distance_outliers import Setting, Space
 from incrowd.encode import encode
-from incrowd.flow import Cover, Microdata, Table
+from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.measures import published
 from incrowd.policy import Policy
@@ -243,8 +243,8 @@ def test_classes_of_a_release_are_read_as_they_were_made(data: st.DataObject) ->
     policy = Policy(quasi_identifiers=roles, sensitive=["pay"], privacy={"k": 2})
     made = encode(table, policy.schema(table))
     space = space_of(made, "0.5", "0.5")
-    cover = Cover(labels)
-    shown = published(table_of(made, generalize(made, cover)), made)
+    partition = Partition(labels)
+    shown = published(table_of(made, generalize(made, partition)), made)
     values = made.sensitive[0].codes[:, None]
     read = shown_classes(shown, space, values, np.arange(n))
     by_hand = classes_of(space, [np.flatnonzero(labels == label) for label in (0, 1)])

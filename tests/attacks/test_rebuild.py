@@ -18,7 +18,7 @@ from incrowd.algorithms.partitions.ordering import Parts
 from incrowd.attacks import GivenAway, Target, as_they_are, claimed, given_away, rows
 from incrowd.contracts import silent
 from incrowd.encode import encode
-from incrowd.flow import Attribute, Cover, Crowds, Microdata, Table, TextColumn
+from incrowd.flow import Attribute, Microdata, Neighbourhoods, Partition, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.measures import Published, published
 from incrowd.publishing.render import cell_texts
@@ -28,7 +28,7 @@ from incrowd.values import infer_kind
 REGIONS = [("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")]
 
 
-def ring(parts: Parts, k: int) -> Crowds:
+def ring(parts: Parts, k: int) -> Neighbourhoods:
     """The crowd of the j-th record of a part is that record and the k-1 after it, counted round."""
     n, size = parts.order.size, np.diff(parts.starts)
     start, many = np.repeat(parts.starts[:-1], size), np.repeat(size, size)
@@ -36,11 +36,11 @@ def ring(parts: Parts, k: int) -> Crowds:
     members = np.empty((n, k), np.int32)
     for step in range(k):
         members[parts.order, step] = parts.order[start + (place + step) % many]
-    return Crowds(np.arange(n + 1) * k, members.ravel())
+    return Neighbourhoods(np.arange(n + 1) * k, members.ravel())
 
 
-def shown(data: Microdata, cover: Cover | Crowds) -> Published:
-    regions = generalize(data, cover)
+def shown(data: Microdata, partition: Partition | Neighbourhoods) -> Published:
+    regions = generalize(data, partition)
     columns = [
         TextColumn(regions.cell[regions.of, j], cell_texts(attribute, regions.cells[j]))
         for j, attribute in enumerate(data.attributes)
@@ -103,7 +103,8 @@ def test_claims_agree_with_naive(draw: st.DataObject) -> None:
     records = draw.draw(st.lists(record, min_size=size * many, max_size=size * many))
     data = Microdata(np.array(records, dtype=np.int32), tuple(attributes))
     found = shown(
-        data, ring(even(len(data), size), k) if draw.draw(st.booleans()) else even(len(data), size).cover()
+        data,
+        ring(even(len(data), size), k) if draw.draw(st.booleans()) else even(len(data), size).partition(),
     )
     assert claims(found) == slow(found)
 
@@ -214,7 +215,7 @@ def test_rings_of_sets_give_back_everything_and_whole_groups_nothing() -> None:
     data = numbers(np.stack([rng.permutation(n) for _ in range(3)], axis=1), [n] * 3)
     windows = given_away(shown(data, ring(even(n, 8), k)), data, k)
     assert (windows.records, windows.precision) == (n, 1.0)
-    assert given_away(shown(data, even(n, k).cover()), data, k) == GivenAway(0, 0, 0)
+    assert given_away(shown(data, even(n, k).partition()), data, k) == GivenAway(0, 0, 0)
     # If rings have k records, all windows say the same.
     assert given_away(shown(data, ring(even(n, k), k)), data, k).claims == 0
 

@@ -19,7 +19,7 @@ from support.places import TESTS
 from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.encode import encode
 from incrowd.errors import PolicyError
-from incrowd.flow import Cover, Microdata, Table
+from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.kernels import outliers as kernel
 from incrowd.schema import Column, Kind, Role, Schema, Shape
@@ -306,7 +306,9 @@ def test_groups_are_plain_by_definition(twin: Twin, data: st.DataObject) -> None
     assert found.plain == plain
     assert matrix.plain(rows) == plain
     table = matrix.space.data
-    regions = generalize(Microdata(table.codes[rows], table.attributes), Cover(np.zeros(rows.size, np.int32)))
+    regions = generalize(
+        Microdata(table.codes[rows], table.attributes), Partition(np.zeros(rows.size, np.int32))
+    )
     assert matrix.cells_of(regions, 0) == matrix.cells(rows)
 
 

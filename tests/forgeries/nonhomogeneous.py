@@ -47,7 +47,7 @@ def ring(n: int, k: int, first: int = 0) -> list[list[int]]:
 class Crowded(Release):
     """A release of rows that overlap, with the crowd of each row as a witness."""
 
-    crowds: NDArray[Any] | None = None
+    neighbourhoods: NDArray[Any] | None = None
 
     def say(self, *claims: Claim) -> None:
         self.claims = claims
@@ -62,9 +62,9 @@ class Crowded(Release):
         self.manifest = manifest(self.schema, self.claims, table)
         self.manifest["match_probability"] = {"drawn": f"1/{K}", "least": f"1/{K}"}
 
-    def witness(self, crowds: Holds) -> None:
+    def witness(self, neighbourhoods: Holds) -> None:
         """For each row, in the order of the file, the records of its crowd."""
-        self.crowds = np.array([crowds[p] for p in self.truth])
+        self.neighbourhoods = np.array([neighbourhoods[p] for p in self.truth])
 
 
 def code(i: int) -> str:
@@ -300,7 +300,7 @@ def spoilt(name: str, r: Crowded) -> NDArray[Any]:
 def with_witness(name: str) -> Spoiler:
     def spoil(r: Crowded) -> None:
         r.hold(uneven())
-        r.crowds = spoilt(name, r)
+        r.neighbourhoods = spoilt(name, r)
 
     return spoil
 

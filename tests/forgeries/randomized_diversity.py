@@ -162,7 +162,7 @@ def a_factor_that_needs_two_parts(r: Diverse) -> None:
     for i in other:
         holds[i] = [*one, *other]
     r.hold(holds)
-    r.crowds = None
+    r.neighbourhoods = None
     for i in other:  # else records of both parts could be behind each other's rows
         r.give(i, f"ill {i}")
 

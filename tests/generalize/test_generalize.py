@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.measure_tables import flat, microdata, ranged, treed
 from twins import definitions as naive
 
-from incrowd.flow import Attribute, Cells, Cover, Crowds, Microdata, Regions
+from incrowd.flow import Attribute, Cells, Microdata, Neighbourhoods, Partition, Regions
 from incrowd.generalize import generalize, sets
 from incrowd.generalize.means import mean_text
 from incrowd.hierarchy import Family
@@ -42,14 +42,14 @@ COLUMNS: dict[str, Attribute] = {
 
 
 @st.composite
-def grouped(draw: st.DrawFn) -> tuple[Microdata, Cover]:
+def grouped(draw: st.DrawFn) -> tuple[Microdata, Partition]:
     """A table of some of the columns above, its records in groups."""
     names = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=3, unique=True))
     attributes = tuple(COLUMNS[name] for name in names)
     n = draw(st.integers(1, 24))
     codes = [[draw(st.integers(0, len(a) - 1)) for a in attributes] for _ in range(n)]
     labels = draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
-    return Microdata(np.array(codes, np.int32), attributes), Cover(dense(labels))
+    return Microdata(np.array(codes, np.int32), attributes), Partition(dense(labels))
 
 
 def dense(labels: Sequence[int]) -> Any:
@@ -93,11 +93,11 @@ def says(data: Microdata, regions: Regions, record: int) -> list[Any]:
 
 @settings(max_examples=300)
 @given(grouped())
-def test_every_cell_is_the_smallest_over_its_group(table: tuple[Microdata, Cover]) -> None:
-    data, cover = table
-    regions = generalize(data, cover)
-    for record, label in enumerate(cover.labels):
-        inside = data.codes[cover.labels == label]
+def test_every_cell_is_the_smallest_over_its_group(table: tuple[Microdata, Partition]) -> None:
+    data, partition = table
+    regions = generalize(data, partition)
+    for record, label in enumerate(partition.labels):
+        inside = data.codes[partition.labels == label]
         twins = [expected(a, inside[:, j].tolist()) for j, a in enumerate(data.attributes)]
         assert says(data, regions, record) == twins
 
@@ -105,16 +105,16 @@ def test_every_cell_is_the_smallest_over_its_group(table: tuple[Microdata, Cover
 @settings(max_examples=200)
 @given(grouped(), st.data())
 def test_a_crowd_of_ones_own_gives_a_row_of_ones_own(
-    table: tuple[Microdata, Cover], more: st.DataObject
+    table: tuple[Microdata, Partition], more: st.DataObject
 ) -> None:
     data, _ = table
     n = len(data)
-    crowds = [sorted({i, *more.draw(st.sets(st.integers(0, n - 1), max_size=5))}) for i in range(n)]
-    starts = np.concatenate([[0], np.cumsum([len(crowd) for crowd in crowds])])
-    members = np.array([member for crowd in crowds for member in crowd], np.int32)
-    made = Crowds(starts, members)
+    neighbourhoods = [sorted({i, *more.draw(st.sets(st.integers(0, n - 1), max_size=5))}) for i in range(n)]
+    starts = np.concatenate([[0], np.cumsum([len(crowd) for crowd in neighbourhoods])])
+    members = np.array([member for crowd in neighbourhoods for member in crowd], np.int32)
+    made = Neighbourhoods(starts, members)
     regions = generalize(data, made)
-    for record, crowd in enumerate(crowds):
+    for record, crowd in enumerate(neighbourhoods):
         codes = [data.codes[crowd, j].tolist() for j in range(len(data.attributes))]
         if not made.regular:
             codes = [between(a, inside) for a, inside in zip(data.attributes, codes, strict=True)]
@@ -136,14 +136,14 @@ def between(attribute: Attribute, codes: list[int]) -> list[int]:
 
 def test_nobody_is_outside_their_own_crowd() -> None:
     with pytest.raises(ValueError, match="own crowd"):
-        Crowds(np.array([0, 1, 2]), np.array([0, 0], np.int32))
+        Neighbourhoods(np.array([0, 1, 2]), np.array([0, 0], np.int32))
 
 
 @settings(max_examples=150)
 @given(grouped())
-def test_groups_that_say_the_same_are_one_region(table: tuple[Microdata, Cover]) -> None:
-    data, cover = table
-    regions = generalize(data, cover)
+def test_groups_that_say_the_same_are_one_region(table: tuple[Microdata, Partition]) -> None:
+    data, partition = table
+    regions = generalize(data, partition)
     rows = [repr(says(data, regions, record)) for record in range(len(data))]
     assert len(regions) == len(set(rows))
     assert sorted(regions.sizes.tolist()) == sorted(rows.count(row) for row in set(rows))
@@ -154,12 +154,12 @@ def test_groups_that_say_the_same_are_one_region(table: tuple[Microdata, Cover])
 
 @settings(max_examples=150)
 @given(grouped(), st.randoms(use_true_random=False))
-def test_slabs_speak_for_everyone_in_them(table: tuple[Microdata, Cover], rng: Any) -> None:
+def test_slabs_speak_for_everyone_in_them(table: tuple[Microdata, Partition], rng: Any) -> None:
     """Where columns are recoded on their own, a cell covers its slab, not only its group."""
     data, _ = table
     slabs = np.stack([dense([rng.randint(0, 2) for _ in range(len(data))]) for _ in data.attributes], axis=1)
     labels = np.unique(slabs, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
-    regions = generalize(data, Cover(labels, slabs))
+    regions = generalize(data, Partition(labels, slabs))
     for record in range(len(data)):
         inside = [data.codes[slabs[:, j] == slabs[record, j], j] for j in range(slabs.shape[1])]
         twins = [expected(a, codes.tolist()) for a, codes in zip(data.attributes, inside, strict=True)]
@@ -168,14 +168,14 @@ def test_slabs_speak_for_everyone_in_them(table: tuple[Microdata, Cover], rng: A
 
 @settings(max_examples=100)
 @given(grouped())
-def test_all_ways_to_find_sets_agree(table: tuple[Microdata, Cover]) -> None:
-    data, cover = table
-    by_default = generalize(data, cover)
+def test_all_ways_to_find_sets_agree(table: tuple[Microdata, Partition]) -> None:
+    data, partition = table
+    by_default = generalize(data, partition)
     for bits, room in ((0, 2**27), (0, 0)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sets, "BITS", bits)
             patch.setattr(sets, "DENSE", room)
-            otherwise = generalize(data, cover)
+            otherwise = generalize(data, partition)
         for record in range(len(data)):
             assert says(data, by_default, record) == says(data, otherwise, record)
 
@@ -186,7 +186,7 @@ def test_many_columns_do_not_run_into_each_other() -> None:
     attributes = [ranged(f"c{j}", range(9)) for j in range(40)]
     codes = rng.integers(0, 9, (60, 40), dtype=np.int32)
     codes[30:] = codes[:30]
-    regions = generalize(Microdata(codes, tuple(attributes)), Cover(np.arange(60, dtype=np.int32)))
+    regions = generalize(Microdata(codes, tuple(attributes)), Partition(np.arange(60, dtype=np.int32)))
     assert len(regions) == 30
     assert (regions.of[:30] == regions.of[30:]).all()
     assert [says(Microdata(codes, tuple(attributes)), regions, 7)[j][0] for j in range(40)] == list(codes[7])
@@ -196,7 +196,7 @@ def test_inputs_are_not_changed() -> None:
     data = microdata([COLUMNS["gappy range"], COLUMNS["set"]], [["", "a"], ["20", "b"], ["40", "a"]])
     labels = np.array([0, 0, 1], np.int32)
     codes = data.codes.copy()
-    generalize(data, Cover(labels))
+    generalize(data, Partition(labels))
     assert (data.codes == codes).all()
     assert labels.tolist() == [0, 0, 1]
 
@@ -221,7 +221,7 @@ def test_means_are_exact(data: st.DataObject) -> None:
     codes = np.array([[code] for code, _ in drawn], np.int32)
     least = data.draw(st.sampled_from([1, 5]))
     table = Microdata(codes, (attribute,))
-    regions = generalize(table, Cover(dense([label for _, label in drawn])), ("x",), least)
+    regions = generalize(table, Partition(dense([label for _, label in drawn])), ("x",), least)
     places = max(len(text.partition(".")[2]) for text in texts)
     for region in range(len(regions)):
         inside = [attribute.texts[code] or None for code in codes[regions.of == region, 0]]
@@ -232,14 +232,14 @@ def test_means_of_long_numbers_keep_every_digit() -> None:
     texts = ("1234567890123456789012345678901234567.5", "1234567890123456789012345678901234568.5")
     attribute = replace(ranged("x", [0, 1]), texts=texts)
     codes = np.array([[0], [0], [1]], np.int32)
-    regions = generalize(Microdata(codes, (attribute,)), Cover(np.zeros(3, np.int32)), ("x",), 1)
+    regions = generalize(Microdata(codes, (attribute,)), Partition(np.zeros(3, np.int32)), ("x",), 1)
     assert regions.means["x"] == ("1234567890123456789012345678901234567.83",)
 
 
 def test_classes_that_say_the_same_share_one_mean() -> None:
     """Two groups with one range are one class to an outsider: a mean of each would split it."""
     data = microdata([ranged("x", [1, 2, 9])], [[1], [9], [1], [2], [9]])
-    regions = generalize(data, Cover(np.array([0, 0, 1, 1, 1], np.int32)), ("x",), 5)
+    regions = generalize(data, Partition(np.array([0, 0, 1, 1, 1], np.int32)), ("x",), 5)
     assert regions.means["x"] == ("4.4",)
 
 

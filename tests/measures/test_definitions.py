@@ -33,8 +33,10 @@ Cell = tuple[str, dict[str, Any]]
 Case = tuple[Attribute, dict[str, Any], list[list[Cell]]]
 
 
-def cell(text: str, covers: set[Any], ends: tuple[int, int] | None = None, level: int | None = None) -> Cell:
-    return text, {"covers": covers, "ends": ends, "level": level}
+def cell(
+    text: str, partitions: set[Any], ends: tuple[int, int] | None = None, level: int | None = None
+) -> Cell:
+    return text, {"covers": partitions, "ends": ends, "level": level}
 
 
 def shown(texts: Sequence[str]) -> str:
@@ -57,8 +59,8 @@ def range_cells(draw: st.DrawFn, values: list[int], missing: bool) -> Cell:
         text = str(low) if low == high else f"[{low},{gap}{high}]"
         return cell(shown([*words, text]), inside | ({None} if beside else set()), (low, high))
     chosen = sorted(draw(st.sets(st.sampled_from(values), min_size=1)))
-    covers = {*chosen, None} if beside else set(chosen)
-    return cell(shown([*words, *map(str, chosen)]), covers, (chosen[0], chosen[-1]))
+    partitions = {*chosen, None} if beside else set(chosen)
+    return cell(shown([*words, *map(str, chosen)]), partitions, (chosen[0], chosen[-1]))
 
 
 @st.composite
@@ -104,10 +106,10 @@ def tree_cases(draw: st.DrawFn, n: int) -> Case:
     def label(place: tuple[int, int], beside: bool) -> Cell:
         leaf, level = place
         name = TREE[leaf][level]
-        covers = {value for value, path in paths.items() if path[level] == name}
+        partitions = {value for value, path in paths.items() if path[level] == name}
         if beside and where == "beside":
-            return cell(f"{{missing|{escaped(name)}}}", {*covers, None})
-        return cell("missing" if covers == {None} else escaped(name), covers, level=level)
+            return cell(f"{{missing|{escaped(name)}}}", {*partitions, None})
+        return cell("missing" if partitions == {None} else escaped(name), partitions, level=level)
 
     def leaf_set(values: set[Any]) -> Cell:
         words = ["missing" if value is None else value for value in domain if value in values]

@@ -71,7 +71,7 @@ def test_requests_that_mean_nothing(
 
 def test_no_public_table_beside_it() -> None:
     with pytest.raises(PolicyError, match="plain does not go with a public table"):
-        for_join({"k": 4, "plain": ASKED}, ["pay"], apart=True)
+        for_join({"k": 4, "plain": ASKED}, ["pay"], buckets=True)
 
 
 def test_the_claim_says_every_column_and_its_weight() -> None:

@@ -17,7 +17,7 @@ from incrowd import assign, entropy
 from incrowd.algorithms.catalogue import METHODS
 from incrowd.contracts import catalogue
 from incrowd.errors import NotVerified
-from incrowd.flow import Assignment, Cells, Cover, Microdata, Regions, Table
+from incrowd.flow import Assignment, Cells, Microdata, Partition, Regions, Table
 from incrowd.generalize import generalize
 from incrowd.publishing import draft as drafting
 from incrowd.publishing.pipeline import Release, publish, publish_to
@@ -29,8 +29,8 @@ K = 4
 class Identity:
     """Everyone is a group of one."""
 
-    def group(self, data: Microdata, *_: object) -> Cover:
-        return Cover(np.arange(len(data), dtype=np.int32))
+    def group(self, data: Microdata, *_: object) -> Partition:
+        return Partition(np.arange(len(data), dtype=np.int32))
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,11 @@ class OffByOne:
 
     method: str
 
-    def group(self, data: Microdata, guards: Any, progress: Any) -> Cover:
-        cover: Cover = catalogue("grouper")[METHODS[self.method].hides](K - 1).group(data, guards, progress)
-        return cover
+    def group(self, data: Microdata, guards: Any, progress: Any) -> Partition:
+        partition: Partition = catalogue("grouper")[METHODS[self.method].hides](K - 1).group(
+            data, guards, progress
+        )
+        return partition
 
 
 def groups_by(grouper: Any) -> Callable[[pytest.MonkeyPatch, str], None]:

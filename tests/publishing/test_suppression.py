@@ -13,7 +13,7 @@ from incrowd.commands.attack import attack_release
 from incrowd.commands.measure import measure_release
 from incrowd.commands.verify import verify_release
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Cover, Table
+from incrowd.flow import Partition, Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish, publish_to
 from incrowd.tables import write_csv
@@ -30,11 +30,11 @@ def request(ages: list[int], **privacy: Any) -> tuple[Table, Policy]:
 
 
 def test_a_cover_knows_who_has_a_row() -> None:
-    cover = Cover(np.array([1, -1, 0, 1], np.int32), np.array([[5], [6], [7], [5]], np.int32))
-    assert cover.kept.tolist() == [0, 2, 3]
-    assert cover.sizes.tolist() == [1, 2]
-    assert cover.members()[0].tolist() == [2, 0, 3]
-    kept = cover.of_kept()
+    partition = Partition(np.array([1, -1, 0, 1], np.int32), np.array([[5], [6], [7], [5]], np.int32))
+    assert partition.kept.tolist() == [0, 2, 3]
+    assert partition.sizes.tolist() == [1, 2]
+    assert partition.members()[0].tolist() == [2, 0, 3]
+    kept = partition.of_kept()
     assert kept.labels.tolist() == [1, 0, 1]
     assert kept.slabs is not None
     assert kept.slabs.tolist() == [[0], [1], [0]]
@@ -42,9 +42,9 @@ def test_a_cover_knows_who_has_a_row() -> None:
 
 def test_groups_are_numbered_without_gaps() -> None:
     with pytest.raises(ValueError, match="without gaps"):
-        Cover(np.array([0, 2, -1], np.int32))
+        Partition(np.array([0, 2, -1], np.int32))
     with pytest.raises(ValueError, match="without gaps"):
-        Cover(np.array([0, -2], np.int32))
+        Partition(np.array([0, -2], np.int32))
 
 
 def test_without_an_allowance_everybody_has_a_row() -> None:

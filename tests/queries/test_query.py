@@ -46,7 +46,7 @@ def written(
     folder: Path,
     columns: Sequence[Mapping[str, Any]],
     lines: Sequence[Sequence[str]],
-    apart: Sequence[Sequence[str]] | None = None,
+    buckets: Sequence[Sequence[str]] | None = None,
     **more: Any,
 ) -> Queryable:
     """A release folder with these rows, read."""
@@ -58,11 +58,11 @@ def written(
         for name in (c["name"], *([f"{c['name']}_mean"] * ("mean" in c)))
     ]
     manifest = {"format": "incrowd-release", "version": 1, "columns": list(columns), **more}
-    if apart is not None:
+    if buckets is not None:
         manifest["apart"] = {"file": "sensitive.csv"}
         shown.append("group")
         names = ["group", *(c["name"] for c in columns if c.get("apart")), "count"]
-        (folder / "sensitive.csv").write_text(csv_of([names, *apart]), encoding="utf-8")
+        (folder / "sensitive.csv").write_text(csv_of([names, *buckets]), encoding="utf-8")
     (folder / "release.json").write_text(json.dumps(manifest), encoding="utf-8")
     (folder / "data.csv").write_text(csv_of([shown, *lines]), encoding="utf-8")
     return Queryable.load(folder)

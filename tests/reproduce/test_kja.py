@@ -106,14 +106,14 @@ def test_points_are_what_slow_twins_say(
     hides = ways(base, k) | ways(base, k, trimmed=True) | variants(k)
     own, points = own_of(data).tolist(), places(data)
     for name, point in trial(data, hides, asked).items():
-        cover = hides[name](data)
-        labels = cover.labels.tolist()
+        partition = hides[name](data)
+        labels = partition.labels.tolist()
         assert point.ncp == pytest.approx(naive.ncp(points, own, labels, [47] * d))
         assert point.dm == pytest.approx(naive.dm(own, labels))
-        if cover.sensitive is None or not boxes:
+        if partition.sensitive is None or not boxes:
             assert (DIR in name or not boxes, point.errors) == (True, {})
         else:
-            expected = naive.error(points, own, labels, cover.sensitive.tolist(), boxes)
+            expected = naive.error(points, own, labels, partition.sensitive.tolist(), boxes)
             assert point.errors == {90: pytest.approx(expected)}
 
 
@@ -123,8 +123,8 @@ def test_the_twins_know_the_example_of_the_paper() -> None:
     own, labels = [True] * 7, [0, 0, 0, 0, 1, 1, 1]
     assert naive.ncp(points, own, labels, [1, 1]) * 7 == 62
     assert naive.dm(own, labels) * 7 == 25
-    apart = [*own, False], [*labels, -1]
-    assert naive.ncp([*points, (9, 9)], *apart, [1, 1]) * 7 == 62
+    buckets = [*own, False], [*labels, -1]
+    assert naive.ncp([*points, (9, 9)], *buckets, [1, 1]) * 7 == 62
 
 
 @settings(max_examples=25)

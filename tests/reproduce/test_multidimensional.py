@@ -85,13 +85,13 @@ def test_the_people_of_table_1_are_those_of_the_golden_vector() -> None:
 )
 def test_tables_2_and_3_come_out_as_corrected(cuts: str, vector: str) -> None:
     found = patients.examine()
-    cover = getattr(found, cuts)
+    partition = getattr(found, cuts)
     golden = GOLDEN[vector]
-    rows = found.rows(cover)
+    rows = found.rows(partition)
     cells = [[patients.cell_of(rows, j, i).strip("[]") for j in range(3)] for i in range(6)]
     assert cells == [[age, SEXES[sex], code] for age, sex, code in golden["input"]["table"]]
-    assert patients.classes_of(cover) == golden["expected"]["classes_0based"]
-    dm, avg, printed = patients.penalties(patients.sizes_of(cover))
+    assert patients.classes_of(partition) == golden["expected"]["classes_0based"]
+    dm, avg, printed = patients.penalties(patients.sizes_of(partition))
     assert (dm, avg) == (golden["expected"]["C_DM"], fraction(golden["expected"]["C_AVG"]))
     assert printed == fraction(golden["expected"]["C_DM_by_printed_formula_|E|/2"])
 
@@ -218,10 +218,10 @@ def around_the_first(data: Microdata) -> dict[str, Workload]:
 def test_a_point_says_what_classes_say(table: Points, name: str, k: int) -> None:
     """Sizes, copies and matches, counted record by record."""
     data = table.first(table.codes.shape[1])
-    cover = WAYS[name](k).group(data, (), silent)
+    partition = WAYS[name](k).group(data, (), silent)
     asked = around_the_first(data)
     point = trial(data, WAYS[name](k), k, asked)
-    labels, records = cover.labels.tolist(), [tuple(row) for row in data.codes.tolist()]
+    labels, records = partition.labels.tolist(), [tuple(row) for row in data.codes.tolist()]
     parts = [[r for r, own in zip(records, labels, strict=True) if own == g] for g in sorted(set(labels))]
     assert (point.largest, point.part_dm) == (max(map(len, parts)), sum(len(part) ** 2 for part in parts))
     assert point.part_avg == pytest.approx(len(records) / (len(parts) * k))

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from incrowd.cli.commands import app
 from incrowd.contracts import silent
 from incrowd.errors import InputError, TableError
-from incrowd.flow import Codes, Crowds, Table
+from incrowd.flow import Codes, Neighbourhoods, Table
 from incrowd.publishing.draft import unwatched
 from incrowd.reproduce import papers
 from incrowd.reproduce.nonhomogeneous import data as census
@@ -100,18 +100,20 @@ def test_lines_lose_what_slow_twins_say(rows: list[tuple[str, ...]], k: int) -> 
 def test_diverse_lines_lose_what_their_crowds_say(name: str) -> None:
     many, k = drawn_people(240), 4
     data = many.first(240, 3)
-    cover = DIVERSE[name](data, k, Random(census.SEED).randbytes)
+    partition = DIVERSE[name](data, k, Random(census.SEED).randbytes)
     values = data.sensitive[0].codes
-    if isinstance(cover, Crowds):
-        crowds = cover.members.reshape(len(cover), -1).tolist()
-        assert all(len(crowd) == k == len({int(values[i]) for i in crowd}) for crowd in crowds)
-        parts = cover.parts
+    if isinstance(partition, Neighbourhoods):
+        neighbourhoods = partition.members.reshape(len(partition), -1).tolist()
+        assert all(len(crowd) == k == len({int(values[i]) for i in crowd}) for crowd in neighbourhoods)
+        parts = partition.parts
     else:
-        crowds = [np.flatnonzero(cover.labels == label).tolist() for label in cover.labels]
-        assert all(k * max(np.bincount(values[crowd])) <= len(crowd) for crowd in crowds)
-        parts = cover.labels
+        neighbourhoods = [np.flatnonzero(partition.labels == label).tolist() for label in partition.labels]
+        assert all(k * max(np.bincount(values[crowd])) <= len(crowd) for crowd in neighbourhoods)
+        parts = partition.labels
     sizes = [len(attribute) for attribute in data.attributes]
-    expected = naive_figures.gcp([tuple(row) for row in data.codes.tolist()], sizes, crowds, ranges=False)
+    expected = naive_figures.gcp(
+        [tuple(row) for row in data.codes.tolist()], sizes, neighbourhoods, ranges=False
+    )
     found = points(data, k, diverse=True)[name]
     assert found.loss == pytest.approx(float(expected))
     assert parts is not None

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from incrowd.cli.commands import app
 from incrowd.contracts import silent
 from incrowd.errors import InputError, TableError
-from incrowd.flow import Crowds, Microdata
+from incrowd.flow import Microdata, Neighbourhoods
 from incrowd.hierarchy import Family
 from incrowd.publishing.draft import unwatched
 from incrowd.reproduce import papers, writing
@@ -102,9 +102,9 @@ def test_all_variants_are_run() -> None:
 def test_every_algorithm_keeps_its_promise(name: str, measure: str) -> None:
     """k-anonymity in the published rows; for (k,k) every row fits k records and every record k rows."""
     data, k = art(120), 6
-    cover = ALGORITHMS[name](data, k, MEASURES[measure])
-    rows = rows_of(data, cover)
-    if isinstance(cover, Crowds):
+    partition = ALGORITHMS[name](data, k, MEASURES[measure])
+    rows = rows_of(data, partition)
+    if isinstance(partition, Neighbourhoods):
         fits = np.ones((len(data), len(data)), bool)
         for j in range(len(data.attributes)):
             holds = [set(rows.cells[j].codes(cell)) for cell in rows.rows[j].tolist()]

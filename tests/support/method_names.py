@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.contracts import Crowder, catalogue
+from incrowd.contracts import NonHomogeneous, catalogue
 
 PARTS = {name: catalogue("grouper")[method.hides] for name, method in METHODS.items()}
-CROWDS = sorted(name for name, part in PARTS.items() if isinstance(part(k=2), Crowder))
-APART = sorted(name for name, method in METHODS.items() if method.apart)
+CROWDS = sorted(name for name, part in PARTS.items() if isinstance(part(k=2), NonHomogeneous))
+APART = sorted(name for name, method in METHODS.items() if method.buckets)
 JOINS = sorted(name for name, method in METHODS.items() if method.joins)
 PLAIN = [name for name, part in PARTS.items() if getattr(part, "needs_plain", False)]  # hide outliers
 ALONE = [name for name in METHODS if name not in (*JOINS, *PLAIN)]  # need no public table, no outliers

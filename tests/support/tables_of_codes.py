@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from incrowd.flow import Attribute, Cover, Microdata
+from incrowd.flow import Attribute, Microdata, Partition
 from incrowd.hierarchy import Hierarchy
 from incrowd.schema import Kind, Shape
 
@@ -53,9 +53,9 @@ def tree_of(paths: Sequence[Sequence[frozenset[int]]]) -> Hierarchy:
     return Hierarchy.from_rows([[row[0]] * (longest - len(row)) + row for row in rows])
 
 
-def groups_of(cover: Cover) -> set[frozenset[int]]:
+def groups_of(partition: Partition) -> set[frozenset[int]]:
     """A cover as a set of sets of records."""
-    return {frozenset(np.flatnonzero(cover.labels == g).tolist()) for g in range(len(cover))}
+    return {frozenset(np.flatnonzero(partition.labels == g).tolist()) for g in range(len(partition))}
 
 
 TREES = (

@@ -19,7 +19,7 @@ def ring(n: int, k: int) -> Graph:
     return tuple(tuple((i - step) % n for step in range(k)) for i in range(n))
 
 
-def crowds(n: int, k: int) -> list[list[int]]:
+def neighbourhoods(n: int, k: int) -> list[list[int]]:
     """The records that row j is about."""
     return [[(j + step) % n for step in range(k)] for j in range(n)]
 

@@ -42,7 +42,7 @@ class Attack:
                 self.spans.append(max(max(known) - min(known), 1) if known else 1)
         far = sum(
             sum(
-                _apart(a, b, span) ** 2
+                _buckets(a, b, span) ** 2
                 for a, b, span in zip(
                     (*quasi, *sensitive), (*self.quasi[i], *self.sensitive[i]), self.spans, strict=True
                 )
@@ -79,7 +79,7 @@ class Attack:
     def no_farther(self, node: Values, i: int) -> bool:
         """Is a node nowhere farther from anybody than record i?"""
         return all(
-            _apart(o, t, span) >= _apart(n, t, span)
+            _buckets(o, t, span) >= _buckets(n, t, span)
             for other in self.everyone
             for o, n, t, span in zip(self.quasi[i], node, self.quasi[other], self.spans, strict=False)
         )
@@ -109,7 +109,7 @@ class Attack:
         return found
 
 
-def _apart(a: int | None, b: int | None, span: int) -> Fraction:
+def _buckets(a: int | None, b: int | None, span: int) -> Fraction:
     if a is None or b is None:
         return Fraction(0 if a is b else 1)
     return abs(Fraction(a - b, span))

@@ -114,7 +114,7 @@ def chances(
     return found
 
 
-def crowds(labels: Sequence[int], own: Sequence[bool], planted: Sequence[bool]) -> list[int]:
+def neighbourhoods(labels: Sequence[int], own: Sequence[bool], planted: Sequence[bool]) -> list[int]:
     """How many people who exist are in the group of each private person."""
     return [
         sum(other == label and not planted[x] for x, other in enumerate(labels))

@@ -25,14 +25,14 @@ def share(
     column: dict[str, Any], cell: dict[str, Any], side: dict[str, Any] | None, continuous: bool
 ) -> Fraction:
     """The share of a cell that a side asks for."""
-    covers = cell["covers"]
-    if side is not None and "ends" in side and continuous and column["ranged"] and covers != {None}:
+    partitions = cell["covers"]
+    if side is not None and "ends" in side and continuous and column["ranged"] and partitions != {None}:
         low, high = cell["ends"]
         real = [value for value in column["values"] if value is not None and low <= value <= high]
-        if set(real) == covers - {None}:  # a range, with nothing left out of it
+        if set(real) == partitions - {None}:  # a range, with nothing left out of it
             inside = length(low, high, *side["ends"]) * len(real)
-            return (inside + (None in covers and side["missing"])) / len(covers)
-    return Fraction(sum(asked(side, value) for value in covers), len(covers))
+            return (inside + (None in partitions and side["missing"])) / len(partitions)
+    return Fraction(sum(asked(side, value) for value in partitions), len(partitions))
 
 
 def length(low: int, high: int, lower: Any, upper: Any) -> Fraction:

@@ -7,11 +7,11 @@ from itertools import combinations, permutations
 from twins.nonhomogeneous import Crowding
 
 
-def is_factor(crowds: Sequence[Sequence[int]], k: int) -> bool:
+def is_factor(neighbourhoods: Sequence[Sequence[int]], k: int) -> bool:
     """Is every crowd k different records, its own among them, and everyone in exactly k crowds?"""
-    rows = Counter(x for crowd in crowds for x in crowd)
-    whole = all(len(crowd) == len(set(crowd)) == k and i in crowd for i, crowd in enumerate(crowds))
-    return whole and all(rows[i] == k for i in range(len(crowds)))
+    rows = Counter(x for crowd in neighbourhoods for x in crowd)
+    whole = all(len(crowd) == len(set(crowd)) == k and i in crowd for i, crowd in enumerate(neighbourhoods))
+    return whole and all(rows[i] == k for i in range(len(neighbourhoods)))
 
 
 def has_factor(fits: Sequence[Sequence[int]], k: int) -> bool:

@@ -63,17 +63,17 @@ class Crowding:
 def nearest(crowding: Crowding, k: int) -> list[list[int]]:
     """Algorithm 3: each record with the k-1 that are cheapest to pair it with."""
     n = len(crowding.records)
-    crowds = []
+    neighbourhoods = []
     for i in range(n):
         gaps = [(round(crowding.of(crowding.closure([i, j])), 10), j) for j in range(n) if j != i]
-        crowds.append([i, *(j for _, j in sorted(gaps)[: k - 1])])
-    return crowds
+        neighbourhoods.append([i, *(j for _, j in sorted(gaps)[: k - 1])])
+    return neighbourhoods
 
 
 def expansion(crowding: Crowding, k: int) -> list[list[int]]:
     """Algorithm 4: each record's crowd grows by the record that adds least."""
     n = len(crowding.records)
-    crowds = []
+    neighbourhoods = []
     for i in range(n):
         crowd = [i]
         while len(crowd) < k:
@@ -82,8 +82,8 @@ def expansion(crowding: Crowding, k: int) -> list[list[int]]:
             crowd.append(
                 min(rest, key=lambda j: (round(crowding.of(crowding.closure([*crowd, j])) - here, 10), j))
             )
-        crowds.append(crowd)
-    return crowds
+        neighbourhoods.append(crowd)
+    return neighbourhoods
 
 
 def consistent(record: Record, row: Row) -> bool:

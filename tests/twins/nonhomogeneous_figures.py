@@ -20,16 +20,19 @@ def coded(rows: Rows) -> tuple[list[tuple[int, ...]], list[int]]:
 
 
 def gcp(
-    points: Sequence[tuple[int, ...]], sizes: Sequence[int], crowds: Sequence[Sequence[int]], ranges: bool
+    points: Sequence[tuple[int, ...]],
+    sizes: Sequence[int],
+    neighbourhoods: Sequence[Sequence[int]],
+    ranges: bool,
 ) -> Fraction:
     """Mean over all cells of (values of the cell - 1) / (values of the domain - 1); a row for each crowd."""
     total = Fraction(0)
-    for crowd in crowds:
+    for crowd in neighbourhoods:
         for j, size in enumerate(sizes):
             values = {points[i][j] for i in crowd}
             wide = max(values) - min(values) if ranges else len(values) - 1
             total += Fraction(wide, size - 1) if size > 1 else 0
-    return total / (len(crowds) * len(sizes))
+    return total / (len(neighbourhoods) * len(sizes))
 
 
 def whole_parts(parts: Sequence[Sequence[int]]) -> list[Sequence[int]]:

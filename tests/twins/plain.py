@@ -93,10 +93,10 @@ class Table:
             rest = [i for i in everyone if i not in gone]
             spans = self.spans(rest if self.rescale and gone else everyone)[d:]
 
-            def apart(i: int, j: int, spans: list[int] = spans) -> Fraction:
+            def buckets(i: int, j: int, spans: list[int] = spans) -> Fraction:
                 return _squares(self.values[i], self.values[j], spans, self.weights)
 
-            new = {i for i in rest if self._many(apart(i, j) for j in rest)}
+            new = {i for i in rest if self._many(buckets(i, j) for j in rest)}
             gone |= new
             if not new or self.removal == "once":
                 break
@@ -106,9 +106,9 @@ class Table:
         return sum(square > self.d * self.d for square in squares) >= self.p * len(self.rows)
 
     def is_bad(self, point: Point, value: Value, rest: Sequence[int], spans: list[int]) -> bool:
-        return self._many(self.apart(point, value, j, spans) for j in rest)
+        return self._many(self.buckets(point, value, j, spans) for j in rest)
 
-    def apart(self, point: Point, value: Value, j: int, spans: list[int]) -> Fraction:
+    def buckets(self, point: Point, value: Value, j: int, spans: list[int]) -> Fraction:
         d = len(self.columns)
         by_rows = _squares(point, self.point(j), spans[:d], [c.weight for c in self.columns])
         return by_rows + _squares(value, self.values[j], spans[d:], self.weights)

@@ -113,7 +113,7 @@ def case_of(groups: list[int], ills: list[int], lines: list[list[str]], claims: 
         Lines(["age", "group"], rows),
         SMALL,
         claims,
-        apart=Lines(["group", "ill", "count"], lines),
+        buckets=Lines(["group", "ill", "count"], lines),
     )
 
 
@@ -161,7 +161,7 @@ def judged_at_hand(change: Any) -> Verdict:
 
 def test_a_table_and_a_claim_go_together() -> None:
     assert judged_at_hand(lambda case: case).passed
-    without = judged_at_hand(lambda case: replace(case, apart=None))
+    without = judged_at_hand(lambda case: replace(case, buckets=None))
     assert (without.failures[0].name, without.failures[0].detail) == (
         "sensitive",
         "the table of sensitive values is not there",
@@ -173,7 +173,7 @@ def test_a_table_and_a_claim_go_together() -> None:
 def test_a_column_called_group_cannot_be_told_from_the_groups() -> None:
     schema = Schema((Column("group", Role.QUASI, Kind.NUMERIC), Column("ill", Role.SENSITIVE)))
     people, rows = Lines(["group", "ill"], [["1", "0"]] * 2), Lines(["group", "group"], [["1", "1"]] * 2)
-    case = Case(people, rows, schema, CLAIMS[:1], apart=Lines(HEADER, []))
+    case = Case(people, rows, schema, CLAIMS[:1], buckets=Lines(HEADER, []))
     assert judge_rows(case).failures[0].name == "schema"
 
 

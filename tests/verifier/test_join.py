@@ -221,7 +221,7 @@ def test_without_links_it_may_not_be_decided_whose_values_a_group_has() -> None:
             Lines(["age", "sex", "group"], [["[30,40]", "F", "1"], ["[30,40]", "F", "2"], ["40", "F", "2"]]),
             SMALL,
             [JOIN, GROUPS],
-            apart=Lines(
+            buckets=Lines(
                 ["group", "ill", "count"], [["1", "xy"[group == "1"], "1"], ["2", "yx"[group == "1"], "1"]]
             ),
             public=Public(Lines(["id", "age", "sex"], [["c", "40", "F"], ["d", "40", "F"]]), "id"),
@@ -343,7 +343,7 @@ def test_whoever_is_found_everybody_own_has_a_row(world: dict[str, Any]) -> None
     case = replace(
         case_of(world, [JOIN, GROUPS]),
         published=Lines(["age", "sex", "group"], [[*cells(row), "1"] for row in rows]),
-        apart=Lines(["group", "ill", "count"], [["1", ill, str(c)] for ill, c in sorted(counted.items())]),
+        buckets=Lines(["group", "ill", "count"], [["1", ill, str(c)] for ill, c in sorted(counted.items())]),
     )
     verdict = judge_rows(case)
     assert verdict.passed == naive.is_true(rows, world["everybody"], own), verdict.failures
@@ -365,8 +365,8 @@ def test_values_are_counted_for_own_people_only(world: dict[str, Any], data: st.
     published = Lines(
         ["age", "sex", "group"], [[*cells(r), str(g)] for r, g in zip(rows, groups, strict=True)]
     )
-    apart = Lines(["group", "ill", "count"], lines)
-    case = replace(case, published=published, apart=apart, hint=np.array(truth))
+    buckets = Lines(["group", "ill", "count"], lines)
+    case = replace(case, published=published, buckets=buckets, hint=np.array(truth))
     verdict = judge_rows(case)
     said: dict[int, list[str]] = {}
     for (group, ill), count in counted.items():
@@ -415,7 +415,7 @@ def printed(k: int, group_of: Sequence[int], groups_k: int) -> Case:
         Lines(["x", "y", "group"], rows),
         PLANE,
         [Claim("k-join-anonymity", {"k": k}), Claim("sensitive-groups", {"k": groups_k})],
-        apart=Lines(["group", "v", "count"], [[*key, str(c)] for key, c in sorted(counted.items())]),
+        buckets=Lines(["group", "v", "count"], [[*key, str(c)] for key, c in sorted(counted.items())]),
         public=Public(
             Lines(["id", "x", "y"], [[name, *map(str, point)] for name, point in drawn["PD"].items()]), "id"
         ),
@@ -428,7 +428,7 @@ def test_the_papers_release_is_accepted() -> None:
     case = printed(drawn["k"], hosts, 3)
     said = figure("fig6_SI")[1]["SI"]
     for group, values in enumerate(said.values(), 1):
-        lines = [line for line in case.apart or [] if line[0] == str(group)]
+        lines = [line for line in case.buckets or [] if line[0] == str(group)]
         assert sorted(values) == sorted(v or "" for _, v, count in lines for _ in range(int(count or 0)))
     verdict = judge_rows(case)
     assert verdict.passed, verdict.failures
@@ -448,7 +448,7 @@ def test_values_by_class_give_somebody_away() -> None:
     case = printed(3, [1, 2, 3, 4], 2)
     told = figure("sg_disclosure")[1]["direct_SI_per_group_would_give"]["G,G1,G2"]
     assert [["4", v, str(c)] for v, c in told.items()] == [
-        line for line in case.apart or [] if line[0] == "4"
+        line for line in case.buckets or [] if line[0] == "4"
     ]
     assert failed(judge_rows(case)) == ["sensitive-groups"]
 

@@ -33,7 +33,12 @@ def judged(release: Crowded, folder: Path, hinted: bool = False) -> Verdict:
     hint = np.array(release.truth) if hinted else None
     original = CsvRows(folder / "original.csv")
     return verify(
-        folder / "release", original, release.schema, release.claims, hint=hint, crowds=release.crowds
+        folder / "release",
+        original,
+        release.schema,
+        release.claims,
+        hint=hint,
+        neighbourhoods=release.neighbourhoods,
     )
 
 
@@ -47,7 +52,7 @@ def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool, witness: bool)
     release.say(
         *release.claims, Claim("k-anonymity", {"k": 1}), Claim("distinct-l-diversity", {"l": 1}, "ill")
     )
-    release.crowds = release.crowds if witness else None
+    release.neighbourhoods = release.neighbourhoods if witness else None
     verdict = judged(release, tmp_path, hinted)
     assert verdict.passed, verdict.failures
     assert verdict.facts["reached"] == dict.fromkeys(MODELS, 3) | {
@@ -98,7 +103,7 @@ def test_every_claim_is_forged() -> None:
 @pytest.mark.parametrize("name", WITNESSES)
 def test_a_wrong_witness_of_a_good_table_only_costs_a_search(tmp_path: Path, name: str) -> None:
     release = good()
-    release.crowds = spoilt(name, release)
+    release.neighbourhoods = spoilt(name, release)
     verdict = judged(release, tmp_path)
     assert verdict.passed, verdict.failures
 
@@ -107,10 +112,12 @@ def test_a_wrong_witness_of_a_good_table_only_costs_a_search(tmp_path: Path, nam
 def test_a_right_witness_saves_the_search(monkeypatch: pytest.MonkeyPatch, kind: type) -> None:
     monkeypatch.setattr("incrowd.verifier.factor._largest_flow", None)  # so that a search would break off
     release = good(models=["k-factor"])
-    assert release.crowds is not None
+    assert release.neighbourhoods is not None
     case = at_hand(release)
-    assert judge_rows(replace(case, crowds=release.crowds.astype(kind))).passed
-    assert judge_rows(replace(case, crowds=None)).failures[0].detail == "the check broke off (TypeError)"
+    assert judge_rows(replace(case, neighbourhoods=release.neighbourhoods.astype(kind))).passed
+    assert (
+        judge_rows(replace(case, neighbourhoods=None)).failures[0].detail == "the check broke off (TypeError)"
+    )
 
 
 def at_hand(release: Crowded) -> Case:
@@ -241,7 +248,7 @@ def test_no_witness_changes_the_verdict(drawn: Tables, k: int, data: st.DataObje
     size = drawn.published
     witness = data.draw(st.lists(crowd, min_size=size, max_size=size))
     expected = has_factor(drawn.adjacent, size, k)
-    assert drawn.check("k-factor", k, crowds=np.array(witness)).passed == expected
+    assert drawn.check("k-factor", k, neighbourhoods=np.array(witness)).passed == expected
 
 
 def test_who_was_left_out_needs_no_crowd_but_counts_as_exposed() -> None:
@@ -255,8 +262,8 @@ def test_who_was_left_out_needs_no_crowd_but_counts_as_exposed() -> None:
         assert not found.check(model, most + 1).passed
         assert found.check(model, max(most, 1)).passed == (most > 0)
     witness = np.array([[0, 1, 2], [0, 1, 2]])
-    assert found.check("k-factor", 3, crowds=witness).passed
-    assert not found.check("k-factor", 4, crowds=np.array([[0, 1, 2, 3]] * 2)).passed
+    assert found.check("k-factor", 3, neighbourhoods=witness).passed
+    assert not found.check("k-factor", 4, neighbourhoods=np.array([[0, 1, 2, 3]] * 2)).passed
 
 
 # What parts of the table a cell meets and covers
@@ -292,7 +299,7 @@ def check_cell(domain: Domain, cell: str, one: int, other: int) -> None:
         assert held.tolist() == indexed.hold(np.ones_like(ranks), ranks).tolist()
         at, first, last = np.array([1]), np.array([low]), np.array([high])
         assert regions.meet(at, first, last).tolist() == [held.any()]
-        assert regions.cover(at, first, last).tolist() == [held.all()]
+        assert regions.partition(at, first, last).tolist() == [held.all()]
 
 
 def test_parts_hold_their_records() -> None:

@@ -38,7 +38,7 @@ def judged(release: Diverse, folder: Path, hinted: bool = False) -> Verdict:
         release.schema,
         release.claims,
         hint=np.array(release.truth) if hinted else None,
-        crowds=release.crowds,
+        neighbourhoods=release.neighbourhoods,
         parts=release.parts,
     )
 
@@ -50,7 +50,7 @@ def judged(release: Diverse, folder: Path, hinted: bool = False) -> Verdict:
 @pytest.mark.parametrize("hinted", [False, True], ids=["found", "hinted"])
 def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool, witness: bool) -> None:
     release = diverse()
-    release.crowds = release.crowds if witness else None
+    release.neighbourhoods = release.neighbourhoods if witness else None
     verdict = judged(release, tmp_path, hinted)
     assert verdict.passed, verdict.failures
     assert verdict.facts["reached"] == {"k-factor": K, DRAWN: L}
@@ -77,7 +77,7 @@ def at_hand(release: Diverse, **changes: Any) -> Case:
         Lines(release.names, release.rows),
         release.schema,
         release.claims,
-        crowds=release.crowds,
+        neighbourhoods=release.neighbourhoods,
         parts=release.parts,
         odds=release.manifest.get("match_probability"),
     )
@@ -124,15 +124,15 @@ def test_only_what_parts_tell_apart_matters(parts: Any) -> None:
 def test_a_wrong_witness_of_a_good_table_only_costs_a_search(name: str) -> None:
     release = diverse()
     witness = WITNESSES[name](rings())
-    crowds = witness[release.truth] if witness.shape[:1] == (N,) else witness
-    assert judge_rows(at_hand(release, crowds=crowds)).passed
+    neighbourhoods = witness[release.truth] if witness.shape[:1] == (N,) else witness
+    assert judge_rows(at_hand(release, neighbourhoods=neighbourhoods)).passed
 
 
 def test_a_right_witness_saves_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("incrowd.verifier.factor._largest_flow", None)  # so that a search would break off
     release = diverse()
     assert judge_rows(at_hand(release)).passed
-    checks = judge_rows(at_hand(release, crowds=None)).checks
+    checks = judge_rows(at_hand(release, neighbourhoods=None)).checks
     assert Check(DRAWN, False, "the check broke off (TypeError)") in checks
 
 
@@ -220,7 +220,7 @@ def test_no_witness_changes_the_verdict(drawn: Any, k: int, data: st.DataObject)
     witness = data.draw(st.lists(crowd, min_size=n, max_size=n))
     case = case_of(holds, values, np.array(parts), Claim("drawn-l-diversity", {"l": 1, "k": k}, "ill"))
     expected = naive_drawn.drawn_keeps(holds, values, parts, 1, k)
-    assert confirms(replace(case, crowds=np.array(witness))) == expected
+    assert confirms(replace(case, neighbourhoods=np.array(witness))) == expected
 
 
 def test_who_was_left_out_is_in_no_part() -> None:
@@ -232,7 +232,7 @@ def test_who_was_left_out_is_in_no_part() -> None:
         claim = Claim("drawn-l-diversity", {"l": 2, "k": k}, "ill")
         case = Case(original, rows, SCHEMA, [claim], suppressed=1, parts=np.zeros(2, int))
         assert confirms(case) is kept
-        assert confirms(replace(case, crowds=np.array([[0, 1, 2]] * 2))) is kept
+        assert confirms(replace(case, neighbourhoods=np.array([[0, 1, 2]] * 2))) is kept
 
 
 @given(

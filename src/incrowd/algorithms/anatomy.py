@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Limited, Progress, need_enough, register
 from incrowd.entropy import Entropy, draw_below, shuffled, system
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Codes, Cover, Microdata
+from incrowd.flow import Codes, Microdata, Partition
 
 Ints = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ class Anatomy(Limited):
     """
 
     k: int
-    apart: ClassVar[bool] = True  # its groups are those of the sensitive table; rows stay as they are
+    buckets: ClassVar[bool] = True  # its groups are those of the sensitive table; rows stay as they are
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
 
     def group(
@@ -43,7 +43,7 @@ class Anatomy(Limited):
         guards: tuple[Guard, ...],
         progress: Progress,
         entropy: Entropy = system,
-    ) -> Cover:
+    ) -> Partition:
         """Who shares a group of the table of sensitive values.
 
         Chance is asked for an order of all records, then for the group of each left-over one by rising code,
@@ -70,7 +70,7 @@ class Anatomy(Limited):
         if self.k > rule.l:
             labels = _merged(labels, self.k, entropy)
         progress(1.0)
-        return Cover(labels)
+        return Partition(labels)
 
 
 def _only_rule(guards: tuple[Guard, ...]) -> Eligible:

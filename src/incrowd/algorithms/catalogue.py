@@ -56,9 +56,9 @@ class Method:
         return bool(getattr(catalogue("grouper")[self.hides], "diverse", False))
 
     @property
-    def apart(self) -> bool:
+    def buckets(self) -> bool:
         """Does it leave rows as they are, and publish sensitive values apart from them, by groups?"""
-        return bool(getattr(catalogue("grouper")[self.hides], "apart", False))
+        return bool(getattr(catalogue("grouper")[self.hides], "buckets", False))
 
     @property
     def joins(self) -> bool:

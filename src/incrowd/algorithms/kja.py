@@ -30,7 +30,7 @@ from incrowd.contracts import (
 )
 from incrowd.entropy import Entropy, shuffled, system
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Cover, JoinCover, Microdata
+from incrowd.flow import Codes, JoinPartition, Microdata, Partition
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]
@@ -67,7 +67,7 @@ class Joining(Limited, ABC):
         guards: tuple[Guard, ...],
         progress: Progress,
         entropy: Entropy = system,
-    ) -> JoinCover:
+    ) -> JoinPartition:
         """Who hides with whom.
 
         Raises
@@ -85,7 +85,7 @@ class Joining(Limited, ABC):
         guards: tuple[Guard, ...],
         progress: Progress,
         entropy: Entropy = system,
-    ) -> JoinCover:
+    ) -> JoinPartition:
         """The same with any partition as base, whatever its options.
 
         People are mixed first: a base that breaks ties by their order would else put those of the private
@@ -94,17 +94,19 @@ class Joining(Limited, ABC):
         order, own = shuffled(len(data), entropy), _own(data)
         mixed = Microdata(data.codes[order], data.attributes, own=own[order])
         number = (np.cumsum(own) - 1)[order].astype(np.int32)
-        cover = self._grouped(mixed, base, tuple(_Numbered(guard, number) for guard in guards), progress)
+        partition = self._grouped(mixed, base, tuple(_Numbered(guard, number) for guard in guards), progress)
         back = np.argsort(order)
-        return JoinCover(cover.labels[back], None if cover.sensitive is None else cover.sensitive[back])
+        return JoinPartition(
+            partition.labels[back], None if partition.sensitive is None else partition.sensitive[back]
+        )
 
     @abstractmethod
     def _grouped(
         self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
-    ) -> JoinCover:
+    ) -> JoinPartition:
         """The algorithm. Guards take the places of private people among all."""
 
-    def _finished(self, data: Microdata, labels: Codes, sensitive: Codes | None) -> JoinCover:
+    def _finished(self, data: Microdata, labels: Codes, sensitive: Codes | None) -> JoinPartition:
         """Without groups of public people alone, and trimmed where that is asked for."""
         own = _own(data)
         with_own = np.zeros(int(labels.max()) + 1, np.bool_)
@@ -114,8 +116,8 @@ class Joining(Limited, ABC):
         if self.trim != "none":
             kept[trimmed(data, kept, self.k, self.trim)] = -1
         if sensitive is None:
-            return JoinCover(kept)
-        return JoinCover(kept, np.where(kept >= 0, sensitive, -1).astype(np.int32))
+            return JoinPartition(kept)
+        return JoinPartition(kept, np.where(kept >= 0, sensitive, -1).astype(np.int32))
 
 
 @register("grouper", "kja-direct")
@@ -125,14 +127,14 @@ class Direct(Joining):
 
     def _grouped(
         self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
-    ) -> JoinCover:
+    ) -> JoinPartition:
         if guards:
             raise PolicyError(
                 "kja-direct publishes no sensitive values, so it keeps k alone; take kja-refine"
             )
         need_enough(data, self.k)
-        cover = base.group(Microdata(data.codes, data.attributes), (), progress)
-        return self._finished(data, _labels(cover), None)
+        partition = base.group(Microdata(data.codes, data.attributes), (), progress)
+        return self._finished(data, _labels(partition), None)
 
 
 @register("grouper", "kja-refine")
@@ -155,7 +157,7 @@ class Refinement(Joining):
 
     def _grouped(
         self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
-    ) -> JoinCover:
+    ) -> JoinPartition:
         own = np.flatnonzero(_own(data)).astype(np.int32)
         private = Microdata(data.codes[own], data.attributes)
         need_enough(private, self.k)
@@ -224,10 +226,10 @@ def _own(data: Microdata) -> NDArray[np.bool_]:
     return np.ones(len(data), np.bool_) if data.own is None else data.own
 
 
-def _labels(cover: object) -> Codes:
-    if not isinstance(cover, Cover) or cover.slabs is not None:
+def _labels(partition: object) -> Codes:
+    if not isinstance(partition, Partition) or partition.slabs is not None:
         raise PolicyError("a base of k-join-anonymity must make groups, each with a box of its own")
-    return cover.labels
+    return partition.labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

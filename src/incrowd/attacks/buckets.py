@@ -13,7 +13,7 @@ from incrowd.flow import Sensitive, Table, TextColumn
 
 
 def among_groups(
-    target: Target, group: TextColumn, apart: Table, column: Sensitive, original: TextColumn
+    target: Target, group: TextColumn, buckets: Table, column: Sensitive, original: TextColumn
 ) -> AttackResult:
     """Whose values those of each group are.
 
@@ -23,7 +23,7 @@ def among_groups(
         The release; guesses are judged where the record of a row is known, or nobody else has its values.
     group : TextColumn
         The group of each published row.
-    apart : Table
+    buckets : Table
         The values: columns ``group``, that of the sensitive column, and ``count``.
     column, original : Sensitive, TextColumn
         The sensitive column of the original, numbered and as texts.
@@ -33,7 +33,7 @@ def among_groups(
     TableError
         If a group does not have as many values as rows.
     """
-    owner, value = lines_apart(group, apart, column, original)
+    owner, value = lines_apart(group, buckets, column, original)
     order, lines = np.argsort(group.codes, kind="stable"), np.argsort(owner, kind="stable")
     if owner.size != len(group) or (owner[lines] != group.codes[order]).any():
         raise TableError("the groups of the rows do not have as many sensitive values as rows")
@@ -44,13 +44,13 @@ def among_groups(
 
 
 def lines_apart(
-    group: TextColumn, apart: Table, column: Sensitive, original: TextColumn
+    group: TextColumn, buckets: Table, column: Sensitive, original: TextColumn
 ) -> tuple[Ints, Ints]:
     """The group and the code of each value, as often as it is there; groups are numbered as in the rows."""
     number = {text: place for place, text in enumerate(group.texts)}
     code = dict(zip(original.texts, codes_of_texts(column, original).tolist(), strict=True))
     code[None] = code[""] = max(code.get(None, -1), code.get("", -1))
-    groups, values, counts = (apart.column(name) for name in ("group", column.name, "count"))
+    groups, values, counts = (buckets.column(name) for name in ("group", column.name, "count"))
     owner = np.array([number.get(text, -1) for text in groups.texts], np.int64)[groups.codes]
     value = np.array([code.get(text, -1) for text in values.texts], np.int64)[values.codes]
     times = np.array([int(text or 0) for text in counts.texts], np.int64)[counts.codes]

@@ -106,15 +106,15 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
     out = screen.console()
     facts = written.verdict.facts
     odds = written.manifest.get("match_probability")
-    apart, public = written.manifest.get("apart"), written.manifest.get("public")
-    out.print(f"Published {facts['rows']:,} rows {_kind(facts, odds, apart, public)} to {written.folder}")
+    buckets, public = written.manifest.get("apart"), written.manifest.get("public")
+    out.print(f"Published {facts['rows']:,} rows {_kind(facts, odds, buckets, public)} to {written.folder}")
     for claim in written.manifest["claims"]:
         about = f" for {claim['column']}" if claim.get("column") else ""
         numbers = ", ".join(f"{name} = {_said(value)}" for name, value in claim["parameters"].items())
         out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
-    if apart is not None:
+    if buckets is not None:
         out.print(f"  the smallest group has {facts['smallest_group']:,} persons")
-    if apart is not None and public is None:
+    if buckets is not None and public is None:
         out.print("  NOT protected: who is in the table, and everybody's row (accepted: exact-rows)")
     elif odds is not None:
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
@@ -136,10 +136,10 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
     out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}{both}")
 
 
-def _kind(facts: Mapping[str, Any], odds: object, apart: object, public: object) -> str:
+def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: object) -> str:
     """What kind of rows they are."""
-    values = "" if apart is None else f", and their sensitive values apart in {facts['groups']:,} groups,"
-    if apart is not None and public is None:
+    values = "" if buckets is None else f", and their sensitive values apart in {facts['groups']:,} groups,"
+    if buckets is not None and public is None:
         return f"as they are{values}"
     if odds is not None:
         return f"that say {facts['classes']:,} different things"

@@ -36,10 +36,10 @@ from incrowd.commands.attack_join import attack_joined
 from incrowd.commands.attack_outliers import Scene, attack_outliers
 from incrowd.commands.attack_result import BY_LINKS, Attacked, k_of, method_said, table_of
 from incrowd.commands.verify import check_is_release, claims_said, groups_said, manifest_of, schema_of
-from incrowd.contracts import Crowder
+from incrowd.contracts import NonHomogeneous
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError, InputError
-from incrowd.flow import Cover, JoinCover, Microdata, Sensitive, Table, TextColumn
+from incrowd.flow import JoinPartition, Microdata, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.measures import Published
 from incrowd.measures import published as read_published
@@ -100,9 +100,9 @@ def attack_release(
     shown = read_release(folder, schema)
     data = encode(table, schema)
     truth, source = _truth(folder, table, shown, schema)
-    apart = groups_said(folder)
+    buckets = groups_said(folder)
     kept = np.flatnonzero(truth >= 0) if source == BY_LINKS else np.arange(len(table))
-    remade, note = _remade(data, claims, said, kept) if apart is None else (None, RERUN_OF_EXACT_ROWS)
+    remade, note = _remade(data, claims, said, kept) if buckets is None else (None, RERUN_OF_EXACT_ROWS)
     records = len(table)
     k, found = k_of(claims), read_published(shown, data)
     scene = Scene(table, data, shown, found, truth, k)  # of everybody, whether or not they have a row
@@ -111,12 +111,12 @@ def attack_release(
         table, data, truth = table_of_kept(table, kept), data_of_kept(data, kept), truth[kept]
     target = Target(found, data, truth, k)
     results = _every_attack(target, remade, watch)
-    if apart is None:
+    if buckets is None:
         results += _on_values(target, _sensitive_values(table, shown, data, schema, claims), watch)
     else:
         results += _on_groups(target, table, shown, read_sensitive(folder), watch)
     results += on_outliers
-    notes = [*([note] if note else []), *([] if apart is None else [apart.note]), *told]
+    notes = [*([note] if note else []), *([] if buckets is None else [buckets.note]), *told]
     if other is not None:
         composed, why = attack_composition(target, scene, schema, other, watch)
         results, notes = results + composed, [*notes, *why]
@@ -170,14 +170,14 @@ def _on_values(target: Target, columns: Sequence[Values], watch: Watch) -> tuple
 
 
 def _on_groups(
-    target: Target, table: Table, shown: Table, apart: Table, watch: Watch
+    target: Target, table: Table, shown: Table, buckets: Table, watch: Watch
 ) -> tuple[AttackResult, ...]:
     """What groups tell about sensitive values that stand apart from exact rows."""
     watch("attack: definetti")
     return tuple(
-        among_groups(target, shown.column("group"), apart, column, table.column(column.name))
+        among_groups(target, shown.column("group"), buckets, column, table.column(column.name))
         for column in target.data.sensitive
-        if column.name in apart.names
+        if column.name in buckets.names
     )
 
 
@@ -237,16 +237,16 @@ def _remade(
         recipe = method(str(said["name"]))
         left_out = "0" if "plain" in privacy else str(said["max_suppression"])
         grouper = recipe.grouper(privacy["k"], dict(said.get("options") or {}), left_out)
-        size = "k-factor" if isinstance(grouper, Crowder) else models.KAnonymity.name
+        size = "k-factor" if isinstance(grouper, NonHomogeneous) else models.KAnonymity.name
         promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
-        cover = hidden(data, grouper, promised, privacy["k"], unwatched)
-        if isinstance(cover, JoinCover):
+        partition = hidden(data, grouper, promised, privacy["k"], unwatched)
+        if isinstance(partition, JoinPartition):
             return None, RERUN_OF_A_JOIN
-        if isinstance(cover, Cover) and not np.array_equal(cover.kept, kept):
+        if isinstance(partition, Partition) and not np.array_equal(partition.kept, kept):
             return None, RERUN_OF_OTHERS
-        if isinstance(cover, Cover):
-            cover, data = cover.of_kept(), data_of_kept(data, kept)
-        regions = generalize(data, cover)
+        if isinstance(partition, Partition):
+            partition, data = partition.of_kept(), data_of_kept(data, kept)
+        regions = generalize(data, partition)
     except (IncrowdError, TypeError, KeyError) as problem:
         reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
         return None, f"rerun was not tried, since the method cannot be run again: {reason}"

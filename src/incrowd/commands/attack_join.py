@@ -32,7 +32,7 @@ from incrowd.attacks import (
 from incrowd.commands.attack_result import BY_LINKS, Attacked, k_of, method_said, table_of
 from incrowd.commands.verify import claims_said, manifest_of, schema_of
 from incrowd.errors import InputError
-from incrowd.flow import Cover, Microdata, Sensitive, Table, TextColumn
+from incrowd.flow import Microdata, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.join import encode_joined, join
 from incrowd.measures import published as read_published
@@ -159,11 +159,11 @@ def _lines_of_groups(
     """For each sensitive column the values that stand apart, with their groups as the rows number them."""
     if "apart" not in manifest_of(folder):
         return []
-    apart, group = read_sensitive(folder), shown.column("group")
+    buckets, group = read_sensitive(folder), shown.column("group")
     return [
-        (column, Lines(*lines_apart(group, apart, column, table.column(column.name))))
+        (column, Lines(*lines_apart(group, buckets, column, table.column(column.name))))
         for column in data.sensitive
-        if column.name in apart.names
+        if column.name in buckets.names
     ]
 
 
@@ -178,5 +178,5 @@ def _trimmed(scene: JoinTarget, behind: Ints) -> JoinTarget | None:
     kept = np.flatnonzero(labels >= 0)
     classes = np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32)
     rest = Microdata(data.codes[kept], data.attributes)
-    shown = read_published(table_of(rest, generalize(rest, Cover(classes))), data)
+    shown = read_published(table_of(rest, generalize(rest, Partition(classes))), data)
     return JoinTarget(Target(shown, data, np.full(len(data), -1, np.int64), target.k), scene.listed)

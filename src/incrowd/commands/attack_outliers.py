@@ -26,7 +26,7 @@ from incrowd.attacks.outliers import CERTAIN, COLUMN, ROW, RULES, SCORES
 from incrowd.contracts import silent
 from incrowd.distance_outliers import Setting, Space
 from incrowd.errors import IncrowdError, InputError
-from incrowd.flow import Codes, Cover, Microdata, Table
+from incrowd.flow import Codes, Microdata, Partition, Table
 from incrowd.measures import Published
 from incrowd.models import Plain
 from incrowd.publishing.draft import Watch
@@ -142,10 +142,10 @@ class _Hunt:
         people = space.rest if self.claimed else np.arange(space.size)
         if self.k is None or people.size < self.k:
             return ()
-        cover = method("mondrian").grouper(self.k, {}).group(data_of_kept(space.data, people), (), silent)
-        if not isinstance(cover, Cover):
+        partition = method("mondrian").grouper(self.k, {}).group(data_of_kept(space.data, people), (), silent)
+        if not isinstance(partition, Partition):
             return ()
-        order, starts = cover.members()
+        order, starts = partition.members()
         return classes_of(space, np.split(people[order], starts[1:-1]))
 
     def _line(

@@ -106,9 +106,9 @@ def audit_table(
         )
     if likely.open:
         notes = (*notes, f"the probabilities of {likely.open} persons could not be sampled in time")
-    apart = groups_said(published) if published.is_dir() else None
-    if apart is not None:
-        notes = (*notes, apart.note)
+    buckets = groups_said(published) if published.is_dir() else None
+    if buckets is not None:
+        notes = (*notes, buckets.note)
     return Audit(
         records=len(table),
         rows=len(shown),
@@ -121,8 +121,8 @@ def audit_table(
         level=level,
         posterior={} if likely.worst is None else likely.worst.as_dict(),
         values=fewest_values(graph, found, shown, [c.name for c in schema.having(Role.SENSITIVE)])
-        if apart is None
-        else apart.fewest,
+        if buckets is None
+        else buckets.fewest,
         notes=notes,
     )
 

@@ -26,7 +26,7 @@ from incrowd.commands.comparison import Comparison, Kept, Level, Result, Skipped
 from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.policy.exposures import check_crowds, check_exact_rows, check_names, check_telling_boxes
+from incrowd.policy.exposures import check_exact_rows, check_names, check_overlap, check_telling_boxes
 from incrowd.publishing.draft import Watch, unwatched
 from incrowd.publishing.pipeline import Release, publish
 from incrowd.publishing.request import asked_of
@@ -256,9 +256,9 @@ def _unfit(asked: Policy) -> str:
         return f"{asked.method} hides outliers: give [privacy.plain]"
     try:
         _, grouper, _ = asked_of(asked)
-        check_crowds(grouper, asked.accept)
+        check_overlap(grouper, asked.accept)
         check_telling_boxes(grouper, asked.accept)
-        if recipe.apart:
+        if recipe.buckets:
             check_exact_rows(asked.accept)
     except (PolicyError, Exposure) as error:
         return _words(error)

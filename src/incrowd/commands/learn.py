@@ -80,8 +80,8 @@ class Lesson:
         >>> round(lesson.drop, 2), [round(end, 3) for end in lesson.interval()]
         (0.1, [0.015, 0.185])
         """
-        n, apart = self.original.tried, self.lost - self.gained
-        reach = USUAL * sqrt(self.lost + self.gained - apart * apart / n) / n
+        n, buckets = self.original.tried, self.lost - self.gained
+        reach = USUAL * sqrt(self.lost + self.gained - buckets * buckets / n) / n
         return self.drop - reach, self.drop + reach
 
     def as_dict(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class _Lessons:
     train: Flags
     rows: Ints  # those that are trained on
     group: NDArray[np.int32] | None
-    apart: Mapping[str, Floats]  # by target: people of each group and value
+    buckets: Mapping[str, Floats]  # by target: people of each group and value
 
 
 def learn(
@@ -219,16 +219,16 @@ def _lessons(
     for said in schema.having(Role.SENSITIVE, Role.KEEP):
         here = shown.column(said.name) if said.name in shown.names else None
         columns[said.name] = as_written(said, table.column(said.name), here, schema)
-    group, apart = None, {}
+    group, buckets = None, {}
     if "apart" in manifest_of(folder):
         group = shown.column("group").codes
-        apart = by_group(read_sensitive(folder), shown.column("group").texts, table, columns)
+        buckets = by_group(read_sensitive(folder), shown.column("group").texts, table, columns)
     links = links_of(audit_folder(folder.resolve()), len(table))
     if links is None or links.size != len(shown):
-        links = None if apart else links_by_fit(found, data, columns.values())
+        links = None if buckets else links_by_fit(found, data, columns.values())
     rows = np.arange(len(shown)) if links is None else np.flatnonzero(train[links])
-    note = AMONG if links is None else APART if apart else ""
-    return _Lessons(columns, train, rows, group, apart), note
+    note = AMONG if links is None else APART if buckets else ""
+    return _Lessons(columns, train, rows, group, buckets), note
 
 
 def _lesson(lessons: _Lessons, target: str) -> Lesson:
@@ -286,8 +286,8 @@ def _labelled(lessons: _Lessons, target: str, by_value: Ints) -> tuple[Ints, Int
     kinds[known, by_value[known]] = 1.0
     if column.of is not None:
         held, cell = column.tally(kinds), column.of[lessons.rows]
-    elif lessons.group is not None and target in lessons.apart:
-        held, cell = lessons.apart[target] @ kinds, lessons.group[lessons.rows]
+    elif lessons.group is not None and target in lessons.buckets:
+        held, cell = lessons.buckets[target] @ kinds, lessons.group[lessons.rows]
     else:
         raise InputError(f"not published, so nothing can be learnt about it: {target}")
     total = held.sum(axis=1, keepdims=True)

@@ -105,10 +105,10 @@ def measure_release(
         measured["workload"] = _workload(asked, found, published, table, policy)
     watch("match")
     measured |= _anonymity(found)
-    apart = groups_said(published) if published.is_dir() else None
-    if apart is not None:
-        measured["sensitive_groups"] = apart.as_dict()
-        measured["notes"].append(apart.note)
+    buckets = groups_said(published) if published.is_dir() else None
+    if buckets is not None:
+        measured["sensitive_groups"] = buckets.as_dict()
+        measured["notes"].append(buckets.note)
     return measured
 
 

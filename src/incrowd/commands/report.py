@@ -102,15 +102,15 @@ def _public(folder: Path) -> dict[str, Any]:
     quasi = [str(said["name"]) for said in manifest["columns"] if said["role"] == Role.QUASI]
     columns = released.columns_of(manifest, rows)
     labels, sizes = released.classes_of(quasi, rows)
-    crowds = "match_probability" in manifest
+    neighbourhoods = "match_probability" in manifest
     for column in columns:
-        if column["role"] == Role.SENSITIVE and not column["apart"] and not crowds:
+        if column["role"] == Role.SENSITIVE and not column["apart"] and not neighbourhoods:
             column["by_class"] = released.told_by_class(labels, sizes, rows.column(column["name"]))
-    apart = groups_said(folder)
+    buckets = groups_said(folder)
     fewest = {
         column["name"]: column["by_class"]["fewest_values"] for column in columns if "by_class" in column
     }
-    values = fewest if apart is None else apart.fewest
+    values = fewest if buckets is None else buckets.fewest
     return {
         "private": False,
         "name": folder.resolve().name,
@@ -121,7 +121,7 @@ def _public(folder: Path) -> dict[str, Any]:
         "not_promised": not_promised(manifest),
         "classes": released.sizes_told(sizes),
         "match_probability": manifest.get("match_probability"),
-        "groups": None if apart is None else apart.as_dict(),
+        "groups": None if buckets is None else buckets.as_dict(),
         "public_table": manifest.get("public"),
         "method": _method(manifest["method"]),
         "accepted": _accepted(manifest["accepted"]),

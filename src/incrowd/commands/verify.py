@@ -57,7 +57,7 @@ def verify_release(
         schema,
         claims,
         published=_parquet_rows(folder, schema),
-        apart=_parquet_values(folder),
+        buckets=_parquet_values(folder),
         hint=links_of(audit, len(table)) if joined is None else people_behind_rows(folder),
         parts=parts_of(audit, len(table)),
         public=None if joined is None else joined.public,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Attribute, Cells, Codes, Cover, Crowds, Microdata, Regions, ValueSets
+from incrowd.flow import Attribute, Cells, Codes, Microdata, Neighbourhoods, Partition, Regions, ValueSets
 from incrowd.generalize.groups import Groups
 from incrowd.generalize.means import means_of
 from incrowd.generalize.ranges import range_cells
@@ -15,13 +15,13 @@ from incrowd.schema import Shape
 
 
 def generalize(
-    data: Microdata, cover: Cover | Crowds, means: tuple[str, ...] = (), least: int = 5
+    data: Microdata, partition: Partition | Neighbourhoods, means: tuple[str, ...] = (), least: int = 5
 ) -> Regions:
     """The region of each record's row.
 
     Parameters
     ----------
-    cover : Cover or Crowds
+    partition : Partition or Neighbourhoods
         Groups whose rows say the same, or a crowd for each record's own row.
     means : tuple of str
         Columns whose class mean is published beside the range.
@@ -34,13 +34,13 @@ def generalize(
     Crowds that are not k-regular count on all that lies between their smallest and largest code, missing
     included; regular ones name everyone they count on.
     """
-    whole = Groups.around(cover) if isinstance(cover, Crowds) else Groups.of(cover.labels)
-    convex = isinstance(cover, Crowds) and not cover.regular
-    found = [_column(data, cover, j, whole, convex) for j in range(len(data.attributes))]
+    whole = Groups.around(partition) if isinstance(partition, Neighbourhoods) else Groups.of(partition.labels)
+    convex = isinstance(partition, Neighbourhoods) and not partition.regular
+    found = [_column(data, partition, j, whole, convex) for j in range(len(data.attributes))]
     first, of_group = _distinct([cell for _, cell in found], [len(cells) for cells, _ in found])
     of = of_group.astype(np.int32)
-    if isinstance(cover, Cover):
-        of = of[cover.labels]
+    if isinstance(partition, Partition):
+        of = of[partition.labels]
     rows = np.stack([cell[first] for _, cell in found], axis=1).astype(np.int32)
     texts = means_of(data, Groups.of(of), means, least) if means else {}
     return Regions(of, rows, tuple(cells for cells, _ in found), texts)
@@ -63,16 +63,16 @@ def _distinct(
 
 
 def _column(
-    data: Microdata, cover: Cover | Crowds, j: int, whole: Groups, convex: bool
+    data: Microdata, partition: Partition | Neighbourhoods, j: int, whole: Groups, convex: bool
 ) -> tuple[Cells, NDArray[np.int64]]:
     """The distinct cells of column j, and which of them each group has (g,)."""
     attribute, codes = data.attributes[j], np.ascontiguousarray(data.codes[:, j])
-    if isinstance(cover, Crowds):
-        return _crowd_cells(attribute, codes, cover, j, whole, convex)
-    if cover.slabs is None:
+    if isinstance(partition, Neighbourhoods):
+        return _crowd_cells(attribute, codes, partition, j, whole, convex)
+    if partition.slabs is None:
         return _cells(attribute, codes, whole)
-    slabs = cover.slabs[:, j]
-    level = None if cover.levels is None else cover.levels[j]
+    slabs = partition.slabs[:, j]
+    level = None if partition.levels is None else partition.levels[j]
     cells, of_slab = _slab_cells(attribute, codes, Groups.of(slabs), level)
     return cells, of_slab[slabs[whole.first]]
 
@@ -97,14 +97,14 @@ def _everything(attribute: Attribute) -> Cells:
 
 
 def _crowd_cells(
-    attribute: Attribute, codes: Codes, cover: Crowds, j: int, groups: Groups, convex: bool
+    attribute: Attribute, codes: Codes, partition: Neighbourhoods, j: int, groups: Groups, convex: bool
 ) -> tuple[Cells, NDArray[np.int64]]:
     """Cells over crowds, and where the cover says so over whole parts."""
-    if cover.whole is None or cover.parts is None or not cover.whole[:, j].any():
+    if partition.whole is None or partition.parts is None or not partition.whole[:, j].any():
         return _cells(attribute, codes, groups, convex)
-    cells, of = _cells(attribute, codes, groups.and_(Groups.of(cover.parts)), convex)
-    own, of_part = of[: len(cover)], of[len(cover) :]
-    return cells, np.where(cover.whole[:, j], of_part[cover.parts], own)
+    cells, of = _cells(attribute, codes, groups.and_(Groups.of(partition.parts)), convex)
+    own, of_part = of[: len(partition)], of[len(partition) :]
+    return cells, np.where(partition.whole[:, j], of_part[partition.parts], own)
 
 
 def _cells(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Codes, Crowds
+from incrowd.flow import Codes, Neighbourhoods
 
 MANY = 1_000_000  # entries from which on compiling a loop pays off
 SPARSE = 8  # times as many possible keys as there are: from there on sorting them is quicker than a table
@@ -34,10 +34,10 @@ class Groups:
         return cls(order, labels[order].astype(np.int64), starts)
 
     @classmethod
-    def around(cls, crowds: Crowds) -> Groups:
+    def around(cls, neighbourhoods: Neighbourhoods) -> Groups:
         """One group for each record: its crowd."""
-        owner = np.repeat(np.arange(len(crowds)), crowds.sizes)
-        return cls(crowds.members.astype(np.int64), owner, crowds.starts[:-1])
+        owner = np.repeat(np.arange(len(neighbourhoods)), neighbourhoods.sizes)
+        return cls(neighbourhoods.members.astype(np.int64), owner, neighbourhoods.starts[:-1])
 
     def and_(self, others: Groups) -> Groups:
         """These groups, and then the others."""

@@ -38,7 +38,7 @@ NOBODY: Any = np.int64(-1)
 
 
 @inlined
-def least_union(node: int, tree: BoxTree, a: int, crowds: Groups, costs: Costs) -> Any:
+def least_union(node: int, tree: BoxTree, a: int, neighbourhoods: Groups, costs: Costs) -> Any:
     """The least that a row over crowd a and any point below a node can cost."""
     total = 0.0
     d = tree.low.shape[1]
@@ -46,12 +46,12 @@ def least_union(node: int, tree: BoxTree, a: int, crowds: Groups, costs: Costs) 
         kind = costs.kind[j]
         if kind == SET:
             if not costs.entropy:
-                total += set_cost(j, crowds.bits[a, j], costs)
-                if not crowds.bits[a, j] & codes_between(tree.low[node, j], tree.high[node, j]):
+                total += set_cost(j, neighbourhoods.bits[a, j], costs)
+                if not neighbourhoods.bits[a, j] & codes_between(tree.low[node, j], tree.high[node, j]):
                     total += costs.scale[j]  # any point below brings a new value
             continue
-        least = min(crowds.low[a, j], tree.high[node, j])
-        most = max(crowds.high[a, j], tree.low[node, j])
+        least = min(neighbourhoods.low[a, j], tree.high[node, j])
+        most = max(neighbourhoods.high[a, j], tree.low[node, j])
         if kind == TABLE:
             total += costs.floor[costs.table[j] + least * costs.size[j] + most]
         else:

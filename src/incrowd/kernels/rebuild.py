@@ -43,7 +43,7 @@ class Near(NamedTuple):
 
 
 @inlined
-def covers(said: Said, cell: int, value: int) -> bool:
+def partitions(said: Said, cell: int, value: int) -> bool:
     """Does a cell leave this value possible?"""
     low, high = said.runs[cell], said.runs[cell + 1]
     while low < high:
@@ -60,7 +60,7 @@ def lost(said: Said, a: int, b: int) -> tuple[int, int]:
     """How many values cell a names that b does not cover, counted up to 2, and the first of them."""
     count, which = 0, -1
     for at in range(said.named[a], said.named[a + 1]):
-        if not covers(said, b, said.value[at]):
+        if not partitions(said, b, said.value[at]):
             count += 1
             if count > 1:
                 return count, which
@@ -79,7 +79,7 @@ def told(said: Said, a: int, b: int, into: Any, at: int) -> bool:
         mine, other = said.rows[a, j], said.rows[b, j]
         if said.plain[mine]:
             value = said.value[said.named[mine]]
-            if not covers(said, other, value):
+            if not partitions(said, other, value):
                 return False
         else:
             ranges += said.ranged[j]

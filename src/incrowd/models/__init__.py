@@ -15,7 +15,7 @@ import numpy as np
 
 from incrowd.contracts import Choice, Model, Promise, catalogue
 from incrowd.errors import PolicyError, TableError, unknown
-from incrowd.flow import Codes, Cover, Microdata
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.models import nonhomogeneous
 from incrowd.models.buckets import SensitiveGroups
 from incrowd.models.closeness import Closeness
@@ -93,7 +93,7 @@ def from_policy(
             "take a partition such as mondrian"
         )
     if size == SensitiveGroups.name:
-        return _apart(given, sensitive)
+        return _buckets(given, sensitive)
     if size != KAnonymity.name:
         return _drawn(size, given, sensitive) if diverse and "l" in given else (_crowd(size, given),)
     models: list[Promise] = [KAnonymity(given["k"])]
@@ -107,12 +107,12 @@ def from_policy(
     return tuple(models)
 
 
-def for_join(privacy: Mapping[str, object], sensitive: Sequence[str], apart: bool) -> tuple[Promise, ...]:
+def for_join(privacy: Mapping[str, object], sensitive: Sequence[str], buckets: bool) -> tuple[Promise, ...]:
     """The models that a policy asks for where people of a public table stand in the crowd.
 
     Parameters
     ----------
-    apart : bool
+    buckets : bool
         Are sensitive values published, apart from the rows? l and t then hold for their groups.
     """
     if privacy.get("plain") is not None:
@@ -122,12 +122,12 @@ def for_join(privacy: Mapping[str, object], sensitive: Sequence[str], apart: boo
         )
     asked = from_policy(privacy, sensitive)
     k = privacy["k"]
-    if not apart and len(asked) > 1:
+    if not buckets and len(asked) > 1:
         raise PolicyError(
             "[privacy]: this method publishes no sensitive values, so l and t mean nothing; take kja-refine"
         )
     made: list[Promise] = [KJoinAnonymity(k)]  # type: ignore[arg-type]  # it says itself what is wrong with k
-    if apart and sensitive:
+    if buckets and sensitive:
         made += [SensitiveGroups(k), *asked[1:]]  # type: ignore[arg-type]
     return tuple(made)
 
@@ -161,7 +161,7 @@ def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
     return made
 
 
-def _apart(given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
+def _buckets(given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
     if "l" not in given:
         raise PolicyError(
             "[privacy]: this method protects sensitive values only, since rows stay as they are; give l, "
@@ -228,7 +228,7 @@ def reached(model: Model, data: Microdata, labels: Codes) -> int | float | Fract
     if not len(data):
         raise TableError("a table without rows reaches nothing")
     rule = model.rule(data)
-    order, starts = Cover(labels).members()
+    order, starts = Partition(labels).members()
     classes = np.split(order.astype(np.int32), starts[1:-1])
     worst = min if model.more_is_safer else max
     return worst(rule.reached(rows) for rows in classes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Crowder, Grouper
+from incrowd.contracts import Grouper, NonHomogeneous
 from incrowd.errors import Exposure, PolicyError, unknown
 from incrowd.flow import Microdata, Regions, Table, TextColumn
 from incrowd.policy import Policy
@@ -100,7 +100,7 @@ def check_names(accept: Sequence[str]) -> None:
         raise PolicyError(unknown("in the list of exposures", strange, names))
 
 
-def check_crowds(grouper: Grouper, accept: Sequence[str]) -> None:
+def check_overlap(grouper: Grouper, accept: Sequence[str]) -> None:
     """Refuse a form of crowds of one's own that is known to be unsafe and was not accepted.
 
     Raises
@@ -108,7 +108,7 @@ def check_crowds(grouper: Grouper, accept: Sequence[str]) -> None:
     Exposure
         With the name to accept it by.
     """
-    if not isinstance(grouper, Crowder):
+    if not isinstance(grouper, NonHomogeneous):
         return
     if grouper.one_sided and not UNSAFE_ONE_SIDED.accepted(accept):
         raise Exposure(
@@ -203,7 +203,7 @@ def _given_away(told: Mapping[str, int]) -> list[str]:
     ]
 
 
-def told_by_crowds(data: Microdata, candidates: NDArray[np.int64]) -> dict[str, int]:
+def told_by_neighbourhoods(data: Microdata, candidates: NDArray[np.int64]) -> dict[str, int]:
     """For each sensitive column, for how many records all candidates (n, k) have a single value of it."""
     told = {}
     for sensitive in data.sensitive:

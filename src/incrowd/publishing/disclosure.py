@@ -13,7 +13,7 @@ from incrowd.assign import one_of_disjoint_matchings
 from incrowd.attacks import AfterOne, GivenAway, Guessed, Rate, after_one, definetti, given_away
 from incrowd.attacks.definetti import MOST_CHOICES, choices_of
 from incrowd.errors import Exposure, Infeasible
-from incrowd.flow import Codes, Crowds, Microdata
+from incrowd.flow import Codes, Microdata, Neighbourhoods
 from incrowd.join import JoinCounts
 from incrowd.measures import Presence, Published
 from incrowd.policy.exposures import CORRELATED_VALUES
@@ -47,7 +47,7 @@ class Told:
         }
 
 
-def told_by(crowds: Crowds, shown: Published, data: Microdata, k: int) -> Told:
+def told_by(neighbourhoods: Neighbourhoods, shown: Published, data: Microdata, k: int) -> Told:
     """What the rows over these crowds tell, drawn as they are drawn.
 
     Parameters
@@ -57,13 +57,13 @@ def told_by(crowds: Crowds, shown: Published, data: Microdata, k: int) -> Told:
     k : int
         Combinations that k records share are no secret.
     """
-    return Told(len(data), given_away(shown, data, k), _after_one(crowds, k))
+    return Told(len(data), given_away(shown, data, k), _after_one(neighbourhoods, k))
 
 
-def _after_one(crowds: Crowds, k: int) -> AfterOne | None:
-    if crowds.parts is None or crowds.alike is None or k < 2:
+def _after_one(neighbourhoods: Neighbourhoods, k: int) -> AfterOne | None:
+    if neighbourhoods.parts is None or neighbourhoods.alike is None or k < 2:
         return None
-    sizes = np.bincount(crowds.parts[~crowds.alike])
+    sizes = np.bincount(neighbourhoods.parts[~neighbourhoods.alike])
     return after_one(Counter(sizes[sizes > 0].tolist()), k, one_of_disjoint_matchings)
 
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from incrowd import assign, tables
 from incrowd.algorithms.catalogue import Method
 from incrowd.algorithms.outliers.repair import repaired
-from incrowd.contracts import Crowder, Grouper, Plainness, Progress, Promise, silent
+from incrowd.contracts import Grouper, NonHomogeneous, Plainness, Progress, Promise, silent
 from incrowd.encode import encode
 from incrowd.entropy import system
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Assignment, Cover, Crowds, JoinCover, Microdata, Regions, Table
+from incrowd.flow import Assignment, JoinPartition, Microdata, Neighbourhoods, Partition, Regions, Table
 from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency
 from incrowd.join import Joined, Sources, encode_joined, join, read_sources
@@ -27,13 +27,13 @@ from incrowd.models import FrequencyDiversity
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (
     SMALL_MEANS,
-    check_crowds,
     check_exact_rows,
     check_exposures,
     check_names,
+    check_overlap,
     check_telling_boxes,
     told_by_classes,
-    told_by_crowds,
+    told_by_neighbourhoods,
     warnings_of,
 )
 from incrowd.publishing.disclosure import (
@@ -46,7 +46,7 @@ from incrowd.publishing.disclosure import (
     told_by,
 )
 from incrowd.publishing.draw import Drawn, draw
-from incrowd.publishing.render import Apart, domain_of, manifest, published_table, values_apart
+from incrowd.publishing.render import Buckets, bucketed_values, domain_of, manifest, published_table
 from incrowd.publishing.request import asked_of
 from incrowd.publishing.suppression import (
     Allowance,
@@ -78,11 +78,11 @@ class Standing:
     sources: Sources
     joined: Joined
     people: Microdata
-    cover: JoinCover
+    partition: JoinPartition
 
     @property
     def kept(self) -> Ints:
-        return self.cover.kept
+        return self.partition.kept
 
     @property
     def own(self) -> int:
@@ -107,9 +107,9 @@ class Draft:
     claims: tuple[Claim, ...]
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
-    apart: Apart | None = None
+    buckets: Buckets | None = None
     learnt: Learnt | None = None
-    crowds: Crowds | None = None
+    neighbourhoods: Neighbourhoods | None = None
     standing: Standing | None = None
     left_out: LeftOut | None = None
 
@@ -128,7 +128,7 @@ class Draft:
     @property
     def linked(self) -> bool:
         """Can it not be found out again who is behind which row?"""
-        several = (self.drawn.odds, self.apart, self.standing, self.left_out)
+        several = (self.drawn.odds, self.buckets, self.standing, self.left_out)
         return bool(self.regions.means) or any(part is not None for part in several)
 
     @cached_property
@@ -136,16 +136,16 @@ class Draft:
         """What the release tells beyond its promise; of rows that differ it takes a while to find out."""
         if self.standing is not None:
             return self._standing_in(self.standing)
-        if self.crowds is None:
+        if self.neighbourhoods is None:
             return self.learnt
-        size = int(self.crowds.sizes.min())
-        return told_by(self.crowds, published(self.table, self.data), self.data, size)
+        size = int(self.neighbourhoods.sizes.min())
+        return told_by(self.neighbourhoods, published(self.table, self.data), self.data, size)
 
     def _standing_in(self, standing: Standing) -> StandingIn:
         people = standing.people
         inside = covered_by(published(self.table, people), people)
         own = standing.joined.own
-        return StandingIn(presence(standing.cover.labels, own, inside), standing.joined.counts)
+        return StandingIn(presence(standing.partition.labels, own, inside), standing.joined.counts)
 
     def loss(self) -> dict[str, Any]:
         """Every measure of what was lost, all of it where somebody is left out.
@@ -168,9 +168,9 @@ class _Made:
     data: Microdata
     regions: Regions
     drawn: Drawn
-    apart: Apart | None = None
+    buckets: Buckets | None = None
     learnt: Learnt | None = None
-    crowds: Crowds | None = None
+    neighbourhoods: Neighbourhoods | None = None
     standing: Standing | None = None
     left_out: LeftOut | None = None
     levels: tuple[int, ...] | None = None
@@ -183,9 +183,9 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
         raise PolicyError(f"{recipe.name} takes no public table; leave out [public]")
     allowed = allowance_of(policy, recipe)
     check_names(policy.accept)
-    check_crowds(grouper, policy.accept)
+    check_overlap(grouper, policy.accept)
     check_telling_boxes(grouper, policy.accept)
-    if recipe.apart:
+    if recipe.buckets:
         check_exact_rows(policy.accept)
     watch("read")
     table = source if isinstance(source, Table) else tables.read(source)
@@ -213,11 +213,11 @@ def _drafted(
     """What rows and manifest say. `data` are the people of the private table."""
     shown = _shown(schema, made)
     kept = table if made.left_out is None else table_of_kept(table, made.left_out.kept)
-    rows = published_table(kept, shown, made.data, made.regions, made.drawn.assignment, made.apart)
+    rows = published_table(kept, shown, made.data, made.regions, made.drawn.assignment, made.buckets)
     claims = tuple(claim for model in promised for claim in model.claims(data))
     pairs = zip(made.data.attributes, made.regions.cells, strict=True)
     domains = {attribute.name: domain_of(attribute, cells) for attribute, cells in pairs}
-    said = manifest(shown, rows, domains, claims, _method_words(recipe, policy), policy.accept, made.apart)
+    said = manifest(shown, rows, domains, claims, _method_words(recipe, policy), policy.accept, made.buckets)
     if made.drawn.odds is not None:
         said["match_probability"] = made.drawn.odds.as_dict()
     if made.standing is not None:
@@ -228,7 +228,9 @@ def _drafted(
         said["levels"] = _levels_said(made.data, made.levels)
     first = (source, policy, table, schema, made.data, made.regions, made.drawn, rows, claims, said)
     warnings = _warnings(schema, policy, made)
-    found = Draft(*first, warnings, made.apart, made.learnt, made.crowds, made.standing, made.left_out)
+    found = Draft(
+        *first, warnings, made.buckets, made.learnt, made.neighbourhoods, made.standing, made.left_out
+    )
     if policy.options.get("hide_rows") and isinstance(found.told, Told):
         check_hidden(found.told)
     return found
@@ -236,7 +238,7 @@ def _drafted(
 
 def _shown(schema: Schema, made: _Made) -> Schema:
     """The columns that are published in some file: people of a public table have no sensitive values."""
-    if made.standing is None or made.apart is not None:
+    if made.standing is None or made.buckets is not None:
         return schema
     return Schema(tuple(c for c in schema.columns if c.role is not Role.SENSITIVE), schema.missing)
 
@@ -245,7 +247,7 @@ def _warnings(schema: Schema, policy: Policy, made: _Made) -> tuple[str, ...]:
     if made.standing is not None:
         return tuple(made.standing.joined.counts.warnings())
     alike, data = made.drawn.candidates, made.data
-    told = told_by_classes(data, made.regions) if alike is None else told_by_crowds(data, alike)
+    told = told_by_classes(data, made.regions) if alike is None else told_by_neighbourhoods(data, alike)
     return warnings_of(schema, data, told, policy)
 
 
@@ -267,44 +269,54 @@ def _made(
     watch: Watch,
 ) -> _Made:
     """From one table."""
-    cover = hidden(data, grouper, promised, policy.k, watch)
-    if isinstance(cover, JoinCover):
+    partition = hidden(data, grouper, promised, policy.k, watch)
+    if isinstance(partition, JoinPartition):
         raise PolicyError(f"{policy.method} needs a public table; name one under [public]")
     left_out = None
-    if isinstance(cover, Cover):
-        cover, left_out = _without(cover, data, allowed)
+    if isinstance(partition, Partition):
+        partition, left_out = _without(partition, data, allowed)
         data = data if left_out is None else data_of_kept(data, left_out.kept)
     watch("generalize")
-    apart, learnt = None, None
-    if getattr(grouper, "apart", False) and isinstance(cover, Cover):  # of sensitive values; rows are exact
-        learnt = learnt_from(cover.labels, data, _l_of(promised))
+    buckets, learnt = None, None
+    if getattr(grouper, "buckets", False) and isinstance(
+        partition, Partition
+    ):  # of sensitive values; rows are exact
+        learnt = learnt_from(partition.labels, data, _l_of(promised))
         check_learnt(learnt, policy.accept)
-        apart = values_apart(table, schema, cover.labels, system)
-        cover = Cover(np.arange(len(data), dtype=np.int32))
-    regions = _regions(data, cover, schema, policy)
-    asked = grouper if isinstance(grouper, Crowder) else None
+        buckets = bucketed_values(table, schema, partition.labels, system)
+        partition = Partition(np.arange(len(data), dtype=np.int32))
+    regions = _regions(data, partition, schema, policy)
+    asked = grouper if isinstance(grouper, NonHomogeneous) else None
     crowd = policy.k if asked is None else asked.k
-    drawn = draw(cover, asked, crowd, policy.accept, lambda: _graph(table, schema, data, regions), system)
-    crowds, levels = (cover, None) if isinstance(cover, Crowds) else (None, cover.levels)
-    return _Made(data, regions, drawn, apart, learnt, crowds, left_out=left_out, levels=levels)
+    drawn = draw(partition, asked, crowd, policy.accept, lambda: _graph(table, schema, data, regions), system)
+    neighbourhoods, levels = (
+        (partition, None) if isinstance(partition, Neighbourhoods) else (None, partition.levels)
+    )
+    return _Made(data, regions, drawn, buckets, learnt, neighbourhoods, left_out=left_out, levels=levels)
 
 
 def hidden(
     data: Microdata, grouper: Grouper, promised: Sequence[Promise], k: int, watch: Watch
-) -> Cover | Crowds | JoinCover:
+) -> Partition | Neighbourhoods | JoinPartition:
     """Who hides with whom; groups that would tell of outliers are mended where that is promised."""
     guards = tuple(guard for model in promised for guard in model.guards(data))
-    cover = grouper.group(data, guards, watch("hide"))
+    partition = grouper.group(data, guards, watch("hide"))
     plain = next((guard for guard in guards if isinstance(guard, Plainness)), None)
-    if plain is None or not isinstance(cover, Cover):
-        return cover
-    return repaired(cover, data, plain, guards, k, watch("hide outliers"))
+    if plain is None or not isinstance(partition, Partition):
+        return partition
+    return repaired(partition, data, plain, guards, k, watch("hide outliers"))
 
 
-def _without(cover: Cover, data: Microdata, allowed: Allowance | None) -> tuple[Cover, LeftOut | None]:
+def _without(
+    partition: Partition, data: Microdata, allowed: Allowance | None
+) -> tuple[Partition, LeftOut | None]:
     """The cover of those who have a row, and who that is; None where nobody may lack one."""
-    check_left_out(cover, allowed)
-    return (cover, None) if allowed is None else (cover.of_kept(), LeftOut(data, cover.kept, allowed))
+    check_left_out(partition, allowed)
+    return (
+        (partition, None)
+        if allowed is None
+        else (partition.of_kept(), LeftOut(data, partition.kept, allowed))
+    )
 
 
 def _joined(
@@ -326,20 +338,20 @@ def _joined(
     own = Microdata(everyone.codes[: len(table)], everyone.attributes, everyone.sensitive)
     _check_feasible(promised, own)
     guards = tuple(guard for model in promised for guard in model.guards(own))
-    cover = grouper.group(everyone, guards, watch("hide"))
-    if not isinstance(cover, JoinCover):
+    partition = grouper.group(everyone, guards, watch("hide"))
+    if not isinstance(partition, JoinPartition):
         raise PolicyError(f"{policy.method} takes no public table; leave out [public]")
     watch("generalize")
-    kept = cover.kept
+    kept = partition.kept
     shown = Microdata(everyone.codes[kept], everyone.attributes)
-    regions = generalize(shown, Cover(cover.labels[kept]))
-    apart = None
-    if cover.sensitive is not None and own.sensitive:
-        groups = cover.sensitive[: len(table)]
-        apart = values_apart(table, schema, groups, system, rows=cover.sensitive[kept])
+    regions = generalize(shown, Partition(partition.labels[kept]))
+    buckets = None
+    if partition.sensitive is not None and own.sensitive:
+        groups = partition.sensitive[: len(table)]
+        buckets = bucketed_values(table, schema, groups, system, rows=partition.sensitive[kept])
     drawn = Drawn(assign.whole_classes(kept.size, system))
-    standing = Standing(sources, people, everyone, cover)
-    return own, _Made(shown, regions, drawn, apart, standing=standing)
+    standing = Standing(sources, people, everyone, partition)
+    return own, _Made(shown, regions, drawn, buckets, standing=standing)
 
 
 def _levels_said(data: Microdata, levels: Sequence[int]) -> dict[str, int]:
@@ -358,14 +370,16 @@ def _check_feasible(promised: Sequence[Promise], data: Microdata) -> None:
         raise Infeasible("\n".join(reasons))
 
 
-def _regions(data: Microdata, cover: Cover | Crowds, schema: Schema, policy: Policy) -> Regions:
+def _regions(
+    data: Microdata, partition: Partition | Neighbourhoods, schema: Schema, policy: Policy
+) -> Regions:
     means = tuple(column.name for column in schema.published if column.mean)
-    if means and isinstance(cover, Crowds):
+    if means and isinstance(partition, Neighbourhoods):
         raise PolicyError(
             f"{means[0]}: a mean is that of a class, and {policy.method} makes none; leave out mean"
         )
     least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
-    return generalize(data, cover, means, least)
+    return generalize(data, partition, means, least)
 
 
 def _graph(table: Table, schema: Schema, data: Microdata, regions: Regions) -> Graph:

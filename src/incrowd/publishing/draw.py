@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import assign
-from incrowd.contracts import Crowder
+from incrowd.contracts import NonHomogeneous
 from incrowd.entropy import Entropy
 from incrowd.errors import Exposure, NotVerified, TableError
-from incrowd.flow import Assignment, Cover, Crowds
+from incrowd.flow import Assignment, Neighbourhoods, Partition
 from incrowd.graph import Graph, factor, lambda_star
 from incrowd.policy.exposures import UNSAFE_MATCHES, UNSAFE_ONE_SIDED
 
@@ -42,22 +42,22 @@ class Drawn:
 
     assignment: Assignment
     odds: Odds | None = None
-    crowds: NDArray[np.int32] | None = None
+    neighbourhoods: NDArray[np.int32] | None = None
     parts: NDArray[np.int32] | None = None
 
     @property
     def candidates(self) -> NDArray[np.int64] | None:
         """For each record the records that are behind the rows it may be behind (n, k); None for classes."""
-        if self.crowds is None:
+        if self.neighbourhoods is None:
             return None
-        row = np.argsort(self.crowds.ravel(), kind="stable") // self.crowds.shape[1]
-        found: NDArray[np.int64] = self.assignment.private[row].reshape(self.crowds.shape)
+        row = np.argsort(self.neighbourhoods.ravel(), kind="stable") // self.neighbourhoods.shape[1]
+        found: NDArray[np.int64] = self.assignment.private[row].reshape(self.neighbourhoods.shape)
         return found
 
 
 def draw(
-    cover: Cover | Crowds,
-    asked: Crowder | None,
+    partition: Partition | Neighbourhoods,
+    asked: NonHomogeneous | None,
     k: int,
     accept: Sequence[str],
     graph: Callable[[], Graph],
@@ -67,9 +67,9 @@ def draw(
 
     Parameters
     ----------
-    cover : Cover or Crowds
+    partition : Partition or Neighbourhoods
         Who hides with whom.
-    asked : Crowder, optional
+    asked : NonHomogeneous, optional
         Who made the crowds.
     k : int
         How large crowds must be.
@@ -85,8 +85,8 @@ def draw(
     Exposure
         If no draw reaches 1/k, and that was not accepted.
     """
-    if isinstance(cover, Cover):
-        return Drawn(assign.whole_classes(cover.labels.size, entropy))
+    if isinstance(partition, Partition):
+        return Drawn(assign.whole_classes(partition.labels.size, entropy))
     found = graph()
     try:
         least = lambda_star(found)
@@ -94,12 +94,12 @@ def draw(
         words = "rows were made that do not hold their records; nothing was written"
         raise NotVerified(f"{words}\n  {problem}") from None
     if asked is not None and not asked.drawn:
-        return Drawn(assign.whole_classes(len(cover), entropy), Odds(Fraction(1), least))
-    if cover.regular and int(cover.sizes[0]) == k:
-        assignment = assign.by_crowds(cover, entropy)
-        crowds = cover.members.reshape(-1, k)[assignment.region]
-        parts = None if cover.parts is None else cover.parts[assignment.region]
-        return Drawn(assignment, Odds(Fraction(1, k), least), crowds, parts)
+        return Drawn(assign.whole_classes(len(partition), entropy), Odds(Fraction(1), least))
+    if partition.regular and int(partition.sizes[0]) == k:
+        assignment = assign.by_crowds(partition, entropy)
+        neighbourhoods = partition.members.reshape(-1, k)[assignment.region]
+        parts = None if partition.parts is None else partition.parts[assignment.region]
+        return Drawn(assignment, Odds(Fraction(1, k), least), neighbourhoods, parts)
     return _from_factor(found, least, k, accept, entropy)
 
 

@@ -60,13 +60,13 @@ class Release:
 
     @cached_property
     def table(self) -> Any:
-        roles = (Role.SENSITIVE, Role.KEEP) if self._draft.apart is None else (Role.KEEP,)
+        roles = (Role.SENSITIVE, Role.KEEP) if self._draft.buckets is None else (Role.KEEP,)
         return self._as_it_came(self._draft.table, self._draft.behind, roles)
 
     @cached_property
     def sensitive(self) -> Any:
-        apart = self._draft.apart
-        return None if apart is None else self._as_it_came(apart.table, apart.first, (Role.SENSITIVE,))
+        buckets = self._draft.buckets
+        return None if buckets is None else self._as_it_came(buckets.table, buckets.first, (Role.SENSITIVE,))
 
     def _as_it_came(self, table: Table, records: NDArray[np.int64], roles: Sequence[Role]) -> Any:
         """A table as the kind of frame that came in; values of these roles keep their types."""
@@ -180,12 +180,12 @@ def publish(
         claims=made.claims,
         accepted=made.policy.accept,
         hint=made.behind,
-        crowds=made.drawn.crowds,
+        neighbourhoods=made.drawn.neighbourhoods,
         parts=made.drawn.parts,
         max_suppression=_allowed(made),
         levels=made.manifest.get("levels"),
         odds=made.manifest.get("match_probability"),
-        apart=None if made.apart is None else TableRows(made.apart.table),
+        buckets=None if made.buckets is None else TableRows(made.buckets.table),
         public=_public(made),
     )
     return Release(judge_rows(case, watch("verify")), made)
@@ -260,10 +260,10 @@ def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
         typed = typed_columns(made.data, made.regions) if form.typed else None
         tables.write_parquet(made.table, data, typed)
     said = {**made.manifest, "files": {data.name: _described(data)}}
-    if made.apart is not None:
+    if made.buckets is not None:
         values = folder / f"sensitive.{form.format}"
         write = tables.write_csv if form.format == "csv" else tables.write_parquet
-        write(made.apart.table, values)
+        write(made.buckets.table, values)
         said["apart"] = {"file": values.name, **said["apart"]}
         said["files"][values.name] = _described(values)
     _write_json(folder / MANIFEST, said)
@@ -283,9 +283,9 @@ def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict
         made.schema,
         made.claims,
         published=None if form.format == "csv" else TableRows(read_release(folder, made.schema)),
-        apart=None if form.format == "csv" or made.apart is None else TableRows(read_sensitive(folder)),
+        buckets=None if form.format == "csv" or made.buckets is None else TableRows(read_sensitive(folder)),
         hint=made.behind,
-        crowds=made.drawn.crowds,
+        neighbourhoods=made.drawn.neighbourhoods,
         parts=made.drawn.parts,
         public=_public(made),
         max_suppression=_allowed(made),

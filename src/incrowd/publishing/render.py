@@ -76,7 +76,7 @@ def published_table(
     data: Microdata,
     regions: Regions,
     assignment: Assignment,
-    apart: Apart | None = None,
+    buckets: Buckets | None = None,
 ) -> Table:
     """The rows of the release: regions in their order, private parts as they are behind them.
 
@@ -87,7 +87,7 @@ def published_table(
     names: list[str] = []
     columns: list[TextColumn] = []
     for column in schema.published:
-        if apart is not None and column.role is Role.SENSITIVE:
+        if buckets is not None and column.role is Role.SENSITIVE:
             continue
         names.append(column.name)
         if column.role is Role.QUASI:
@@ -99,9 +99,9 @@ def published_table(
         if column.mean:
             names.append(mean_name(column.name))
             columns.append(_coded(regions.means[column.name]).take(region))
-    if apart is not None:
+    if buckets is not None:
         names.append(GROUP)
-        columns.append(apart.of_row.take(assignment.private))
+        columns.append(buckets.of_row.take(assignment.private))
     clash = sorted(name for name in set(names) if names.count(name) > 1)
     if clash:
         raise PolicyError(f"{clash[0]} is the name of a published mean and of a column; rename the column")
@@ -109,7 +109,7 @@ def published_table(
 
 
 @dataclass(frozen=True, eq=False)
-class Apart:
+class Buckets:
     """Sensitive values that are published apart from the rows.
 
     Row and table meet in the number of a group. ``of_row`` is that number for each row, in the order in which
@@ -125,9 +125,9 @@ class Apart:
         return len(self.of_row.texts)
 
 
-def values_apart(
+def bucketed_values(
     table: Table, schema: Schema, groups: Codes, entropy: Entropy, rows: Codes | None = None
-) -> Apart:
+) -> Buckets:
     """The table of sensitive values of groups of records, whatever rows say of them.
 
     Groups are numbered 1, 2, … at random. Lines follow the numbers, and inside a group the texts: their order
@@ -153,7 +153,7 @@ def values_apart(
     lines = [TextColumn(number[groups].astype(np.int32), texts), *ordered]
     columns = [*(line.take(first) for line in lines), _coded([str(c) for c in counts.tolist()])]
     of_row = TextColumn(number[groups if rows is None else rows].astype(np.int32), texts)
-    return Apart(of_row, Table((GROUP, *names, COUNT), tuple(columns)), first)
+    return Buckets(of_row, Table((GROUP, *names, COUNT), tuple(columns)), first)
 
 
 def _check_free(names: Sequence[str], schema: Schema) -> None:
@@ -216,7 +216,7 @@ def manifest(
     claims: Sequence[Claim],
     method: Mapping[str, Any],
     accepted: Sequence[str],
-    apart: Apart | None = None,
+    buckets: Buckets | None = None,
 ) -> dict[str, Any]:
     """What the release says about itself; `files`, and the name of one, are added when they are written.
 
@@ -237,11 +237,11 @@ def manifest(
                 **({"shape": str(column.shape)} if column.role is Role.QUASI else {}),
                 **({"domain": domains[column.name]} if column.role is Role.QUASI else {}),
                 **({"mean": True} if column.mean else {}),
-                **({"apart": True} if apart is not None and column.role is Role.SENSITIVE else {}),
+                **({"apart": True} if buckets is not None and column.role is Role.SENSITIVE else {}),
             }
             for column in schema.published
         ],
         "rows": {"published": len(published), "suppressed": 0},
         "missing": MISSING,
-        **({} if apart is None else {"apart": {"groups": apart.groups}}),
+        **({} if buckets is None else {"apart": {"groups": buckets.groups}}),
     }

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from incrowd import models
 from incrowd.algorithms.catalogue import Method, method
-from incrowd.contracts import Crowder, Grouper, Guard, Promise
+from incrowd.contracts import Grouper, Guard, NonHomogeneous, Promise
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata
 from incrowd.policy import Policy
@@ -27,15 +27,15 @@ def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
     left_out = "0" if policy.privacy.plain is not None else str(policy.privacy.max_suppression or 0)
     grouper = recipe.grouper(_crowd_size(recipe, policy), policy.options, left_out)
     size = models.KAnonymity.name
-    if isinstance(grouper, Crowder):
+    if isinstance(grouper, NonHomogeneous):
         less = not grouper.regular and (grouper.one_sided or UNSAFE_MATCHES.accepted(policy.accept))
         size = grouper.alone if less or not grouper.drawn else "k-factor"
-    if recipe.apart:
+    if recipe.buckets:
         _check_apart(policy)
         size = models.SensitiveGroups.name
     if recipe.joins:
         _check_joins(policy)
-        promised = models.for_join(privacy, list(policy.sensitive), apart=grouper_shows_values(grouper))
+        promised = models.for_join(privacy, list(policy.sensitive), buckets=grouper_shows_values(grouper))
         return recipe, grouper, promised
     promised = models.from_policy(privacy, list(policy.sensitive), size, diverse=recipe.diverse)
     return recipe, grouper, _kept(grouper, promised)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.catalogue import Method
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Codes, Cover, Microdata, Sensitive, Table
+from incrowd.flow import Codes, Microdata, Partition, Sensitive, Table
 from incrowd.policy import Policy
 
 WITH_PLAIN = "0.05"  # of all records, where outliers are to be hidden and the policy says nothing
@@ -64,10 +64,10 @@ def allowance_of(policy: Policy, recipe: Method) -> Allowance | None:
     return Allowance(str(said))
 
 
-def check_left_out(cover: Cover, allowed: Allowance | None) -> None:
+def check_left_out(partition: Partition, allowed: Allowance | None) -> None:
     """Refuse a cover that leaves out more than was allowed."""
-    records = cover.labels.size
-    gone, most = records - cover.kept.size, 0 if allowed is None else allowed.most(records)
+    records = partition.labels.size
+    gone, most = records - partition.kept.size, 0 if allowed is None else allowed.most(records)
     if gone == records:
         raise Infeasible(f"nobody can be hidden: all {records} records would have to be left out")
     if gone > most:

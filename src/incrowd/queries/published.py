@@ -18,7 +18,7 @@ from incrowd.policy import Policy
 from incrowd.queries.answering import Ints
 from incrowd.queries.columns import Column
 from incrowd.queries.reading import (
-    Apart,
+    Buckets,
     Means,
     Public,
     as_written,
@@ -50,18 +50,18 @@ class Published:
     means: Mapping[str, tuple[Means, NDArray[np.int32]]]
     about: str
     group: Ints | None = None
-    apart: Apart | None = None
+    buckets: Buckets | None = None
     uncertain: bool = False
     at_least_one: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that can be asked about."""
-        return (*self.columns, *(self.apart.columns if self.apart is not None else ()))
+        return (*self.columns, *(self.buckets.columns if self.buckets is not None else ()))
 
     def column(self, name: str) -> Column:
-        if self.apart is not None and name in self.apart.columns:
-            return self.apart.columns[name][0]
+        if self.buckets is not None and name in self.buckets.columns:
+            return self.buckets.columns[name][0]
         return self.columns[name]
 
 
@@ -70,18 +70,18 @@ def read_published(folder: Path, policy: Policy | None) -> Published:
     check_is_release(folder)
     manifest = manifest_of(folder)
     schema = manifest_schema(manifest, folder)
-    apart = read_sensitive(folder) if "apart" in manifest else None
-    return _made(read_release(folder, schema), schema, Public.of(policy, schema), apart, manifest)
+    buckets = read_sensitive(folder) if "apart" in manifest else None
+    return _made(read_release(folder, schema), schema, Public.of(policy, schema), buckets, manifest)
 
 
 def _made(
-    rows: Table, schema: Schema, public: Public, apart: Table | None, manifest: Mapping[str, Any]
+    rows: Table, schema: Schema, public: Public, buckets: Table | None, manifest: Mapping[str, Any]
 ) -> Published:
-    _check_names(rows, schema, apart)
+    _check_names(rows, schema, buckets)
     columns: dict[str, Column] = {}
     means = {}
     for said in schema.columns:
-        if apart is not None and said.role is Role.SENSITIVE:
+        if buckets is not None and said.role is Role.SENSITIVE:
             continue
         texts = rows.column(said.name).texts
         if said.role is not Role.QUASI:
@@ -92,9 +92,9 @@ def _made(
             means[said.name] = rows.column(f"{said.name}_mean")
         columns[said.name] = generalised(said, texts, places, public)
     quasi = [column.name for column in schema.having(Role.QUASI)]
-    extra = [f"{name}_mean" for name in means] + (["group"] if apart is not None else [])
+    extra = [f"{name}_mean" for name in means] + (["group"] if buckets is not None else [])
     first, which = _distinct(rows, [*columns, *extra])
-    group = rows.column("group") if apart is not None else None
+    group = rows.column("group") if buckets is not None else None
     joined = "public" in manifest
     return Published(
         columns,
@@ -104,17 +104,19 @@ def _made(
         {name: (read_means(column, name), column.codes[first]) for name, column in means.items()},
         _about(manifest),
         None if group is None else group.codes[first].astype(np.int64),
-        None if apart is None or group is None else read_apart(apart, schema, group.texts, public),
-        uncertain=joined and apart is None,
+        None if buckets is None or group is None else read_apart(buckets, schema, group.texts, public),
+        uncertain=joined and buckets is None,
         at_least_one=_method(manifest) == "kja-direct",
     )
 
 
-def _check_names(rows: Table, schema: Schema, apart: Table | None) -> None:
+def _check_names(rows: Table, schema: Schema, buckets: Table | None) -> None:
     """The rows must have the columns that the manifest speaks of."""
-    named = [c.name for c in schema.columns if apart is None or c.role is not Role.SENSITIVE]
+    named = [c.name for c in schema.columns if buckets is None or c.role is not Role.SENSITIVE]
     named += [f"{column.name}_mean" for column in schema.columns if column.mean]
-    absent = [name for name in (*named, *(["group"] if apart is not None else [])) if name not in rows.names]
+    absent = [
+        name for name in (*named, *(["group"] if buckets is not None else [])) if name not in rows.names
+    ]
     if absent:
         raise InputError(f"the rows of the release lack columns of its manifest: {', '.join(absent)}")
 

@@ -20,7 +20,7 @@ from incrowd.queries.answer import Answer, Bound
 from incrowd.queries.answering import Chosen, Ints, Taken
 from incrowd.queries.columns import Ends, Flags, Floats, Line, measured
 from incrowd.queries.published import Published, read_published
-from incrowd.queries.reading import Apart
+from incrowd.queries.reading import Buckets
 from incrowd.queries.sql import Condition, Name, Question, parse
 from incrowd.schema import Kind
 
@@ -189,7 +189,7 @@ class Queryable:
     def _assumption(self, aggregate: str, column: str | None, guess: float | None) -> str:
         """What an estimate takes for granted, or why there is none."""
         if guess is not None:
-            if self.published.apart is not None:
+            if self.published.buckets is not None:
                 return IN_GROUPS
             return WITH_MEANS if aggregate != "COUNT" and column in self.published.means else EVENLY
         if self.published.uncertain:
@@ -223,11 +223,11 @@ class Queryable:
         rows, certain, share = self._rows({n: c for n, c in asked.items() if n in published.columns})
         count = published.count[rows]
         weight = None if share is None or published.uncertain else share * count
-        if published.apart is None or published.group is None:
+        if published.buckets is None or published.group is None:
             return _Found(rows, certain, Taken(count, certain), weight)
-        lines = _matching(published.apart, asked)
-        size = int(max(published.group.max(initial=-1), published.apart.group.max(initial=-1))) + 1
-        people = _per(published.apart.group[lines], published.apart.count[lines], size)
+        lines = _matching(published.buckets, asked)
+        size = int(max(published.group.max(initial=-1), published.buckets.group.max(initial=-1))) + 1
+        people = _per(published.buckets.group[lines], published.buckets.count[lines], size)
         group, all_rows = published.group[rows], _per(published.group, published.count, size)
         inside, possible = _per(group[certain], count[certain], size), _per(group, count, size)
         least = np.maximum(people - (all_rows - inside), 0)
@@ -250,9 +250,9 @@ class Queryable:
         of = published.column(column)
         ends = of.ends(conditions)
         taken, weight = found.taken, found.weight
-        if published.apart is not None and column in published.apart.columns and found.lines is not None:
-            taken, weight = _by_lines(published.apart, found.lines, taken, weight)
-            cells = published.apart.columns[column][1][found.lines]
+        if published.buckets is not None and column in published.buckets.columns and found.lines is not None:
+            taken, weight = _by_lines(published.buckets, found.lines, taken, weight)
+            cells = published.buckets.columns[column][1][found.lines]
         else:
             cells = published.codes[column][found.rows]
         values = _Values(ends.low[cells], ends.high[cells], ends.middle[cells])
@@ -290,19 +290,21 @@ class Queryable:
         )
 
 
-def _matching(apart: Apart, asked: Where) -> Ints:
+def _matching(buckets: Buckets, asked: Where) -> Ints:
     """The lines of the values apart that satisfy what is asked of their columns."""
-    match = np.ones(apart.count.size, np.bool_)
+    match = np.ones(buckets.count.size, np.bool_)
     for name, conditions in asked.items():
-        if name in apart.columns:
-            column, codes = apart.columns[name]
+        if name in buckets.columns:
+            column, codes = buckets.columns[name]
             match &= column.cut(conditions).certain[codes]
     return np.flatnonzero(match)
 
 
-def _by_lines(apart: Apart, lines: Ints, taken: Taken, weight: Floats | None) -> tuple[Taken, Floats | None]:
+def _by_lines(
+    buckets: Buckets, lines: Ints, taken: Taken, weight: Floats | None
+) -> tuple[Taken, Floats | None]:
     """The same people as lines of the values apart: of each group's, as many as its rows say."""
-    group, count = apart.group[lines], apart.count[lines]
+    group, count = buckets.group[lines], buckets.count[lines]
     if taken.group is None or taken.least is None:
         raise ValueError("lines need the groups of rows")
     size = taken.least.size

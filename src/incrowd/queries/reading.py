@@ -327,7 +327,7 @@ def mean_decimals(column: TextColumn) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Apart:
+class Buckets:
     """Sensitive values apart from the rows: for each line its group, how many people have it, its texts."""
 
     group: NDArray[np.int64]
@@ -335,7 +335,7 @@ class Apart:
     columns: Mapping[str, tuple[Column, NDArray[np.int32]]]
 
 
-def read_apart(table: Table, schema: Schema, numbers: Sequence[str | None], public: Public) -> Apart:
+def read_apart(table: Table, schema: Schema, numbers: Sequence[str | None], public: Public) -> Buckets:
     """The second file; `numbers` are the texts of groups as rows have them."""
     place = {number: code for code, number in enumerate(numbers)}
     try:
@@ -351,4 +351,4 @@ def read_apart(table: Table, schema: Schema, numbers: Sequence[str | None], publ
         }
     except (KeyError, ValueError, OverflowError):
         raise InputError("the table of sensitive values does not fit the rows of the release") from None
-    return Apart(groups, counts, columns)
+    return Buckets(groups, counts, columns)

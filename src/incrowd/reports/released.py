@@ -128,11 +128,11 @@ def _width(named: Sequence[str], shape: str, kind: str, domain: Mapping[str, Any
     if not real or not real[0].startswith("["):
         return 0.0
     low, _, high = real[0][1:-1].partition(",")
-    inner, outer = _apart(low, high, kind), _apart(str(domain["low"]), str(domain["high"]), kind)
+    inner, outer = _buckets(low, high, kind), _buckets(str(domain["low"]), str(domain["high"]), kind)
     return None if inner is None or not outer else min(inner / outer, 1.0)
 
 
-def _apart(low: str, high: str, kind: str) -> float | None:
+def _buckets(low: str, high: str, kind: str) -> float | None:
     """How far two ends lie from each other, in the column's own unit."""
     ends = [_place(text, kind) for text in (low, high)]
     if isinstance(ends[0], date) and isinstance(ends[1], date):

@@ -165,7 +165,7 @@ class Search:
         left = np.arange(row.size)
         for cells, regions, low, high in self._columns():
             place = part[left] - self.parts.whole
-            left = left[regions.cover(cells[row[left]], low[place], high[place])]
+            left = left[regions.partition(cells[row[left]], low[place], high[place])]
         covered = np.zeros(row.size, np.bool_)
         covered[left] = True
         return covered

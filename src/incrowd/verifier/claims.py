@@ -31,7 +31,7 @@ CLOSE = 1e-7  # logarithms decide only what is farther from the limit than this
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crowds:
+class Classes:
     """What claims speak of: the class of each row, its size in persons, sensitive texts, who fits where.
 
     `parts` is what somebody says of each row's part; never trusted. `tables` are needed where a claim speaks
@@ -93,72 +93,72 @@ def _leaves(column: Column, texts: Sequence[str], missing: frozenset[str]) -> tu
     return tree, np.array(places, np.int64)
 
 
-def check_claim(claim: Claim, crowds: Crowds) -> int | str:
+def check_claim(claim: Claim, classes: Classes) -> int | str:
     """What the release reaches, or a Fault if that is less than the claim."""
     if claim.model not in _MODELS:
         raise Fault("the judge does not know this model, so it cannot confirm it")
     parameters, check = _MODELS[claim.model]
     need(set(claim.parameters) == set(parameters), "the claim has not exactly the model's parameters")
-    return check(claim, crowds)
+    return check(claim, classes)
 
 
-def k_anonymity(claim: Claim, crowds: Crowds) -> int:
+def k_anonymity(claim: Claim, classes: Classes) -> int:
     """Every class has at least k persons."""
     need(not claim.column, "k-anonymity speaks of rows, not of a column")
-    smallest = int(crowds.persons.min())
+    smallest = int(classes.persons.min())
     need(smallest >= whole(claim, "k"), f"the smallest class has {smallest}")
     return smallest
 
 
-def sensitive_groups(claim: Claim, crowds: Crowds) -> int:
+def sensitive_groups(claim: Claim, classes: Classes) -> int:
     """Every group of sensitive values that stand apart from the rows has at least k people."""
     need(not claim.column, "sensitive-groups speaks of groups, not of a column")
-    smallest = int(crowds.persons.min())
+    smallest = int(classes.persons.min())
     need(smallest >= whole(claim, "k"), f"the smallest group has {smallest}")
     return smallest
 
 
-def k_join_anonymity(claim: Claim, crowds: Crowds) -> int:
+def k_join_anonymity(claim: Claim, classes: Classes) -> int:
     """Every class has at least k people, of the private or the public table."""
     need(not claim.column, "k-join-anonymity speaks of rows, not of a column")
-    smallest = int(crowds.persons.min())
+    smallest = int(classes.persons.min())
     need(smallest >= whole(claim, "k"), f"the smallest class has {smallest}")
     return smallest
 
 
-def one_k(claim: Claim, crowds: Crowds) -> int:
+def one_k(claim: Claim, classes: Classes) -> int:
     """Every record fits at least k rows."""
-    k = _rows_wanted(claim, crowds)
-    return _records_reach(crowds.graph.degrees, k, "fit")
+    k = _rows_wanted(claim, classes)
+    return _records_reach(classes.graph.degrees, k, "fit")
 
 
-def k_one(claim: Claim, crowds: Crowds) -> int:
+def k_one(claim: Claim, classes: Classes) -> int:
     """Every row fits at least k records."""
-    k = _rows_wanted(claim, crowds)
-    return _rows_reach(crowds.graph.degrees, k, "fit")
+    k = _rows_wanted(claim, classes)
+    return _rows_reach(classes.graph.degrees, k, "fit")
 
 
-def k_k(claim: Claim, crowds: Crowds) -> int:
+def k_k(claim: Claim, classes: Classes) -> int:
     """Both."""
-    return min(one_k(claim, crowds), k_one(claim, crowds))
+    return min(one_k(claim, classes), k_one(claim, classes))
 
 
-def global_one_k(claim: Claim, crowds: Crowds) -> int:
+def global_one_k(claim: Claim, classes: Classes) -> int:
     """Every record has at least k rows that it may be behind while all others find rows, too."""
-    k = _rows_wanted(claim, crowds)
-    return _records_reach(crowds.graph.matches, k, "match")
+    k = _rows_wanted(claim, classes)
+    return _records_reach(classes.graph.matches, k, "match")
 
 
-def global_k_one(claim: Claim, crowds: Crowds) -> int:
+def global_k_one(claim: Claim, classes: Classes) -> int:
     """Every row has at least k records that may be behind it while all others find rows, too."""
-    k = _rows_wanted(claim, crowds)
-    return _rows_reach(crowds.graph.matches, k, "match")
+    k = _rows_wanted(claim, classes)
+    return _rows_reach(classes.graph.matches, k, "match")
 
 
-def k_factor(claim: Claim, crowds: Crowds) -> int:
+def k_factor(claim: Claim, classes: Classes) -> int:
     """An assignment can be drawn in which no match has a probability above 1/k."""
-    k = _rows_wanted(claim, crowds)
-    _need_factor(crowds.graph, k)
+    k = _rows_wanted(claim, classes)
+    _need_factor(classes.graph, k)
     return k
 
 
@@ -172,13 +172,13 @@ def _need_factor(graph: Consistency, k: int, where: str = "") -> None:
     need(has_factor(graph, k), otherwise)
 
 
-def _rows_wanted(claim: Claim, crowds: Crowds) -> int:
+def _rows_wanted(claim: Claim, classes: Classes) -> int:
     need(not claim.column, f"{claim.model} speaks of rows, not of a column")
-    return _rows_counted(claim, crowds)
+    return _rows_counted(claim, classes)
 
 
-def _rows_counted(claim: Claim, crowds: Crowds) -> int:
-    several = crowds.schema.having(Role.ENTITY)
+def _rows_counted(claim: Claim, classes: Classes) -> int:
+    several = classes.schema.having(Role.ENTITY)
     need(not several, f"{claim.model} counts rows, and here a person may have several")
     return whole(claim, "k")
 
@@ -195,39 +195,39 @@ def _rows_reach(found: Tally, k: int, verb: str, where: str = "") -> int:
     return int(found.rows.min())
 
 
-def drawn_diversity(claim: Claim, crowds: Crowds) -> int:
+def drawn_diversity(claim: Claim, classes: Classes) -> int:
     """In every part no value is said by more than k/l rows, and an assignment can be drawn from k rows of the
     part for everybody: then nobody has any value with a probability above 1/l."""
-    k, wanted = _rows_counted(claim, crowds), whole(claim, "l")
-    part = _part_of_each_row(crowds)
-    most = int(crowds.histogram(claim, part).count.max())
+    k, wanted = _rows_counted(claim, classes), whole(claim, "l")
+    part = _part_of_each_row(classes)
+    most = int(classes.histogram(claim, part).count.max())
     often = f"a part has a value {most} times, which is more than one in {wanted} of {k} rows"
     need(most * wanted <= k, often)
-    _need_factor(crowds.graph.inside(part), k, " of their part")
+    _need_factor(classes.graph.inside(part), k, " of their part")
     return k // most
 
 
-def _part_of_each_row(crowds: Crowds) -> Ints:
+def _part_of_each_row(classes: Classes) -> Ints:
     """The parts that were handed over, numbered without gaps."""
-    said = crowds.parts
+    said = classes.parts
     if said is None:
         raise Fault("to confirm it, the parts that are kept in the audit are needed")
-    fit = said.shape == (crowds.graph.rows,) and said.dtype.kind in "iu"
+    fit = said.shape == (classes.graph.rows,) and said.dtype.kind in "iu"
     need(fit, "the parts that were handed over are not one number for each row")
     part: Ints = np.unique(said, return_inverse=True)[1].reshape(-1)
     return part
 
 
-def distinct_diversity(claim: Claim, crowds: Crowds) -> int:
+def distinct_diversity(claim: Claim, classes: Classes) -> int:
     """Every class has at least l different values."""
-    reached = int(np.bincount(crowds.histogram(claim).group).min())
+    reached = int(np.bincount(classes.histogram(claim).group).min())
     need(reached >= whole(claim, "l"), f"a class has {reached} different values")
     return reached
 
 
-def frequency_diversity(claim: Claim, crowds: Crowds) -> int:
+def frequency_diversity(claim: Claim, classes: Classes) -> int:
     """No value makes up more than 1/l of a class."""
-    found = crowds.histogram(claim)
+    found = classes.histogram(claim)
     most = np.zeros(len(found), np.int64)
     np.maximum.at(most, found.group, found.count)
     reached = int((found.rows // most).min())
@@ -235,11 +235,11 @@ def frequency_diversity(claim: Claim, crowds: Crowds) -> int:
     return reached
 
 
-def entropy_diversity(claim: Claim, crowds: Crowds) -> str:
+def entropy_diversity(claim: Claim, classes: Classes) -> str:
     """The entropy of every class is at least log l: nⁿ ≥ lⁿ · ∏ cᶜ for counts c of its n rows."""
     limit = decimal(claim, "l")
     need(limit >= 1, "l is below 1")
-    found = crowds.histogram(claim)
+    found = classes.histogram(claim)
     rows, logs = found.rows, found.count * np.log(found.count)
     entropy = np.log(rows) - np.bincount(found.group, logs) / rows
     margin = entropy - math.log(limit)
@@ -257,10 +257,10 @@ def _enough_entropy(counts: list[int], limit: Fraction) -> bool:
     return bool(n**n * limit.denominator**n >= limit.numerator**n * taken)
 
 
-def recursive_diversity(claim: Claim, crowds: Crowds) -> str:
+def recursive_diversity(claim: Claim, classes: Classes) -> str:
     """In every class r₁ < c · (r_l + … + r_m), for counts r from the most to the least frequent value."""
     c, place = decimal(claim, "c"), whole(claim, "l")
-    found = crowds.histogram(claim)
+    found = classes.histogram(claim)
     order = np.lexsort((-found.count, found.group))
     group, count = found.group[order], found.count[order]
     first = np.searchsorted(group, np.arange(len(found)))
@@ -272,34 +272,34 @@ def recursive_diversity(claim: Claim, crowds: Crowds) -> str:
     return _rounded_up(worst)
 
 
-def t_closeness(claim: Claim, crowds: Crowds) -> str:
+def t_closeness(claim: Claim, classes: Classes) -> str:
     """No class is farther than t from the whole table, in earth mover's distance."""
     limit, distance = decimal(claim, "t"), str(claim.parameters["distance"])
     if distance == "equal":
-        worst = farthest(equal(crowds.histogram(claim)))
+        worst = farthest(equal(classes.histogram(claim)))
     elif distance == "ordered":
-        need(crowds.column(claim).kind is not Kind.CATEGORICAL, "the column has no order")
-        worst = farthest(ordered(crowds.histogram(claim)))
+        need(classes.column(claim).kind is not Kind.CATEGORICAL, "the column has no order")
+        worst = farthest(ordered(classes.histogram(claim)))
     elif distance == "hierarchical":
-        worst = farthest(hierarchical(*crowds.leaves(claim)))
+        worst = farthest(hierarchical(*classes.leaves(claim)))
     else:
         raise Fault("the judge does not know this distance")
     need(worst <= limit, f"a class is {_rounded_up(worst)} away from the whole table")
     return _rounded_up(worst)
 
 
-def plain(claim: Claim, crowds: Crowds) -> int:
+def plain(claim: Claim, classes: Classes) -> int:
     """Nobody of a class stands out, whichever of its values is whose."""
-    if crowds.tables is None:
+    if classes.tables is None:
         raise Fault("its sensitive columns are not in the rows")
-    return check_plain(claim, crowds.schema, crowds.tables)
+    return check_plain(claim, classes.schema, classes.tables)
 
 
 def _rounded_up(share: Fraction) -> str:
     return f"{math.ceil(share * 10**4) / 10**4:.4f}"
 
 
-Checker = Callable[[Claim, Crowds], int | str]
+Checker = Callable[[Claim, Classes], int | str]
 _MODELS: Mapping[str, tuple[tuple[str, ...], Checker]] = {
     "k-anonymity": (("k",), k_anonymity),
     "k-join-anonymity": (("k",), k_join_anonymity),

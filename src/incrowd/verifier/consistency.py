@@ -48,12 +48,14 @@ class Consistency:
         Both tables.
     match : array of shape (rows,)
         For each row a record of its own that it holds.
-    crowds : array of shape (rows, k), optional
+    neighbourhoods : array of shape (rows, k), optional
         For each row the records that somebody says it was made of. Never trusted.
     """
 
-    def __init__(self, evidence: Evidence, match: Ints, crowds: NDArray[np.integer] | None = None) -> None:
-        self._evidence, self._match, self._crowds = evidence, match, crowds
+    def __init__(
+        self, evidence: Evidence, match: Ints, neighbourhoods: NDArray[np.integer] | None = None
+    ) -> None:
+        self._evidence, self._match, self._neighbourhoods = evidence, match, neighbourhoods
         self.rows = evidence.row_class.size
         self.left_out = evidence.record_private.size - self.rows
         self.row_weight = np.bincount(evidence.row_class)
@@ -78,7 +80,7 @@ class Consistency:
             class_cells=[*cells, parts[first]],
             regions=[*evidence.regions, _one_value_each(size)],
         )
-        return Consistency(narrowed, self._match, self._crowds)
+        return Consistency(narrowed, self._match, self._neighbourhoods)
 
     @cached_property
     def kind(self) -> Ints:
@@ -188,12 +190,16 @@ class Consistency:
         Every row must have k different records that it holds, and no record may serve more than k rows. Where
         there are as many rows as records, each then serves exactly k.
         """
-        crowds, records = self._crowds, self._evidence.record_private.size
-        if crowds is None or crowds.shape != (self.rows, k) or crowds.dtype.kind not in "iu":
+        neighbourhoods, records = self._neighbourhoods, self._evidence.record_private.size
+        if (
+            neighbourhoods is None
+            or neighbourhoods.shape != (self.rows, k)
+            or neighbourhoods.dtype.kind not in "iu"
+        ):
             return False
-        if crowds.min() < 0 or crowds.max() >= records:
+        if neighbourhoods.min() < 0 or neighbourhoods.max() >= records:
             return False
-        named = crowds.astype(np.int64)
+        named = neighbourhoods.astype(np.int64)
         if (np.diff(np.sort(named, axis=1), axis=1) == 0).any() or np.bincount(named.ravel()).max() > k:
             return False
         step = max(WITNESSES_AT_ONCE // k, 1)
@@ -201,8 +207,10 @@ class Consistency:
             self._hold(np.arange(self.rows)[at : at + step], named) for at in range(0, self.rows, step)
         )
 
-    def _hold(self, rows: Ints, crowds: Ints) -> bool:
-        return bool(self._evidence.told(np.repeat(rows, crowds.shape[1]), crowds[rows].ravel()).all())
+    def _hold(self, rows: Ints, neighbourhoods: Ints) -> bool:
+        return bool(
+            self._evidence.told(np.repeat(rows, neighbourhoods.shape[1]), neighbourhoods[rows].ravel()).all()
+        )
 
 
 def _one_value_each(size: int) -> Regions:

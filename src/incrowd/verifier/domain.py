@@ -67,7 +67,7 @@ class Regions:
         found |= self.missing[cells] & (first == MISSING_RANK)
         return found
 
-    def cover(self, cells: Ints, first: Ints, last: Ints) -> Bools:
+    def partition(self, cells: Ints, first: Ints, last: Ints) -> Bools:
         """Does cell i hold all of the ranks first[i]..last[i]?"""
         real = np.where(self.missing[cells], np.maximum(first, MISSING_RANK + 1), first)
         all_of: Bools = (self.low[cells] <= real) & (last <= self.high[cells])

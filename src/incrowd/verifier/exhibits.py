@@ -65,13 +65,13 @@ class Case:
         What the manifest says about the domain of each quasi-identifier.
     hint : array of shape (rows,), optional
         For each row the record whose private part it carries. It saves a search and is never trusted.
-    crowds : array of shape (rows, k), optional
+    neighbourhoods : array of shape (rows, k), optional
         For each row the k records that it was made of, for the claim of a k-factor; a hint like the other.
     parts : array of shape (rows,), optional
         For each row the part of the table that it was drawn in, for the claim of a diverse draw; a hint, too.
     odds : mapping, optional
         What the manifest says about the probability of matches; needed with claims about who fits which row.
-    apart : Rows, optional
+    buckets : Rows, optional
         The table of sensitive values, where they are published apart from the rows.
     stated_groups : int, optional
         How many groups the manifest says that table has.
@@ -94,10 +94,10 @@ class Case:
     protected: bool = False
     domains: Mapping[str, Any] | None = None
     hint: NDArray[np.int64] | None = field(default=None, repr=False)
-    crowds: NDArray[np.integer] | None = field(default=None, repr=False)
+    neighbourhoods: NDArray[np.integer] | None = field(default=None, repr=False)
     parts: NDArray[np.integer] | None = field(default=None, repr=False)
     odds: Any = None
-    apart: Rows | None = None
+    buckets: Rows | None = None
     stated_groups: int | None = None
     public: Public | None = None
     stated_public: int | None = None

@@ -45,9 +45,9 @@ def verify(
     claims: Sequence[Claim],
     *,
     published: Rows | None = None,
-    apart: Rows | None = None,
+    buckets: Rows | None = None,
     hint: NDArray[np.int64] | None = None,
-    crowds: NDArray[np.integer] | None = None,
+    neighbourhoods: NDArray[np.integer] | None = None,
     parts: NDArray[np.integer] | None = None,
     public: Public | None = None,
     public_file: str | Path | None = None,
@@ -69,11 +69,11 @@ def verify(
         What the release must claim, neither more nor less, and keep.
     published : Rows, optional
         The rows of data.parquet, which the judge cannot read by itself.
-    apart : Rows, optional
+    buckets : Rows, optional
         The lines of sensitive.parquet, likewise.
     hint : array of int64, optional
         For each row the record whose private part it carries; saves a search, is never trusted.
-    crowds : array of shape (rows, k), optional
+    neighbourhoods : array of shape (rows, k), optional
         For each row the k records that it was made of, for the claim of a k-factor; a hint like the other.
     parts : array of shape (rows,), optional
         For each row the part of the table that it was drawn in, for the claim of a diverse draw; a hint, too.
@@ -113,10 +113,10 @@ def verify(
         protected=published is None,
         domains=release.domains,
         hint=hint,
-        crowds=crowds,
+        neighbourhoods=neighbourhoods,
         parts=parts,
         odds=release.odds,
-        apart=release.values(published, apart, claims),
+        buckets=release.values(published, buckets, claims),
         stated_groups=release.stated_groups,
         public=public,
         stated_public=release.stated_public,
@@ -154,10 +154,10 @@ class Folder:
             raise InputError(f"the judge reads {CSV} by itself; hand over no other rows")
         return CsvRows(self.path / CSV, delimiter=",", marked=False) if published is None else published
 
-    def values(self, published: Rows | None, apart: Rows | None, claims: Sequence[Claim]) -> Rows | None:
+    def values(self, published: Rows | None, buckets: Rows | None, claims: Sequence[Claim]) -> Rows | None:
         """The table of sensitive values, read as the rows are; None where there must be none."""
         if published is not None or not stands_apart(claims):
-            return apart
+            return buckets
         return CsvRows(self.path / VALUES[CSV], delimiter=",", marked=False)
 
     def check_files(self, claims: Sequence[Claim]) -> str:
@@ -188,8 +188,8 @@ class Folder:
     ) -> str:
         """Known keys only, and exactly what the schema and the required claims say."""
         said = self._said
-        apart = stands_apart(claims)
-        extra = {ODDS: drawn_from(claims), APART: apart, PUBLIC: joins(claims)}
+        buckets = stands_apart(claims)
+        extra = {ODDS: drawn_from(claims), APART: buckets, PUBLIC: joins(claims)}
         wanted = KEYS | {key for key, there in extra.items() if there}
         stated = {LEVELS} if said.get(LEVELS) is not None else set()
         need(set(said) == wanted | stated, "the manifest has keys that are unknown or lacks some")
@@ -201,7 +201,7 @@ class Folder:
         _check_method(said["method"])
         self.domains = _domains(said["columns"])
         need(
-            _exactly(_plain(said["columns"]), _columns(schema, apart, joins(claims))),
+            _exactly(_plain(said["columns"]), _columns(schema, buckets, joins(claims))),
             "the columns are not those of the schema",
         )
         _check_claims(said["claims"], claims)
@@ -211,7 +211,7 @@ class Folder:
         as_asked = max_suppression in ("as stated", self.max_suppression)
         need(as_asked, "the manifest lets another share of records be left out than was allowed")
         self.levels = said.get(LEVELS)
-        if apart:
+        if buckets:
             self.stated_groups = _groups(said[APART], self._names)
         if joins(claims):
             self.stated_public, self.stated_check = check_sources(said[PUBLIC], public, files)
@@ -253,11 +253,11 @@ def _groups(said: Any, names: Sequence[str]) -> int:
     return int(said["groups"])
 
 
-def _columns(schema: Schema, apart: bool, joined: bool) -> list[dict[str, Any]]:
+def _columns(schema: Schema, buckets: bool, joined: bool) -> list[dict[str, Any]]:
     """Where people of a public table have rows, these show quasi-identifiers only."""
     shown = schema.published
     if joined:
-        shown = schema.having(Role.QUASI, *((Role.SENSITIVE,) if apart else ()))
+        shown = schema.having(Role.QUASI, *((Role.SENSITIVE,) if buckets else ()))
     return [
         {
             "name": column.name,
@@ -265,7 +265,7 @@ def _columns(schema: Schema, apart: bool, joined: bool) -> list[dict[str, Any]]:
             "kind": column.kind.value,
             **({"shape": column.shape.value} if column.role is Role.QUASI else {}),
             **({"mean": True} if column.mean else {}),
-            **({"apart": True} if apart and column.role is Role.SENSITIVE else {}),
+            **({"apart": True} if buckets and column.role is Role.SENSITIVE else {}),
         }
         for column in shown
     ]

@@ -109,8 +109,8 @@ def corner_values(domain: Domain, axis: Axis, regions: Regions, cells: Sequence[
     for i in range(len(cells)):
         ranks, gone = held(i)
         ends = [int(ranks[pick(place_of[ranks])]) for pick in (np.argmin, np.argmax)] if ranks.size else []
-        apart = len(ends) == 2 and axis.places[ends[0]] != axis.places[ends[1]]
-        found.append([*(ends if apart else ends[:1]), *([ABSENT] if gone else [])])
+        buckets = len(ends) == 2 and axis.places[ends[0]] != axis.places[ends[1]]
+        found.append([*(ends if buckets else ends[:1]), *([ABSENT] if gone else [])])
         need(bool(found[-1]), f"column {domain.column.name}: a cell holds no value that lies anywhere")
     return found
 

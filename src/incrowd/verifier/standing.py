@@ -68,8 +68,8 @@ class _Column:
 
     def between(self, one: Ints, other: Ints) -> Floats:
         gone = (one == ABSENT).astype(np.int64) + (other == ABSENT)
-        apart: Floats = np.abs(self.position[one] - self.position[other])
-        return np.where(gone == 1, self.unit, np.where(gone == 2, 0.0, apart)) if gone.any() else apart
+        buckets: Floats = np.abs(self.position[one] - self.position[other])
+        return np.where(gone == 1, self.unit, np.where(gone == 2, 0.0, buckets)) if gone.any() else buckets
 
 
 class Field:
@@ -242,9 +242,9 @@ class Exact:
     def near(self, points: Points, records: Points) -> Bools:
         """Is record i near point i?"""
         columns = zip(self._places, self.ends, points, records, strict=True)
-        apart = [list(_differences(at, high - low, *sides)) for at, (low, high), *sides in columns]
-        verdict = {steps: self._within(steps) for steps in set(zip(*apart, strict=True))}
-        return np.fromiter(map(verdict.__getitem__, zip(*apart, strict=True)), np.bool_)
+        buckets = [list(_differences(at, high - low, *sides)) for at, (low, high), *sides in columns]
+        verdict = {steps: self._within(steps) for steps in set(zip(*buckets, strict=True))}
+        return np.fromiter(map(verdict.__getitem__, zip(*buckets, strict=True)), np.bool_)
 
     def _within(self, steps: tuple[int, ...]) -> bool:
         return sum(w * step * step for w, step in zip(self._weights, steps, strict=True)) <= self._most

@@ -26,7 +26,7 @@ from incrowd.verifier.buckets import (
     groups_of_rows,
     read_lines,
 )
-from incrowd.verifier.claims import Crowds, check_claim
+from incrowd.verifier.claims import Classes, check_claim
 from incrowd.verifier.consistency import Consistency
 from incrowd.verifier.exhibits import Case, Exhibits, Progress, read, silent
 from incrowd.verifier.fault import Fault, need
@@ -115,9 +115,9 @@ class Trial:
         self._means = [column for column in case.schema.published if column.mean]
         self._exhibits: Exhibits
         self._match: Ints
-        self._crowds: Crowds
+        self._classes: Classes
         self._row_group: Ints | None = None
-        self._groups: Crowds
+        self._groups: Classes
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -126,9 +126,9 @@ class Trial:
         domains = () if self.case.domains is None else ("domains",)
         levels = () if self.case.levels is None else ("levels",)
         odds = ("odds",) if drawn_from(self.case.claims) else ()
-        apart = ("sensitive",) if self.case.hides_values else ()
+        buckets = ("sensitive",) if self.case.hides_values else ()
         first = ("schema", "cells", "rows", "private", "truth")
-        return (*first, *apart, "order", *domains, *levels, *means, *claims, *odds)
+        return (*first, *buckets, "order", *domains, *levels, *means, *claims, *odds)
 
     def run(self, docket: Docket) -> None:
         docket.run("schema", self._schema)
@@ -152,14 +152,14 @@ class Trial:
         self._progress(1.0)
 
     def _odds(self) -> str:
-        return check_odds(self.case.odds, self.case.claims, self._crowds.graph)
+        return check_odds(self.case.odds, self.case.claims, self._classes.graph)
 
     def _schema(self) -> str:
         case = self.case
         names = tuple(map(case.undo, case.published.names))
         need(names == case.header, "the published columns are not exactly those that the schema publishes")
         need(len(set(names)) == len(names), "two published columns have one name")
-        need(case.hides_values or case.apart is None, f"{WHAT} is there, and no claim speaks of it")
+        need(case.hides_values or case.buckets is None, f"{WHAT} is there, and no claim speaks of it")
         need(case.joins or case.public is None, "a public table is there, and no claim speaks of it")
         if case.joins:
             self._schema_of_two()
@@ -244,16 +244,16 @@ class Trial:
         else:
             self._match = person_of_each_row(evidence, people.own, case.hint)
         sensitive = {name: (found.codes, found.texts) for name, found in self._exhibits.sensitive.items()}
-        graph = Consistency(evidence, self._match, case.crowds)
+        graph = Consistency(evidence, self._match, case.neighbourhoods)
         persons, tables = self._persons(), self._exhibits
-        self._crowds = Crowds(
+        self._classes = Classes(
             case.schema, evidence.row_class, persons, sensitive, graph, case.parts, tables=tables
         )
         facts["rows"] = evidence.row_private.size
         # of two tables everybody has a row, and there may be more rows than records
         facts["suppressed"] = 0 if people is not None else tables.own - evidence.row_private.size
-        facts["classes"] = self._crowds.persons.size
-        facts["smallest_class"] = int(self._crowds.persons.min())
+        facts["classes"] = self._classes.persons.size
+        facts["smallest_class"] = int(self._classes.persons.min())
         if people is not None:
             facts |= self._presence(people)
         return ""
@@ -268,8 +268,8 @@ class Trial:
         facts: dict[str, Any] = {"people": len(people), "own": people.own}
         facts["external"] = self._match.size - people.own
         if self._linked:
-            sizes = self._crowds.persons.tolist()
-            mine = np.bincount(self._crowds.row_class[self._match < people.own], minlength=len(sizes))
+            sizes = self._classes.persons.tolist()
+            mine = np.bincount(self._classes.row_class[self._match < people.own], minlength=len(sizes))
             shares = [Fraction(own, size) for own, size in zip(mine.tolist(), sizes, strict=True)]
             facts["presence"] = {"least": str(min(shares)), "most": str(max(shares))}
         return facts
@@ -285,17 +285,17 @@ class Trial:
     def _sensitive(self, facts: dict[str, Any]) -> str:
         """The table of sensitive values against the groups that rows name and the records behind the rows."""
         case, hidden, named = self.case, self._exhibits.hidden, self._exhibits.groups
-        if case.apart is None or hidden is None or named is None:
+        if case.buckets is None or hidden is None or named is None:
             raise Fault(f"{WHAT} is not there")
         need(bool(hidden.codes), "no column is sensitive")
         need(not case.schema.having(Role.ENTITY), "groups count rows, and here a person may have several")
         row_group = groups_of_rows(named.codes, named.texts)
-        lines = read_lines(case.apart, hidden, case.undo)
+        lines = read_lines(case.buckets, hidden, case.undo)
         people = self._exhibits.people
         check_lines(lines, row_group, case.stated_groups, row_group.size if people is None else people.own)
         check_values(lines, row_group, self._match, hidden, self._linked)
         group, values = lines.spread()
-        self._groups = Crowds(case.schema, group, lines.sizes, values, self._crowds.graph)
+        self._groups = Classes(case.schema, group, lines.sizes, values, self._classes.graph)
         self._row_group = row_group
         facts["groups"], facts["smallest_group"] = lines.sizes.size, int(lines.sizes.min())
         return ""
@@ -338,6 +338,6 @@ class Trial:
         of_values = bool(self.case.hides_values and (claim.column or claim.model == GROUPS))
         others = self.case.joins and claim.model != JOIN and not of_values
         need(not others, "it speaks of people of the original, and rows of others stand between theirs")
-        reached = check_claim(claim, self._groups if of_values else self._crowds)
+        reached = check_claim(claim, self._groups if of_values else self._classes)
         facts.setdefault("reached", {})[claim_name(claim)] = reached
         return f"reaches {reached}"

@@ -189,11 +189,13 @@ def test_nobody_has_a_value_with_more_than_its_chance(
     values = data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))
     if not naive_diverse.eligible(range(n), values, k, l, True):
         return
-    crowds = Ring(k, order).group(table.data, (guard_of(values, l, k),), silent)
-    assert crowds.regular
-    found = by_crowds(crowds)
+    neighbourhoods = Ring(k, order).group(table.data, (guard_of(values, l, k),), silent)
+    assert neighbourhoods.regular
+    found = by_crowds(neighbourhoods)
     behind = {int(row): int(record) for row, record in zip(found.region, found.private, strict=True)}
-    rows = [[row for row, crowd in crowds_of(crowds).items() if record in crowd] for record in range(n)]
+    rows = [
+        [row for row, crowd in crowds_of(neighbourhoods).items() if record in crowd] for record in range(n)
+    ]
     for mine in rows:
         shown = Counter(values[behind[row]] for row in mine)
         assert len(mine) == k

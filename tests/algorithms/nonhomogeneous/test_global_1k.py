@@ -22,9 +22,11 @@ def test_rows_are_widened_as_by_the_twin(name: str, table: CodeTable, k: int, me
     if len(table.points) < k:
         return
     crowding = setting(table, measure)
-    crowds = widened(table.data, ALGORITHMS[name][0](k, measure).crowds(table.data), k, measure)
-    expected = twins.global_one_k(crowding, rows(crowding, crowds), k)
-    assert rows(crowding, global_crowds(table.data, crowds, k, measure)) == expected
+    neighbourhoods = widened(
+        table.data, ALGORITHMS[name][0](k, measure).neighbourhoods(table.data), k, measure
+    )
+    expected = twins.global_one_k(crowding, rows(crowding, neighbourhoods), k)
+    assert rows(crowding, global_crowds(table.data, neighbourhoods, k, measure)) == expected
 
 
 @pytest.mark.parametrize("case", TINY["expected"])
@@ -34,6 +36,9 @@ def test_the_worked_example(case: str, name: str, printed: str) -> None:
     points = [tuple(value - 1 for value in record) for record in RECORDS]
     table = CodeTable(points, [tree(family) for family in FAMILIES])
     words = "lm" if measure == "LM" else "entropy"
-    crowds = widened(table.data, ALGORITHMS[name][0](k, words).crowds(table.data), k, words)
+    neighbourhoods = widened(table.data, ALGORITHMS[name][0](k, words).neighbourhoods(table.data), k, words)
     expected = TINY["expected"][case][f"{printed}+5+6"]
-    assert plain(rows(crowding(measure), global_crowds(table.data, crowds, k, words))) == expected["table"]
+    assert (
+        plain(rows(crowding(measure), global_crowds(table.data, neighbourhoods, k, words)))
+        == expected["table"]
+    )

@@ -14,7 +14,7 @@ from twins import nonhomogeneous as twins
 from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest, OwnCrowds
 from incrowd.contracts import Limited
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Crowds
+from incrowd.flow import Neighbourhoods
 
 ALGORITHMS: dict[str, tuple[type[OwnCrowds], Any]] = {
     "nearest": (Nearest, twins.nearest),
@@ -52,9 +52,9 @@ def setting(table: CodeTable, measure: str) -> twins.Crowding:
     return twins.Crowding(table.points, families(table.axes), cost)
 
 
-def rows(crowding: twins.Crowding, crowds: Crowds) -> list[twins.Row]:
-    ends = zip(crowds.starts[:-1], crowds.starts[1:], strict=True)
-    return [crowding.closure(crowds.members[a:b].tolist()) for a, b in ends]
+def rows(crowding: twins.Crowding, neighbourhoods: Neighbourhoods) -> list[twins.Row]:
+    ends = zip(neighbourhoods.starts[:-1], neighbourhoods.starts[1:], strict=True)
+    return [crowding.closure(neighbourhoods.members[a:b].tolist()) for a, b in ends]
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -65,7 +65,7 @@ def test_rows_are_those_of_the_twin(name: str, table: CodeTable, k: int, measure
         return
     fast, slow = ALGORITHMS[name]
     crowding = setting(table, measure)
-    found = rows(crowding, fast(k, measure).crowds(table.data))
+    found = rows(crowding, fast(k, measure).neighbourhoods(table.data))
     assert found == [crowding.closure(crowd) for crowd in slow(crowding, k)]
 
 
@@ -78,8 +78,8 @@ def test_costs_that_differ_by_rounding_only_are_equal(name: str) -> None:
         ("set", 2),
     ]
     table = CodeTable([(0, 2, 0), (1, 0, 0), (2, 1, 0)], axes)
-    crowds = ALGORITHMS[name][0](2).crowds(table.data)
-    assert crowds.members[: crowds.starts[1]].tolist() == [0, 1]
+    neighbourhoods = ALGORITHMS[name][0](2).neighbourhoods(table.data)
+    assert neighbourhoods.members[: neighbourhoods.starts[1]].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -89,14 +89,14 @@ def test_every_row_fits_k_records(name: str, table: CodeTable, k: int, measure: 
     if len(table.points) < k:
         return
     crowding = setting(table, measure)
-    for row in rows(crowding, ALGORITHMS[name][0](k, measure).crowds(table.data)):
+    for row in rows(crowding, ALGORITHMS[name][0](k, measure).neighbourhoods(table.data)):
         assert sum(twins.consistent(point, row) for point in table.points) >= k
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_too_few_records_are_refused(name: str) -> None:
     with pytest.raises(Infeasible, match="n=2 < k=3"):
-        ALGORITHMS[name][0](3).crowds(CodeTable([(0,), (1,)], [("set", 2)]).data)
+        ALGORITHMS[name][0](3).neighbourhoods(CodeTable([(0,), (1,)], [("set", 2)]).data)
 
 
 @pytest.mark.parametrize("limit", OwnCrowds.limits)

@@ -20,9 +20,9 @@ def test_rows_are_widened_as_by_the_twin(name: str, table: CodeTable, k: int, me
     if len(table.points) < k:
         return
     crowding = setting(table, measure)
-    crowds = ALGORITHMS[name][0](k, measure).crowds(table.data)
-    expected = twins.one_k(crowding, rows(crowding, crowds), k)
-    assert rows(crowding, widened(table.data, crowds, k, measure)) == expected
+    neighbourhoods = ALGORITHMS[name][0](k, measure).neighbourhoods(table.data)
+    expected = twins.one_k(crowding, rows(crowding, neighbourhoods), k)
+    assert rows(crowding, widened(table.data, neighbourhoods, k, measure)) == expected
 
 
 @settings(max_examples=60)
@@ -31,8 +31,8 @@ def test_every_record_fits_k_rows_and_every_row_k_records(table: CodeTable, k: i
     if len(table.points) < k:
         return
     crowding = setting(table, measure)
-    crowds = ALGORITHMS["expansion"][0](k, measure).crowds(table.data)
-    published = rows(crowding, widened(table.data, crowds, k, measure))
+    neighbourhoods = ALGORITHMS["expansion"][0](k, measure).neighbourhoods(table.data)
+    published = rows(crowding, widened(table.data, neighbourhoods, k, measure))
     for point in table.points:
         assert sum(twins.consistent(point, row) for row in published) >= k
     for row in published:
@@ -53,8 +53,8 @@ def test_the_worked_example(case: str, name: str, printed: str) -> None:
     points = [tuple(value - 1 for value in record) for record in RECORDS]
     table = CodeTable(points, [tree(family) for family in FAMILIES])
     words = "lm" if measure == "LM" else "entropy"
-    crowds = ALGORITHMS[name][0](k, words).crowds(table.data)
+    neighbourhoods = ALGORITHMS[name][0](k, words).neighbourhoods(table.data)
     expected = TINY["expected"][case]
-    assert plain(rows(crowding(measure), crowds)) == expected[printed]["table"]
-    wide = widened(table.data, crowds, k, words)
+    assert plain(rows(crowding(measure), neighbourhoods)) == expected[printed]["table"]
+    wide = widened(table.data, neighbourhoods, k, words)
     assert plain(rows(crowding(measure), wide)) == expected[f"{printed}+5"]["table"]

@@ -25,7 +25,7 @@ from incrowd.algorithms.nonhomogeneous.regular import Mend, exchanged, loss_of, 
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible
-from incrowd.flow import Crowds, Microdata
+from incrowd.flow import Microdata, Neighbourhoods
 from incrowd.kernels import regular as kernels
 from incrowd.schema import Shape
 
@@ -38,20 +38,20 @@ MEAN_RATIO, WORST_RATIO = 1.02, 1.3  # to the best there is
 MEASURES = st.sampled_from(["lm", "entropy"])
 
 
-def lists(crowds: Crowds) -> list[list[int]]:
-    ends = zip(crowds.starts[:-1], crowds.starts[1:], strict=True)
-    return [crowds.members[a:b].tolist() for a, b in ends]
+def lists(neighbourhoods: Neighbourhoods) -> list[list[int]]:
+    ends = zip(neighbourhoods.starts[:-1], neighbourhoods.starts[1:], strict=True)
+    return [neighbourhoods.members[a:b].tolist() for a, b in ends]
 
 
-def both_ways(data: Microdata, k: int, measure: str = "lm") -> Crowds:
+def both_ways(data: Microdata, k: int, measure: str = "lm") -> Neighbourhoods:
     """The (k,k) table that is to be mended."""
-    return widened(data, Expansion(k, measure).crowds(data), k, measure)
+    return widened(data, Expansion(k, measure).neighbourhoods(data), k, measure)
 
 
-def loss(data: Microdata, crowds: Crowds, measure: str = "lm") -> float:
+def loss(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm") -> float:
     table = priced(data, measure)
-    owner = np.repeat(np.arange(len(crowds)), crowds.sizes)
-    return float(groups_of(owner, replace(table, codes=table.codes[crowds.members])).cost.mean())
+    owner = np.repeat(np.arange(len(neighbourhoods)), neighbourhoods.sizes)
+    return float(groups_of(owner, replace(table, codes=table.codes[neighbourhoods.members])).cost.mean())
 
 
 @settings(max_examples=150)
@@ -65,12 +65,14 @@ def test_crowds_are_regular_and_rows_hold_them(
     if missing:  # the first code of every range
         kinds = (replace(a, missing=0 if a.shape is Shape.RANGE else -1) for a in data.attributes)
         data = Microdata(data.codes, tuple(kinds))
-    crowds = Expansion(k, measure).crowds(data) if came == "(k,1)" else both_ways(data, k, measure)
-    given_members = crowds.members.copy()
-    found = mended(data, crowds, k, measure)
+    neighbourhoods = (
+        Expansion(k, measure).neighbourhoods(data) if came == "(k,1)" else both_ways(data, k, measure)
+    )
+    given_members = neighbourhoods.members.copy()
+    found = mended(data, neighbourhoods, k, measure)
     assert twins.is_factor(lists(found), k)
     assert all(crowd == sorted(crowd) for crowd in lists(found))
-    assert (crowds.members == given_members).all()
+    assert (neighbourhoods.members == given_members).all()
     if not missing:
         published = rows(setting(table, measure), found)
         pairs = zip(lists(found), published, strict=True)
@@ -82,8 +84,8 @@ def test_crowds_are_regular_and_rows_hold_them(
 def test_the_same_input_gives_the_same_crowds(table: CodeTable, k: int, measure: str) -> None:
     if len(table.points) < k:
         return
-    crowds = both_ways(table.data, k, measure)
-    one, other = (mended(table.data, crowds, k, measure) for _ in range(2))
+    neighbourhoods = both_ways(table.data, k, measure)
+    one, other = (mended(table.data, neighbourhoods, k, measure) for _ in range(2))
     assert (one.members == other.members).all()
 
 
@@ -91,7 +93,7 @@ def test_the_same_input_gives_the_same_crowds(table: CodeTable, k: int, measure:
 @given(code_tables(most=6), MEASURES)
 def test_as_many_records_as_k_are_one_crowd(table: CodeTable, measure: str) -> None:
     n = len(table.points)
-    found = mended(table.data, ALGORITHMS["nearest"][0](n, measure).crowds(table.data), n, measure)
+    found = mended(table.data, ALGORITHMS["nearest"][0](n, measure).neighbourhoods(table.data), n, measure)
     assert lists(found) == [list(range(n))] * n
 
 
@@ -119,9 +121,9 @@ def test_clusters_far_apart_mix_only_if_one_is_too_small(sizes: tuple[int, int])
     positions = [*range(sizes[0]), *range(1000, 1000 + sizes[1])]
     table = CodeTable([(code,) for code in range(len(positions))], [("range", positions)])
     k = 3
-    crowds = lists(mended(table.data, both_ways(table.data, k), k))
-    assert twins.is_factor(crowds, k)
-    mixed = sum(min(crowd) < sizes[0] <= max(crowd) for crowd in crowds)
+    neighbourhoods = lists(mended(table.data, both_ways(table.data, k), k))
+    assert twins.is_factor(neighbourhoods, k)
+    mixed = sum(min(crowd) < sizes[0] <= max(crowd) for crowd in neighbourhoods)
     # two alone need a third in their rows, who is then missing from one row at home each time
     assert mixed == 0 if min(sizes) >= k else mixed <= 4
 
@@ -129,7 +131,7 @@ def test_clusters_far_apart_mix_only_if_one_is_too_small(sizes: tuple[int, int])
 def test_crowds_that_no_flow_could_start_from() -> None:
     """Rows that hold nobody but their own record, with everything left to be paired."""
     table = CodeTable([(code,) for code in range(20)], [("range", [code**2 for code in range(20)])])
-    alone = Crowds(np.arange(21), np.arange(20, dtype=np.int32))
+    alone = Neighbourhoods(np.arange(21), np.arange(20, dtype=np.int32))
     assert twins.is_factor(lists(mended(table.data, alone, 4)), 4)
 
 
@@ -140,7 +142,7 @@ def test_whatever_is_paired_can_be_completed(table: CodeTable, k: int, chance: A
     n = len(table.points)
     if n < k:
         return
-    mend = Mend.of(table.data, Crowds(np.arange(n + 1), np.arange(n, dtype=np.int32)), k, "lm")
+    mend = Mend.of(table.data, Neighbourhoods(np.arange(n + 1), np.arange(n, dtype=np.int32)), k, "lm")
     pairs = [(row, record) for row in range(n) for record in range(n) if row != record]
     chance.shuffle(pairs)
     for row, record in pairs[: chance.randint(0, len(pairs))]:
@@ -195,8 +197,8 @@ def test_the_artificial_table_loses_what_the_vector_says(k: int, most: float) ->
     """0.328 and 0.481 there, 0.323 and 0.462 before mending; samples differ by 0.02."""
     samples = [artificial(60, seed) for seed in range(12)]
     before = [both_ways(data, k) for data in samples]
-    after = [mended(data, crowds, k) for data, crowds in zip(samples, before, strict=True)]
-    assert all(twins.is_factor(lists(crowds), k) for crowds in after)
+    after = [mended(data, neighbourhoods, k) for data, neighbourhoods in zip(samples, before, strict=True)]
+    assert all(twins.is_factor(lists(neighbourhoods), k) for neighbourhoods in after)
     lost = [np.mean([loss(*pair) for pair in zip(samples, each, strict=True)]) for each in (before, after)]
     assert lost[1] < most
     assert lost[1] < 1.03 * lost[0]
@@ -242,5 +244,5 @@ def table_cost(table: CodeTable, members: Any) -> float:
 
 def test_the_loss_is_that_of_the_rows() -> None:
     table = CodeTable([(0,), (1,), (2,), (3,)], [("range", [0, 1, 2, 4])])
-    crowds = Crowds(np.array([0, 2, 4, 6, 8]), np.array([0, 1, 1, 2, 2, 3, 3, 0], np.int32))
-    assert loss_of(table.data, crowds) == (0.25 + 0.25 + 0.5 + 1.0) / 4
+    neighbourhoods = Neighbourhoods(np.array([0, 2, 4, 6, 8]), np.array([0, 1, 1, 2, 2, 3, 3, 0], np.int32))
+    assert loss_of(table.data, neighbourhoods) == (0.25 + 0.25 + 0.5 + 1.0) / 4

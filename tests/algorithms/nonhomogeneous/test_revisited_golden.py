@@ -17,7 +17,7 @@ from twins import nonhomogeneous as twins
 from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
 from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest
 from incrowd.algorithms.nonhomogeneous.one_k import widened
-from incrowd.flow import Crowds
+from incrowd.flow import Neighbourhoods
 from incrowd.graph import Graph, classes, components
 
 GOLDEN = TESTS / "golden"
@@ -44,7 +44,7 @@ TRIALS = 120  # of the vector's 250: enough to meet all that is asserted
 def ratio(table: CodeTable, k: int, measure: str) -> float:
     """What Algorithm 3 loses over the least possible; 1 if nothing need be lost and nothing is."""
     crowding = setting(table, measure)
-    lost = crowding.loss(rows(crowding, Nearest(k, measure).crowds(table.data)))
+    lost = crowding.loss(rows(crowding, Nearest(k, measure).neighbourhoods(table.data)))
     least = twins.best_k1(crowding, k)
     if least == 0:
         assert lost == 0
@@ -94,7 +94,7 @@ def test_the_factor_fails_for_bits() -> None:
         [("tree", paths_of([[0, 1], [2], [3]])), ("tree", paths_of([[0, 1], *([2 + i] for i in range(8))]))],
     )
     k, crowding = given["k"], setting(table, "entropy")
-    paid = [crowding.of(row) for row in rows(crowding, Nearest(k, "entropy").crowds(table.data))]
+    paid = [crowding.of(row) for row in rows(crowding, Nearest(k, "entropy").neighbourhoods(table.data))]
     assert paid[:3] == pytest.approx(expected["alg3"])
     assert sum(paid[:3]) == pytest.approx(expected["alg3_total_cost_first_three"])
     assert set(paid[3:]) == {expected["others_cost"]}
@@ -127,7 +127,7 @@ class Case(NamedTuple):
 
     table: CodeTable
     k: int
-    crowds: Crowds
+    neighbourhoods: Neighbourhoods
     crowding: twins.Crowding
     rows: Table
 
@@ -138,9 +138,9 @@ def cases(runs: int, least: int, most: int) -> Iterator[Case]:
     for _ in range(runs):
         n, k = dice.randint(least, most), dice.randint(2, 4)
         table = CodeTable([(dice.randrange(5), dice.randrange(5)) for _ in range(n)], axes)
-        crowds = widened(table.data, Expansion(k).crowds(table.data), k)
+        neighbourhoods = widened(table.data, Expansion(k).neighbourhoods(table.data), k)
         crowding = setting(table, "lm")
-        yield Case(table, k, crowds, crowding, rows(crowding, crowds))
+        yield Case(table, k, neighbourhoods, crowding, rows(crowding, neighbourhoods))
 
 
 def by_twin(case: Case) -> tuple[Table, int]:
@@ -161,8 +161,8 @@ def by_twin(case: Case) -> tuple[Table, int]:
 
 def by_kernel(case: Case) -> tuple[Table, int]:
     """Our own: every step lets one record join a crowd."""
-    wide = global_crowds(case.table.data, case.crowds, case.k, "lm")
-    return rows(case.crowding, wide), int(wide.sizes.sum() - case.crowds.sizes.sum())
+    wide = global_crowds(case.table.data, case.neighbourhoods, case.k, "lm")
+    return rows(case.crowding, wide), int(wide.sizes.sum() - case.neighbourhoods.sizes.sum())
 
 
 UPGRADES: dict[str, Callable[[Case], tuple[Table, int]]] = {"twin": by_twin, "kernel": by_kernel}

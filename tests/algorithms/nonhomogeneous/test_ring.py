@@ -25,7 +25,7 @@ from incrowd.algorithms.partitions.ordering import Parts
 from incrowd.assign import by_crowds, one_of_disjoint_matchings
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Crowds, Microdata, Table
+from incrowd.flow import Microdata, Neighbourhoods, Table
 from incrowd.generalize import generalize
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish
@@ -45,8 +45,11 @@ def listed(parts: Parts) -> list[list[int]]:
     return [part.tolist() for part in np.split(parts.order, parts.starts[1:-1])]
 
 
-def crowds_of(crowds: Crowds) -> dict[int, list[int]]:
-    return {i: crowds.members[a:b].tolist() for i, (a, b) in enumerate(itertools.pairwise(crowds.starts))}
+def crowds_of(neighbourhoods: Neighbourhoods) -> dict[int, list[int]]:
+    return {
+        i: neighbourhoods.members[a:b].tolist()
+        for i, (a, b) in enumerate(itertools.pairwise(neighbourhoods.starts))
+    }
 
 
 def row_of(order: str, k: int) -> Any:
@@ -61,15 +64,15 @@ def row_of(order: str, k: int) -> Any:
 def test_agrees_with_naive(table: CodeTable, k: int, order: str) -> None:
     if len(table.points) < k:
         return
-    crowds = Ring(k, order).group(table.data, (), silent)
+    neighbourhoods = Ring(k, order).group(table.data, (), silent)
     parts = listed(row_of(order, k).parts(table.data, (), silent))
-    assert crowds_of(crowds) == naive_diverse.ring(parts, k)
-    assert crowds.regular
-    assert crowds.parts is not None
-    assert crowds.alike is not None
+    assert crowds_of(neighbourhoods) == naive_diverse.ring(parts, k)
+    assert neighbourhoods.regular
+    assert neighbourhoods.parts is not None
+    assert neighbourhoods.alike is not None
     for number, part in enumerate(parts):
-        assert set(crowds.parts[part].tolist()) == {number}
-        assert set(crowds.alike[part].tolist()) == {len({table.points[i] for i in part}) == 1}
+        assert set(neighbourhoods.parts[part].tolist()) == {number}
+        assert set(neighbourhoods.alike[part].tolist()) == {len({table.points[i] for i in part}) == 1}
 
 
 def test_too_few_records_are_refused() -> None:
@@ -82,14 +85,14 @@ def test_the_ring_of_figure_five() -> None:
     given_, expected = GOLDEN["figure5_ring"]["input"], GOLDEN["figure5_ring"]["expected"]
     n, k = given_["n"], given_["k"]
     table = CodeTable([(i,) for i in range(n)], [("range", list(range(n)))])
-    crowds = Ring(k).group(table.data, (), silent)
-    assert [[i + 1 for i in crowd] for crowd in crowds_of(crowds).values()] == expected["PS_1based"]
+    neighbourhoods = Ring(k).group(table.data, (), silent)
+    assert [[i + 1 for i in crowd] for crowd in crowds_of(neighbourhoods).values()] == expected["PS_1based"]
     assert len(naive_rings.assignments(naive_rings.ring(n, k))) == expected["n_assignments"]
 
 
-def losses(table: CodeTable, cover: Any) -> list[int]:
+def losses(table: CodeTable, partition: Any) -> list[int]:
     """How many values beyond one each row names, as sets."""
-    regions = generalize(table.data, cover)
+    regions = generalize(table.data, partition)
     sizes = [np.diff(cells.sets.starts) for cells in regions.cells if cells.sets is not None]
     assert len(sizes) == len(regions.cells)
     return [sum(int(size[regions.cell[r, j]]) - 1 for j, size in enumerate(sizes)) for r in regions.of]
@@ -112,8 +115,8 @@ def test_the_ring_is_no_local_optimum_of_two_columns() -> None:
     points = [tuple(row) for row in vector["input"]["tuples_lexicographic"]]
     table = CodeTable(points, [("set", 2), ("set", 2)])
     parts = Parts(np.arange(4, dtype=np.int32), np.array([0, 4]))
-    crowds = Ring(vector["input"]["k"])._rings(table.data, parts, silent)
-    regions = generalize(table.data, crowds)
+    neighbourhoods = Ring(vector["input"]["k"])._rings(table.data, parts, silent)
+    regions = generalize(table.data, neighbourhoods)
     shown = [
         [cells.sets.of(regions.cell[r, j]).tolist() for j, cells in enumerate(regions.cells) if cells.sets]
         for r in regions.of
@@ -165,7 +168,7 @@ def test_the_ring_is_no_local_optimum_of_ranges_in_a_bad_order() -> None:
 def test_who_is_alike_stays_and_others_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     points: list[tuple[int, ...]] = [*([(0, 0)] * 7), *((1, value) for value in range(5))]
     table = CodeTable(points, [("set", 2), ("set", 5)])
-    crowds = Ring(3).group(table.data, (), silent)
+    neighbourhoods = Ring(3).group(table.data, (), silent)
     drawn = []
 
     def counted(edges: Any, source: Any) -> Any:
@@ -175,11 +178,11 @@ def test_who_is_alike_stays_and_others_are_drawn(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(assign, "one_of_disjoint_matchings", counted)
     moved = 0
     for _ in range(40):
-        found = by_crowds(crowds)
+        found = by_crowds(neighbourhoods)
         row = np.empty(12, np.int64)
         row[found.private] = found.region
         assert row[:7].tolist() == list(range(7))
-        assert all(int(i) in crowds_of(crowds)[int(row[i])] for i in range(12))
+        assert all(int(i) in crowds_of(neighbourhoods)[int(row[i])] for i in range(12))
         moved += int((row[7:] != np.arange(7, 12)).any())
     assert set(drawn) == {5}
     assert moved
@@ -192,13 +195,13 @@ def kinds_of(data: Microdata) -> list[str]:
     return [{Shape.RANGE: "range", Shape.TREE: "tree", Shape.SET: "set"}[a.shape] for a in data.attributes]
 
 
-def cells_of(data: Microdata, crowds: Crowds) -> list[list[frozenset[int]]]:
+def cells_of(data: Microdata, neighbourhoods: Neighbourhoods) -> list[list[frozenset[int]]]:
     """The codes that each row was made of, column by column."""
-    whole = crowds.whole if crowds.whole is not None else np.zeros(data.codes.shape, np.bool_)
-    assert crowds.parts is not None
+    whole = neighbourhoods.whole if neighbourhoods.whole is not None else np.zeros(data.codes.shape, np.bool_)
+    assert neighbourhoods.parts is not None
     shown = []
-    for i, members in crowds_of(crowds).items():
-        part = np.flatnonzero(crowds.parts == crowds.parts[i])
+    for i, members in crowds_of(neighbourhoods).items():
+        part = np.flatnonzero(neighbourhoods.parts == neighbourhoods.parts[i])
         row = [part if whole[i, j] else members for j in range(data.codes.shape[1])]
         shown.append([frozenset(data.codes[rows, j].tolist()) for j, rows in enumerate(row)])
     return shown
@@ -209,12 +212,12 @@ def cells_of(data: Microdata, crowds: Crowds) -> list[list[frozenset[int]]]:
 def test_with_hide_rows_no_two_rows_of_a_part_name_a_record(table: CodeTable, k: int) -> None:
     if len(table.points) < k:
         return
-    crowds = Ring(k, hide_rows=True).group(table.data, (), silent)
-    assert crowds.regular
-    assert crowds.parts is not None
-    shown, kinds = cells_of(table.data, crowds), kinds_of(table.data)
-    for part in np.unique(crowds.parts).tolist():
-        members = np.flatnonzero(crowds.parts == part)
+    neighbourhoods = Ring(k, hide_rows=True).group(table.data, (), silent)
+    assert neighbourhoods.regular
+    assert neighbourhoods.parts is not None
+    shown, kinds = cells_of(table.data, neighbourhoods), kinds_of(table.data)
+    for part in np.unique(neighbourhoods.parts).tolist():
+        members = np.flatnonzero(neighbourhoods.parts == part)
         codes = table.data.codes[members]
         varying = [j for j in range(codes.shape[1]) if len(set(codes[:, j].tolist())) > 1]
         if len(varying) < 2:  # all alike, or nothing is left to merge it with

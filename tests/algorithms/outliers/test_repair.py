@@ -19,29 +19,29 @@ from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.algorithms.partitions.single import SingleDimensional
 from incrowd.contracts import silent
 from incrowd.distance_outliers import Setting
-from incrowd.flow import Cover, Table
+from incrowd.flow import Partition, Table
 
 
-def groups_of(cover: Cover) -> list[Any]:
-    return [np.flatnonzero(cover.labels == g) for g in range(len(cover))]
+def groups_of(partition: Partition) -> list[Any]:
+    return [np.flatnonzero(partition.labels == g) for g in range(len(partition))]
 
 
 @given(table=plain_tables(), k=st.integers(1, 3), seed=st.integers(0, 99))
 @settings(max_examples=80, deadline=None)
 def test_any_partition_becomes_plain(table: PlainTable, k: int, seed: int) -> None:
     labels = np.random.default_rng(seed).integers(0, 4, len(table.rows))
-    cover = Cover(np.unique(labels, return_inverse=True)[1].astype(np.int32))
+    partition = Partition(np.unique(labels, return_inverse=True)[1].astype(np.int32))
     guard = table.guard
-    found = repaired(cover, table.data, guard, (guard,), k, silent)
+    found = repaired(partition, table.data, guard, (guard,), k, silent)
     assert (found.labels[guard.space.removed] == -1).all()
     assert all(guard.plain(rows) and rows.size >= k for rows in groups_of(found))
-    before = {tuple(rows) for rows in groups_of(cover)}
+    before = {tuple(rows) for rows in groups_of(partition)}
     kept = {tuple(rows) for rows in groups_of(found)}
     fine = {rows for rows in before if len(rows) >= k and guard.plain(np.array(rows))}
     assert fine != before or guard.space.removed.any() or kept == before
     twin = naive_plain.repair(
         naive_plain.ExpC(table.twin, k, delta=0, tries=TRIES, merges=MERGES),
-        [[int(i) for i in rows] for rows in groups_of(cover)],
+        [[int(i) for i in rows] for rows in groups_of(partition)],
     )
     assert kept == {tuple(sorted(group)) for group in twin.groups}
     assert sorted(twin.suppressed + twin.removed) == np.flatnonzero(found.labels < 0).tolist()
@@ -66,11 +66,11 @@ def planted() -> PlainTable:
 def test_groups_of_other_methods_become_plain(recipe: Any) -> None:
     table = planted()
     guard = table.guard
-    cover = recipe.group(table.data, (guard,), silent)
-    found = repaired(cover, table.data, guard, (guard,), 4, silent)
+    partition = recipe.group(table.data, (guard,), silent)
+    found = repaired(partition, table.data, guard, (guard,), 4, silent)
     assert not guard.space.removed.all()
     assert (found.labels[guard.space.removed] == -1).all()
-    assert (found.slabs is None) == (cover.slabs is None)
+    assert (found.slabs is None) == (partition.slabs is None)
     if found.slabs is None:
         assert len(found)
         assert all(guard.plain(rows) and rows.size >= 4 for rows in groups_of(found))

@@ -20,7 +20,7 @@ from incrowd.algorithms import costs as priced_tables
 from incrowd.algorithms.partitions.agglomerative import DISTANCES, Agglomerative
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Attribute, Cover, Microdata, Table
+from incrowd.flow import Attribute, Microdata, Partition, Table
 from incrowd.kernels import closure
 from incrowd.schema import Kind, Shape
 
@@ -32,7 +32,7 @@ GOLDEN = {
 MEASURES = {"LM": "lm", "EM": "entropy"}
 
 
-def group(recipe: Agglomerative, table: CodeTable, *guards: Any) -> Cover:
+def group(recipe: Agglomerative, table: CodeTable, *guards: Any) -> Partition:
     return recipe.group(table.data, guards, silent)
 
 
@@ -137,7 +137,7 @@ def naive_by_rows(
             costs[members] = naive.row_cost(table.points, sorted(members), table.axes, measure)
         return costs[members]
 
-    def apart(a: frozenset[int], b: frozenset[int]) -> float:
+    def buckets(a: frozenset[int], b: frozenset[int]) -> float:
         return naive.cluster_distance(distance, cost(a | b), cost(a), cost(b), len(a), len(b))
 
     pool: set[frozenset[int]] = set()
@@ -146,7 +146,7 @@ def naive_by_rows(
     def enter(new: frozenset[int]) -> None:
         for other in pool:
             low, high = sorted((min(new), min(other)))
-            pairs[frozenset({new, other})] = (apart(new, other), low, high)
+            pairs[frozenset({new, other})] = (buckets(new, other), low, high)
         pool.add(new)
 
     for i in range(len(table.points)):
@@ -166,7 +166,7 @@ def naive_by_rows(
             enter(frozenset({out}))
         ripe.append(union)
     for i in sorted(i for each in pool for i in each):
-        at = min(range(len(ripe)), key=lambda g: (apart(frozenset({i}), ripe[g]), min(ripe[g])))
+        at = min(range(len(ripe)), key=lambda g: (buckets(frozenset({i}), ripe[g]), min(ripe[g])))
         ripe[at] |= {i}
     return set(ripe)
 
@@ -224,9 +224,9 @@ def test_a_family_of_nested_sets_is_a_tree(
 ) -> None:
     nodes = [*(frozenset({c}) for c in range(6)), *map(frozenset, sets), frozenset(range(6))]
     paths = [sorted((node for node in nodes if code in node), key=len) for code in range(6)]
-    cover = Agglomerative(3, distance, measure).group(flat(codes, 6, tuple(nodes)), (), silent)
+    partition = Agglomerative(3, distance, measure).group(flat(codes, 6, tuple(nodes)), (), silent)
     points = [(code,) for code in codes]
-    assert groups_of(cover) == naive.agglomerative(points, [("tree", paths)], 3, distance, measure, False)
+    assert groups_of(partition) == naive.agglomerative(points, [("tree", paths)], 3, distance, measure, False)
 
 
 def test_sets_that_overlap_and_too_many_values_are_refused() -> None:

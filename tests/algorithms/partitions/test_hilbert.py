@@ -332,10 +332,10 @@ def test_occupations_of_real_people(real_data: Path) -> None:
     data = Microdata(codes, attributes)
     rule = Rule(coded[-1][1].astype(np.int32), coded[-1][0].size, 8)
     for k in (8, 20):
-        cover = Hilbert(k).group(data, (rule,), silent)
-        order, starts = cover.members()
-        assert cover.sizes.min() >= k
-        assert cover.sizes.max() < 2 * k + rule.l
+        partition = Hilbert(k).group(data, (rule,), silent)
+        order, starts = partition.members()
+        assert partition.sizes.min() >= k
+        assert partition.sizes.max() < 2 * k + rule.l
         assert all(rule.allows(order[a:b].astype(np.int32)) for a, b in pairwise(starts.tolist()))
         place = np.argsort(curve_order(data))[order]
         spans = np.maximum.reduceat(place, starts[:-1]) - np.minimum.reduceat(place, starts[:-1])

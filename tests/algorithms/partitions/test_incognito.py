@@ -24,7 +24,7 @@ from incrowd.algorithms.partitions.incognito import MEASURES, Incognito, anonymo
 from incrowd.algorithms.partitions.levels import Rolls, ladder_of
 from incrowd.contracts import Guard, silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Attribute, Cover, Microdata, Table
+from incrowd.flow import Attribute, Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.hierarchy import Hierarchy
 from incrowd.measures import published
@@ -159,9 +159,9 @@ def test_finds_what_trying_all_finds(
         with pytest.raises(Infeasible, match="highest level"):
             recipe.group(table.data, guards, silent)
         return
-    cover = recipe.group(table.data, guards, silent)
-    assert cover.levels == expected[0]
-    assert groups_of(cover) == expected[1]
+    partition = recipe.group(table.data, guards, silent)
+    assert partition.levels == expected[0]
+    assert groups_of(partition) == expected[1]
 
 
 @settings(max_examples=100)
@@ -199,23 +199,25 @@ def test_what_is_published_costs_what_was_counted(table: Leveled, k: int, share:
     if len(table.points) < k:
         return
     data, twin = table.data, twin_of(table, k, share)
-    cover = Incognito(k, max_suppression=share).group(data, (), silent)
-    assert cover.levels is not None
-    rows = texts_of(data, cover)
+    partition = Incognito(k, max_suppression=share).group(data, (), silent)
+    assert partition.levels is not None
+    rows = texts_of(data, partition)
     shown = published(rows, data)
-    groups = [sorted(group) for group in groups_of(cover)]
+    groups = [sorted(group) for group in groups_of(partition)]
     assert sorted(shown.class_sizes.tolist()) == sorted(map(len, groups))
-    assert GlobalPenalty().value(shown, data) == pytest.approx(float(twin.cost(cover.levels, groups, "loss")))
-    assert Discernibility().value(shown, data) == twin.cost(cover.levels, groups, "discernibility")
+    assert GlobalPenalty().value(shown, data) == pytest.approx(
+        float(twin.cost(partition.levels, groups, "loss"))
+    )
+    assert Discernibility().value(shown, data) == twin.cost(partition.levels, groups, "discernibility")
     assert AverageClass(1).value(shown, data) == pytest.approx(
-        float(twin.cost(cover.levels, groups, "classes"))
+        float(twin.cost(partition.levels, groups, "classes"))
     )
 
 
-def texts_of(data: Microdata, cover: Cover) -> Table:
+def texts_of(data: Microdata, partition: Partition) -> Table:
     """What the rows of those say who have one."""
-    kept = Microdata(data.codes[cover.kept], data.attributes)
-    regions = generalize(kept, cover.of_kept())
+    kept = Microdata(data.codes[partition.kept], data.attributes)
+    regions = generalize(kept, partition.of_kept())
     said: dict[str, list[str | None]] = {}
     for j, attribute in enumerate(data.attributes):
         words = cell_texts(attribute, regions.cells[j])
@@ -270,8 +272,8 @@ def test_the_node_of_the_level_is_published_whoever_is_there(level: int, said: l
         ("Bonn", "Germany", "world", "*"),
     ]
     data = Leveled([(0,), (3,)], [("tree", rows, True)]).data
-    cover = Incognito(1, levels=(level,)).group(data, (), silent)
-    assert texts_of(data, cover).column("a0").rows() == said
+    partition = Incognito(1, levels=(level,)).group(data, (), silent)
+    assert texts_of(data, partition).column("a0").rows() == said
 
 
 def test_everything_also_holds_values_that_nobody_has() -> None:
@@ -284,9 +286,14 @@ ROOMS: dict[str, Any] = {"range": ("range", list(range(8)), False), "set": ("set
 
 def test_given_levels_are_checked_and_never_chosen() -> None:
     data = Leveled([(i, i % 2) for i in range(8)], [ROOMS["range"], ROOMS["set"]]).data
-    cover = Incognito(2, levels="2,0").group(data, (), silent)  # type: ignore[arg-type]
-    assert cover.levels == (2, 0)
-    assert groups_of(cover) == {frozenset({0, 2}), frozenset({1, 3}), frozenset({4, 6}), frozenset({5, 7})}
+    partition = Incognito(2, levels="2,0").group(data, (), silent)  # type: ignore[arg-type]
+    assert partition.levels == (2, 0)
+    assert groups_of(partition) == {
+        frozenset({0, 2}),
+        frozenset({1, 3}),
+        frozenset({4, 6}),
+        frozenset({5, 7}),
+    }
     with pytest.raises(Infeasible, match=r"at these levels .*\(max_suppression = 0: 0 of 8"):
         Incognito(3, levels=(2, 0)).group(data, (), silent)
     with pytest.raises(PolicyError, match=r"levels has 1 numbers, one for each of 2 quasi-identifiers"):
@@ -298,8 +305,8 @@ def test_given_levels_are_checked_and_never_chosen() -> None:
 def test_records_of_small_classes_are_left_out_within_the_limit() -> None:
     """Nine of ten are in two classes; with a tenth left out nothing is generalised."""
     data = Leveled([(0,)] * 5 + [(1,)] * 4 + [(7,)], [ROOMS["range"]]).data
-    cover = Incognito(4, max_suppression="0.1").group(data, (), silent)
-    assert (cover.levels, cover.labels.tolist()) == ((0,), [0] * 5 + [1] * 4 + [-1])
+    partition = Incognito(4, max_suppression="0.1").group(data, (), silent)
+    assert (partition.levels, partition.labels.tolist()) == ((0,), [0] * 5 + [1] * 4 + [-1])
     assert Incognito(4, max_suppression="0.099").group(data, (), silent).levels == (3,)
 
 

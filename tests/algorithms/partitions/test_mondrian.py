@@ -19,7 +19,7 @@ from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, St
 from incrowd.algorithms.partitions.workload import Query
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Cover
+from incrowd.flow import Partition
 
 GOLDEN = {
     vector["id"]: vector
@@ -28,7 +28,7 @@ GOLDEN = {
 }
 
 
-def group(recipe: Mondrian, table: CodeTable, *guards: Any) -> Cover:
+def group(recipe: Mondrian, table: CodeTable, *guards: Any) -> Partition:
     return recipe.group(table.data, guards, silent)
 
 
@@ -59,11 +59,11 @@ def test_strict_agrees_with_naive(table: CodeTable, k: int, choose: str, printed
 def test_relaxed_agrees_with_naive(table: CodeTable, k: int, choose: str, odd: str) -> None:
     if len(table.points) < k:
         return
-    cover = group(RelaxedMondrian(k, choose=choose, odd=odd), table)
+    partition = group(RelaxedMondrian(k, choose=choose, odd=odd), table)
     assert GOLDEN["relaxed_bound"]["expected"]["all_sizes_in_[k,2k-1]"]
     expected = naive.mondrian(table.points, table.axes, k, choose=choose, strict=False, odd=odd)
-    assert groups_of(cover) == expected
-    assert k <= cover.sizes.min() <= cover.sizes.max() <= 2 * k - 1
+    assert groups_of(partition) == expected
+    assert k <= partition.sizes.min() <= partition.sizes.max() <= 2 * k - 1
 
 
 class AtLeastOneOdd:
@@ -78,13 +78,13 @@ class AtLeastOneOdd:
 def test_a_vetoed_cut_is_replaced_by_the_next_best_column(table: CodeTable, k: int, choose: str) -> None:
     if len(table.points) < max(k, 2):
         return
-    cover = group(StrictMondrian(k, choose=choose), table, AtLeastOneOdd())
-    assert all(any(record % 2 for record in part) for part in groups_of(cover))
+    partition = group(StrictMondrian(k, choose=choose), table, AtLeastOneOdd())
+    assert all(any(record % 2 for record in part) for part in groups_of(partition))
     if choose != "gain":  # gain looks at two cuts of a column and gives up both on a veto
         expected = naive.mondrian(
             table.points, table.axes, k, choose=choose, allows=lambda part: any(record % 2 for record in part)
         )
-        assert groups_of(cover) == expected
+        assert groups_of(partition) == expected
 
 
 class Anything:
@@ -119,12 +119,12 @@ def test_distinct_records_stay_as_they_are() -> None:
 def test_wide_domains_take_the_path_of_narrowing_tallies(rng: np.random.Generator) -> None:
     values = np.sort(rng.choice(2_000_000, 60_000, replace=False))
     table = points_on([[int(v)] for v in rng.permutation(values)])
-    cover = group(StrictMondrian(7, choose="widest"), table)
+    partition = group(StrictMondrian(7, choose="widest"), table)
     codes = table.data.codes[:, 0]
     order = np.argsort(codes)
-    runs = np.flatnonzero(np.diff(cover.labels[order])) + 1
-    assert len(runs) + 1 == len(cover), "groups of one column must be intervals"
-    assert 7 <= cover.sizes.min() <= cover.sizes.max() <= 2 * 6 + 1
+    runs = np.flatnonzero(np.diff(partition.labels[order])) + 1
+    assert len(runs) + 1 == len(partition), "groups of one column must be intervals"
+    assert 7 <= partition.sizes.min() <= partition.sizes.max() <= 2 * 6 + 1
 
 
 @settings(deadline=None, max_examples=100)
@@ -173,8 +173,8 @@ def test_a_workload_that_nobody_reads_is_refused() -> None:
 def test_the_patients_example() -> None:
     vector = GOLDEN["mondrian_patients"]
     table = points_on(vector["input"]["points(age,sex M=0 F=1,zip)"])
-    cover = group(StrictMondrian(2, choose="widest"), table)
-    assert groups_of(cover) == {frozenset(g) for g in vector["expected"]["groups_0based"]}
+    partition = group(StrictMondrian(2, choose="widest"), table)
+    assert groups_of(partition) == {frozenset(g) for g in vector["expected"]["groups_0based"]}
 
 
 def test_table_3_needs_the_zip_order_of_the_source() -> None:
@@ -261,16 +261,16 @@ def test_first_cuts_of_figure_1() -> None:
         if 2 <= sum(p[j] <= x for p in points) <= len(points) - 2
     ]
     assert allowable == vector["expected"]["allowable_first_cuts(axis,x: <=x left)"]
-    cover = group(StrictMondrian(2, choose="round-robin"), points_on(points))
+    partition = group(StrictMondrian(2, choose="round-robin"), points_on(points))
     first = {frozenset(i for i, p in enumerate(points) if p[0] <= x) for j, x in allowable if j == 0}
-    assert any(all(part <= side or not part & side for part in groups_of(cover)) for side in first)
+    assert any(all(part <= side or not part & side for part in groups_of(partition)) for side in first)
 
 
 def test_leaf_sizes_of_the_joins_paper() -> None:
     vector = GOLDEN["fig3_sizes"]
     table = points_on([[i, i * 7 % 13] for i in range(vector["input"]["n"])])
-    cover = group(RelaxedMondrian(vector["input"]["k"], choose="round-robin", odd="right"), table)
-    assert sorted(cover.sizes.tolist()) == sorted(vector["expected"]["leaf_sizes"])
+    partition = group(RelaxedMondrian(vector["input"]["k"], choose="round-robin", odd="right"), table)
+    assert sorted(partition.sizes.tolist()) == sorted(vector["expected"]["leaf_sizes"])
 
 
 # Limits, workloads

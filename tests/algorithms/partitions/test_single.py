@@ -18,7 +18,7 @@ from incrowd import publish
 from incrowd.algorithms.partitions.single import SingleDimensional
 from incrowd.contracts import Guard, silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Cover, Table
+from incrowd.flow import Partition, Table
 from incrowd.policy import Policy
 
 GOLDEN = {
@@ -28,7 +28,7 @@ GOLDEN = {
 CHOICES = ("round-robin", "axis")
 
 
-def group(table: CodeTable, k: int, choose: str = "round-robin", *guards: Guard) -> Cover:
+def group(table: CodeTable, k: int, choose: str = "round-robin", *guards: Guard) -> Partition:
     return SingleDimensional(k, choose).group(table.data, guards, silent)
 
 
@@ -53,19 +53,19 @@ def test_every_column_is_recoded_on_its_own(table: CodeTable, k: int, choose: st
     """A slab is an interval of codes, equal values share it, and a group is a combination of slabs."""
     if len(table.points) < k:
         return
-    cover = group(table, k, choose)
-    assert cover.slabs is not None
-    assert cover.sizes.min() >= k
-    for j in range(cover.slabs.shape[1]):
+    partition = group(table, k, choose)
+    assert partition.slabs is not None
+    assert partition.sizes.min() >= k
+    for j in range(partition.slabs.shape[1]):
         found: dict[int, set[int]] = {}
-        for point, slab in zip(table.points, cover.slabs[:, j].tolist(), strict=True):
+        for point, slab in zip(table.points, partition.slabs[:, j].tolist(), strict=True):
             found.setdefault(slab, set()).add(point[j])
         ends = sorted((min(codes), max(codes)) for codes in found.values())
         assert all(before[1] < after[0] for before, after in itertools.pairwise(ends))
-    combinations = np.unique(cover.slabs, axis=0, return_inverse=True)[1].reshape(-1)
-    assert groups_of(Cover(combinations.astype(np.int32))) == groups_of(cover)
-    filled = np.prod([len(set(cover.slabs[:, j].tolist())) for j in range(cover.slabs.shape[1])])
-    assert len(cover) == filled, "no combination of slabs is empty"
+    combinations = np.unique(partition.slabs, axis=0, return_inverse=True)[1].reshape(-1)
+    assert groups_of(Partition(combinations.astype(np.int32))) == groups_of(partition)
+    filled = np.prod([len(set(partition.slabs[:, j].tolist())) for j in range(partition.slabs.shape[1])])
+    assert len(partition) == filled, "no combination of slabs is empty"
 
 
 @settings(max_examples=100)
@@ -96,36 +96,36 @@ class NotAllEven:
 def test_guards_are_respected(table: CodeTable, k: int, choose: str) -> None:
     if len(table.points) < max(k, 2):
         return
-    cover = group(table, k, choose, NotAllEven())
-    assert cover.sizes.min() >= k
-    assert all(any(i % 2 for i in members) for members in groups_of(cover))
+    partition = group(table, k, choose, NotAllEven())
+    assert partition.sizes.min() >= k
+    assert all(any(i % 2 for i in members) for members in groups_of(partition))
 
 
 def test_a_veto_leaves_no_trace() -> None:
     """What was vetoed is put back, and other columns are still cut."""
     rows = [[i % 2, i // 4] for i in range(8)]  # the first column would part odd from even records
-    cover = group(points_on(rows), 2, "round-robin", NotAllEven())
-    assert groups_of(cover) == {frozenset(range(4)), frozenset(range(4, 8))}
-    assert cover.slabs is not None
-    assert cover.slabs[:, 0].tolist() == [0] * 8
+    partition = group(points_on(rows), 2, "round-robin", NotAllEven())
+    assert groups_of(partition) == {frozenset(range(4)), frozenset(range(4, 8))}
+    assert partition.slabs is not None
+    assert partition.slabs[:, 0].tolist() == [0] * 8
 
 
 def test_size_can_grow_with_the_table() -> None:
     vector = GOLDEN["single_dim_linear"]
     rows = [[0, i] for i in range(50)] + [[1, 0], [1, 0]]  # its second axis first, since it is cut first
-    cover = group(points_on(rows), vector["input"]["k"], "axis")
-    assert len(cover) - 2 == vector["expected"]["further_single_dimensional_cuts"]
-    assert cover.sizes.max() == vector["expected"]["largest_region"]
+    partition = group(points_on(rows), vector["input"]["k"], "axis")
+    assert len(partition) - 2 == vector["expected"]["further_single_dimensional_cuts"]
+    assert partition.sizes.max() == vector["expected"]["largest_region"]
 
 
 def test_figure_1_has_no_second_cut() -> None:
     vector = GOLDEN["figure1_cuts"]
     rows = vector["input"]["points(zip,age)"]
-    cover = group(points_on(rows), vector["input"]["k"])
-    sides = [sorted({rows[i][0] for i in members}) for members in groups_of(cover)]
+    partition = group(points_on(rows), vector["input"]["k"])
+    sides = [sorted({rows[i][0] for i in members}) for members in groups_of(partition)]
     first = max(min(sides))
     assert [0, first] in vector["expected"]["allowable_first_cuts(axis,x: <=x left)"]
-    assert len(cover) - 2 == len(vector["expected"]["single_dimensional_cuts_after_first"])
+    assert len(partition) - 2 == len(vector["expected"]["single_dimensional_cuts_after_first"])
 
 
 @pytest.mark.parametrize("choose", CHOICES)

@@ -24,7 +24,7 @@ from incrowd.algorithms.partitions.topdown import MANY_VISITS, Run, TopDown
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Attribute, Cover, Microdata, Table
+from incrowd.flow import Attribute, Microdata, Partition, Table
 from incrowd.kernels import topdown as kernels
 from incrowd.kernels import topdown_repair
 from incrowd.schema import Column, Kind, Role, Schema, Shape
@@ -37,7 +37,7 @@ MERGE = st.sampled_from(["both", "groups"])
 AS_IN_THE_VECTOR: dict[str, Any] = {"assign": "printed", "seeds": "exact", "resplit": False}
 
 
-def group(recipe: TopDown, table: CodeTable, *guards: Any) -> Cover:
+def group(recipe: TopDown, table: CodeTable, *guards: Any) -> Partition:
     return recipe.group(table.data, guards, silent)
 
 
@@ -50,7 +50,7 @@ def split(recipe: TopDown, data: Microdata) -> tuple[Run, set[frozenset[int]]]:
     """A run after its first phase, and the groups then."""
     run = Run(recipe, data)
     run.split(np.zeros(2, np.int64))
-    return run, groups_of(Cover(run.labels()))
+    return run, groups_of(Partition(run.labels()))
 
 
 def numbers(codes: NDArray[Any]) -> Microdata:
@@ -163,8 +163,8 @@ def depth(run: Run) -> int:
 def test_a_small_group_takes_from_a_large_one_or_joins_it(merge: str, sizes: list[int]) -> None:
     """Five equal records are one piece; of the two beside them each takes, or all become one."""
     data = numbers(np.array([[0]] * 5 + [[8]] * 2))
-    cover = TopDown(3, merge=merge, resplit=False).group(data, (), silent)
-    assert sorted(cover.sizes.tolist()) == sizes
+    partition = TopDown(3, merge=merge, resplit=False).group(data, (), silent)
+    assert sorted(partition.sizes.tolist()) == sizes
 
 
 def test_a_merged_group_is_split_again_where_that_costs_less() -> None:
@@ -230,12 +230,12 @@ def test_a_cap_on_looking_costs_little(rng: np.random.Generator) -> None:
     assert capped < 1.05 * whole
 
 
-def ncp(cover: Cover, data: Microdata) -> float:
+def ncp(partition: Partition, data: Microdata) -> float:
     """The mean share of a domain that a cell covers."""
     at = np.column_stack([places[data.codes[:, j]] for j, places in enumerate(places_of(data))])
-    order, starts = cover.members()
+    order, starts = partition.members()
     wide = np.maximum.reduceat(at[order], starts[:-1]) - np.minimum.reduceat(at[order], starts[:-1])
-    return float((wide.sum(axis=1, dtype=np.int64) * cover.sizes).sum()) / UNIT / at.size
+    return float((wide.sum(axis=1, dtype=np.int64) * partition.sizes).sum()) / UNIT / at.size
 
 
 # Guards, limits, real data
@@ -303,10 +303,10 @@ def test_adult(real_data: Path, k: int) -> None:
     def tell(done: float) -> None:
         told.append(done)
 
-    cover = TopDown(k).group(data, (), tell)
-    assert cover.sizes.min() >= k
-    assert cover.sizes.sum() == len(data)
+    partition = TopDown(k).group(data, (), tell)
+    assert partition.sizes.min() >= k
+    assert partition.sizes.sum() == len(data)
     assert told == sorted(told)
     assert told[-1] == 1.0
     halved = TopDown(len(data) // 2).group(data, (), silent)
-    assert ncp(cover, data) < {5: 0.1, 50: 0.25}[k] < ncp(halved, data)
+    assert ncp(partition, data) < {5: 0.1, 50: 0.25}[k] < ncp(halved, data)

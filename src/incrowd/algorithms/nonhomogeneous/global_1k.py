@@ -15,7 +15,7 @@ from incrowd.algorithms.costs import EXTENT, Priced, priced
 from incrowd.algorithms.nonhomogeneous.k_one import Space
 from incrowd.algorithms.nonhomogeneous.one_k import joined_by, rows_over
 from incrowd.contracts import Progress, silent
-from incrowd.flow import Crowds, Microdata
+from incrowd.flow import Microdata, Neighbourhoods
 
 if TYPE_CHECKING:
     from incrowd.kernels.global_1k import Web
@@ -26,8 +26,8 @@ ROOM = 1 << 20  # arcs that are made room for at first
 
 
 def global_crowds(
-    data: Microdata, crowds: Crowds, k: int, measure: str = "lm", progress: Progress = silent
-) -> Crowds:
+    data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str = "lm", progress: Progress = silent
+) -> Neighbourhoods:
     """The crowds, with those added for whom a row was widened.
 
     Records are looked at in their order. While one has fewer than k matches, its own row is widened for the
@@ -38,7 +38,7 @@ def global_crowds(
 
     space = Space.over(data, measure)
     plain = priced(data, EXTENT)
-    rows = rows_over(space, crowds, plain)
+    rows = rows_over(space, neighbourhoods, plain)
     web = _web(space, rows, plain)
     row_of = np.empty(len(data), np.int64)
     row_of[rows.record] = np.arange(len(data))
@@ -52,7 +52,7 @@ def global_crowds(
         done = stopped
         progress(done / len(data))
     pairs = joined[: web.clock[2]]
-    return joined_by(crowds, rows.record[pairs[:, 0]], rows.record[pairs[:, 1]])
+    return joined_by(neighbourhoods, rows.record[pairs[:, 0]], rows.record[pairs[:, 1]])
 
 
 def _web(space: Space, rows: Rows, plain: Priced) -> Web:

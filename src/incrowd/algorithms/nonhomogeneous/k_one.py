@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import EXTENT, MEASURES, Priced, groups_of, priced
 from incrowd.contracts import AnyLimit, Choice, Limit, Limited, need_enough
-from incrowd.flow import Crowds, Microdata
+from incrowd.flow import Microdata, Neighbourhoods
 
 if TYPE_CHECKING:
     from incrowd.kernels.boxtree import BoxTree
@@ -39,7 +39,7 @@ class OwnCrowds(Limited, ABC):
     measure: str = "lm"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
 
-    def crowds(self, data: Microdata) -> Crowds:
+    def neighbourhoods(self, data: Microdata) -> Neighbourhoods:
         """The records that make each row; those that its closure holds anyway are not listed.
 
         Raises
@@ -112,10 +112,10 @@ class Space:
         """Room for one crowd."""
         return groups_of(np.zeros(self.ids.size, np.int64), self.table)
 
-    def around(self, grown: NDArray[np.int64]) -> Crowds:
+    def around(self, grown: NDArray[np.int64]) -> Neighbourhoods:
         """Each record with one record of every point that its crowd grew by."""
         others = grown[self.ids]
         others = np.where(others >= 0, self.points.first[others], -1)
         whole = np.concatenate([np.arange(self.ids.size)[:, None], others], axis=1)
         sizes = (whole >= 0).sum(axis=1)
-        return Crowds(np.concatenate([[0], np.cumsum(sizes)]), whole[whole >= 0].astype(np.int32))
+        return Neighbourhoods(np.concatenate([[0], np.cumsum(sizes)]), whole[whole >= 0].astype(np.int32))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
 from incrowd.algorithms.nonhomogeneous.k_one import Space
-from incrowd.flow import Crowds, Microdata
+from incrowd.flow import Microdata, Neighbourhoods
 
 if TYPE_CHECKING:
     from incrowd.kernels.one_k import Rows
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2048  # rows whose points are held in memory at a time
 
 
-def widened(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Crowds:
+def widened(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str = "lm") -> Neighbourhoods:
     """The crowds, with those added for whom a row was widened.
 
     Records are looked at in their order. One that fits fewer than k rows joins the crowds of those whose rows
@@ -32,7 +32,7 @@ def widened(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Cro
 
     space, extent = Space.over(data, measure), priced(data, EXTENT)
     plain, costs, n = extent.costs, space.table.costs, len(data)
-    rows, fits = rows_over(space, crowds, extent), np.zeros(space.points.size.size, np.int64)
+    rows, fits = rows_over(space, neighbourhoods, extent), np.zeros(space.points.size.size, np.int64)
     for first in range(0, n, AT_ONCE):
         last = min(first + AT_ONCE, n)
         ends = np.empty(last - first + 1, np.int64)
@@ -40,10 +40,10 @@ def widened(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Cro
         fits += np.bincount(inside, minlength=fits.size)
     one_k.note(0, n, rows, costs)
     pairs = one_k.widen(k, space.ids, fits, space.points, rows, space.tree, costs, plain)
-    return joined_by(crowds, rows.record[pairs[:, 0]], pairs[:, 1])
+    return joined_by(neighbourhoods, rows.record[pairs[:, 0]], pairs[:, 1])
 
 
-def rows_over(space: Space, crowds: Crowds, plain: Priced) -> Rows:
+def rows_over(space: Space, neighbourhoods: Neighbourhoods, plain: Priced) -> Rows:
     """The row of each record, sorted by the point that is the record."""
     from incrowd.kernels import closure, one_k
 
@@ -51,8 +51,8 @@ def rows_over(space: Space, crowds: Crowds, plain: Priced) -> Rows:
     record = np.argsort(space.ids, kind="stable")
     place = np.empty(n, np.int64)
     place[record] = np.arange(n)
-    owner = place[np.repeat(np.arange(n), crowds.sizes)]
-    groups = groups_of(owner, replace(space.table, codes=space.table.codes[crowds.members]))
+    owner = place[np.repeat(np.arange(n), neighbourhoods.sizes)]
+    groups = groups_of(owner, replace(space.table, codes=space.table.codes[neighbourhoods.members]))
     own = groups.cost.copy()
     closure.price(n, groups, plain.costs)
     plain_cost = groups.cost.copy()
@@ -77,10 +77,12 @@ def rows_over(space: Space, crowds: Crowds, plain: Priced) -> Rows:
     )
 
 
-def joined_by(crowds: Crowds, record: NDArray[np.int64], member: NDArray[np.int64]) -> Crowds:
+def joined_by(
+    neighbourhoods: Neighbourhoods, record: NDArray[np.int64], member: NDArray[np.int64]
+) -> Neighbourhoods:
     """Crowds with more members: `member` joins the crowd of `record`."""
-    owner = np.concatenate([np.repeat(np.arange(len(crowds)), crowds.sizes), record])
-    members = np.concatenate([crowds.members, member]).astype(np.int32)
+    owner = np.concatenate([np.repeat(np.arange(len(neighbourhoods)), neighbourhoods.sizes), record])
+    members = np.concatenate([neighbourhoods.members, member]).astype(np.int32)
     order = np.argsort(owner, kind="stable")
-    sizes = np.bincount(owner, minlength=len(crowds))
-    return Crowds(np.concatenate([[0], np.cumsum(sizes)]), members[order])
+    sizes = np.bincount(owner, minlength=len(neighbourhoods))
+    return Neighbourhoods(np.concatenate([[0], np.cumsum(sizes)]), members[order])

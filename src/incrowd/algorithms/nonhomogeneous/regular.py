@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
 from incrowd.algorithms.nonhomogeneous.k_one import Space
 from incrowd.contracts import need_enough
-from incrowd.flow import Codes, Cover, Crowds, Microdata
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 
 if TYPE_CHECKING:
     from incrowd.kernels import regular as kernels
@@ -30,7 +30,7 @@ SWEEPS, TURNS = 10, 4  # exchanges: orders of the rows, and how often each is go
 ENOUGH = 0.001  # a sweep that saves less than this share is the last
 
 
-def mended(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Crowds:
+def mended(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str = "lm") -> Neighbourhoods:
     """Crowds of exactly k, near those given, such that everyone is in exactly k.
 
     The rows are meant to be those of Algorithms 4 and 5, but any will do. Equal input gives equal crowds.
@@ -43,19 +43,19 @@ def mended(data: Microdata, crowds: Crowds, k: int, measure: str = "lm") -> Crow
     need_enough(data, k)
     n = len(data)
     if k == 1:
-        return Crowds(np.arange(n + 1), np.arange(n, dtype=np.int32))
-    mend = Mend.of(data, crowds, k, measure)
+        return Neighbourhoods(np.arange(n + 1), np.arange(n, dtype=np.int32))
+    mend = Mend.of(data, neighbourhoods, k, measure)
     mend.match()
     mend.close()
     mend.exchange()
-    return mend.crowds()
+    return mend.neighbourhoods()
 
 
-def exchanged(data: Microdata, crowds: Crowds, measure: str = "lm") -> Crowds:
+def exchanged(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm") -> Neighbourhoods:
     """Crowds that are k-regular already, made cheaper by exchanges."""
-    n, k = len(crowds), int(crowds.sizes[0])
-    mend = Mend.of(data, crowds, k, measure)
-    members = mend.place[crowds.members.reshape(n, k)][mend.record]
+    n, k = len(neighbourhoods), int(neighbourhoods.sizes[0])
+    mend = Mend.of(data, neighbourhoods, k, measure)
+    members = mend.place[neighbourhoods.members.reshape(n, k)][mend.record]
     # its own record stands first in each row
     mend.members[:] = np.take_along_axis(
         members, np.argsort(members != np.arange(n)[:, None], kind="stable"), 1
@@ -63,26 +63,26 @@ def exchanged(data: Microdata, crowds: Crowds, measure: str = "lm") -> Crowds:
     mend.held[:] = k
     mend.load[:] = k
     mend.exchange()
-    return mend.crowds()
+    return mend.neighbourhoods()
 
 
-def rings(data: Microdata, cover: Cover, k: int) -> Crowds:
+def rings(data: Microdata, partition: Partition, k: int) -> Neighbourhoods:
     """In each group a ring: everyone with the k-1 that follow, in an order in which neighbours are alike."""
     place = Space.over(data, "lm").ids
-    order = np.lexsort((place, cover.labels))
-    sizes = cover.sizes
+    order = np.lexsort((place, partition.labels))
+    sizes = partition.sizes
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)[:, None]
     at = np.arange(len(data))[:, None] - starts + np.arange(k)
     members = np.empty((len(data), k), np.int32)
     members[order] = order[starts + at % np.repeat(sizes, sizes)[:, None]]
-    return Crowds(np.arange(len(data) + 1) * k, members.ravel())
+    return Neighbourhoods(np.arange(len(data) + 1) * k, members.ravel())
 
 
-def loss_of(data: Microdata, crowds: Crowds, measure: str = "lm") -> float:
+def loss_of(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm") -> float:
     """What the rows of the crowds cost on average."""
     table = priced(data, measure)
-    owner = np.repeat(np.arange(len(crowds)), crowds.sizes)
-    return float(groups_of(owner, replace(table, codes=table.codes[crowds.members])).cost.mean())
+    owner = np.repeat(np.arange(len(neighbourhoods)), neighbourhoods.sizes)
+    return float(groups_of(owner, replace(table, codes=table.codes[neighbourhoods.members])).cost.mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +105,7 @@ class Mend:
     load: NDArray[np.int64]
 
     @classmethod
-    def of(cls, data: Microdata, crowds: Crowds, k: int, measure: str) -> Mend:
+    def of(cls, data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str) -> Mend:
         from incrowd.kernels import regular
 
         n, found = len(data), Space.over(data, measure)
@@ -121,18 +121,18 @@ class Mend:
             space=regular.Space(starts, found.points, found.tree),
             record=record,
             place=place,
-            owner=place[np.repeat(np.arange(n), crowds.sizes)],
-            came=found.table.codes[crowds.members],
+            owner=place[np.repeat(np.arange(n), neighbourhoods.sizes)],
+            came=found.table.codes[neighbourhoods.members],
             members=members,
             held=np.ones(n, np.int64),
             load=np.ones(n, np.int64),
         )
 
-    def crowds(self) -> Crowds:
+    def neighbourhoods(self) -> Neighbourhoods:
         """What was paired, by record."""
         n, k = self.members.shape
         members = np.sort(self.record[self.members][self.place], axis=1)
-        return Crowds(np.arange(n + 1) * k, members.astype(np.int32).ravel())
+        return Neighbourhoods(np.arange(n + 1) * k, members.astype(np.int32).ravel())
 
     def match(self) -> None:
         """Pair as much as possible within rows as they came, then within rows that are widened ever more."""

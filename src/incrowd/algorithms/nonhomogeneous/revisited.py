@@ -32,7 +32,7 @@ from incrowd.contracts import (
     silent,
 )
 from incrowd.errors import PolicyError
-from incrowd.flow import Crowds, Microdata
+from incrowd.flow import Microdata, Neighbourhoods
 
 STARTS = {"expansion": Expansion, "nearest": Nearest}
 
@@ -70,7 +70,7 @@ class Crowding(Limited, ABC):
         """Are the crowds k-regular, so that the draw is even?"""
         return False
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Crowds:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Neighbourhoods:
         """The crowd that makes each record's row.
 
         Raises
@@ -81,10 +81,10 @@ class Crowding(Limited, ABC):
         if guards:
             raise PolicyError("crowds of one's own keep k alone; for l, t or an entity take a partition")
         need_enough(data, self.k)
-        return self._crowds(data, progress)
+        return self._neighbourhoods(data, progress)
 
     @abstractmethod
-    def _crowds(self, data: Microdata, progress: Progress) -> Crowds:
+    def _neighbourhoods(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         """The algorithm."""
 
 
@@ -96,8 +96,8 @@ class KOneNearest(Crowding):
     alone: ClassVar[str] = "k1-anonymity"
     one_sided: ClassVar[bool] = True
 
-    def _crowds(self, data: Microdata, _progress: Progress) -> Crowds:
-        return Nearest(self.k, self.measure).crowds(data)
+    def _neighbourhoods(self, data: Microdata, _progress: Progress) -> Neighbourhoods:
+        return Nearest(self.k, self.measure).neighbourhoods(data)
 
 
 @register("grouper", "k1-expansion")
@@ -108,8 +108,8 @@ class KOneExpansion(Crowding):
     alone: ClassVar[str] = "k1-anonymity"
     one_sided: ClassVar[bool] = True
 
-    def _crowds(self, data: Microdata, _progress: Progress) -> Crowds:
-        return Expansion(self.k, self.measure).crowds(data)
+    def _neighbourhoods(self, data: Microdata, _progress: Progress) -> Neighbourhoods:
+        return Expansion(self.k, self.measure).neighbourhoods(data)
 
 
 @register("grouper", "one-k")
@@ -120,9 +120,9 @@ class OneK(Crowding):
     alone: ClassVar[str] = "1k-anonymity"
     one_sided: ClassVar[bool] = True
 
-    def _crowds(self, data: Microdata, _progress: Progress) -> Crowds:
+    def _neighbourhoods(self, data: Microdata, _progress: Progress) -> Neighbourhoods:
         n = len(data)
-        themselves = Crowds(np.arange(n + 1), np.arange(n, dtype=np.int32))
+        themselves = Neighbourhoods(np.arange(n + 1), np.arange(n, dtype=np.int32))
         return widened(data, themselves, self.k, self.measure)
 
 
@@ -151,18 +151,18 @@ class TwoSided(Crowding):
     def regular(self) -> bool:
         return self.mend
 
-    def _crowds(self, data: Microdata, progress: Progress) -> Crowds:
-        crowds = self._printed(data, progress)
-        return mended(data, crowds, self.k, self.measure) if self.mend else crowds
+    def _neighbourhoods(self, data: Microdata, progress: Progress) -> Neighbourhoods:
+        neighbourhoods = self._printed(data, progress)
+        return mended(data, neighbourhoods, self.k, self.measure) if self.mend else neighbourhoods
 
-    def _two_sided(self, data: Microdata, progress: Progress) -> Crowds:
+    def _two_sided(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         """(k,k): Algorithm 3 or 4, then 5."""
-        crowds = STARTS[self.start](self.k, self.measure).crowds(data)
+        neighbourhoods = STARTS[self.start](self.k, self.measure).neighbourhoods(data)
         progress(0.4)
-        return widened(data, crowds, self.k, self.measure)
+        return widened(data, neighbourhoods, self.k, self.measure)
 
     @abstractmethod
-    def _printed(self, data: Microdata, progress: Progress) -> Crowds:
+    def _printed(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         """The paper's algorithm."""
 
 
@@ -173,7 +173,7 @@ class BothK(TwoSided):
 
     alone: ClassVar[str] = "kk-anonymity"
 
-    def _printed(self, data: Microdata, progress: Progress) -> Crowds:
+    def _printed(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         return self._two_sided(data, progress)
 
 
@@ -184,10 +184,10 @@ class GlobalOneK(TwoSided):
 
     alone: ClassVar[str] = "global-1k-anonymity"
 
-    def _printed(self, data: Microdata, progress: Progress) -> Crowds:
-        crowds = self._two_sided(data, progress)
+    def _printed(self, data: Microdata, progress: Progress) -> Neighbourhoods:
+        neighbourhoods = self._two_sided(data, progress)
         progress(0.6)
-        return global_crowds(data, crowds, self.k, self.measure)
+        return global_crowds(data, neighbourhoods, self.k, self.measure)
 
 
 @register("grouper", "kfactor")
@@ -213,7 +213,7 @@ class KFactor(Crowding):
     def regular(self) -> bool:
         return True
 
-    def _crowds(self, data: Microdata, progress: Progress) -> Crowds:
+    def _neighbourhoods(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         starts = ("clusters", "expansion") if self.start == "best" else (self.start,)
         found = []
         for done, start in enumerate(starts, 1):
@@ -221,10 +221,10 @@ class KFactor(Crowding):
             progress(done / len(starts))
         if len(found) == 1:
             return found[0]
-        return min(found, key=lambda crowds: loss_of(data, crowds, self.measure))
+        return min(found, key=lambda neighbourhoods: loss_of(data, neighbourhoods, self.measure))
 
-    def _from(self, start: str, data: Microdata) -> Crowds:
+    def _from(self, start: str, data: Microdata) -> Neighbourhoods:
         if start == "clusters":
             clusters = Agglomerative(self.k, "nc", self.measure).group(data, (), silent)
             return exchanged(data, rings(data, clusters, self.k), self.measure)
-        return mended(data, STARTS[start](self.k, self.measure).crowds(data), self.k, self.measure)
+        return mended(data, STARTS[start](self.k, self.measure).neighbourhoods(data), self.k, self.measure)

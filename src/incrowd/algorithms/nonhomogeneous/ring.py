@@ -21,7 +21,7 @@ from incrowd.algorithms.partitions.ordering import InARow, Parts
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Limited, Progress, Switch, register
 from incrowd.entropy import Entropy, system
 from incrowd.errors import PolicyError
-from incrowd.flow import Crowds, Microdata
+from incrowd.flow import Microdata, Neighbourhoods
 from incrowd.schema import Shape
 
 ORDERS = ("lexicographic", "hilbert")
@@ -84,7 +84,7 @@ class Ring(Limited):
         guards: tuple[Guard, ...],
         progress: Progress,
         entropy: Entropy = system,
-    ) -> Crowds:
+    ) -> Neighbourhoods:
         """The crowd that makes each record's row.
 
         Parameters
@@ -119,7 +119,7 @@ class Ring(Limited):
         parts = row.parts(data, (), progress)
         return without_lists(data, parts) if self.hide_rows else parts
 
-    def _rings(self, data: Microdata, parts: Parts, progress: Progress) -> Crowds:
+    def _rings(self, data: Microdata, parts: Parts, progress: Progress) -> Neighbourhoods:
         from incrowd.kernels import ring as kernels
 
         n = len(data)
@@ -128,7 +128,7 @@ class Ring(Limited):
         kernels.lay_rings(data.codes, parts.order, parts.starts, members, label, alike)
         whole = self._told_less(data, parts) if self.hide_rows else None
         progress(1.0)
-        return Crowds(np.arange(n + 1) * self.k, members.ravel(), label, whole, alike)
+        return Neighbourhoods(np.arange(n + 1) * self.k, members.ravel(), label, whole, alike)
 
     def _told_less(self, data: Microdata, parts: Parts) -> NDArray[np.bool_]:
         """Which cells must say what their whole part has, so that comparing rows gives no record away."""

@@ -31,7 +31,7 @@ from incrowd.contracts import (
 )
 from incrowd.entropy import shuffled
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Cover, Microdata
+from incrowd.flow import Codes, Microdata, Partition
 
 COMPONENTS = ("global outliers", "local outliers", "expansion", "residues")
 
@@ -108,7 +108,7 @@ class Expanding(Limited, ABC):
         "values": Choice(("new", "any")),
     }
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom; -1 for those who are removed or cannot be hidden.
 
         Raises
@@ -119,7 +119,7 @@ class Expanding(Limited, ABC):
             If there are fewer than k records.
         """
         need_enough(data, self.k)
-        return Cover(self.grouping(data, guards, progress).labels)
+        return Partition(self.grouping(data, guards, progress).labels)
 
     def grouping(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress = silent) -> Grouping:
         """The same with all that became of records on the way."""
@@ -193,8 +193,8 @@ class _Run:
         self.residue: list[Ints] = []
         plain = not isinstance(recipe, RemoveOutliers)
         start = process_time()
-        apart = plain and recipe.strangers == "last"
-        self.lone = self.space.lone if apart else np.zeros_like(self.removed)
+        buckets = plain and recipe.strangers == "last"
+        self.lone = self.space.lone if buckets else np.zeros_like(self.removed)
         self._timed("local outliers", start)
         self.rest: Ints = self.space.rest[~self.lone[self.space.rest]]
         distinct, fresh = self.space.setting.distinct, recipe.values == "new"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.outliers.expc_groups import Growth, Ints, Rules
 from incrowd.contracts import Guard, Plainness, Progress
-from incrowd.flow import Attribute, Codes, Cover, Microdata
+from incrowd.flow import Attribute, Codes, Microdata, Partition
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
@@ -130,13 +130,13 @@ def settled(groups: Groups, residue: Ints, tries: int, merges: int, progress: Pr
 
 
 def repaired(
-    cover: Cover,
+    partition: Partition,
     data: Microdata,
     plainness: Plainness,
     guards: tuple[Guard, ...],
     k: int,
     progress: Progress,
-) -> Cover:
+) -> Partition:
     """Any partition, made plain.
 
     Records that the space removes leave their groups, and so do those who are outliers with any value. A
@@ -150,12 +150,12 @@ def repaired(
     Where each column is recoded on its own, groups cannot be merged: those that are not plain are left out.
     """
     rules = Rules(k, plainness.space.setting.distinct, 0, TRIES, 0, True)
-    lone = plainness.space.lone & (cover.labels >= 0)
-    labels = np.where(plainness.space.removed | lone, -1, cover.labels).astype(np.int32)
-    if cover.slabs is not None:
+    lone = plainness.space.lone & (partition.labels >= 0)
+    labels = np.where(plainness.space.removed | lone, -1, partition.labels).astype(np.int32)
+    if partition.slabs is not None:
         if plainness.space.setting.form == "corner":  # they may stand between corners
-            labels = np.where(plainness.space.removed, -1, cover.labels).astype(np.int32)
-        return _slabs_repaired(cover, labels, data, plainness, guards, k)
+            labels = np.where(plainness.space.removed, -1, partition.labels).astype(np.int32)
+        return _slabs_repaired(partition, labels, data, plainness, guards, k)
     growth = Growth(data, plainness, guards, rules, "zero-based")
     order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
     parts = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
@@ -172,7 +172,7 @@ def repaired(
         if not growth.lost(record):
             groups.insert(record, TRIES)
     progress(1.0)
-    return Cover(groups.labels())
+    return Partition(groups.labels())
 
 
 def _joined(groups: Groups, number: int) -> bool:
@@ -194,13 +194,13 @@ def _joined(groups: Groups, number: int) -> bool:
 
 
 def _slabs_repaired(
-    cover: Cover,
+    partition: Partition,
     labels: NDArray[np.int32],
     data: Microdata,
     plainness: Plainness,
     guards: tuple[Guard, ...],
     k: int,
-) -> Cover:
+) -> Partition:
     """Leave out the groups of a recoding by columns that are not plain, until all that are left are.
 
     A cell speaks for its slab, and says less when records of the slab are gone: so all are looked at again.
@@ -209,7 +209,7 @@ def _slabs_repaired(
 
     matrix, others = Matrix(plainness.space), [guard for guard in guards if guard is not plainness]
     while True:
-        cells = _Slabs(cover, labels, data, plainness)
+        cells = _Slabs(partition, labels, data, plainness)
         wrong = []
         order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
         parts = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
@@ -224,24 +224,24 @@ def _slabs_repaired(
         if not wrong:
             kept = labels >= 0
             labels[kept] = np.unique(labels[kept], return_inverse=True)[1]
-            return Cover(labels, cover.slabs, cover.levels)
+            return Partition(labels, partition.slabs, partition.levels)
 
 
 class _Slabs:
     """What rows say where each column is recoded on its own: a cell for each slab."""
 
     def __init__(
-        self, cover: Cover, labels: NDArray[np.int32], data: Microdata, plainness: Plainness
+        self, partition: Partition, labels: NDArray[np.int32], data: Microdata, plainness: Plainness
     ) -> None:
         from incrowd.distance_outliers.corners import Closing
 
-        slabs = cover.slabs
+        slabs = partition.slabs
         if slabs is None:
             raise ValueError("only a recoding by columns has slabs")
         self.slabs, self.cells = slabs, []
         kept = np.flatnonzero(labels >= 0)
         for j, closing in enumerate(Closing.of(data, plainness.space.axes)):
-            level = None if cover.levels is None else cover.levels[j]
+            level = None if partition.levels is None else partition.levels[j]
             column, here = data.codes[kept, j], slabs[kept, j]
             each = (column[here == slab] for slab in np.unique(here))
             found = [closing.over(_said(data.attributes[j], codes, level)) for codes in each]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, Switch, need_enough, register
-from incrowd.flow import Codes, Cover, Microdata
+from incrowd.flow import Codes, Microdata, Partition
 
 if TYPE_CHECKING:
     from incrowd.kernels.agglomerate import Pool
@@ -62,7 +62,7 @@ class Agglomerative(Limited):
             object.__setattr__(self, "distance", str(self.distance))
         super().__post_init__()
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom.
 
         Raises
@@ -73,7 +73,7 @@ class Agglomerative(Limited):
         need_enough(data, self.k)
         table = priced(data, self.measure)
         labels = self._clusters(table, progress) if self.k > 1 else np.arange(len(data), dtype=np.int32)
-        return Cover(allowed(labels, guards, table))
+        return Partition(allowed(labels, guards, table))
 
     def _clusters(self, table: Priced, progress: Progress) -> NDArray[np.int32]:
         from incrowd.kernels import agglomerate, boxes

@@ -18,7 +18,7 @@ from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
 from incrowd.errors import PolicyError
-from incrowd.flow import Cover, Microdata
+from incrowd.flow import Microdata, Partition
 
 MOST = 20_000  # records; the time grows with their square
 
@@ -43,7 +43,7 @@ class Forest(Limited):
     strict: ClassVar[bool] = False  # ties go by the order of records
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom.
 
         Raises
@@ -61,11 +61,11 @@ class Forest(Limited):
             )
         table = priced(data, self.measure)
         if self.k == 1:
-            return Cover(allowed(np.arange(len(data), dtype=np.int32), guards, table))
+            return Partition(allowed(np.arange(len(data), dtype=np.int32), guards, table))
         labels = np.empty(len(data), np.int32)
         for number, members in enumerate(Trees(self._edges(table, progress)).pieces(self.k)):
             labels[members] = number
-        return Cover(allowed(labels, guards, table))
+        return Partition(allowed(labels, guards, table))
 
     def _edges(self, table: Priced, progress: Progress) -> NDArray[np.int64]:
         from incrowd.kernels.forest import grow_forest

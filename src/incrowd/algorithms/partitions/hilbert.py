@@ -17,7 +17,7 @@ from incrowd.algorithms.partitions.ordering import InARow, Parts, in_order, keep
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import Infeasible
-from incrowd.flow import Codes, Cover, Microdata
+from incrowd.flow import Codes, Microdata, Partition
 
 if TYPE_CHECKING:
     from incrowd.kernels.eligible import Waiting
@@ -43,7 +43,7 @@ class Hilbert(InARow):
 
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom.
 
         Raises
@@ -78,7 +78,7 @@ def _only_rule(guards: tuple[Guard, ...]) -> Eligible | None:
     return None
 
 
-def _dealt(order: Codes, rule: Eligible, k: int, progress: Progress) -> Cover:
+def _dealt(order: Codes, rule: Eligible, k: int, progress: Progress) -> Partition:
     """Deal a row of records into groups in which no value has more than 1/l.
 
     With k <= l a group is the l earliest records with different values such that in the rest no value has
@@ -106,7 +106,7 @@ def _dealt(order: Codes, rule: Eligible, k: int, progress: Progress) -> Cover:
     kernels.settle(row, groups)
     labels = np.empty(n, np.int32)
     labels[order] = row.group
-    return Cover(labels)
+    return Partition(labels)
 
 
 def _waiting(value: NDArray[np.int64], count: NDArray[np.int64]) -> Waiting:

@@ -33,7 +33,7 @@ from incrowd.contracts import (
     silent,
 )
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Codes, Cover, Microdata
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.schema import Shape
 
 MEASURES = ("loss", "discernibility", "classes", "height")
@@ -126,7 +126,7 @@ class Incognito(Limited):
         """How many records may be left out."""
         return int(exact(self.max_suppression) * records)
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom, who is left out (-1), and at which level each column is published."""
         need_enough(data, self.k)
         rolls = Rolls(data)
@@ -396,10 +396,10 @@ class _Cost:
         return total * self.unit
 
 
-def _cover(data: Microdata, rolls: Rolls, classes: _Classes, node: Node) -> Cover:
+def _cover(data: Microdata, rolls: Rolls, classes: _Classes, node: Node) -> Partition:
     number = np.where(classes.kept, np.cumsum(classes.kept) - 1, -1).astype(np.int32)
     slabs = [
         np.unique(ladder.parts[level][data.codes[:, j]], return_inverse=True)[1]
         for j, (ladder, level) in enumerate(zip(rolls.ladders, node, strict=True))
     ]
-    return Cover(number[classes.of[rolls.row_of]], np.stack(slabs, axis=1).astype(np.int32), node)
+    return Partition(number[classes.of[rolls.row_of]], np.stack(slabs, axis=1).astype(np.int32), node)

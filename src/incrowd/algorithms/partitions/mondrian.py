@@ -21,7 +21,7 @@ from incrowd.algorithms.partitions.workload import Query, queries_of
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
 from incrowd.errors import PolicyError
-from incrowd.flow import Cover, Microdata
+from incrowd.flow import Microdata, Partition
 
 if TYPE_CHECKING:
     from incrowd.kernels.cuts import Geometry, Work
@@ -62,7 +62,7 @@ class Mondrian(Limited):
         if bool(self.workload) != (self.choose == "workload"):
             raise PolicyError('workload and choose = "workload" go together; give both or neither')
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom.
 
         Raises
@@ -72,7 +72,7 @@ class Mondrian(Limited):
         """
         need_enough(data, self.k)
         run = Run(self, data)
-        return Cover(run.guarded(guards, progress) if guards else run.unguarded(progress))
+        return Partition(run.guarded(guards, progress) if guards else run.unguarded(progress))
 
     def rules(self, turn: int = 0) -> Rules:
         """These options as the kernels read them; `turn` is the column that begins a round robin."""
@@ -112,11 +112,11 @@ class StrictMondrian(Mondrian):
     def rules(self, turn: int = 0) -> Rules:
         return super().rules(turn)._replace(below_too=self.median == "two-sided")
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         if guards and self.memory_rows:
             raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
         if 0 < self.memory_rows < len(data) and len(data) >= self.k:
-            return Cover(Run(self, data).spilled(self.memory_rows, progress))
+            return Partition(Run(self, data).spilled(self.memory_rows, progress))
         return super().group(data, guards, progress)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.geometry import geometry_of
 from incrowd.contracts import Guard, Limited, Progress
-from incrowd.flow import Codes, Cover, Microdata
+from incrowd.flow import Codes, Microdata, Partition
 
 UNIT = 720_720_000  # a domain is so wide; 1 to 16 steps divide it, so that small domains lose nothing
 
@@ -28,11 +28,11 @@ class Parts:
     def __len__(self) -> int:
         return self.starts.size - 1
 
-    def cover(self) -> Cover:
+    def partition(self) -> Partition:
         """The same as groups; parts are numbered from left to right."""
         labels = np.empty(self.order.size, np.int32)
         labels[self.order] = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
-        return Cover(labels)
+        return Partition(labels)
 
 
 class InARow(Limited, ABC):
@@ -40,7 +40,7 @@ class InARow(Limited, ABC):
 
     strict: ClassVar[bool] = False  # a cut may part equal records
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom.
 
         Raises
@@ -48,7 +48,7 @@ class InARow(Limited, ABC):
         Infeasible
             If there are fewer than k records.
         """
-        return self.parts(data, guards, progress).cover()
+        return self.parts(data, guards, progress).partition()
 
     @abstractmethod
     def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.contracts import Choice, Guard, Limit, Limited, Progress, need_enough, register
-from incrowd.flow import Cover, Microdata
+from incrowd.flow import Microdata, Partition
 
 
 @register("grouper", "single")
@@ -39,7 +39,7 @@ class SingleDimensional(Limited):
         "choose": Choice(("round-robin", "axis")),
     }
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom, and in which slab of each column a record lies."""
         need_enough(data, self.k)
         space = _Space(data.codes, self.k, guards)
@@ -52,7 +52,7 @@ class SingleDimensional(Limited):
                 misses += 1
                 axis = (axis + 1) % d
             progress(space.share_settled())
-        return Cover(space.region, space.slabs())
+        return Partition(space.region, space.slabs())
 
 
 class _Space:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.partitions.ordering import places_of
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, Switch, need_enough, register
-from incrowd.flow import Cover, Microdata
+from incrowd.flow import Microdata, Partition
 
 if TYPE_CHECKING:
     from incrowd.kernels.topdown import Rules, Tree
@@ -67,7 +67,7 @@ class TopDown(Limited):
         "visits": Limit(1, MANY_VISITS),
     }
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom.
 
         Raises
@@ -82,7 +82,7 @@ class TopDown(Limited):
             run.split(clock)
             run.mend(clock)
         run.keep(guards)
-        return Cover(run.labels())
+        return Partition(run.labels())
 
     def rules(self) -> Rules:
         """These options as the kernels read them."""

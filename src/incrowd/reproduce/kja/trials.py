@@ -16,7 +16,7 @@ from incrowd.algorithms.partitions.mondrian import RelaxedMondrian, StrictMondri
 from incrowd.algorithms.partitions.topdown import TopDown
 from incrowd.contracts import Grouper, Guard, Progress, silent
 from incrowd.entropy import Entropy, shuffled
-from incrowd.flow import Codes, Cover, JoinCover, Microdata
+from incrowd.flow import Codes, JoinPartition, Microdata, Partition
 from incrowd.measures.boxes import RangeCount, random_boxes
 from incrowd.measures.counting import REFINE, average_relative_error, counts, weights_of
 from incrowd.reproduce.kja.data import Sample, Source, Uniform
@@ -33,7 +33,7 @@ DIR, REF, TRIMMED, SMALLEST, HARDENED = "DIR", "REF", " trimmed", " smallest", "
 QUERIES = 100
 MOST_DRAWS = 100  # times as many boxes are drawn, at most, to find so many with somebody inside
 Queries = Mapping[int, Sequence[RangeCount]]  # by the share of the domain that they cover, in hundredths
-Hide = Callable[[Microdata], JoinCover]
+Hide = Callable[[Microdata], JoinPartition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +116,13 @@ def _repeatable(data: Microdata) -> Entropy:
     return Random(len(data)).randbytes  # noqa: S311  nobody is protected here, and figures can be made again
 
 
-def conventional(data: Microdata, base: Grouper) -> JoinCover:
+def conventional(data: Microdata, base: Grouper) -> JoinPartition:
     """The private table alone, mixed as in a join; values of each group are published together."""
     order = shuffled(len(data), _repeatable(data))
     people = order[own_of(data)[order]]
     labels = np.full(len(data), -1, np.int32)
     labels[people] = labels_of(base.group(Microdata(data.codes[people], data.attributes), (), silent))
-    return JoinCover(labels, labels)
+    return JoinPartition(labels, labels)
 
 
 @dataclass(frozen=True)
@@ -134,17 +134,17 @@ class SmallestFirst:
 
     base: Grouper
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Cover:
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         labels = labels_of(self.base.group(data, guards, progress))
         rank = np.argsort(np.argsort(perimeters(data, labels), kind="stable"), kind="stable")
-        return Cover(rank[labels].astype(np.int32))
+        return Partition(rank[labels].astype(np.int32))
 
 
-def labels_of(cover: object) -> Codes:
+def labels_of(partition: object) -> Codes:
     """The group of each record, of a base that makes groups."""
-    if not isinstance(cover, Cover):
+    if not isinstance(partition, Partition):
         raise TypeError("the base must make groups")
-    return cover.labels
+    return partition.labels
 
 
 def own_of(data: Microdata) -> NDArray[np.bool_]:
@@ -156,14 +156,14 @@ def trial(data: Microdata, hides: Mapping[str, Hide], queries: Queries) -> dict[
     found = {}
     for name, hide in hides.items():
         start = process_time()
-        cover = hide(data)
+        partition = hide(data)
         seconds = process_time() - start
-        mine = cover.labels[own_of(data)]
+        mine = partition.labels[own_of(data)]
         found[name] = Point(
-            float(perimeters(data, cover.labels)[mine].mean()),
+            float(perimeters(data, partition.labels)[mine].mean()),
             float(np.bincount(mine)[mine].mean()),
             seconds,
-            relative_errors(data, cover, queries),
+            relative_errors(data, partition, queries),
         )
     return found
 
@@ -181,14 +181,14 @@ def perimeters(data: Microdata, labels: Codes) -> NDArray[np.float64]:
     return total
 
 
-def relative_errors(data: Microdata, cover: JoinCover, queries: Queries) -> dict[int, float]:
+def relative_errors(data: Microdata, partition: JoinPartition, queries: Queries) -> dict[int, float]:
     """The average relative error of each size of queries; none where values are not published by groups."""
-    if cover.sensitive is None or not queries:
+    if partition.sensitive is None or not queries:
         return {}
-    kept = cover.kept
-    rows = rows_of(Microdata(data.codes[kept], data.attributes), Cover(cover.labels[kept]))
-    people = np.bincount(cover.sensitive[own_of(data)])
-    weights = weights_of(REFINE, cover.sensitive[kept], people)
+    kept = partition.kept
+    rows = rows_of(Microdata(data.codes[kept], data.attributes), Partition(partition.labels[kept]))
+    people = np.bincount(partition.sensitive[own_of(data)])
+    weights = weights_of(REFINE, partition.sensitive[kept], people)
     found = {
         share: average_relative_error(rows, weights, data, asked).mean for share, asked in queries.items()
     }

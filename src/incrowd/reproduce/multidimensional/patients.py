@@ -20,7 +20,7 @@ from incrowd.algorithms.partitions.single import SingleDimensional
 from incrowd.attacks import joined
 from incrowd.contracts import silent
 from incrowd.encode import encode
-from incrowd.flow import Cover, Microdata, Table
+from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize.groups import Groups
 from incrowd.generalize.means import means_of
 from incrowd.measures.published import Published
@@ -77,20 +77,20 @@ MISPRINTS = (
 class Patients:
     """Who hides with whom by single- and by multidimensional cuts, and the rows that are then published."""
 
-    single: Cover
-    strict: Cover
+    single: Partition
+    strict: Partition
 
     @cached_property
     def data(self) -> Microdata:
         return patients((AGE, SEX, ZIP))
 
-    def rows(self, cover: Cover) -> Published:
-        return rows_of(self.data, cover)
+    def rows(self, partition: Partition) -> Published:
+        return rows_of(self.data, partition)
 
-    def means(self, cover: Cover) -> tuple[str, ...]:
+    def means(self, partition: Partition) -> tuple[str, ...]:
         """The mean age of each patient's class."""
-        by_class = means_of(self.data, Groups.of(cover.labels), (AGE,), 1)[AGE]
-        return tuple(by_class[label] for label in cover.labels.tolist())
+        by_class = means_of(self.data, Groups.of(partition.labels), (AGE,), 1)[AGE]
+        return tuple(by_class[label] for label in partition.labels.tolist())
 
 
 def patients(names: Sequence[str], first: bool = False) -> Microdata:
@@ -103,7 +103,7 @@ def patients(names: Sequence[str], first: bool = False) -> Microdata:
     return encode(Table.of({name: by_name[name] for name in names}), Schema(columns))
 
 
-def grouped(names: Sequence[str], first: bool) -> tuple[Cover, Cover]:
+def grouped(names: Sequence[str], first: bool) -> tuple[Partition, Partition]:
     """By single- and by multidimensional cuts."""
     data = patients(names, first)
     single = SingleDimensional(K, choose="axis").group(data, (), silent)
@@ -117,7 +117,7 @@ def examine() -> Patients:
         raise TypeError("single-dimensional cuts must have slabs")
     sexes = patients((SEX,)).codes[:, 0]
     slabs = np.column_stack([single.slabs[:, 1], sexes, single.slabs[:, 0]]).astype(np.int32)
-    return Patients(Cover(single.labels, slabs), strict)
+    return Patients(Partition(single.labels, slabs), strict)
 
 
 def cell_of(rows: Published, j: int, row: int) -> str:
@@ -127,13 +127,15 @@ def cell_of(rows: Published, j: int, row: int) -> str:
     return low if low == high else f"[{low}-{high}]"
 
 
-def classes_of(cover: Cover) -> list[list[int]]:
+def classes_of(partition: Partition) -> list[list[int]]:
     """The members of each class, in the order of the first of them."""
-    return sorted(np.flatnonzero(cover.labels == number).tolist() for number in np.unique(cover.labels))
+    return sorted(
+        np.flatnonzero(partition.labels == number).tolist() for number in np.unique(partition.labels)
+    )
 
 
-def sizes_of(cover: Cover) -> list[int]:
-    return sorted(map(len, classes_of(cover)))
+def sizes_of(partition: Partition) -> list[int]:
+    return sorted(map(len, classes_of(partition)))
 
 
 # Tables
@@ -200,15 +202,15 @@ class Answers:
         return mean, f"{self.young.least} to {self.young.most}, evenly spread {self.young.estimate}"
 
 
-def answers(found: Patients, cover: Cover, means: Sequence[Fraction]) -> Answers:
-    rows = found.rows(cover)
+def answers(found: Patients, partition: Partition, means: Sequence[Fraction]) -> Answers:
+    rows = found.rows(partition)
     told = np.array([*means, None], dtype=object)[:-1]
     return Answers(average(rows, told, _men(found.data)), count(rows, _young_men(found.data)))
 
 
 def all_answers(found: Patients) -> dict[str, Answers]:
     """From Table 2, from Table 4, and from Table 4 with the mean that is printed."""
-    single, strict = ([*map(Fraction, found.means(cover))] for cover in (found.single, found.strict))
+    single, strict = ([*map(Fraction, found.means(partition))] for partition in (found.single, found.strict))
     last = found.strict.labels[5]
     printed = [
         PRINTED_MEAN if label == last else mean
@@ -298,7 +300,7 @@ def _said_of_classes(found: Patients) -> list[Statement]:
 
 def _said_of_cuts(found: Patients) -> list[Statement]:
     ours = [classes_of(found.single), classes_of(found.strict)]
-    replaced = [classes_of(cover) for cover in grouped((ZIP, AGE), first=False)]
+    replaced = [classes_of(partition) for partition in grouped((ZIP, AGE), first=False)]
     right = sum(int(row[2]) > PRINTED_CUT for row in PATIENTS)
     return [
         Statement(

@@ -128,12 +128,12 @@ def who(data: Microdata, query: RangeCount) -> NDArray[np.bool_]:
 
 def trial(data: Microdata, way: Way, k: int, asked: Mapping[str, Workload]) -> Point:
     """One way on one table."""
-    cover = way.group(data, (), silent)
-    rows = rows_of(data, cover)
+    partition = way.group(data, (), silent)
+    rows = rows_of(data, partition)
     classes = distinct_rows(rows.rows, [len(cells) for cells in rows.cells], len(rows))[1].astype(np.int32)
-    sizes = np.bincount(cover.labels).astype(np.int64)
+    sizes = np.bincount(partition.labels).astype(np.int64)
     points = records(data)
-    same = most_copies(points, cover.labels)
+    same = most_copies(points, partition.labels)
     errors, matched = {}, {}
     for name, load in asked.items():
         found = average_relative_error(rows, None, data, load.queries, "discrete")

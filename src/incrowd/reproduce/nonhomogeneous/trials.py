@@ -19,28 +19,28 @@ from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
 from incrowd.contracts import Progress, silent
 from incrowd.entropy import Entropy
-from incrowd.flow import Codes, Cover, Crowds, Microdata
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 from incrowd.generalize import generalize
 from incrowd.models.diversity import FrequencyDiversity
 from incrowd.models.randomized_diversity import DrawnDiversity
 from incrowd.reproduce.nonhomogeneous.data import OCCUPATION, SEED, People, as_ranges
 from incrowd.reproduce.revisited.trials import loss
 
-Hide = Callable[[Microdata, int, Entropy], Cover | Crowds]
+Hide = Callable[[Microdata, int, Entropy], Partition | Neighbourhoods]
 HR, HS, HP, NH, PRINTED, AT = "HR", "HS", "HP", "NH", "NH printed", "AT"
 RUNS = 5  # of which the quickest counts: the first may have to compile
 
 
-def _diverse_hilbert(data: Microdata, k: int, _: Entropy) -> Cover:
+def _diverse_hilbert(data: Microdata, k: int, _: Entropy) -> Partition:
     return Hilbert(k).group(data, FrequencyDiversity(k, OCCUPATION).guards(data), silent)
 
 
-def _anatomy(data: Microdata, k: int, entropy: Entropy) -> Cover:
+def _anatomy(data: Microdata, k: int, entropy: Entropy) -> Partition:
     return Anatomy(k).group(data, FrequencyDiversity(k, OCCUPATION).guards(data), silent, entropy)
 
 
 def _diverse_ring(split: str) -> Hide:
-    def hide(data: Microdata, k: int, entropy: Entropy) -> Crowds:
+    def hide(data: Microdata, k: int, entropy: Entropy) -> Neighbourhoods:
         guards = DrawnDiversity(k, k, OCCUPATION).guards(data)
         return Ring(k, split=split).group(data, guards, silent, entropy)
 
@@ -158,21 +158,21 @@ def points(data: Microdata, k: int, diverse: bool) -> dict[str, Point]:
     """Every line at one value."""
     found: dict[str, Point] = {}
     for name, hide in (DIVERSE if diverse else ANONYMOUS).items():
-        cover, runs = _timed(data, k, hide)
-        labels = _labels(cover)
+        partition, runs = _timed(data, k, hide)
+        labels = _labels(partition)
         if not diverse and name == HS:
-            found[HR] = Point(loss(as_ranges(data), cover, "LM"), mean_part(labels))
+            found[HR] = Point(loss(as_ranges(data), partition, "LM"), mean_part(labels))
         seconds, drawing = min(runs)
         once = each_value_once(labels, data.sensitive[0].codes) if diverse else 0.0
-        found[name] = Point(loss(data, cover, "LM"), mean_part(labels), seconds, drawing, once)
+        found[name] = Point(loss(data, partition, "LM"), mean_part(labels), seconds, drawing, once)
     return found
 
 
-def _labels(cover: Cover | Crowds) -> Codes:
+def _labels(partition: Partition | Neighbourhoods) -> Codes:
     """The group of each record, or the part that its ring is laid over."""
-    if isinstance(cover, Cover):
-        return cover.labels
-    return np.zeros(len(cover), np.int32) if cover.parts is None else cover.parts
+    if isinstance(partition, Partition):
+        return partition.labels
+    return np.zeros(len(partition), np.int32) if partition.parts is None else partition.parts
 
 
 def mean_part(labels: Codes) -> float:
@@ -199,7 +199,9 @@ def each_value_once(labels: Codes, values: Codes) -> float:
     return labels.size / int(counts.max(axis=1).sum())
 
 
-def _timed(data: Microdata, k: int, hide: Hide) -> tuple[Cover | Crowds, list[tuple[float, float]]]:
+def _timed(
+    data: Microdata, k: int, hide: Hide
+) -> tuple[Partition | Neighbourhoods, list[tuple[float, float]]]:
     """Who hides with whom, and for each run all processor seconds and those of the draw.
 
     That is from codes to cells, and who is behind them: neither reading, nor writing, nor measuring. Chance
@@ -209,14 +211,14 @@ def _timed(data: Microdata, k: int, hide: Hide) -> tuple[Cover | Crowds, list[tu
     for _ in range(RUNS):
         dice = Random(SEED).randbytes  # noqa: S311  # nothing is published
         start = process_time()
-        cover = hide(data, k, dice)
-        generalize(data, cover)
+        partition = hide(data, k, dice)
+        generalize(data, partition)
         made = end = process_time()
-        if isinstance(cover, Crowds):
-            assign.by_crowds(cover, dice)
+        if isinstance(partition, Neighbourhoods):
+            assign.by_crowds(partition, dice)
             end = process_time()
         runs.append((end - start, end - made))
-    return cover, runs
+    return partition, runs
 
 
 def exponent(values: Sequence[int], times: Sequence[float]) -> float:

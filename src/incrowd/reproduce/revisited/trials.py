@@ -10,13 +10,13 @@ from incrowd.algorithms.nonhomogeneous.one_k import widened
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.forest import Forest
 from incrowd.contracts import Progress, silent
-from incrowd.flow import Cover, Crowds, Microdata, Table, TextColumn
+from incrowd.flow import Microdata, Neighbourhoods, Partition, Table, TextColumn
 from incrowd.generalize.closure import generalize
 from incrowd.measures.loss import Entropy, GlobalPenalty
 from incrowd.measures.published import Published, published
 from incrowd.publishing.render import cell_texts
 
-Hide = Callable[[Microdata, int, str], Cover | Crowds]
+Hide = Callable[[Microdata, int, str], Partition | Neighbourhoods]
 MEASURES = {"EM": "entropy", "LM": "lm"}  # the paper's words, and those of the algorithms
 BEST, FOREST, KK = "best k-anon", "forest", "(k,k)"  # the rows of Table I
 NEAREST, EXPANSION = "(k,k): 3+5", "(k,k): 4+5"
@@ -26,12 +26,12 @@ def _agglomerative(distance: str, modified: bool) -> Hide:
     return lambda data, k, measure: Agglomerative(k, distance, measure, modified).group(data, (), silent)
 
 
-def _forest(data: Microdata, k: int, measure: str) -> Cover:
+def _forest(data: Microdata, k: int, measure: str) -> Partition:
     return Forest(k, measure).group(data, (), silent)
 
 
 def _own_crowds(first: type[Nearest] | type[Expansion]) -> Hide:
-    return lambda data, k, measure: widened(data, first(k, measure).crowds(data), k, measure)
+    return lambda data, k, measure: widened(data, first(k, measure).neighbourhoods(data), k, measure)
 
 
 def _variants(*distances: str) -> dict[str, Hide]:
@@ -48,15 +48,15 @@ CROWDS = {NEAREST: _own_crowds(Nearest), EXPANSION: _own_crowds(Expansion)}
 ALGORITHMS: Mapping[str, Hide] = {**VARIANTS, **NERGIZ_CLIFTON, FOREST: _forest, **CROWDS}
 
 
-def loss(data: Microdata, cover: Cover | Crowds, measure: str) -> float:
+def loss(data: Microdata, partition: Partition | Neighbourhoods, measure: str) -> float:
     """What the published rows lost: the mean over all cells, read from the texts of the rows themselves."""
-    rows = rows_of(data, cover)
+    rows = rows_of(data, partition)
     return (Entropy() if measure == "EM" else GlobalPenalty()).value(rows, data)
 
 
-def rows_of(data: Microdata, cover: Cover | Crowds) -> Published:
+def rows_of(data: Microdata, partition: Partition | Neighbourhoods) -> Published:
     """The rows as they would be published, one for each record, read again."""
-    regions = generalize(data, cover)
+    regions = generalize(data, partition)
     columns = [
         TextColumn(regions.cell[regions.of, j], cell_texts(attribute, regions.cells[j]))
         for j, attribute in enumerate(data.attributes)
@@ -100,8 +100,8 @@ def trial(
     losses: dict[str, list[float]] = {name: [] for name in names}
     for number, algorithm in enumerate(names):
         for k in ks:
-            cover = ALGORITHMS[algorithm](data, k, MEASURES[measure])
-            losses[algorithm].append(loss(data, cover, measure))
+            partition = ALGORITHMS[algorithm](data, k, MEASURES[measure])
+            losses[algorithm].append(loss(data, partition, measure))
         told((number + 1) / len(names))
     found = {algorithm: tuple(values) for algorithm, values in losses.items()}
     return Trial(name, len(data), measure, tuple(ks), found)

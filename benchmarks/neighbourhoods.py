@@ -16,7 +16,7 @@ from incrowd.algorithms.costs import groups_of, priced
 from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
 from incrowd.algorithms.nonhomogeneous.k_one import Expansion
 from incrowd.algorithms.nonhomogeneous.one_k import widened
-from incrowd.flow import Crowds, Microdata
+from incrowd.flow import Microdata, Neighbourhoods
 
 K = 10
 ADULT_ROWS, CENSUS_ROWS, SAMPLE = 30_000, 100_000, 200
@@ -34,18 +34,18 @@ def expansion(kd: float) -> Iterator[Figure]:
         print("expansion: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
         return
     data, recipe = first(data, ADULT_ROWS), Expansion(K)
-    crowds = recipe.crowds(data)
-    seconds = cpu(partial(recipe.crowds, data), 3)
-    quarter = cpu(partial(recipe.crowds, first(data, ADULT_ROWS // 4)), 3)
+    neighbourhoods = recipe.neighbourhoods(data)
+    seconds = cpu(partial(recipe.neighbourhoods, data), 3)
+    quarter = cpu(partial(recipe.neighbourhoods, first(data, ADULT_ROWS // 4)), 3)
     growth = exponent(seconds, quarter)
     size = f"n={ADULT_ROWS} d=8 k={K}"
     yield Figure("expansion (adult)", size, seconds / kd, "kd", None, growth, peak_mb())
-    for name, slow, goal in scans(data, crowds):
+    for name, slow, goal in scans(data, neighbourhoods):
         against = f"expansion, against a {name} scan"
         yield Figure(against, size, slow / seconds, "times faster", goal, more=True)
 
 
-def scans(data: Microdata, crowds: Crowds) -> Iterator[tuple[str, float, float | None]]:
+def scans(data: Microdata, neighbourhoods: Neighbourhoods) -> Iterator[tuple[str, float, float | None]]:
     """Processor seconds for all records by scanning, and the goal. Rows must cost what those of crowds do."""
     table, rng = priced(data, "lm"), np.random.default_rng(4)
     points, lead, weight = np.unique(table.codes, axis=0, return_index=True, return_counts=True)
@@ -53,8 +53,8 @@ def scans(data: Microdata, crowds: Crowds) -> Iterator[tuple[str, float, float |
     few = rng.choice(len(points), SAMPLE, replace=False)
     plain = partial(plain_scan, K, table.codes, some, table.costs)
     distinct = partial(distinct_scan, K, points, weight, lead, few, table.costs)
-    owner = np.repeat(np.arange(len(data)), crowds.sizes)
-    ours = groups_of(owner, replace(table, codes=table.codes[crowds.members])).cost
+    owner = np.repeat(np.arange(len(data)), neighbourhoods.sizes)
+    ours = groups_of(owner, replace(table, codes=table.codes[neighbourhoods.members])).cost
     for name, scan, expected, share, goal in (
         ("plain", plain, ours[some], SAMPLE / len(data), 40.0),
         ("distinct", distinct, ours[lead[few]], SAMPLE / len(points), None),
@@ -65,13 +65,13 @@ def scans(data: Microdata, crowds: Crowds) -> Iterator[tuple[str, float, float |
 
 
 @cache
-def census(n: int) -> tuple[Microdata, Crowds] | None:
+def census(n: int) -> tuple[Microdata, Neighbourhoods] | None:
     """People of the census, with the crowds of Algorithm 4."""
     data = census_with_trees(CENSUS_ROWS)
     if data is None:
         return None
     data = first(data, n)
-    return data, Expansion(K).crowds(data)
+    return data, Expansion(K).neighbourhoods(data)
 
 
 def widening(kd: float) -> Iterator[Figure]:
@@ -80,7 +80,9 @@ def widening(kd: float) -> Iterator[Figure]:
     if whole is None or quarter is None:
         print("widening: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
         return
-    slow, quick = (cpu(partial(widened, data, crowds, K), 2) for data, crowds in (whole, quarter))
+    slow, quick = (
+        cpu(partial(widened, data, neighbourhoods, K), 2) for data, neighbourhoods in (whole, quarter)
+    )
     size, growth = f"n={CENSUS_ROWS} d=8 k={K}", exponent(slow, quick)
     yield Figure("widening, Algorithm 5 (census)", size, slow / kd, "kd", 20.0, growth, peak_mb())
 
@@ -93,7 +95,8 @@ def globally(kd: float) -> Iterator[Figure]:
         return
     size = f"n={CENSUS_ROWS} d=8 k={K}"
     slow, quick = (
-        cpu(partial(global_crowds, data, widened(data, crowds, K), K), 2) for data, crowds in (whole, quarter)
+        cpu(partial(global_crowds, data, widened(data, neighbourhoods, K), K), 2)
+        for data, neighbourhoods in (whole, quarter)
     )
     growth = exponent(slow, quick)
     yield Figure("global (1,k), Algorithm 6 (census)", size, slow / kd, "kd", 75.0, growth, peak_mb())
@@ -102,5 +105,5 @@ def globally(kd: float) -> Iterator[Figure]:
     yield Figure("global (1,k), Algorithms 4 to 6 (census)", size, slow / kd, "kd", 75.0, growth, peak_mb())
 
 
-def all_three(data: Microdata) -> Crowds:
-    return global_crowds(data, widened(data, Expansion(K).crowds(data), K), K)
+def all_three(data: Microdata) -> Neighbourhoods:
+    return global_crowds(data, widened(data, Expansion(K).neighbourhoods(data), K), K)
