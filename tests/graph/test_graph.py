@@ -442,13 +442,13 @@ def test_every_assignment_of_a_ring_extends_to_a_factor() -> None:
         used = [{world[i] for world in taken} for i in range(len(adjacent))]
         return Graph.of([[j for j in rows if j not in used[i]] for i, rows in enumerate(adjacent)])
 
-    def buckets(*some: tuple[int, ...]) -> bool:
+    def apart(*some: tuple[int, ...]) -> bool:
         return all(len(set(rows)) == len(rows) for rows in zip(*some, strict=True))
 
     assert all(has_factor(rest(world), 2) for world in worlds) is expected["every_assignment_extends"]
-    pairs = [pair for pair in itertools.combinations(worlds, 2) if buckets(*pair)]
+    pairs = [pair for pair in itertools.combinations(worlds, 2) if apart(*pair)]
     assert all(has_factor(rest(*pair), 1) for pair in pairs) is expected["every_disjoint_pair_extends"]
-    triples = sum(buckets(*triple) for triple in itertools.combinations(worlds, 3))
+    triples = sum(apart(*triple) for triple in itertools.combinations(worlds, 3))
     assert triples == expected["n_factorisations"]
 
 

@@ -37,20 +37,20 @@ def uneven(counts: Counter[tuple[int, ...]], kinds: int) -> bool:
     return bool(seen + (kinds - len(counts)) * expected > chi2.isf(FEW, kinds - 1))
 
 
-def walked(graph: Graph, samples: int, swaps: int = 0, buckets: int = 4) -> Counter[tuple[int, ...]]:
+def walked(graph: Graph, samples: int, swaps: int = 0, apart: int = 4) -> Counter[tuple[int, ...]]:
     """How often the compiled chain is in each assignment."""
     part = _part(graph)
     state = _state(graph, components(graph).flow, sampling.dice(3, 0))
     counts: Counter[tuple[int, ...]] = Counter()
     for _ in range(samples):
-        for _ in range(buckets):
+        for _ in range(apart):
             assert sampling.stir(part, state, swaps, 10**6) > 0
         counts[tuple(state.row.tolist())] += 1
         assert state.owner[state.row].tolist() == list(range(len(graph)))
     return counts
 
 
-def twin(graph: Graph, samples: int, fair: bool, buckets: int = 4) -> Counter[tuple[int, ...]]:
+def twin(graph: Graph, samples: int, fair: bool, apart: int = 4) -> Counter[tuple[int, ...]]:
     """The walk in plain words. The unfair one prefers the first of its rows.
 
     (To pick among kinds of rows first, whatever their number, would be fair: backwards it is as likely.)
@@ -58,7 +58,7 @@ def twin(graph: Graph, samples: int, fair: bool, buckets: int = 4) -> Counter[tu
     dice, adjacent = random.Random(5), expanded(graph)
     row = list(naive.assignments(adjacent, len(graph))[0])
     counts: Counter[tuple[int, ...]] = Counter()
-    for step in range(samples * buckets):
+    for step in range(samples * apart):
         record = dice.randrange(len(row))
         lost = row[record]
         owner = {j: i for i, j in enumerate(row)}
@@ -70,7 +70,7 @@ def twin(graph: Graph, samples: int, fair: bool, buckets: int = 4) -> Counter[tu
             if picked == lost:
                 break
             record = robbed
-        if step % buckets == buckets - 1:
+        if step % apart == apart - 1:
             counts[tuple(row)] += 1
     return counts
 
@@ -124,9 +124,9 @@ def test_estimates_agree_with_counting(name: str) -> None:
     exact = np.array([float(chance or 0) for chance in posterior(graph).probability])
     found = sample(graph)
     assert found is not None
-    buckets = np.abs(found.value - exact) / found.spread
-    assert (buckets <= 1).mean() >= 0.7
-    assert buckets.max() <= 4
+    apart = np.abs(found.value - exact) / found.spread
+    assert (apart <= 1).mean() >= 0.7
+    assert apart.max() <= 4
     worst = found.worst(graph.real)
     assert worst is not None
     assert worst.low - 0.05 <= exact.max()

@@ -57,8 +57,8 @@ def test_disease_example() -> None:
     assert rule.reached(coded([0, 2, 7])) == Fraction(2 * 1 + 2 * 1 + 1 * 3, 27)
     assert rule.reached(coded([3, 4, 5])) == Fraction(1 * 1 + 1 * 1 + 2 * 3, 27)
     paths = dict(enumerate(DISEASES))
-    buckets = [naive.node_distance(0, other, paths) for other in (2, 4, 6)]
-    assert buckets == [
+    apart = [naive.node_distance(0, other, paths) for other in (2, 4, 6)]
+    assert apart == [
         Fraction(1, 3),
         Fraction(2, 3),
         1,
@@ -68,13 +68,13 @@ def test_disease_example() -> None:
 # ---- the closed forms of the distances -------------------------------------------------------------------
 
 
-def least_work(values: Values, table: Values, buckets: Callable[[int, int], Fraction | float]) -> float:
+def least_work(values: Values, table: Values, apart: Callable[[int, int], Fraction | float]) -> float:
     """The transport problem itself, solved as a linear program."""
     from scipy.optimize import linprog
 
     domain = sorted(set(table))
     m = len(domain)
-    cost = [float(buckets(a, b)) for a in domain for b in domain]
+    cost = [float(apart(a, b)) for a in domain for b in domain]
     leaves = np.kron(np.eye(m), np.ones(m))
     arrives = np.kron(np.ones(m), np.eye(m))
     supply = [float(p) for p in naive.shares(values, domain) + naive.shares(table, domain)]

@@ -123,8 +123,8 @@ def test_the_twins_know_the_example_of_the_paper() -> None:
     own, labels = [True] * 7, [0, 0, 0, 0, 1, 1, 1]
     assert naive.ncp(points, own, labels, [1, 1]) * 7 == 62
     assert naive.dm(own, labels) * 7 == 25
-    buckets = [*own, False], [*labels, -1]
-    assert naive.ncp([*points, (9, 9)], *buckets, [1, 1]) * 7 == 62
+    apart = [*own, False], [*labels, -1]
+    assert naive.ncp([*points, (9, 9)], *apart, [1, 1]) * 7 == 62
 
 
 @settings(max_examples=25)

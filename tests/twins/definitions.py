@@ -504,14 +504,14 @@ def agglomerative(
             known[key] = row_cost(points, key, axes, measure)
         return known[key]
 
-    def buckets(a: Sequence[int], b: Sequence[int]) -> float:
+    def apart(a: Sequence[int], b: Sequence[int]) -> float:
         return cluster_distance(distance, cost([*a, *b]), cost(a), cost(b), len(a), len(b))
 
     pool, ripe = [[i] for i in range(len(points))], []
     while len(pool) > 1 and k > 1:
         pool.sort()
         pairs = [(a, b) for i, a in enumerate(pool) for b in pool[i + 1 :]]
-        a, b = min(pairs, key=lambda pair: (buckets(*pair), pair[0][0], pair[1][0]))
+        a, b = min(pairs, key=lambda pair: (apart(*pair), pair[0][0], pair[1][0]))
         union = sorted(a + b)
         pool = [each for each in pool if each not in (a, b)]
         if len(union) < k:
@@ -526,7 +526,7 @@ def agglomerative(
         if k == 1:
             ripe.append([i])
         else:
-            min(ripe, key=lambda each: (buckets([i], each), min(each))).append(i)
+            min(ripe, key=lambda each: (apart([i], each), min(each))).append(i)
     return {frozenset(each) for each in ripe}
 
 

@@ -80,8 +80,8 @@ class Lesson:
         >>> round(lesson.drop, 2), [round(end, 3) for end in lesson.interval()]
         (0.1, [0.015, 0.185])
         """
-        n, buckets = self.original.tried, self.lost - self.gained
-        reach = USUAL * sqrt(self.lost + self.gained - buckets * buckets / n) / n
+        n, net = self.original.tried, self.lost - self.gained
+        reach = USUAL * sqrt(self.lost + self.gained - net * net / n) / n
         return self.drop - reach, self.drop + reach
 
     def as_dict(self) -> dict[str, Any]:

@@ -429,8 +429,8 @@ def _squares(cloud: Cloud) -> Floats:
     for j, axis in enumerate(cloud.axes):
         at = cloud.scaled[j][points[:, j]]
         gone = np.isnan(at)
-        buckets = np.where(gone[one] == gone[other], 0.0, float(axis.weight))
-        found[j] = np.where(gone[one] | gone[other], buckets, (at[one] - at[other]) ** 2)
+        apart = np.where(gone[one] == gone[other], 0.0, float(axis.weight))
+        found[j] = np.where(gone[one] | gone[other], apart, (at[one] - at[other]) ** 2)
     return found
 
 

@@ -122,8 +122,8 @@ class Cloud:
         at = self.coordinates(point[None, :])[0]
         _, outside, written = weigh(self.forest, bound, at, self.room, close)
         near = self.forest.order[close[:written]]
-        buckets = self._exactly_far(point, near, radius)
-        return int(outside) + int(self.counts[near[buckets]].sum())
+        apart = self._exactly_far(point, near, radius)
+        return int(outside) + int(self.counts[near[apart]].sum())
 
     def _exactly_far(self, point: Codes, others: Codes, radius: Fraction) -> Bools:
         """Which of these points of the cloud lie further than the radius, in whole numbers."""
@@ -157,8 +157,8 @@ def far_in_line(axis: Axis, inside: Bools, end: tuple[int, int], radius: Fractio
     upto = np.concatenate([[0], np.cumsum(counts[[code for _, code in placed]])]).astype(np.int64)
     reach = isqrt(floor(radius * radius * end[1] ** 2 / axis.weight))
     missing = int(counts.sum() - upto[-1])
-    buckets = axis.weight > radius * radius  # a missing and a known value
-    found = np.full(len(axis), upto[-1] if buckets else 0, np.int64)
+    apart = axis.weight > radius * radius  # a missing and a known value
+    found = np.full(len(axis), upto[-1] if apart else 0, np.int64)
     if not placed:
         return found
     small = max(abs(int(places[0])), abs(int(places[-1]))) + reach < 2**62
@@ -166,7 +166,7 @@ def far_in_line(axis: Axis, inside: Bools, end: tuple[int, int], radius: Fractio
     within = (
         upto[np.searchsorted(lines, lines + reach, "right")] - upto[np.searchsorted(lines, lines - reach)]
     )
-    found[[code for _, code in placed]] = upto[-1] - within + (missing if buckets else 0)
+    found[[code for _, code in placed]] = upto[-1] - within + (missing if apart else 0)
     return found
 
 

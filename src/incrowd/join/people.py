@@ -241,8 +241,8 @@ def _outsiders(
         _check_agreement(differing, names)
     left = named & ~again & ~both
     full = left & (values[1] != GAP).all(axis=1)
-    buckets = full & ~_alike(mine, theirs, at_home)[theirs.ids.codes]
-    sure = buckets if len(sides) < 3 else buckets & _confirmed(sides[2], values[2], theirs, values[1])
+    apart = full & ~_alike(mine, theirs, at_home)[theirs.ids.codes]
+    sure = apart if len(sides) < 3 else apart & _confirmed(sides[2], values[2], theirs, values[1])
     counts = JoinCounts(
         people=len(mine.ids),
         rows=len(theirs.ids),
@@ -251,8 +251,8 @@ def _outsiders(
         both=int(both.sum()),
         conflicts=int(differing.any(axis=1).sum()),
         incomplete=int(left.sum() - full.sum()),
-        alike=int(full.sum() - buckets.sum()),
-        unconfirmed=int(buckets.sum() - sure.sum()),
+        alike=int(full.sum() - apart.sum()),
+        unconfirmed=int(apart.sum() - sure.sum()),
         external=int(sure.sum()),
     )
     return np.flatnonzero(sure), counts

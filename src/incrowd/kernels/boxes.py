@@ -111,13 +111,13 @@ def bound(kind: int, least: float, size: int, cost: float, node: int, boxes: Box
         found = (size + boxes.node[node, LEAST]) * least - size * cost - boxes.dear[node, MASS]
         return rounded(max(found, size * (least - cost)) if grows else found)
     if kind in (BY_COST, BY_LOG):
-        buckets = least - cost - most
+        apart = least - cost - most
         if grows:
-            buckets = max(buckets, -cost)
+            apart = max(apart, -cost)
         if kind == BY_COST:
-            return rounded(buckets)
-        other = boxes.node[node, MOST] if buckets > 0 else boxes.node[node, LEAST]
-        return rounded(buckets / np.log(size + other))
+            return rounded(apart)
+        other = boxes.node[node, MOST] if apart > 0 else boxes.node[node, LEAST]
+        return rounded(apart / np.log(size + other))
     if kind == BY_RATIO:
         return rounded(least / (cost + most + EPSILON))
     return rounded(least - max(cost, most))

@@ -57,7 +57,7 @@ class Scratch(NamedTuple):
 
     queue: Any
     base: Any
-    buckets: Any
+    apart: Any
 
 
 class Settled(NamedTuple):
@@ -176,24 +176,24 @@ def weigh(forest: Any, bound: Any, point: Any, room: Any, close: Any) -> Any:
             tail += 2
             continue
         else:
-            buckets = room.buckets[: end - begin]
-            buckets[:] = base[shape[3]]
+            apart = room.apart[: end - begin]
+            apart[:] = base[shape[3]]
             for j in range(d):
                 column = forest.columns[j, begin:end]
                 if not np.isnan(point[j] - column[0]):
-                    for i in range(buckets.size):
+                    for i in range(apart.size):
                         delta = point[j] - column[i]
-                        buckets[i] += delta * delta
+                        apart[i] += delta * delta
             near, far = 0, 0
             weights = forest.weights[begin:end]
-            for i in range(buckets.size):
-                far += weights[i] if buckets[i] > bound.far else 0
-                near += weights[i] if buckets[i] <= bound.near else 0
+            for i in range(apart.size):
+                far += weights[i] if apart[i] > bound.far else 0
+                near += weights[i] if apart[i] <= bound.near else 0
             outside += far
             within += near
             if near + far < forest.weight[v] and close.size:
-                for i in range(buckets.size):
-                    if bound.near < buckets[i] <= bound.far:
+                for i in range(apart.size):
+                    if bound.near < apart[i] <= bound.far:
                         close[written] = begin + i
                         written += 1
         if within >= bound.enough or outside >= bound.least:

@@ -59,7 +59,7 @@ def left_over(one: Any, other: Any, shape: int, span: int) -> Any:
 
 
 @inlined
-def gives_away(cells: Any, size: int, shapes: Any, varies: Any, buckets: Any, span: int) -> bool:
+def gives_away(cells: Any, size: int, shapes: Any, varies: Any, apart: Any, span: int) -> bool:
     """Do the rows of a ring, compared with each other, name a whole record?
 
     A row does by itself if all its cells but one are single values. Two rows do if in each column the first
@@ -70,7 +70,7 @@ def gives_away(cells: Any, size: int, shapes: Any, varies: Any, buckets: Any, sp
     for a in range(size):
         wide = 0
         for j in range(d):
-            single = not varies[j] or (buckets[j] and cells[a, j, span] == cells[a, j, span + 1])
+            single = not varies[j] or (apart[j] and cells[a, j, span] == cells[a, j, span + 1])
             wide += not single
         if wide <= 1:
             return True
@@ -81,7 +81,7 @@ def gives_away(cells: Any, size: int, shapes: Any, varies: Any, buckets: Any, sp
                     break
                 if not varies[j]:
                     continue
-                if buckets[j]:
+                if apart[j]:
                     rest = left_over(cells[a, j], cells[b, j], shapes[j], span)
                     told = rest == -1 or rest == 1
                 else:
@@ -216,7 +216,7 @@ def tell_less(
     records, and those in which one column varies, are left as they are.
     """
     d = codes.shape[1]
-    varies, buckets = np.empty(d, np.bool_), np.empty(d, np.bool_)
+    varies, apart = np.empty(d, np.bool_), np.empty(d, np.bool_)
     longest = 0
     for p in range(starts.size - 1):
         if find_varying(codes, order, starts[p], starts[p + 1], varies) > 1:
@@ -229,20 +229,20 @@ def tell_less(
         if find_varying(codes, order, first, first + size, varies) < 2:
             continue
         for j in range(d):
-            buckets[j] = varies[j] and size <= MOST and shapes[j] != RANGE
+            apart[j] = varies[j] and size <= MOST and shapes[j] != RANGE
         rows = order[first : first + size]
         if size <= MOST:
             for j in range(d):
                 if varies[j]:
                     saved[j] = lay_cells(codes, rows, k, j, shapes[j], span, rank, cells)
-            while gives_away(cells, size, shapes, varies, buckets, span):
+            while gives_away(cells, size, shapes, varies, apart, span):
                 least = -1
                 for j in range(d):
-                    if buckets[j] and (least < 0 or saved[j] < saved[least]):
+                    if apart[j] and (least < 0 or saved[j] < saved[least]):
                         least = j
                 if least < 0:
                     break
-                buckets[least] = False
+                apart[least] = False
         for i in range(size):
             for j in range(d):
-                whole[order[first + i], j] = varies[j] and not buckets[j]
+                whole[order[first + i], j] = varies[j] and not apart[j]

@@ -137,7 +137,7 @@ def naive_by_rows(
             costs[members] = naive.row_cost(table.points, sorted(members), table.axes, measure)
         return costs[members]
 
-    def buckets(a: frozenset[int], b: frozenset[int]) -> float:
+    def apart(a: frozenset[int], b: frozenset[int]) -> float:
         return naive.cluster_distance(distance, cost(a | b), cost(a), cost(b), len(a), len(b))
 
     pool: set[frozenset[int]] = set()
@@ -146,7 +146,7 @@ def naive_by_rows(
     def enter(new: frozenset[int]) -> None:
         for other in pool:
             low, high = sorted((min(new), min(other)))
-            pairs[frozenset({new, other})] = (buckets(new, other), low, high)
+            pairs[frozenset({new, other})] = (apart(new, other), low, high)
         pool.add(new)
 
     for i in range(len(table.points)):
@@ -166,7 +166,7 @@ def naive_by_rows(
             enter(frozenset({out}))
         ripe.append(union)
     for i in sorted(i for each in pool for i in each):
-        at = min(range(len(ripe)), key=lambda g: (buckets(frozenset({i}), ripe[g]), min(ripe[g])))
+        at = min(range(len(ripe)), key=lambda g: (apart(frozenset({i}), ripe[g]), min(ripe[g])))
         ripe[at] |= {i}
     return set(ripe)
 

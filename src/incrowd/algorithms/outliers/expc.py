@@ -193,8 +193,8 @@ class _Run:
         self.residue: list[Ints] = []
         plain = not isinstance(recipe, RemoveOutliers)
         start = process_time()
-        buckets = plain and recipe.strangers == "last"
-        self.lone = self.space.lone if buckets else np.zeros_like(self.removed)
+        apart = plain and recipe.strangers == "last"
+        self.lone = self.space.lone if apart else np.zeros_like(self.removed)
         self._timed("local outliers", start)
         self.rest: Ints = self.space.rest[~self.lone[self.space.rest]]
         distinct, fresh = self.space.setting.distinct, recipe.values == "new"

@@ -198,18 +198,18 @@ class _Column:
         size, tree = len(attribute), attribute.tree
         self.attribute, self.size, self.known = attribute, size, True
         self.rank = np.arange(size, dtype=np.int32)
-        self.buckets = attribute.missing >= 0 and not attribute.missing_in_tree
+        self.apart = attribute.missing >= 0 and not attribute.missing_in_tree
         self.occurs = attribute.missing >= 0 and bool((codes == attribute.missing).any())
         self.nodes: list[tuple[int, int]] | None = None
         if attribute.shape is Shape.TREE and tree is not None:
-            self.rank = (np.arange(size) + self.buckets).astype(np.int32) % size
+            self.rank = (np.arange(size) + self.apart).astype(np.int32) % size
             self.nodes = list(
-                zip((tree.low + self.buckets).tolist(), (tree.high + self.buckets).tolist(), strict=True)
+                zip((tree.low + self.apart).tolist(), (tree.high + self.apart).tolist(), strict=True)
             )
         elif attribute.shape is Shape.SET and attribute.family:
             try:
                 self.rank, self.nodes = family_as_tree(attribute)
-                self.buckets = False
+                self.apart = False
             except PolicyError:  # sets that overlap: the kernel does not know their corners, the space does
                 self.known = False
         elif attribute.shape is Shape.SET:
@@ -259,7 +259,7 @@ def _domain(data: Microdata, columns: list[_Column], space: Space, loss: str) ->
             else plain_corners.NODE
         )
         start = int(geometry.start[j])
-        table.append([kind, start, column.size, column.missing, column.part, column.buckets])
+        table.append([kind, start, column.size, column.missing, column.part, column.apart])
         printed = loss == "printed" and column.attribute.shape is Shape.RANGE
         scale = 1.0 / (column.attribute.span + 1.0) if printed else float(geometry.scale[j])
         axes.append(column.axis(geometry.position[start : start + column.size], scale))
@@ -288,7 +288,7 @@ class _Nodes:
         if column.attribute.shape is Shape.TREE and tree is not None:
             for v, (low, high) in enumerate(column.nodes):
                 self._enter(column, base + int(tree.parent[v]), low, high, root=v == 0)
-            leaf[int(column.buckets) :] = base + tree.leaf_node
+            leaf[int(column.apart) :] = base + tree.leaf_node
             return leaf
         above: list[int] = []
         for low, high in sorted(set(column.nodes), key=lambda node: (node[0], -node[1])):
@@ -309,10 +309,10 @@ class _Nodes:
         ends = (held[0], held[-1]) if held else (-1, -1)
         # everything holds missing if anybody's value is: the cell says no more than that
         holds = column.occurs if root else low <= column.missing <= high
-        beside = root and column.buckets and column.occurs
+        beside = root and column.apart and column.occurs
         price, more = (
             count * FULL // max(column.size - 1, 1)
-            for count in (high - low + beside, high - low + column.buckets)
+            for count in (high - low + beside, high - low + column.apart)
         )
         self.rows.append([parent, low, high, price, more, *ends, holds])
 

@@ -194,16 +194,16 @@ def _losses(panel: Panel, letter: str, word: str, bound: float) -> list[Statemen
     lines = [*panel.lines.values()]
     every = [value for line in lines for value in line]
     rising = all(b > a for line in lines for a, b in pairwise(line))
-    buckets = [max(values) / min(values) - 1 for values in zip(*lines, strict=True)]
+    apart = [max(values) / min(values) - 1 for values in zip(*lines, strict=True)]
     ends = "; ".join(f"{name}: {_list(line)}" for name, line in panel.lines.items())
-    spread = ", ".join(f"k={k} {each:.1%}" for k, each in zip(panel.values, buckets, strict=True))
+    spread = ", ".join(f"k={k} {each:.1%}" for k, each in zip(panel.values, apart, strict=True))
     return [
         _said(panel, "ExpC always loses less than 1", max(every) < 1, f"{_span(every)}"),
         _said(panel, "ExpC loses more as k grows", rising, ends),
         _said(
             panel,
             f"the loss is {word} with larger {letter}",
-            max(buckets) <= bound,
+            max(apart) <= bound,
             f"most to least: {spread}",
         ),
     ]
