@@ -176,6 +176,14 @@ def silent(done: float) -> None:
     """A progress that nobody watches."""
 
 
+Watch = Callable[[str], Progress]  # called at the start of each step, with its name
+
+
+def unwatched(_step: str) -> Progress:
+    """A watch that shows nothing."""
+    return silent
+
+
 @runtime_checkable
 class Guard(Protocol):
     """A veto on groups: a grouper makes no group that a guard does not allow."""

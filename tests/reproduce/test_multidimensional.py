@@ -18,10 +18,9 @@ from support.places import TESTS
 from typer.testing import CliRunner
 
 from incrowd.cli.commands import app
-from incrowd.contracts import silent
+from incrowd.contracts import silent, unwatched
 from incrowd.flow import Microdata
 from incrowd.measures.boxes import Between, RangeCount
-from incrowd.publishing.draft import unwatched
 from incrowd.reproduce.multidimensional import bounds, findings, patients
 from incrowd.reproduce.multidimensional import figures as multidimensional
 from incrowd.reproduce.multidimensional.data import COLUMNS, DOMAIN, Points, adult, normal, numbers, uniform

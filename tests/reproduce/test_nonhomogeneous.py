@@ -20,10 +20,9 @@ from twins import ordering as naive_orders
 from typer.testing import CliRunner
 
 from incrowd.cli.commands import app
-from incrowd.contracts import silent
+from incrowd.contracts import silent, unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Codes, Neighbourhoods, Table
-from incrowd.publishing.draft import unwatched
 from incrowd.reproduce import papers
 from incrowd.reproduce.nonhomogeneous import data as census
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous

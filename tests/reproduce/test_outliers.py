@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 from incrowd.algorithms.outliers.expc import COMPONENTS
 from incrowd.cli.commands import app
+from incrowd.contracts import unwatched
 from incrowd.distance_outliers import Space
 from incrowd.errors import InputError, TableError
-from incrowd.publishing.draft import unwatched
 from incrowd.reproduce.outliers import figures as outliers
 from incrowd.reproduce.outliers import findings
 from incrowd.reproduce.outliers.data import NEEDED, QUASI, WAGE, Workers, load_workers, salary_classes

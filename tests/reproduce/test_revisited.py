@@ -13,11 +13,10 @@ from support.places import TESTS
 from typer.testing import CliRunner
 
 from incrowd.cli.commands import app
-from incrowd.contracts import silent
+from incrowd.contracts import silent, unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Microdata, Neighbourhoods
 from incrowd.hierarchy import Family
-from incrowd.publishing.draft import unwatched
 from incrowd.reproduce import papers, writing
 from incrowd.reproduce.outcome import Outcome
 from incrowd.reproduce.revisited import figures as revisited

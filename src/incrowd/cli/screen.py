@@ -17,7 +17,7 @@ from incrowd.contracts import Progress, silent
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.publishing.draft import Watch
+    from incrowd.contracts import Watch
 
 PATIENCE = 2.0  # seconds before a bar appears
 STEPS = {

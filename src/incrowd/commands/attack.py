@@ -36,7 +36,7 @@ from incrowd.commands.attack_join import attack_joined
 from incrowd.commands.attack_outliers import Scene, attack_outliers
 from incrowd.commands.attack_result import BY_LINKS, Attacked, k_of, method_said, table_of
 from incrowd.commands.verify import check_is_release, claims_said, groups_said, manifest_of, schema_of
-from incrowd.contracts import NonHomogeneous
+from incrowd.contracts import NonHomogeneous, Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError, InputError
 from incrowd.flow import JoinPartition, Microdata, Partition, Sensitive, Table, TextColumn
@@ -44,7 +44,7 @@ from incrowd.generalize import generalize
 from incrowd.measures import Published
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.publishing.draft import Watch, hidden, unwatched
+from incrowd.publishing.draft import hidden
 from incrowd.publishing.suppression import data_of_kept, table_of_kept
 from incrowd.release.audit import links_of
 from incrowd.release.readback import read_release, read_sensitive

@@ -11,12 +11,12 @@ from incrowd.attacks import AttackResult, Target, compositions, private_of
 from incrowd.commands.attack_outliers import Scene
 from incrowd.commands.attack_result import k_of
 from incrowd.commands.verify import check_is_release, claims_said, manifest_of, schema_of
+from incrowd.contracts import Watch
 from incrowd.encode import encode
 from incrowd.errors import InputError
 from incrowd.flow import Table
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.publishing.draft import Watch
 from incrowd.release.audit import links_of
 from incrowd.release.readback import read_release
 from incrowd.release.stage import audit_folder

@@ -31,13 +31,13 @@ from incrowd.attacks import (
 )
 from incrowd.commands.attack_result import BY_LINKS, Attacked, k_of, method_said, table_of
 from incrowd.commands.verify import claims_said, manifest_of, schema_of
+from incrowd.contracts import Watch
 from incrowd.errors import InputError
 from incrowd.flow import Microdata, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.join import encode_joined, join
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.publishing.draft import Watch
 from incrowd.release.audit import LINKS
 from incrowd.release.readback import read_release, read_sensitive
 from incrowd.release.stage import audit_folder

@@ -23,13 +23,12 @@ from incrowd.attacks import (
     values_of,
 )
 from incrowd.attacks.outliers import CERTAIN, COLUMN, ROW, RULES, SCORES
-from incrowd.contracts import silent
+from incrowd.contracts import Watch, silent
 from incrowd.distance_outliers import Setting, Space
 from incrowd.errors import IncrowdError, InputError
 from incrowd.flow import Codes, Microdata, Partition, Table
 from incrowd.measures import Published
 from incrowd.models import Plain
-from incrowd.publishing.draft import Watch
 from incrowd.publishing.suppression import data_of_kept
 from incrowd.schema import Claim
 

@@ -11,13 +11,13 @@ from incrowd import tables
 from incrowd.attacks.values import fewest_values
 from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING
 from incrowd.commands.verify import check_is_release, groups_said, schema_of
+from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, TableError, unknown
 from incrowd.flow import Table, TextColumn
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.publishing.draft import Watch, unwatched
 from incrowd.release.readback import read_release
 from incrowd.schema import Column, Role, Schema
 from incrowd.values import infer_kind

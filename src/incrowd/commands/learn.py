@@ -27,12 +27,12 @@ from incrowd.commands.learn_features import (
     links_by_fit,
 )
 from incrowd.commands.verify import check_is_release, manifest_of, schema_of
+from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, unknown
 from incrowd.flow import Microdata, Table
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.publishing.draft import Watch, unwatched
 from incrowd.release.audit import links_of
 from incrowd.release.readback import read_release, read_sensitive
 from incrowd.release.stage import audit_folder

@@ -24,6 +24,7 @@ from incrowd.commands.verify import (
     people_behind_rows,
     schema_of,
 )
+from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Microdata, Table
@@ -41,7 +42,6 @@ from incrowd.measures import (
 )
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.publishing.draft import Watch, unwatched
 from incrowd.release.readback import read_release, read_sensitive
 from incrowd.schema import MANIFEST, Schema
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from incrowd import tables
-from incrowd.contracts import exact
+from incrowd.contracts import Watch, exact, unwatched
 from incrowd.distance_outliers import Setting, Space
 from incrowd.distance_outliers.axes import Axis, Floats, axes_of
 from incrowd.distance_outliers.cloud import Bools, Cloud, Ints
@@ -24,7 +24,6 @@ from incrowd.errors import InputError, PolicyError, TableError
 from incrowd.flow import Microdata, Table
 from incrowd.models.plain import plain_of
 from incrowd.policy import Policy
-from incrowd.publishing.draft import Watch, unwatched
 from incrowd.publishing.suppression import WITH_PLAIN
 from incrowd.reports.chart import Line
 from incrowd.reports.rates import RateChart

@@ -23,7 +23,7 @@ from incrowd.commands.verify import (
     schema_of,
     verify_release,
 )
-from incrowd.contracts import catalogue
+from incrowd.contracts import Watch, catalogue, unwatched
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError, InputError, NotVerified
 from incrowd.flow import Table
@@ -32,7 +32,6 @@ from incrowd.measures import Published
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EVERY, EXPOSURES
-from incrowd.publishing.draft import Watch, unwatched
 from incrowd.release.readback import read_release
 from incrowd.reports import released
 from incrowd.reports.page import render

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from incrowd import tables
 from incrowd.algorithms.catalogue import method
+from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing.draft import Watch, unwatched
 from incrowd.publishing.request import asked_of
 from incrowd.publishing.suppression import allowance_of
 from incrowd.release.audit import LINKS, links_of, parts_of, schema_from_dict

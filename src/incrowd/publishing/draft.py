@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from incrowd import assign, tables
 from incrowd.algorithms.catalogue import Method
 from incrowd.algorithms.outliers.repair import repaired
-from incrowd.contracts import Grouper, NonHomogeneous, Plainness, Progress, Promise, silent
+from incrowd.contracts import Grouper, NonHomogeneous, Plainness, Promise, Watch
 from incrowd.encode import encode
 from incrowd.entropy import system
 from incrowd.errors import Infeasible, PolicyError
@@ -60,12 +60,6 @@ from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
-Watch = Callable[[str], Progress]
-
-
-def unwatched(_step: str) -> Progress:
-    """Nobody looks."""
-    return silent
 
 
 @dataclass(frozen=True, eq=False)

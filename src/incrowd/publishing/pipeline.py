@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
-from incrowd.contracts import Progress
+from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.disclosure import Learnt, StandingIn, Told
-from incrowd.publishing.draft import Draft, Watch, draft, unwatched
+from incrowd.publishing.draft import Draft, draft
 from incrowd.release.audit import LINKS, schema_as_dict
 from incrowd.release.readback import TableRows, original_rows, read_release, read_sensitive
 from incrowd.release.stage import audit_folder, commit, stage

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd.publishing.draft import Watch
+from incrowd.contracts import Watch
 from incrowd.reports.chart import Chart, Line
 from incrowd.reproduce.kja.data import RENTERS_TABLE, SEED, Renters, Sample, Source, Uniform
 from incrowd.reproduce.kja.findings import judge

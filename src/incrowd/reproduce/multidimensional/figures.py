@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from incrowd.publishing.draft import Watch
+from incrowd.contracts import Watch
 from incrowd.reports.chart import Chart, Line
 from incrowd.reproduce.multidimensional import bounds, findings, patients
 from incrowd.reproduce.multidimensional.data import SEED, Points, adult, normal, uniform

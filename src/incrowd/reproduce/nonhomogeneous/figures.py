@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from incrowd.contracts import Watch
 from incrowd.errors import InputError
-from incrowd.publishing.draft import Watch
 from incrowd.reports.chart import Chart, Line
 from incrowd.reproduce.nonhomogeneous.data import (
     ADULT_TABLE,

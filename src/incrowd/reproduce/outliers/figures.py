@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.algorithms.outliers.expc import COMPONENTS
+from incrowd.contracts import Watch
 from incrowd.errors import InputError
-from incrowd.publishing.draft import Watch
 from incrowd.reports.chart import Chart, Line
 from incrowd.reproduce.nonhomogeneous.data import SEED
 from incrowd.reproduce.outcome import Outcome, Sheet

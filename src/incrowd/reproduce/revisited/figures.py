@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from incrowd.contracts import Watch
 from incrowd.flow import Microdata
-from incrowd.publishing.draft import Watch
 from incrowd.reports.chart import Chart, Line
 from incrowd.reproduce.outcome import Outcome, Sheet
 from incrowd.reproduce.revisited import sizes
