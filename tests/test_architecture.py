@@ -22,7 +22,18 @@ STAGES = ("tables", "encode", "generalize", "assign")
 # words are, a part may also import what stands before it.
 FLOORS: tuple[tuple[str, ...], ...] = (
     (
-        *("errors", "schema", "entropy", "values", "cells", "hierarchy", "flow", "contracts", "predicate"),
+        *(
+            "errors",
+            "results",
+            "schema",
+            "entropy",
+            "values",
+            "cells",
+            "hierarchy",
+            "flow",
+            "contracts",
+            "predicate",
+        ),
         *("kernels", "examples"),
     ),
     ("policy", *STAGES, "distance_outliers", "verifier", "measures"),

@@ -1,30 +1,29 @@
-"""Auditing a published table, whoever wrote it: who fits which row, and what that leaves possible."""
+"""`audit`: what a published table protects, whoever wrote it, by who fits which row."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from incrowd import tables
 from incrowd.attacks.values import fewest_values
 from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING
-from incrowd.commands.verify import check_is_release, groups_said, schema_of
 from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
-from incrowd.errors import InputError, TableError, unknown
+from incrowd.errors import InputError, TableError, option, unknown
 from incrowd.flow import Table, TextColumn
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.release.readback import read_release
+from incrowd.release.folder import ReleaseFolder, is_folder
+from incrowd.results import Result, Row
 from incrowd.schema import Column, Role, Schema
 from incrowd.values import infer_kind
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Result):
     """What a published table protects. Counts are of persons and of rows; ``below`` only if k was asked."""
 
     records: int
@@ -45,7 +44,17 @@ class Audit:
         """Has everybody, and every row, k matches that nobody can rule out?"""
         return self.k is None or min(self.classes["global_1k"], self.classes["global_k1"]) >= self.k
 
-    def as_dict(self) -> dict[str, Any]:
+    def headline(self) -> str:
+        reached = self.classes["global_1k"]
+        demanded = (
+            "" if self.k is None else f"; k = {self.k} was demanded and is {'' if self.holds else 'not '}kept"
+        )
+        return f"every person has at least {reached:,} rows that nobody can rule out{demanded}"
+
+    def table(self) -> tuple[Row, Iterable[Row]]:
+        return ("kind of anonymity", "largest k"), self.classes.items()
+
+    def to_dict(self) -> dict[str, Any]:
         return {
             "records": self.records,
             "rows": self.rows,
@@ -64,33 +73,43 @@ class Audit:
         }
 
 
-def audit_table(
-    original: Path,
-    published: Path,
-    policy: Policy | None = None,
+def audit(
+    original: object,
+    published: object,
+    policy: object = None,
+    *,
     k: int | None = None,
-    quasi: Sequence[str] = (),
+    quasi_identifiers: Sequence[str] = (),
     watch: Watch = unwatched,
 ) -> Audit:
-    """What a published table protects, whoever wrote it.
+    """Say what a published table protects, whoever wrote it.
 
     Parameters
     ----------
-    original, published : path
-        Tables in files; the published one may also be a release folder.
-    policy : Policy, optional
-        Roles, kinds and hierarchies. Without one, `quasi` or else all columns that both tables have are what
-        outsiders know, and their kinds are guessed.
+    original : path or frame
+        The table that it was made from.
+    published : path, frame or ReleaseFolder
+        A table that any tool wrote, or the folder of a release.
+    policy : Policy, dict or path, optional
+        Roles, kinds and hierarchies. Without one, `quasi_identifiers` or else all columns that both tables
+        have are what outsiders know, and their kinds are guessed.
     k : int, optional
         Count who has fewer matches than this.
     """
     if k is not None and k < 1:
         raise InputError("k must be a whole number of at least 1")
-    if policy is not None and quasi:
-        raise InputError("quasi-identifiers are named in the policy, or with --qi, not both")
+    asked = Policy.of(policy)
+    if asked is not None and quasi_identifiers:
+        raise InputError(
+            f"quasi-identifiers are named in the policy, or with {option('quasi_identifiers')}, not both"
+        )
     watch("read")
-    table = tables.read(original)
-    schema, shown = _both(table, published, policy, quasi)
+    folder = ReleaseFolder.open(published, original, asked) if is_folder(published) else None
+    if folder is not None:
+        table, shown, schema = folder.original, folder.rows, _narrowed(folder.schema, quasi_identifiers)
+    else:
+        table = tables.read(original)
+        schema, shown = _both(table, published, asked, quasi_identifiers)
     data = encode(table, schema)
     watch("match")
     graph = consistency(read_published(shown, data), data)
@@ -99,21 +118,21 @@ def audit_table(
     level, classes, notes = levels(graph, found)
     likely = chances(graph, found, progress=watch("probabilities"))
     matches = found.matches().records[graph.record_of]
-    if policy is None and not published.is_dir():
+    if asked is None and folder is None:
         notes = (
             *notes,
             "kinds of columns were guessed; labels of hierarchies can be read with a policy only",
         )
     if likely.open:
         notes = (*notes, f"the probabilities of {likely.open} persons could not be sampled in time")
-    buckets = groups_said(published) if published.is_dir() else None
+    buckets = None if folder is None else folder.bucket_counts
     if buckets is not None:
         notes = (*notes, buckets.note)
     return Audit(
         records=len(table),
         rows=len(shown),
         columns=tuple(a.name for a in data.attributes),
-        guessed=policy is None and not quasi and not published.is_dir(),
+        guessed=asked is None and not quasi_identifiers and folder is None,
         classes=classes,
         k=k,
         below={} if k is None else _below(graph, found, k),
@@ -127,12 +146,10 @@ def audit_table(
     )
 
 
-def _both(table: Table, published: Path, policy: Policy | None, quasi: Sequence[str]) -> tuple[Schema, Table]:
-    """What the columns are, and the published rows as cells."""
-    if published.is_dir():
-        check_is_release(published)
-        schema = schema_of(published, table, policy)
-        return _narrowed(schema, quasi), read_release(published, schema)
+def _both(
+    table: Table, published: object, policy: Policy | None, quasi: Sequence[str]
+) -> tuple[Schema, Table]:
+    """What the columns are, and the rows of another tool's table as cells."""
     shown = tables.read(published, lists=True)
     schema = policy.schema(table) if policy is not None else _guessed(table, shown, quasi)
     gaps = schema.missing - {""}

@@ -1,20 +1,18 @@
-"""What a classifier learns from a release, against what it learns from the original.
+"""`learn`: what a classifier learns from a release, against what it learns from the original.
 
 The classifier is scikit-learn's, an extra that only this part opens and only when asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import tables
 from incrowd.attacks import Rate
 from incrowd.commands.learn_features import (
     Flags,
@@ -26,16 +24,12 @@ from incrowd.commands.learn_features import (
     generalised,
     links_by_fit,
 )
-from incrowd.commands.verify import check_is_release, manifest_of, schema_of
 from incrowd.contracts import Watch, unwatched
-from incrowd.encode import encode
-from incrowd.errors import InputError, unknown
-from incrowd.flow import Microdata, Table
-from incrowd.measures import published as read_published
+from incrowd.errors import InputError, option, unknown
+from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.release.audit import links_of
-from incrowd.release.readback import read_release, read_sensitive
-from incrowd.release.stage import audit_folder
+from incrowd.release.folder import ReleaseFolder
+from incrowd.results import Result, Row
 from incrowd.schema import Role, Schema
 
 USUAL = 1.959964  # 95 % of a normal distribution lie this near its mean
@@ -96,8 +90,8 @@ class Lesson:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+@dataclass(frozen=True, repr=False)
+class Learned(Result):
     """What was learnt of each target. ``note`` says if rows of test people were trained on."""
 
     records: int
@@ -106,7 +100,19 @@ class Learned:
     note: str
     lessons: tuple[Lesson, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def headline(self) -> str:
+        return "; ".join(
+            f"{one.target}: {one.original.share:.1%} right from the original, {one.release.share:.1%} from "
+            "the release"
+            for one in self.lessons
+        )
+
+    def table(self) -> tuple[Row, Iterable[Row]]:
+        rates = ((one.target, one.majority, one.original, one.release) for one in self.lessons)
+        rows = ((name, *(f"{rate.share:.1%}" for rate in each)) for name, *each in rates)
+        return ("target", "most frequent value", "original", "release"), rows
+
+    def to_dict(self) -> dict[str, Any]:
         return {
             "records": self.records,
             "tested": self.tested,
@@ -128,21 +134,24 @@ class _Lessons:
 
 
 def learn(
-    folder: Path,
-    original: Path,
-    targets: Sequence[str],
-    policy: Policy | None = None,
+    release: object,
+    original: object = None,
+    target: str | Sequence[str] = (),
+    policy: object = None,
+    *,
     watch: Watch = unwatched,
 ) -> Learned:
     """Train a classifier on the original and on the release, and test both on the same records.
 
     Parameters
     ----------
-    folder, original : path
-        The release, and the table that it was made from.
-    targets : sequence of str
+    release : path or ReleaseFolder
+        The folder of the release.
+    original : path or frame
+        The table that it was made from.
+    target : str or sequence of str
         Published columns to guess from the others. Numbers and dates are split at their median.
-    policy : Policy, optional
+    policy : Policy, dict or path, optional
         Needed where no audit is beside the release.
 
     Raises
@@ -152,24 +161,22 @@ def learn(
         one value only or too many.
     """
     _check_extra()
-    check_is_release(folder)
-    if "public" in manifest_of(folder):
+    folder = ReleaseFolder.open(release, original, Policy.of(policy))
+    if folder.joined:
         raise InputError(
-            f"{folder} was made with a public table, and which rows are of the private one is not published; "
-            "nothing can be learnt from it as from a table"
+            f"{folder.path} was made with a public table, and which rows are of the private one is not "
+            "published; nothing can be learnt from it as from a table"
         )
     watch("read")
-    table = tables.read(original)
-    schema = schema_of(folder, table, policy)
-    shown = read_release(folder, schema)
-    _check_targets(targets, table, schema)
-    data = encode(table, schema)
-    lessons, note = _lessons(folder, table, shown, data, schema)
+    targets = [target] if isinstance(target, str) else list(target)
+    _check_targets(targets, folder.original, folder.schema)
+    lessons, note = _lessons(folder)
     taught = []
-    for target in targets:
-        watch(f"learn: {target}")
-        taught.append(_lesson(lessons, target))
-    return Learned(len(table), int((~lessons.train).sum()), int(lessons.rows.size), note, tuple(taught))
+    for name in targets:
+        watch(f"learn: {name}")
+        taught.append(_lesson(lessons, name))
+    records, tested = len(folder.original), int((~lessons.train).sum())
+    return Learned(records, tested, int(lessons.rows.size), note, tuple(taught))
 
 
 def _check_extra() -> None:
@@ -181,7 +188,7 @@ def _check_extra() -> None:
 
 def _check_targets(targets: Sequence[str], table: Table, schema: Schema) -> None:
     if not targets:
-        raise InputError("say which column to guess: --target COLUMN")
+        raise InputError(f"say which column to guess: {option('target')}")
     strange = [name for name in targets if name not in table.names]
     if strange:
         raise InputError(unknown("in the table", strange, table.names))
@@ -206,24 +213,23 @@ def held_out(whose: Ints) -> Flags:
     return held
 
 
-def _lessons(
-    folder: Path, table: Table, shown: Table, data: Microdata, schema: Schema
-) -> tuple[_Lessons, str]:
+def _lessons(folder: ReleaseFolder) -> tuple[_Lessons, str]:
+    table, shown, data, schema = folder.original, folder.rows, folder.data, folder.schema
     # Rows of one person are all on one side, or the test would be about people who were trained on.
     whose = np.arange(len(table)) if data.entity is None else data.entity.astype(np.int64)
     train = ~held_out(whose)
     if min(train.sum(), (~train).sum()) < FEWEST:
         raise InputError(f"the table has {len(table)} records, too few to train on some and test with others")
-    found = read_published(shown, data)
+    found = folder.shown
     columns = {column.name: column for column in generalised(found, data)}
     for said in schema.having(Role.SENSITIVE, Role.KEEP):
         here = shown.column(said.name) if said.name in shown.names else None
         columns[said.name] = as_written(said, table.column(said.name), here, schema)
     group, buckets = None, {}
-    if "apart" in manifest_of(folder):
+    if folder.bucketed:
         group = shown.column("group").codes
-        buckets = by_group(read_sensitive(folder), shown.column("group").texts, table, columns)
-    links = links_of(audit_folder(folder.resolve()), len(table))
+        buckets = by_group(folder.buckets, shown.column("group").texts, table, columns)
+    links = folder.links
     if links is None or links.size != len(shown):
         links = None if buckets else links_by_fit(found, data, columns.values())
     rows = np.arange(len(shown)) if links is None else np.flatnonzero(train[links])

@@ -1,9 +1,9 @@
-"""Measuring what is already written: our releases, and tables that any tool wrote."""
+"""`measure`: what a release lost, by every measure; also for tables that another tool wrote."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -13,23 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
-from incrowd.commands.verify import (
-    JoinedTables,
-    check_is_release,
-    claims_said,
-    groups_said,
-    joined_tables,
-    manifest_of,
-    own_rows,
-    people_behind_rows,
-    schema_of,
-)
 from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
-from incrowd.errors import InputError, TableError
+from incrowd.errors import InputError, TableError, option
 from incrowd.flow import Microdata, Table
 from incrowd.graph import components, consistency, levels
-from incrowd.join import encode_joined, join
 from incrowd.measures import (
     Published,
     average_relative_error,
@@ -42,8 +30,10 @@ from incrowd.measures import (
 )
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.release.readback import read_release, read_sensitive
-from incrowd.schema import MANIFEST, Schema
+from incrowd.release.buckets import counts_of
+from incrowd.release.folder import ReleaseFolder, is_folder
+from incrowd.results import Result, Row
+from incrowd.schema import Schema
 
 if TYPE_CHECKING:
     from incrowd.queries.workload import Workload
@@ -51,9 +41,34 @@ if TYPE_CHECKING:
 BOXES, SHARE = 100, 0.1  # range counts that are asked, and how much of the domain each covers
 
 
+@dataclass(frozen=True, repr=False)
+class Measured(Result):
+    """Every measure of a release: equivalence classes, information loss, anonymity that is reached."""
+
+    facts: Mapping[str, Any]
+
+    def headline(self) -> str:
+        loss = float(self.facts["loss"]["gcp"])
+        return (
+            f"information loss (GCP) {loss:.3f}; {self.facts['rows']:,} rows in {self.facts['classes']:,} "
+            f"equivalence classes, the smallest of {self.facts['smallest_class']:,}"
+        )
+
+    def table(self) -> tuple[Row, Iterable[Row]]:
+        return ("measure", "loss"), (
+            (name, f"{float(value):,.4f}") for name, value in self.facts["loss"].items()
+        )
+
+    def __getitem__(self, key: str) -> Any:
+        return self.facts[key]
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self.facts)
+
+
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """What there is to measure: rows, all of them and those of the private table, and its people."""
+class _Subject:
+    """What is measured: all rows, those of the private table, its people; ``folder`` if it is a release."""
 
     rows: Table
     schema: Schema
@@ -61,34 +76,48 @@ class _Found:
     shown: Published
     own: Published
     people: Microdata
-    weights: NDArray[Any] | None
+    original: Table
+    folder: ReleaseFolder | None = None
+    weights: NDArray[Any] | None = None
     uncounted: str = ""
     joined: Mapping[str, Any] | None = None
 
 
-def measure_release(
-    published: Path,
-    original: Path,
-    policy: Policy | None,
+def measure(
+    release: object,
+    original: object = None,
+    policy: object = None,
+    *,
+    public: object = None,
+    check: object = None,
+    workload: str | Path | None = None,
     watch: Watch = unwatched,
-    public: Path | None = None,
-    check: Path | None = None,
-    workload: Path | None = None,
-) -> dict[str, Any]:
-    """Every measure of a release, or of a table that another tool wrote in our cell syntax.
+) -> Measured:
+    """Measure what a release lost, or a table that another tool wrote in our cell syntax.
 
-    Where people of a public table have rows, measures are of the private table's people alone. A workload
-    is a file of questions; how far off their answers are is measured too.
+    Parameters
+    ----------
+    release : path, frame or ReleaseFolder
+        The folder of a release; or a published table, which needs a policy.
+    original : path or frame
+        The table that it was made from.
+    policy : Policy, dict or path, optional
+        Roles and hierarchies; without it those of the audit beside the release.
+    public, check : path or frame, optional
+        The public table that was joined and its second source. Measures are of the private table's people
+        alone.
+    workload : path, optional
+        A file of queries (TOML); how far off their answers are is measured too.
     """
-    if published.is_dir():
-        check_is_release(published)
-    elif policy is None:
-        raise InputError("to measure a table that is no release, pass its policy with -p")
-    asked = None if workload is None else _asked(workload, published)
+    asked = Policy.of(policy)
+    whole = is_folder(release)
+    questions = None if workload is None else _asked(Path(workload), whole)
     watch("read")
-    table = tables.read(original)
-    joined = joined_tables(published, policy, public, check) if published.is_dir() else None
-    found = _alone(published, table, policy) if joined is None else _joined(published, table, policy, joined)
+    if whole:
+        folder = ReleaseFolder.open(release, original, asked, public, check)
+        found = _alone(folder) if folder.public is None else _joined(folder)
+    else:
+        found = _by_another_tool(release, original, asked)
     watch("measure")
     sizes = found.shown.class_sizes
     measured: dict[str, Any] = {
@@ -101,67 +130,77 @@ def measure_release(
         "columns": per_attribute(found.own, found.people),
         "range_counts": _range_counts(found),
     }
-    if asked is not None:
-        measured["workload"] = _workload(asked, found, published, table, policy)
+    if questions is not None:
+        measured["workload"] = _workload(questions, found)
     watch("match")
     measured |= _anonymity(found)
-    buckets = groups_said(published) if published.is_dir() else None
+    buckets = None if found.folder is None else found.folder.bucket_counts
     if buckets is not None:
         measured["sensitive_groups"] = buckets.as_dict()
         measured["notes"].append(buckets.note)
-    return measured
+    return Measured(measured)
 
 
-def _alone(published: Path, table: Table, policy: Policy | None) -> _Found:
-    if policy is None or published.is_dir():
-        schema = schema_of(published, table, policy)
-        rows, k = read_release(published, schema), _k_said(published)
-    else:
-        schema, rows, k = policy.schema(table), tables.read(published), policy.k
+def _by_another_tool(published: object, original: object, policy: Policy | None) -> _Subject:
+    if policy is None:
+        raise InputError(f"to measure a table that is no release, pass its policy with {option('policy')}")
+    table = tables.read(original)
+    schema, rows = policy.schema(table), tables.read(published)
     data = encode(table, schema)
     shown = read_published(rows, data)
-    return _Found(rows, schema, k, shown, shown, data, None)
+    return _Subject(rows, schema, policy.k, shown, shown, data, table)
 
 
-def _joined(folder: Path, table: Table, policy: Policy | None, joined: JoinedTables) -> _Found:
-    schema = schema_of(folder, table, policy, joined.table)
-    people = join(table, schema, joined.table, joined.public.id, joined.second, "microdata")
-    everyone = encode_joined(table, schema, people)
-    rows = read_release(folder, schema)
-    shown = read_published(rows, everyone)
-    mine, behind = own_rows(folder, len(table)), people_behind_rows(folder)
-    if mine is None or behind is None or mine.size != len(rows):
+def _alone(folder: ReleaseFolder) -> _Subject:
+    data, shown = folder.data, folder.shown
+    return _Subject(folder.rows, folder.schema, folder.k, shown, shown, data, folder.original, folder)
+
+
+def _joined(folder: ReleaseFolder) -> _Subject:
+    people, everyone, shown, own = folder.people, folder.data, folder.shown, len(folder.original)
+    mine, behind = folder.own_rows, folder.people_behind_rows
+    if people is None or mine is None or behind is None or mine.size != len(folder.rows):
         raise InputError("which rows are of the private table only the audit knows, and it is not there")
-    own = Published(shown.attributes, shown.cells, tuple(column[mine] for column in shown.rows))
-    private = Microdata(everyone.codes[: len(table)], everyone.attributes, everyone.sensitive)
-    weights, uncounted = _weights(folder, rows)
+    private = Microdata(everyone.codes[:own], everyone.attributes, everyone.sensitive)
+    weights, uncounted = _weights(folder)
     labels = np.full(len(everyone), -1, np.int32)
     labels[behind] = np.unique(np.stack(shown.rows, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
     told = presence(labels, people.own, covered_by(shown, everyone))
     least, most = told.interval or (None, None)
     about = {
         "people": len(everyone),
-        "own": len(table),
+        "own": own,
         "external_rows": int((~mine).sum()),
         "presence": {"least": str(least), "most": str(most)},
         "certainly_present": told.certainly_present,
         "certainly_absent": told.absent,
     }
-    return _Found(rows, schema, _k_said(folder), shown, own, private, weights, uncounted, about)
+    return _Subject(
+        folder.rows,
+        folder.schema,
+        folder.k,
+        shown,
+        shown.taken(mine),
+        private,
+        folder.original,
+        folder,
+        weights,
+        uncounted,
+        about,
+    )
 
 
-def _weights(folder: Path, rows: Table) -> tuple[NDArray[Any] | None, str]:
-    """How many people of the private table stand behind each row; or why nobody can tell."""
-    kind = str(manifest_of(folder)["method"]["name"])
+def _weights(folder: ReleaseFolder) -> tuple[NDArray[Any] | None, str]:
+    """How many people of the private table each row stands for; or why nobody can tell."""
+    kind, rows = str(folder.method["name"]), folder.rows
     try:
         if "group" not in rows.names:
             return weights_of("kja-direct"), ""
-        lines = read_sensitive(folder)
+        lines = folder.buckets
         number = {text: code for code, text in enumerate(sorted({*lines.column("group").texts}, key=str))}
-        group, said = lines.column("group"), lines.column("count")
-        counts = np.array([int(text or "") for text in said.texts], np.int64)[said.codes]
+        group = lines.column("group")
         people = np.zeros(len(number), np.int64)
-        np.add.at(people, np.array([number[text] for text in group.texts])[group.codes], counts)
+        np.add.at(people, np.array([number[text] for text in group.texts])[group.codes], counts_of(lines))
         named = rows.column("group")
         of_row = np.array([number.get(text, -1) for text in named.texts], np.int32)[named.codes]
         return weights_of("kja-refine", of_row, people), ""
@@ -169,7 +208,7 @@ def _weights(folder: Path, rows: Table) -> tuple[NDArray[Any] | None, str]:
         return None, f"{kind}: {problem}"
 
 
-def _range_counts(found: _Found, boxes: int = BOXES, share: float = SHARE) -> dict[str, Any]:
+def _range_counts(found: _Subject, boxes: int = BOXES, share: float = SHARE) -> dict[str, Any]:
     """The average relative error of the paper's range counts; always the same boxes for one table."""
     if found.uncounted:
         return {"error": None, "why": found.uncounted}
@@ -178,30 +217,28 @@ def _range_counts(found: _Found, boxes: int = BOXES, share: float = SHARE) -> di
     return {"error": error.mean, "boxes": boxes, "share": share, "empty": error.empty}
 
 
-def _asked(file: Path, published: Path) -> Workload:
+def _asked(file: Path, of_a_release: bool) -> Workload:
     from incrowd.queries.workload import Workload  # it brings a reader of SQL, which few measurements need
 
     workload = Workload.load(file)
-    if workload.queries and not published.is_dir():
+    if workload.queries and not of_a_release:
         raise InputError(
             "queries of a workload are answered by a release, and this is none; ask random boxes"
         )
     return workload
 
 
-def _workload(
-    asked: Workload, found: _Found, published: Path, table: Table, policy: Policy | None
-) -> dict[str, Any]:
-    if not asked.queries:
+def _workload(asked: Workload, found: _Subject) -> dict[str, Any]:
+    if not asked.queries or found.folder is None:
         return _range_counts(found, asked.boxes, asked.share)
     from incrowd.queries import Queryable
     from incrowd.queries.workload import Original, relative_errors
 
     # without a policy, whoever asks takes a text such as ? for a value
-    missing = found.schema.missing if policy is not None else frozenset({""})
-    original = Original(table, found.schema, found.people, missing)
+    missing = found.schema.missing if found.folder.policy is not None else frozenset({""})
+    original = Original(found.original, found.schema, found.people, missing)
     left_out = max(len(found.people) - len(found.own), 0)
-    return relative_errors(asked.queries, Queryable.load(published, policy), original, left_out).as_dict()
+    return relative_errors(asked.queries, Queryable.load(found.folder), original, left_out).as_dict()
 
 
 def _evenly() -> Callable[[], float]:
@@ -210,16 +247,9 @@ def _evenly() -> Callable[[], float]:
     return lambda: int.from_bytes(hashlib.sha256(str(next(numbers)).encode()).digest()[:6], "big") / 2**48
 
 
-def _anonymity(found: _Found) -> dict[str, Any]:
+def _anonymity(found: _Subject) -> dict[str, Any]:
     if found.joined is not None:
         return {"joined": dict(found.joined), "notes": [found.uncounted] if found.uncounted else []}
     graph = consistency(found.shown, found.people)
     odds, reached, notes = levels(graph, components(graph))
     return {"anonymity": reached, "match_probability": odds, "notes": list(notes)}
-
-
-def _k_said(folder: Path) -> int:
-    sizes = [claim.parameters["k"] for claim in claims_said(folder) if "k" in claim.parameters]
-    if not sizes or not isinstance(sizes[0], int) or any(size != sizes[0] for size in sizes):
-        raise InputError(f"{folder / MANIFEST} does not say for which k the release was made")
-    return sizes[0]

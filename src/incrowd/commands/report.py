@@ -1,60 +1,35 @@
-"""The facts of a report about a written release: public ones from its files alone, private ones besides."""
+"""`report`: one page about a release, from the published files alone or with the original."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incrowd import tables
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.commands.attack import attack_release
-from incrowd.commands.measure import measure_release
-from incrowd.commands.verify import (
-    JOINED,
-    check_is_release,
-    claims_said,
-    groups_said,
-    joined_tables,
-    manifest_of,
-    own_rows,
-    schema_of,
-    verify_release,
-)
+from incrowd.commands.attack import attack
+from incrowd.commands.measure import measure
+from incrowd.commands.verify import verify
 from incrowd.contracts import Watch, catalogue, unwatched
-from incrowd.encode import encode
-from incrowd.errors import IncrowdError, InputError, NotVerified
-from incrowd.flow import Table
-from incrowd.join import encode_joined, join
-from incrowd.measures import Published
-from incrowd.measures import published as read_published
+from incrowd.errors import IncrowdError, InputError, NotVerified, option
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EVERY, EXPOSURES
-from incrowd.release.readback import read_release
+from incrowd.release.folder import JOINED, ReleaseFolder
 from incrowd.reports import released
 from incrowd.reports.page import render
 from incrowd.reports.spread import before_and_after
 from incrowd.reports.words import meaning, not_promised, questions
-from incrowd.schema import FORMAT_VERSION, MANIFEST, Claim, Column, Kind, Role, Schema, Shape
+from incrowd.results import Result, Row
+from incrowd.schema import MANIFEST, Claim, Role
 
 DATA = ("data.csv", "data.parquet", "sensitive.csv", "sensitive.parquet")
 
 
-@dataclass(frozen=True)
-class Private:
-    """What the private version needs besides the release: the original, and what it was made with."""
-
-    original: Path
-    policy: Policy | None = None
-    public: Path | None = None
-    check: Path | None = None
-    attacks: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Result):
     """A report as facts, and as a page."""
 
     facts: Mapping[str, Any]
@@ -73,46 +48,87 @@ class Report:
         attacked = [facts["attacks"]["holds"]] if facts.get("attacks") else []
         return all([*counted, *same, *judged, *attacked])
 
+    def headline(self) -> str:
+        kind = "private page" if self.private else "page for readers"
+        return f"{kind} about {self.facts['name']}, {'sound' if self.sound else 'NOT SOUND'}"
+
+    def table(self) -> tuple[Row, Iterable[Row]]:
+        return ("promise", "meaning"), ((said["model"], said["means"]) for said in self.facts["claims"])
+
     def html(self) -> str:
         """One page that needs nothing else."""
         return render(self.facts)
 
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self.facts)
 
-def report_release(folder: Path, private: Private | None = None, watch: Watch = unwatched) -> Report:
-    """Gather what there is to say about a release.
 
-    Without `private` nothing is opened but the folder, so nothing can be told that is not published. With
-    it the report adds what was lost, the judge's verdict and what adversaries get; that is not for readers.
+def report(
+    release: object,
+    original: object = None,
+    policy: object = None,
+    *,
+    private: bool = False,
+    public: object = None,
+    check: object = None,
+    attacks: bool = True,
+    watch: Watch = unwatched,
+) -> Report:
+    """Gather what there is to say about a release, as one page.
+
+    Without `private` nothing is opened but the folder, so nothing can be told that is not published. With it
+    the report adds the information loss, the verifier's verdict and what adversaries get; that is not for
+    readers.
+
+    Parameters
+    ----------
+    release : path or ReleaseFolder
+        The folder of the release.
+    original : path or frame
+        The table that it was made from; for the private page only.
+    policy : Policy, dict or path, optional
+        Roles and hierarchies for the private page, where no audit is beside the release.
+    private : bool
+        Make the page for the publisher.
+    public, check : path or frame, optional
+        The public table that was joined and its second source.
+    attacks : bool
+        Run every attack, too, which takes the longest.
     """
-    check_is_release(folder)
+    if private and original is None:
+        raise InputError(f"the private page needs the original table: pass {option('original')}")
+    source = original if private else None
+    folder = ReleaseFolder.open(release, source, Policy.of(policy) if private else None, public, check)
     watch("read")
     try:
-        facts = _public(folder)
+        facts = _published(folder)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        raise InputError(f"{folder / MANIFEST} and the data beside it cannot be read as a release") from None
-    return Report(facts if private is None else facts | _private(folder, private, watch))
+        raise InputError(
+            f"{folder.path / MANIFEST} and the data beside it cannot be read as a release"
+        ) from None
+    return Report(facts | _private(folder, attacks, watch) if private else facts)
 
 
-def _public(folder: Path) -> dict[str, Any]:
-    manifest = _understood(folder)
-    rows = read_release(folder, _schema_said(manifest))
+def _published(folder: ReleaseFolder) -> dict[str, Any]:
+    _ = folder.published_schema  # says no to a format that this program does not know
+    manifest, rows = folder.manifest, folder.rows
     if len(rows) != manifest["rows"]["published"]:
-        raise InputError(f"{folder / MANIFEST} does not tell how many rows there are beside it")
+        raise InputError(f"{folder.path / MANIFEST} does not tell how many rows there are beside it")
     quasi = [str(said["name"]) for said in manifest["columns"] if said["role"] == Role.QUASI]
     columns = released.columns_of(manifest, rows)
     labels, sizes = released.classes_of(quasi, rows)
-    neighbourhoods = "match_probability" in manifest
+    overlapping = "match_probability" in manifest
     for column in columns:
-        if column["role"] == Role.SENSITIVE and not column["apart"] and not neighbourhoods:
+        if column["role"] == Role.SENSITIVE and not column["apart"] and not overlapping:
             column["by_class"] = released.told_by_class(labels, sizes, rows.column(column["name"]))
-    buckets = groups_said(folder)
+    buckets = folder.bucket_counts
     fewest = {
         column["name"]: column["by_class"]["fewest_values"] for column in columns if "by_class" in column
     }
     values = fewest if buckets is None else buckets.fewest
     return {
         "private": False,
-        "name": folder.resolve().name,
+        "name": folder.path.resolve().name,
         "tool": str(manifest["tool"]),
         "rows": dict(manifest["rows"]),
         "columns": columns,
@@ -125,40 +141,18 @@ def _public(folder: Path) -> dict[str, Any]:
         "method": _method(manifest["method"]),
         "accepted": _accepted(manifest["accepted"]),
         "questions": questions(manifest),
-        "files": _files(folder, manifest["files"]),
+        "files": _files(folder.path, manifest["files"]),
     }
 
 
-def _schema_said(manifest: Mapping[str, Any]) -> Schema:
-    """As much of the schema as the manifest tells: enough to read typed columns."""
-    return Schema(
-        tuple(
-            Column(
-                str(said["name"]),
-                Role(said["role"]),
-                Kind(said["kind"]),
-                Shape(said["shape"]) if "shape" in said else Shape.SET,
-            )
-            for said in manifest["columns"]
-        )
-    )
-
-
-def _understood(folder: Path) -> Mapping[str, Any]:
-    manifest = manifest_of(folder)
-    if (manifest.get("format"), manifest.get("version")) != ("incrowd-release", FORMAT_VERSION):
-        raise InputError(f"{folder / MANIFEST} is of another format or version than this program knows")
-    return manifest
-
-
-def _claims(folder: Path, smallest: int, fewest: Mapping[str, int]) -> list[dict[str, Any]]:
+def _claims(folder: ReleaseFolder, smallest: int, fewest: Mapping[str, int]) -> list[dict[str, Any]]:
     return [
         {
             **claim.as_dict(),
             "means": meaning(claim.model, claim.parameters, claim.column),
             "counted": _counted(claim, smallest, fewest),
         }
-        for claim in claims_said(folder)
+        for claim in folder.claims
     ]
 
 
@@ -213,75 +207,52 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _private(folder: Path, private: Private, watch: Watch) -> dict[str, Any]:
-    judged = _verdict(folder, private, watch)
+def _private(folder: ReleaseFolder, attacks: bool, watch: Watch) -> dict[str, Any]:
+    verdict = _verdict(folder, watch)
+    source = folder.source
     return {
         "private": True,
-        "original": private.original.name,
-        "verdict": judged,
-        "left_out": judged["facts"].get("suppressed"),
+        "original": Path(source).name if isinstance(source, str | os.PathLike) else type(source).__name__,
+        "verdict": verdict,
+        "left_out": verdict["facts"].get("suppressed"),
         "measures": {name: part.about.meaning for name, part in catalogue("measure").items()},
-        **_measured(folder, private, watch),
-        **_attacks(folder, private, watch),
+        **_measured(folder, watch),
+        **_attacks(folder, attacks, watch),
     }
 
 
-def _verdict(folder: Path, private: Private, watch: Watch) -> dict[str, Any]:
-    """What the judge says; what it cannot even read it refuses."""
+def _verdict(folder: ReleaseFolder, watch: Watch) -> dict[str, Any]:
+    """What the verifier says; what it cannot even read it refuses."""
     try:
-        judged = verify_release(
-            folder, private.original, private.policy, watch, private.public, private.check
-        )
-        return judged.as_dict()
+        return verify(folder, watch=watch).as_dict()
     except NotVerified as refused:
         return {"passed": False, "required": [], "checks": [], "facts": {}, "why": str(refused)}
 
 
-def _measured(folder: Path, private: Private, watch: Watch) -> dict[str, Any]:
+def _measured(folder: ReleaseFolder, watch: Watch) -> dict[str, Any]:
     """What was lost. Of what is no release of this table nothing can be measured, and the verdict says so."""
     try:
-        asked = (private.original, private.policy, watch, private.public, private.check)
-        measured = measure_release(folder, *asked)
-        spread = _distributions(folder, private)
-        return {"measured": measured, "distributions": spread, "measured_why_not": ""}
+        measured = measure(folder, watch=watch).to_dict()
+        return {"measured": measured, "distributions": _distributions(folder), "measured_why_not": ""}
     except IncrowdError as problem:
         return {"measured": None, "distributions": {}, "measured_why_not": str(problem)}
 
 
-def _attacks(folder: Path, private: Private, watch: Watch) -> dict[str, Any]:
-    if not private.attacks:
+def _attacks(folder: ReleaseFolder, wanted: bool, watch: Watch) -> dict[str, Any]:
+    if not wanted:
         return {"attacks": None, "attacks_why_not": "they were not asked for"}
     try:
-        public = private.public if "public" in manifest_of(folder) else None
-        found = attack_release(folder, private.original, private.policy, watch, public)
-        return {"attacks": found.as_dict(), "attacks_why_not": ""}
+        return {"attacks": attack(folder, watch=watch).to_dict(), "attacks_why_not": ""}
     except IncrowdError as problem:
         return {"attacks": None, "attacks_why_not": str(problem)}
 
 
-def _distributions(folder: Path, private: Private) -> dict[str, Any]:
+def _distributions(folder: ReleaseFolder) -> dict[str, Any]:
     """Before and after, for each quasi-identifier; where two tables are joined, of the private one alone."""
-    table = tables.read(private.original)
-    joined = joined_tables(folder, private.policy, private.public, private.check)
-    public = None if joined is None else joined.table
-    schema = schema_of(folder, table, private.policy, public)
-    rows = read_release(folder, schema)
-    if joined is None:
-        data = encode(table, schema)
-        shown = read_published(rows, data)
-    else:
-        people = join(table, schema, joined.table, joined.public.id, joined.second, "microdata")
-        data = encode_joined(table, schema, people)
-        shown = _of_own(folder, table, read_published(rows, data))
+    data, shown, own = folder.data, folder.shown, len(folder.original)
+    if folder.public is not None and folder.own_rows is not None and folder.own_rows.size == len(shown):
+        shown = shown.taken(folder.own_rows)
     return {
-        attribute.name: before_and_after(attribute, data.codes[: len(table), j], shown, j)
+        attribute.name: before_and_after(attribute, data.codes[:own, j], shown, j)
         for j, attribute in enumerate(data.attributes)
     }
-
-
-def _of_own(folder: Path, table: Table, shown: Published) -> Published:
-    """The rows of the private table's people, where the audit knows them; else all."""
-    mine = own_rows(folder, len(table))
-    if mine is None or mine.size != len(shown):
-        return shown
-    return Published(shown.attributes, shown.cells, tuple(column[mine] for column in shown.rows))

@@ -42,6 +42,10 @@ class Published:
     def __repr__(self) -> str:
         return f"Published({len(self)} rows, {[a.name for a in self.attributes]})"
 
+    def taken(self, rows: NDArray[np.bool_]) -> Published:
+        """Some of the rows."""
+        return Published(self.attributes, self.cells, tuple(column[rows] for column in self.rows))
+
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:
         """How many rows each class of equal rows has, in no promised order."""

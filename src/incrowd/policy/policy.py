@@ -6,6 +6,7 @@ One model makes the check, the messages and the JSON Schema (``docs/policy.schem
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -106,6 +107,17 @@ class Policy(Part):
         """Read a policy file (TOML). Paths inside it are relative to the folder it lies in."""
         path = Path(path)
         return cls.from_dict(read_toml(path), folder=path.parent)
+
+    @classmethod
+    def of(cls, policy: object) -> Policy | None:
+        """A policy however it is given: a Policy, a dict, the path of a TOML file; None stays None."""
+        if policy is None or isinstance(policy, Policy):
+            return policy
+        if isinstance(policy, Mapping):
+            return cls.from_dict(policy)
+        if isinstance(policy, str | PathLike):
+            return cls.load(Path(policy))
+        raise PolicyError("a policy is a Policy, a dict, or the path of a policy file (TOML)")
 
     @classmethod
     def from_dict(cls, parts: Mapping[str, Any], folder: str | Path | None = None) -> Policy:

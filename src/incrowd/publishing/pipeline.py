@@ -26,9 +26,10 @@ from incrowd.policy import Policy
 from incrowd.publishing.disclosure import Learnt, StandingIn, Told
 from incrowd.publishing.draft import Draft, draft
 from incrowd.release.audit import LINKS, schema_as_dict
-from incrowd.release.readback import TableRows, original_rows, read_release, read_sensitive
+from incrowd.release.folder import read_buckets, read_rows
 from incrowd.release.stage import audit_folder, commit, stage
 from incrowd.release.typed import typed_columns
+from incrowd.release.verifier_rows import TableRows, original_rows
 from incrowd.schema import MANIFEST, Role, Verdict
 from incrowd.verifier import Case, Public, judge_rows, verify
 
@@ -282,8 +283,8 @@ def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict
         original_rows(made.source, made.original),
         made.schema,
         made.claims,
-        published=None if form.format == "csv" else TableRows(read_release(folder, made.schema)),
-        buckets=None if form.format == "csv" or made.buckets is None else TableRows(read_sensitive(folder)),
+        published=None if form.format == "csv" else TableRows(read_rows(folder, lambda: made.schema)),
+        buckets=None if form.format == "csv" or made.buckets is None else TableRows(read_buckets(folder)),
         hint=made.behind,
         neighbourhoods=made.drawn.neighbourhoods,
         parts=made.drawn.parts,

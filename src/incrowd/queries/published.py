@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.commands.verify import check_is_release, manifest_of
 from incrowd.errors import InputError
 from incrowd.flow import Table
 from incrowd.measures.counting import distinct_rows
@@ -23,12 +21,11 @@ from incrowd.queries.reading import (
     Public,
     as_written,
     generalised,
-    manifest_schema,
     mean_decimals,
     read_apart,
     read_means,
 )
-from incrowd.release.readback import read_release, read_sensitive
+from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import Role, Schema
 
 
@@ -65,13 +62,13 @@ class Published:
         return self.columns[name]
 
 
-def read_published(folder: Path, policy: Policy | None) -> Published:
-    """Read the manifest, the rows and the values apart of a release; nothing else is opened."""
-    check_is_release(folder)
-    manifest = manifest_of(folder)
-    schema = manifest_schema(manifest, folder)
-    buckets = read_sensitive(folder) if "apart" in manifest else None
-    return _made(read_release(folder, schema), schema, Public.of(policy, schema), buckets, manifest)
+def read_published(release: object, policy: Policy | None) -> Published:
+    """Read the manifest, the rows and the buckets of a release; nothing else is opened."""
+    folder = ReleaseFolder.open(release)
+    schema = folder.published_schema
+    buckets = folder.buckets if folder.bucketed else None
+    known = Public.of(policy or folder.policy, schema)
+    return _made(folder.rows, schema, known, buckets, folder.manifest)
 
 
 def _made(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,23 +79,20 @@ class Queryable:
         return f"Queryable({int(self.published.count.sum())} rows: {', '.join(self.published.names)})"
 
     @classmethod
-    def load(
-        cls, folder: str | Path, policy: Policy | str | Path | None = None, continuous: bool = False
-    ) -> Queryable:
+    def load(cls, folder: object, policy: object = None, continuous: bool = False) -> Queryable:
         """Read the published files of a release.
 
         Parameters
         ----------
-        folder : path
+        folder : path or ReleaseFolder
             The release. Neither its audit nor the original is looked for.
-        policy : Policy or path, optional
+        policy : Policy, dict or path, optional
             Its hierarchies that are files, its texts for missing and its forms of dates are used.
         continuous : bool
             Estimates take numbers to lie anywhere in a range. Otherwise, if all ends of a column are whole
             numbers, its values are taken to be whole too.
         """
-        public = Policy.load(policy) if isinstance(policy, str | Path) else policy
-        published = read_published(Path(folder), public)
+        published = read_published(folder, Policy.of(policy))
         if continuous:
             columns = {
                 name: replace(column, unit=0)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +19,7 @@ from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
 from incrowd.queries.asked import decimals, in_units
 from incrowd.queries.columns import LARGEST, Column, Line, Members, Wholes
-from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Kind, Role, Schema, Shape
+from incrowd.schema import EVERYTHING, MISSING, Kind, Role, Schema, Shape
 from incrowd.schema import Column as Described
 from incrowd.values import Value, infer_kind, read_date, read_number, read_texts, value_text
 
@@ -78,27 +76,6 @@ def unescaped(atom: str) -> str:
     ('a|b', 'missing')
     """
     return _ESCAPE.sub(r"\1", atom)
-
-
-def manifest_schema(manifest: Mapping[str, Any], where: Path) -> Schema:
-    """The columns of a release, as its manifest describes them."""
-    if manifest.get("format") != "incrowd-release" or manifest.get("version") != FORMAT_VERSION:
-        raise InputError(f"{where} is no release of a version that can be read here")
-    try:
-        return Schema(
-            tuple(
-                Described(
-                    said["name"],
-                    Role(said["role"]),
-                    Kind(said["kind"]),
-                    Shape(said["shape"]) if "shape" in said else Shape.SET,
-                    mean=said.get("mean") is True,
-                )
-                for said in manifest["columns"]
-            )
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"the columns in the manifest of {where} cannot be read") from None
 
 
 @dataclass(frozen=True, slots=True)

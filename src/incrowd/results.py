@@ -1,0 +1,48 @@
+"""What a command returns: one line, a small table for notebooks, and a dict in words that JSON knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+Row = Sequence[object]
+
+
+class Result:
+    """Shows itself in one line (`repr`) and as a table (Jupyter and other notebooks)."""
+
+    def headline(self) -> str:
+        """What it comes to, in one sentence."""
+        raise NotImplementedError
+
+    def table(self) -> tuple[Row, Iterable[Row]]:
+        """Header and rows of the table that notebooks show; an empty header shows none."""
+        return (), ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as the command prints it with --json."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.headline()}>"
+
+    def _repr_html_(self) -> str:
+        header, rows = self.table()
+        shown = f"<p><strong>{escape(self.headline())}</strong></p>"
+        return shown + (html_table(header, rows) if header else "")
+
+
+def html_table(header: Row, rows: Iterable[Row]) -> str:
+    """A table in HTML, every text escaped.
+
+    Examples
+    --------
+    >>> html_table(["column"], [["<age>"]])
+    '<table><thead><tr><th>column</th></tr></thead><tbody><tr><td>&lt;age&gt;</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
