@@ -22,7 +22,7 @@ from twins import factor as naive_factor
 
 from incrowd import assign, entropy
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.commands.verify import verify_release
+from incrowd.commands.verify import verify
 from incrowd.contracts import catalogue
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified
 from incrowd.flow import Assignment, Neighbourhoods, Table
@@ -34,7 +34,7 @@ from incrowd.publishing import draft as drafting
 from incrowd.publishing import draw
 from incrowd.publishing import draw as drawing
 from incrowd.publishing.pipeline import Form, Release, publish, publish_to
-from incrowd.release.readback import read_release
+from incrowd.release.folder import read_rows
 
 QUASI = ("age", "sex", "place")
 
@@ -227,9 +227,9 @@ def test_what_is_written_is_judged_again(form: Form, method: str, tmp_path: Path
     original.write_text("\n".join(lines) + "\n", encoding="utf-8")
     written = publish_to(original, policy, tmp_path / "out", form)
     assert written.loss["gcp"] > 0
-    assert verify_release(tmp_path / "out", original, policy).passed
-    assert verify_release(tmp_path / "out", original, None).passed
-    rows = read_release(tmp_path / "out", policy.schema(request.table))
+    assert verify(tmp_path / "out", original, policy).passed
+    assert verify(tmp_path / "out", original, None).passed
+    rows = read_rows(tmp_path / "out", lambda: policy.schema(request.table))
     assert sorted(map(str, rows.column("tag").rows())) == sorted(map(str, request.columns["tag"]))
     said = json.loads((tmp_path / "out" / "release.json").read_text())
     assert set(said["match_probability"]) == {"drawn", "least"}

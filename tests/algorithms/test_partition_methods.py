@@ -27,7 +27,7 @@ from incrowd.policy import Policy
 from incrowd.publishing.draft import Draft
 from incrowd.publishing.pipeline import Release, publish
 from incrowd.publishing.render import published_table
-from incrowd.release.readback import TableRows
+from incrowd.release.verifier_rows import TableRows
 from incrowd.verifier import Case, judge_rows
 
 # Methods that cut through equal values break ties by the order of records.

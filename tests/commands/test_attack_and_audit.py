@@ -14,7 +14,7 @@ from support.bad_requests import Bad, csv, policy
 from support.commands import Ran, asked, incrowd, listing
 
 from incrowd.commands.attack import attack_release
-from incrowd.commands.audit import audit_table
+from incrowd.commands.audit import audit
 from incrowd.examples import write_example
 from incrowd.policy import Policy
 
@@ -245,7 +245,7 @@ def test_audit_for_people(clinic: Path) -> None:
 
 def test_a_huge_table_gets_bounds(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("incrowd.graph.level.MOST_EDGES", 10)
-    found = audit_table(clinic / "patients.csv", clinic / "csv", Policy.load(clinic / "policy.toml"))
+    found = audit(clinic / "patients.csv", clinic / "csv", Policy.load(clinic / "policy.toml"))
     assert found.level["lambda"] is None
     assert found.level["low"] <= found.level["high"] <= 0.1
     assert "bounded" in found.notes[0]

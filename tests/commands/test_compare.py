@@ -17,7 +17,7 @@ from test_docs import shown_commands
 from incrowd.algorithms.catalogue import METHODS
 from incrowd.commands import compare as comparing
 from incrowd.commands.compare import compare
-from incrowd.commands.comparison import Comparison, Kept, Result, Trial, default_cache
+from incrowd.commands.comparison import Comparison, Kept, Trial, TrialResult, default_cache
 from incrowd.contracts import catalogue
 from incrowd.errors import InputError, NotVerified
 from incrowd.examples import write_example
@@ -156,7 +156,7 @@ PLACES = st.lists(
 @given(PLACES)
 def test_nobody_on_the_frontier_is_beaten_and_all_others_are(places: list[tuple[int, int, Any]]) -> None:
     trials = tuple(
-        Trial("m", k, l, Result(0, 9, 1, k, 0, 1 / k, 1 / k, {"gcp": loss / 4}))
+        Trial("m", k, l, TrialResult(0, 9, 1, k, 0, 1 / k, 1 / k, {"gcp": loss / 4}))
         for loss, k, l in places  # noqa: E741
     )
     best = [(t.result.loss["gcp"] * 4, t.k, t.l) for t in Comparison(trials).frontier() if t.result]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support.places import ROOT
 
 from incrowd.commands.inspect.policy_text import policy_text
-from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING, Profile, inspect
+from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING, Profile, profiled
 from incrowd.commands.inspect.roles import OUTSIDERS_KNOW, says, tokens
 from incrowd.encode import encode
 from incrowd.errors import PolicyError, TableError
@@ -99,7 +99,7 @@ def same_after_normalising(table: Table) -> bool:
 @settings(deadline=None, max_examples=150)
 @given(tables())
 def test_counts_agree_with_plain_python(table: Table) -> None:
-    profile = inspect(table)
+    profile = profiled(table)
     gone = {"", None, *(m for m in WELL_KNOWN_MISSING if any(m in column.texts for column in table.columns))}
     assert set(profile.missing) == gone - {"", None}
     for found, column in zip(profile.columns, table.columns, strict=True):
@@ -112,7 +112,7 @@ def test_counts_agree_with_plain_python(table: Table) -> None:
 @settings(deadline=None, max_examples=150)
 @given(tables())
 def test_risks_agree_with_plain_python(table: Table) -> None:
-    profile = inspect(table)
+    profile = profiled(table)
     gone = {"", None, *profile.missing}
     quasi = profile.risk.columns
     assert quasi == tuple(column.name for column in profile.having(Role.QUASI))
@@ -136,7 +136,7 @@ def test_risks_agree_with_plain_python(table: Table) -> None:
 @settings(deadline=None, max_examples=200)
 @given(tables())
 def test_a_suggested_policy_can_be_used_as_written(table: Table) -> None:
-    profile = inspect(table)
+    profile = profiled(table)
     text = policy_text(profile, "a\nb.csv")
     if same_after_normalising(table):
         with pytest.raises(PolicyError):
@@ -154,7 +154,7 @@ def test_a_suggested_policy_can_be_used_as_written(table: Table) -> None:
 @pytest.mark.parametrize("name", REAL)
 def test_a_suggested_policy_suits_real_tables(name: str) -> None:
     table = read(name, REAL[name])
-    profile = inspect(table)
+    profile = profiled(table)
     schema = schema_of(policy_text(profile, name), table)
     assert {column.name: column.role for column in schema.columns} == roles(profile)
     assert all(schema.column(c.name).kind is c.kind for c in profile.having(Role.QUASI))
@@ -187,13 +187,13 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_roles_of_real_tables(name: str) -> None:
-    found = roles(inspect(read(name, REAL[name])))
+    found = roles(profiled(read(name, REAL[name])))
     assert {column: found[column] for column in EXPECTED[name]} == EXPECTED[name]
 
 
 def test_roles_of_the_bundled_example() -> None:
     patients, _ = clinic(rows=500)
-    profile = inspect(Table.of(patients))
+    profile = profiled(Table.of(patients))
     assert roles(profile) == {
         **dict.fromkeys(("name", "ssn"), Role.IDENTIFIER),
         **dict.fromkeys(
@@ -207,7 +207,7 @@ def test_roles_of_the_bundled_example() -> None:
 
 
 def column_role(name: str, texts: list[str | None]) -> Role:
-    return roles(inspect(Table.of({name: texts, "age": ["1", "2"] * (len(texts) // 2)})))[name]
+    return roles(profiled(Table.of({name: texts, "age": ["1", "2"] * (len(texts) // 2)})))[name]
 
 
 @pytest.mark.parametrize(
@@ -237,18 +237,18 @@ def test_roles_by_name_and_by_counts(name: str, texts: list[str | None], role: R
 
 def test_one_column_at_most_tells_persons_apart() -> None:
     numbers: list[str | None] = [str(i // 2) for i in range(60)]
-    found = roles(inspect(Table.of({"age": ["1", "2"] * 30, "patient_id": numbers, "person_id": numbers})))
+    found = roles(profiled(Table.of({"age": ["1", "2"] * 30, "patient_id": numbers, "person_id": numbers})))
     assert found == {"age": Role.QUASI, "patient_id": Role.ENTITY, "person_id": Role.IDENTIFIER}
 
 
 def test_digits_that_are_labels_are_no_numbers() -> None:
-    profile = inspect(Table.of({"sex": ["1", "2"], "zip": ["90210", "10001"], "age": ["30", "31"]}))
+    profile = profiled(Table.of({"sex": ["1", "2"], "zip": ["90210", "10001"], "age": ["30", "31"]}))
     assert [column.kind for column in profile.columns] == [Kind.CATEGORICAL, Kind.CATEGORICAL, Kind.NUMERIC]
 
 
 def test_missing_markers_are_counted_and_suggested() -> None:
     table = Table.of({"age": ["30", "?", "n/a", ""], "job": ["cook", "unknown", None, "?"]})
-    profile = inspect(table)
+    profile = profiled(table)
     assert [(column.missing, column.kind) for column in profile.columns] == [
         (3, Kind.NUMERIC),
         (3, Kind.CATEGORICAL),
@@ -260,28 +260,28 @@ def test_a_profile_holds_no_cell() -> None:
     table = Table.of(
         {"age": ["canary-1", "canary-2"], "name": ["canary-3", "canary-4"], "job": ["canary-5"] * 2}
     )
-    profile = inspect(table)
-    assert "canary" not in json.dumps(profile.as_dict()) + policy_text(profile) + repr(profile)
+    profile = profiled(table)
+    assert "canary" not in json.dumps(profile.to_dict()) + policy_text(profile) + repr(profile)
 
 
 def test_bounded_work_is_said() -> None:
     table = Table.of({f"c{j}": [str(i % (j + 2)) for i in range(60)] for j in range(9)})
-    assert inspect(table).bounded == ""
-    few = inspect(table, most_rows_read=60 * 25)
+    assert profiled(table).bounded == ""
+    few = profiled(table, most_rows_read=60 * 25)
     assert few.bounded == "pairs and triples of the 5 most telling quasi-identifiers only"
     assert {name for found in few.combinations for name in found.columns} == {f"c{j}" for j in range(4, 9)}
 
 
 def test_a_table_without_rows_is_refused() -> None:
     with pytest.raises(TableError, match="no rows"):
-        inspect(Table.of({"a": []}))
+        profiled(Table.of({"a": []}))
 
 
 def test_wide_tables_do_not_overflow() -> None:
     rows = 200
     table = Table.of({f"c{j}": [str(i * i % 191) for i in range(rows)] for j in range(30)})
     whole = Counter(i * i % 191 for i in range(rows))
-    assert inspect(table).risk.unique == sum(count == 1 for count in whole.values())
+    assert profiled(table).risk.unique == sum(count == 1 for count in whole.values())
 
 
 def test_words_of_names() -> None:

@@ -192,7 +192,7 @@ def test_the_extra_is_named_where_it_is_not_there(
 def test_the_command_says_what_python_says(by_method: dict[str, Path], people: Path) -> None:
     words = ("learn", by_method["classes"], "--original", people, "--target", "ill,age")
     learned: Learned = learn(by_method["classes"], people, ["ill", "age"])
-    assert incrowd(*words, "--json").json == json.loads(json.dumps(learned.as_dict()))
+    assert incrowd(*words, "--json").json == json.loads(json.dumps(learned.to_dict()))
     shown = " ".join(incrowd(*words).out.split())
     for lesson in learned.lessons:
         rates = (lesson.majority, lesson.original, lesson.release)

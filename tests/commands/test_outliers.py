@@ -17,7 +17,7 @@ from test_docs import code_blocks, shown_commands
 from twins.plain import Column, Space, Table
 
 from incrowd import flow
-from incrowd.commands.outliers import FEW, Calibration, calibrate
+from incrowd.commands.outliers import FEW, Calibration, outliers
 from incrowd.examples import write_example
 from incrowd.policy import Policy
 from incrowd.reports.chart import BOTTOM, HEIGHT, TOP, Line
@@ -47,7 +47,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(clinic: Path) -> Calibration:
-    return calibrate(clinic / "patients.csv", Policy.load(clinic / "policy.toml"))
+    return outliers(clinic / "patients.csv", Policy.load(clinic / "policy.toml"))
 
 
 # ---- counts
@@ -73,7 +73,7 @@ def test_counts_are_those_of_the_definition(
     columns = [list(column) for column in zip(*rows, strict=True)]
     ps, ds = ["0.3", "0.55", "0.8"], ["0.3", "0.55", "1", "1.05"]
     asked_for = request({"p": "0.8", "d": 1, **said})
-    for at in calibrate(numbers(*columns), asked_for, ps, ds).grid:
+    for at in outliers(numbers(*columns), asked_for, p=ps, d=ds).grid:
         ages = tuple(dict.fromkeys(columns[0]))
         twin = Space(
             Table(
@@ -95,7 +95,7 @@ def test_a_sample_says_so_and_counts_removed_records_among_all() -> None:
     columns: list[Numbers] = [[i % 23 for i in range(150)], [*range(149), 400], [i % 7 for i in range(150)]]
     thrice: list[Numbers] = [[value for value in column for _ in range(3)] for column in columns]
     one, all_, some = (
-        calibrate(numbers(*table), request(), ds=["0.4", "0.6", "1"], most=most)
+        outliers(numbers(*table), request(), d=["0.4", "0.6", "1"], most=most)
         for table, most in ((columns, 150), (thrice, 450), (thrice, 150))
     )
     assert [at.share for at in one.grid] == [at.share for at in all_.grid] == [at.share for at in some.grid]
@@ -112,11 +112,11 @@ def test_the_proposal_fits_and_a_hundredth_less_does_not(clinic: Path, found: Ca
     best = found.proposal
     assert best is not None
     less = str(Fraction(best.d) * 100 - 1)
-    near = calibrate(
+    near = outliers(
         clinic / "patients.csv",
         Policy.load(clinic / "policy.toml"),
-        ps=["0.8"],
-        ds=[best.d, f"{less[:-2]}.{less[-2:]}"],
+        p=["0.8"],
+        d=[best.d, f"{less[:-2]}.{less[-2:]}"],
     )
     assert near.proposal == best
     assert Fraction(best.outliers, best.asked) <= FEW
@@ -130,13 +130,13 @@ def test_no_more_are_removed_than_may_be_left_out(allowed: str, most: int) -> No
     """Two of 400 have a value far from all others, one of them farther: 0.5 % may go, if anybody may."""
     pay: Numbers = [*(i % 10 for i in range(398)), 90, 100]
     table = numbers([0] * 400, pay, [0] * 400)
-    best = calibrate(table, request(max_suppression=allowed)).proposal
+    best = outliers(table, request(max_suppression=allowed)).proposal
     assert best is not None
     assert best.removed == most
 
 
 def test_if_nobody_stands_out_nothing_is_proposed() -> None:
-    found = calibrate(numbers([3] * 9, [4] * 9, [5] * 9), request())
+    found = outliers(numbers([3] * 9, [4] * 9, [5] * 9), request())
     assert found.proposal is None
     assert any(note.startswith("nobody stands out at any p and d") for note in found.notes)
 
@@ -147,7 +147,7 @@ def test_if_nobody_stands_out_nothing_is_proposed() -> None:
 def test_a_policy_that_hides_everybody_or_nobody_is_told(d: object, says: str) -> None:
     """Ten people who differ from each other in everything."""
     table = numbers([*range(10)], [0, 9] * 5, [9, 9, 0, 0, 9, 9, 0, 0, 9, 9])
-    found = calibrate(table, request({"p": "0.5", "d": d}))
+    found = outliers(table, request({"p": "0.5", "d": d}))
     assert found.own == found.at("0.5", str(d))
     assert [note for note in found.notes if note.startswith(says)]
 
@@ -158,10 +158,10 @@ def test_a_column_of_two_values_dominates_and_the_weight_makes_it_even() -> None
         [i * 7 % 60 for i in range(60)],
         [i * 11 % 60 for i in range(60)],
     ]
-    first = calibrate(numbers(*columns), request()).parts[0]
+    first = outliers(numbers(*columns), request()).parts[0]
     assert (first.column, bool(first.instead)) == ("age", True)
     weights = {"p": "0.8", "d": "0.85", "weights": {"age": first.instead}}
-    parts = {part.column: part for part in calibrate(numbers(*columns), request(weights)).parts}
+    parts = {part.column: part for part in outliers(numbers(*columns), request(weights)).parts}
     assert abs(parts["age"].share - 1 / 3) < 0.02
     assert not any(part.instead for part in parts.values())
 
@@ -169,7 +169,7 @@ def test_a_column_of_two_values_dominates_and_the_weight_makes_it_even() -> None
 def test_sensitive_values_that_one_rich_person_squashes_are_noticed() -> None:
     pay: Numbers = [*(i % 9 for i in range(59)), 10**6]
     table = numbers([i % 2 for i in range(60)], pay, pay)
-    notes = calibrate(table, request({"p": "0.8", "d": 1, "removal": "none"})).notes
+    notes = outliers(table, request({"p": "0.8", "d": 1, "removal": "none"})).notes
     assert any("sensitive columns (pay, debt) make up" in note for note in notes)
 
 

@@ -21,8 +21,7 @@ from support.page_reading import check_page
 
 from incrowd.algorithms.catalogue import METHODS
 from incrowd.cli import stories
-from incrowd.commands.report import Private, Report, report_release
-from incrowd.commands.verify import JOINED
+from incrowd.commands.report import Report, report
 from incrowd.contracts import catalogue
 from incrowd.encode import encode
 from incrowd.errors import InputError
@@ -30,6 +29,7 @@ from incrowd.flow import Table
 from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
+from incrowd.release.folder import JOINED
 from incrowd.reports.released import MOST_BINS, atoms, classes_of, columns_of, sizes_told
 from incrowd.reports.spread import before_and_after
 from incrowd.reports.words import CHECKS, MEANS, UNKNOWN, meaning
@@ -80,13 +80,13 @@ def policy_of(method: str) -> dict[str, Any]:
     return parts
 
 
-def made(method: str, folder: Path, form: Form = Form()) -> tuple[Path, Private]:  # noqa: B008
+def made(method: str, folder: Path, form: Form = Form()) -> tuple[Path, dict[str, Any]]:  # noqa: B008
     """A release of a few people, and what its private report needs."""
     table = write(folder / "t.csv", people(N) | {"ill": [str(i * 5 % 23) for i in range(N)]})
     write(folder / "public.csv", people(3 * N, N // 2))
     policy = Policy.from_dict(policy_of(method), folder)
     written = publish_to(table, policy, folder / "out", form)
-    return written.folder, Private(table, policy, attacks=False)
+    return written.folder, {"original": table, "policy": policy, "attacks": False}
 
 
 # Every kind of release
@@ -95,7 +95,7 @@ def made(method: str, folder: Path, form: Form = Form()) -> tuple[Path, Private]
 @pytest.mark.parametrize("method", METHODS)
 def test_a_report_about_every_method(method: str, tmp_path: Path) -> None:
     folder, private = made(method, tmp_path)
-    told = report_release(folder)
+    told = report(folder)
     page = check_page(told.html())
     assert told.sound
     assert told.facts["claims"]
@@ -108,7 +108,7 @@ def test_a_report_about_every_method(method: str, tmp_path: Path) -> None:
     assert all(each["name"] in page.text and each["meaning"] in page.text for each in told.facts["accepted"])
     assert METHODS[method].paper in page.text
     assert "PRIVATE" not in page.text
-    judged = report_release(folder, private)
+    judged = report(folder, **private)
     page = check_page(judged.html())
     assert judged.sound
     assert page.text.index("PRIVATE") < 30
@@ -122,7 +122,7 @@ def test_the_form_of_the_file_changes_nothing(tmp_path: Path) -> None:
     for name, asked in (("csv", Form()), ("typed", Form("parquet", typed=True))):
         (tmp_path / name).mkdir()
         folder, _ = made("mondrian", tmp_path / name, asked)
-        told = dict(report_release(folder).facts)
+        told = dict(report(folder).facts)
         for column in told["columns"]:
             column.get("cells", {}).pop("most_frequent", None)  # typed sets are written otherwise
         facts.append({key: value for key, value in told.items() if key != "files"})
@@ -132,7 +132,7 @@ def test_the_form_of_the_file_changes_nothing(tmp_path: Path) -> None:
 def test_left_out_people_are_counted_for_the_publisher_alone(tmp_path: Path) -> None:
     folder, private = made("expc", tmp_path)
     gone = N - len((folder / "data.csv").read_text().splitlines()) + 1
-    readers, publisher = report_release(folder), report_release(folder, private)
+    readers, publisher = report(folder), report(folder, **private)
     assert "left_out" not in readers.facts
     assert readers.facts["rows"]["suppressed"] is None
     assert publisher.facts["left_out"] == gone
@@ -165,7 +165,7 @@ def test_readers_learn_nothing_that_is_not_published(form: Form, tmp_path: Path)
     WATCHED.clear()
     WATCHING[0] = True
     try:
-        html = report_release(folder).html()
+        html = report(folder).html()
     finally:
         WATCHING[0] = False
     opened = {Path(path) for path in WATCHED if path.startswith(str(tmp_path))}
@@ -179,7 +179,7 @@ def test_readers_learn_nothing_that_is_not_published(form: Form, tmp_path: Path)
     if form.typed:
         return
     assert len(inner) > 10
-    private = report_release(folder, Private(table, asked, attacks=False)).html()
+    private = report(folder, table, asked, attacks=False).html()
     assert not found_in((f"{MARK}-name", f"{MARK}-note"), private)
     assert found_in([*inner, *BLURRED], private)  # so the scan does see what gets out
 
@@ -195,8 +195,9 @@ def test_no_text_of_a_table_becomes_a_part_of_the_page(tmp_path: Path) -> None:
     parts = {"quasi_identifiers": ["AAA", "BBB"], "sensitive": ["CCC"], "privacy": {"k": 3, "l": 2}}
     policy = Policy.from_dict(parts)
     folder = publish_to(table, policy, tmp_path / "<i>").folder
-    for private in (None, Private(table, policy)):
-        facts = json.dumps(report_release(folder, private).facts)
+    asked: tuple[dict[str, Any], ...] = ({}, {"original": table, "policy": policy})
+    for private in asked:
+        facts = json.dumps(report(folder, **private).facts)
         for name in columns:
             facts = facts.replace(name, json.dumps(EVIL)[1:-1])
         html = Report(json.loads(facts)).html()
@@ -383,19 +384,18 @@ def test_a_spoilt_release_is_told(place: Path, tmp_path: Path) -> None:
         (folder / path.name).write_bytes(path.read_bytes())
     lines = (folder / "data.csv").read_text().splitlines()
     (folder / "data.csv").write_text("\n".join([*lines[:-1], lines[1]]) + "\n")
-    told: Report = report_release(folder)
+    told: Report = report(folder)
     assert not told.sound
     assert "NO" in check_page(told.html()).text.split()
     ran = incrowd("report", folder, "--original", place / "t.csv", "-p", "none.toml", "--json")
     assert ran.code == 2
     assert incrowd("report", folder, "-o", tmp_path / "r.html").code == 1
-    private = Private(place / "t.csv", Policy.from_dict(policy_of("mondrian")), attacks=False)
-    judged = report_release(folder, private)
+    judged = report(folder, place / "t.csv", policy_of("mondrian"), attacks=False)
     assert "REJECTED" in check_page(judged.html()).text
     said = json.loads((folder / "release.json").read_text())
     said["claims"][0]["parameters"]["k"] = 40
     (folder / "release.json").write_text(json.dumps(said))
-    assert report_release(folder).facts["claims"][0]["counted"]["agrees"] is False
+    assert report(folder).facts["claims"][0]["counted"]["agrees"] is False
     shorter = said["rows"] | {"published": 7}
     for broken in (
         {**said, "version": 2},
@@ -406,4 +406,4 @@ def test_a_spoilt_release_is_told(place: Path, tmp_path: Path) -> None:
     ):
         (folder / "release.json").write_text(json.dumps(broken))
         with pytest.raises(InputError):
-            report_release(folder)
+            report(folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands.test_report import made
 
-from incrowd.commands.report import Private, report_release
+from incrowd.commands.report import report
 
 CHROMIUM = shutil.which("chromium")
 QUIET = (
@@ -42,9 +42,9 @@ for (const page of pages) for (const width of widths) {
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here, so pages are not looked at in a browser")
 def test_pages_fit_the_screen_and_load_nothing(tmp_path: Path) -> None:
     folder, private = made("mondrian", tmp_path)
-    with_attacks = Private(private.original, private.policy)
-    for name, asked in (("readers.html", None), ("publisher.html", with_attacks)):
-        (tmp_path / name).write_text(report_release(folder, asked).html(), encoding="utf-8")
+    with_attacks = {**private, "attacks": True}
+    for name, asked in (("readers.html", {}), ("publisher.html", with_attacks)):
+        (tmp_path / name).write_text(report(folder, **asked).html(), encoding="utf-8")
     host = tmp_path / "host.html"
     host.write_text(HOST.replace("PAGES", '["readers.html", "publisher.html"]'), encoding="utf-8")
     ran = subprocess.run(

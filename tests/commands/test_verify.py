@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from incrowd.commands.verify import verify_release
+from incrowd.commands.verify import verify
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish_to
 from incrowd.release.audit import LINKS
@@ -40,7 +40,7 @@ def test_means_are_confirmed_later(method: str, tmp_path: Path, rng: np.random.G
     asked = policy(method, mean=True)
     written = publish_to(table, asked, tmp_path / "out")
     assert (written.audit / LINKS).stat().st_mode & 0o077 == 0
-    verdict = verify_release(written.folder, table, asked)
+    verdict = verify(written.folder, table, asked)
     assert verdict.passed, verdict.failures
 
 
@@ -49,7 +49,7 @@ def test_without_means_nobody_is_linked(method: str, tmp_path: Path, rng: np.ran
     table = crowd(tmp_path / "people.csv", rng)
     written = publish_to(table, policy(method, mean=False), tmp_path / "out")
     assert not (written.audit / LINKS).exists()
-    assert verify_release(written.folder, table, None).passed
+    assert verify(written.folder, table, None).passed
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_damaged_links_are_none(content: str, tmp_path: Path, rng: np.random.Gen
     table = crowd(tmp_path / "people.csv", rng)
     written = publish_to(table, policy("mondrian", mean=False), tmp_path / "out")
     (written.audit / LINKS).write_text(content)
-    assert verify_release(written.folder, table, None).passed
+    assert verify(written.folder, table, None).passed
 
 
 def test_links_that_lie_are_not_believed(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -73,5 +73,5 @@ def test_links_that_lie_are_not_believed(tmp_path: Path, rng: np.random.Generato
     swapped = next(i for i in range(2, len(lines)) if lines[i].split(",")[0] != lines[1].split(",")[0])
     links[0], links[swapped - 1] = links[swapped - 1], links[0]
     (written.audit / LINKS).write_text(json.dumps({"record_of_each_row": links}))
-    verdict = verify_release(written.folder, table, None)
+    verdict = verify(written.folder, table, None)
     assert "truth" not in {check.name for check in verdict.failures}

@@ -15,15 +15,15 @@ from support.commands import incrowd
 from support.requested import rows_of
 
 from incrowd.commands.attack import attack_release
-from incrowd.commands.audit import audit_table
-from incrowd.commands.measure import measure_release
-from incrowd.commands.verify import groups_said, verify_release
+from incrowd.commands.audit import audit
+from incrowd.commands.measure import measure
+from incrowd.commands.verify import verify
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish, publish_to
 from incrowd.release.audit import LINKS
-from incrowd.release.readback import read_release, read_sensitive
+from incrowd.release.folder import ReleaseFolder, read_buckets, read_rows
 
 FORMS = {"csv": Form(), "parquet": Form("parquet"), "typed": Form("parquet", typed=True)}
 EACH_FORM = pytest.mark.parametrize("form", FORMS)
@@ -51,8 +51,8 @@ def copied(laid: Path, form: str, to: Path, audit: bool = True) -> Path:
 
 @EACH_FORM
 def test_what_is_written_says_the_same_in_every_form(laid: Path, form: str) -> None:
-    rows = list(rows_of(read_release(laid / form, policy().schema(clinic()))))
-    lines = list(rows_of(read_sensitive(laid / form)))
+    rows = list(rows_of(read_rows(laid / form, lambda: policy().schema(clinic()))))
+    lines = list(rows_of(read_buckets(laid / form)))
     ending = FORMS[form].format
     found = sorted(path.name for path in (laid / form).iterdir())
     assert found == sorted([f"data.{ending}", "release.json", f"sensitive.{ending}"])
@@ -86,14 +86,14 @@ def test_no_name_is_told(laid: Path) -> None:
 @EACH_FORM
 @pytest.mark.parametrize("asked", [True, False], ids=["policy", "audit"])
 def test_it_is_judged_again(laid: Path, form: str, asked: bool) -> None:
-    verdict = verify_release(laid / form, laid / "people.csv", policy() if asked else None)
+    verdict = verify(laid / form, laid / "people.csv", policy() if asked else None)
     assert verdict.passed, verdict.failures
     assert (laid / f"{form}.audit" / LINKS).exists()
 
 
 def test_without_links_the_judge_says_that_it_cannot_decide(laid: Path, tmp_path: Path) -> None:
     folder = copied(laid, "csv", tmp_path, audit=False)
-    verdict = verify_release(folder, laid / "people.csv", policy())
+    verdict = verify(folder, laid / "people.csv", policy())
     assert verdict.failures[0].name == "sensitive"
     assert "without the audit's links" in verdict.failures[0].detail
 
@@ -105,15 +105,15 @@ def test_where_rows_differ_links_are_not_needed(tmp_path: Path) -> None:
     asked = policy(identifiers=[], quasi_identifiers=["age"])
     written = publish_to(path, asked, tmp_path / "out")
     shutil.rmtree(written.audit)
-    assert verify_release(tmp_path / "out", path, asked).passed
+    assert verify(tmp_path / "out", path, asked).passed
     assert len(table) == 60
 
 
 def test_another_promise_is_not_confirmed(laid: Path) -> None:
     more = policy(privacy={"k": 2, "l": 3})
-    assert verify_release(laid / "csv", laid / "people.csv", more).failures[0].name == "manifest"
+    assert verify(laid / "csv", laid / "people.csv", more).failures[0].name == "manifest"
     other = policy(method="mondrian", privacy={"k": 2, "l": 2, "l_kind": "frequency"})
-    assert verify_release(laid / "csv", laid / "people.csv", other).failures[0].name == "files"
+    assert verify(laid / "csv", laid / "people.csv", other).failures[0].name == "files"
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -122,17 +122,17 @@ def test_a_second_file_that_is_gone_or_cut_is_noticed(laid: Path, form: str, tmp
     values = folder / f"sensitive.{form}"
     values.write_bytes(values.read_bytes()[:-20])
     if form == "csv":
-        assert verify_release(folder, laid / "people.csv", None).failures[0].name == "files"
+        assert verify(folder, laid / "people.csv", None).failures[0].name == "files"
     else:
         with pytest.raises(NotVerified, match="cannot be read"):
-            verify_release(folder, laid / "people.csv", None)
+            verify(folder, laid / "people.csv", None)
     values.unlink()
-    assert verify_release(folder, laid / "people.csv", None).failures[0].name == "files"
+    assert verify(folder, laid / "people.csv", None).failures[0].name == "files"
 
 
 @pytest.mark.parametrize("form", ["csv", "typed"])
 def test_it_is_measured(laid: Path, form: str) -> None:
-    found = measure_release(laid / form, laid / "people.csv", None)
+    found = measure(laid / form, laid / "people.csv", None)
     assert found["loss"]["gcp"] == 0
     assert found["k"] == 2
     groups = found["sensitive_groups"]
@@ -146,7 +146,7 @@ def test_it_is_measured(laid: Path, form: str) -> None:
 
 def test_only_such_releases_have_groups(tmp_path: Path) -> None:
     publish_to(clinic(), policy(method="mondrian"), tmp_path / "out")
-    assert groups_said(tmp_path / "out") is None
+    assert ReleaseFolder.open(tmp_path / "out").bucket_counts is None
 
 
 @pytest.mark.parametrize("text", ["", "group,ill,count\n", "group,ill,count\n1,flu,x\n", "a,b,c\n1,flu,1\n"])
@@ -154,7 +154,7 @@ def test_values_that_cannot_be_read_are_wrong_input(laid: Path, text: str, tmp_p
     folder = copied(laid, "csv", tmp_path)
     (folder / "sensitive.csv").write_text(text)
     with pytest.raises(InputError):
-        measure_release(folder, laid / "people.csv", None)
+        measure(folder, laid / "people.csv", None)
 
 
 def test_it_is_attacked(laid: Path) -> None:
@@ -171,7 +171,7 @@ def test_it_is_attacked(laid: Path) -> None:
 
 
 def test_it_is_audited(laid: Path) -> None:
-    found = audit_table(laid / "people.csv", laid / "typed")
+    found = audit(laid / "people.csv", laid / "typed")
     assert found.values == {"ill": 2}
     assert found.classes["k"] == 1
     assert any("stand apart from the rows" in note for note in found.notes)
@@ -219,7 +219,7 @@ def test_the_story_says_what_is_not_protected(laid: Path, tmp_path: Path) -> Non
     ran = incrowd(*words, "--method", "anatomy", "--accept", "exact-rows,correlated-values")
     assert ran.code == 0
     told = " ".join(ran.out.split())
-    groups = groups_said(tmp_path / "out")
+    groups = ReleaseFolder.open(tmp_path / "out").bucket_counts
     assert groups is not None
     assert f"120 rows as they are, and their sensitive values apart in {groups.groups} groups" in told
     assert "frequency-l-diversity for ill (l = 2)" in told
@@ -260,4 +260,4 @@ def test_adult(real_data: Path, tmp_path: Path) -> None:
     for _, value, count in lines:
         told[value] += int(count)
     assert told == Counter(row[at] for row in original)
-    assert verify_release(written.folder, source, asked).passed
+    assert verify(written.folder, source, asked).passed

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.commands import incrowd
 from support.method_names import JOINS
 
-from incrowd.commands.verify import verify_release
+from incrowd.commands.verify import verify
 from incrowd.errors import Exposure, Infeasible, InputError, PolicyError
 from incrowd.flow import Table
 from incrowd.policy import Policy
@@ -237,11 +237,11 @@ def test_what_is_written_is_confirmed_later(method: str, form: Form, tmp_path: P
     written = publish_to(table, read, tmp_path / "out", form)
     said = json.loads((written.folder / "release.json").read_text(encoding="utf-8"))
     assert len(said["public"]["sha256"]) == 64
-    assert verify_release(written.folder, table, read).passed
-    assert verify_release(written.folder, table, None, public=tmp_path / "public.csv").passed
+    assert verify(written.folder, table, read).passed
+    assert verify(written.folder, table, None, public=tmp_path / "public.csv").passed
     with (tmp_path / "public.csv").open("a", encoding="utf-8") as file:
         file.write("F,p999999,chess,33\n")
-    assert not verify_release(written.folder, table, read).passed
+    assert not verify(written.folder, table, read).passed
 
 
 def test_the_commands(tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ import pytest
 from support.method_names import PARTITIONS
 from support.requested import Request, classes_of, people, rows_of
 
-from incrowd.commands.measure import measure_release
-from incrowd.commands.verify import verify_release
+from incrowd.commands.measure import measure
+from incrowd.commands.verify import verify
 from incrowd.errors import InputError, Refused
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish, publish_to
-from incrowd.release.readback import TableRows, read_release
+from incrowd.release.folder import read_rows
+from incrowd.release.verifier_rows import TableRows
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.verifier import Case, judge_rows
 
@@ -109,7 +110,7 @@ def test_what_is_written_says_the_same_in_every_form(form: Form, method: str, tm
     request = people()
     policy = request.policy.with_(method=method)
     written = publish_to(request.table, policy, tmp_path / "out", form)
-    rows = read_release(tmp_path / "out", policy.schema(request.table))
+    rows = read_rows(tmp_path / "out", lambda: policy.schema(request.table))
     assert rows.names == publish(request.table, policy).table.names
     assert min(map(len, classes_of(request, rows))) >= K
     assert sorted(map(str, rows.column("tag").rows())) == sorted(map(str, request.columns["tag"]))
@@ -143,8 +144,8 @@ def measured(request: Request, folder: Path) -> dict[str, Any]:
     with source.open("w", newline="", encoding="utf-8") as file:
         rows = zip(*request.columns.values(), strict=True)
         csv.writer(file).writerows([request.columns, *rows])
-    assert verify_release(folder / "out", source, request.policy).passed
-    return measure_release(folder / "out", source, None)
+    assert verify(folder / "out", source, request.policy).passed
+    return measure(folder / "out", source).to_dict()
 
 
 def test_no_draw_is_like_another() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from incrowd.commands.attack import attack_release
-from incrowd.commands.measure import measure_release
-from incrowd.commands.verify import verify_release
+from incrowd.commands.measure import measure
+from incrowd.commands.verify import verify
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Partition, Table
 from incrowd.policy import Policy
@@ -108,9 +108,9 @@ def written(tmp_path: Path) -> tuple[Path, Path, Policy]:
 
 def test_a_written_release_is_judged_measured_and_attacked_again(written: tuple[Path, Path, Policy]) -> None:
     folder, people, policy = written
-    assert verify_release(folder, people, None).passed
-    assert verify_release(folder, people, policy).passed
-    assert measure_release(folder, people, None)["suppressed"] == 1
+    assert verify(folder, people, None).passed
+    assert verify(folder, people, policy).passed
+    assert measure(folder, people, None)["suppressed"] == 1
     attacked = attack_release(folder, people, None)
     assert (attacked.records, attacked.rows) == (40, 39)
     assert all(result.holds for result in attacked.results if result.name.startswith("outliers"))
@@ -118,7 +118,7 @@ def test_a_written_release_is_judged_measured_and_attacked_again(written: tuple[
 
 def test_a_policy_that_allows_less_rejects_it(written: tuple[Path, Path, Policy]) -> None:
     folder, people, policy = written
-    verdict = verify_release(folder, people, policy.with_(max_suppression="0.04"))
+    verdict = verify(folder, people, policy.with_(max_suppression="0.04"))
     assert verdict.failures[0].name == "manifest"
 
 

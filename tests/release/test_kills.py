@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from incrowd.commands.verify import verify_release
+from incrowd.commands.verify import verify
 from incrowd.errors import InputError, NotVerified
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
@@ -161,7 +161,7 @@ def stages(parent: Path) -> list[Path]:
 
 
 def assert_complete(release: Path, table: Path) -> None:
-    verdict = verify_release(release, table, POLICY)
+    verdict = verify(release, table, POLICY)
     assert verdict.passed, verdict.failures
 
 

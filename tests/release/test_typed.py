@@ -12,13 +12,13 @@ import pytest
 from support.requested import COLUMNS, Request, asked, atoms, classes_of, folder, people, rows_of
 
 from incrowd import tables
-from incrowd.commands.measure import measure_release
-from incrowd.commands.verify import verify_release
+from incrowd.commands.measure import measure
+from incrowd.commands.verify import verify
 from incrowd.errors import TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
-from incrowd.release.readback import read_release
+from incrowd.release.folder import read_rows
 from incrowd.release.typed import as_cells
 from incrowd.schema import Column, Kind, Role, Schema
 
@@ -35,7 +35,7 @@ SCHEMA = Schema(
 
 def release_of(request: Request, where: Path, form: Form = TYPED) -> Table:
     publish_to(request.table, request.policy, where, form)
-    return read_release(where, request.policy.schema(request.table))
+    return read_rows(where, lambda: request.policy.schema(request.table))
 
 
 def types_of(path: Path) -> dict[str, str]:
@@ -151,9 +151,9 @@ def test_a_release_of_every_kind_of_column_can_be_judged_again(tmp_path: Path) -
     source = tmp_path / "people.parquet"
     tables.write_parquet(request.table, source)
     written = publish_to(source, request.policy, tmp_path / "out", TYPED)
-    assert verify_release(tmp_path / "out", source, request.policy).passed
-    assert verify_release(tmp_path / "out", source, None).passed
-    assert measure_release(tmp_path / "out", source, None)["loss"] == pytest.approx(dict(written.loss))
+    assert verify(tmp_path / "out", source, request.policy).passed
+    assert verify(tmp_path / "out", source, None).passed
+    assert measure(tmp_path / "out", source, None)["loss"] == pytest.approx(dict(written.loss))
     texts = types_of(tmp_path / "out" / "data.parquet")
     assert texts["height_mean"] == "VARCHAR"
     assert texts["sex"] == "VARCHAR[]"

@@ -22,11 +22,12 @@ from typer.testing import CliRunner
 from verifier.test_verifier import Lines
 
 from incrowd.cli.commands import app
-from incrowd.commands.verify import own_rows, verify_release
+from incrowd.commands.verify import verify as verify_again
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Table
 from incrowd.join import join
 from incrowd.release.audit import LINKS, schema_as_dict
+from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import Claim, Column, Kind, Role, Schema, Verdict
 from incrowd.verifier import Case, CsvRows, Public, judge_rows, verify
 from incrowd.verifier.fault import Fault
@@ -673,17 +674,17 @@ def written(release: Joined, folder: Path, linked: bool = True) -> Path:
 def test_a_release_is_judged_again(tmp_path: Path, linked: bool) -> None:
     folder = written(checked(), tmp_path, linked)
     public, second = tmp_path / "public.csv", tmp_path / "second.csv"
-    verdict = verify_release(folder, tmp_path / "original.csv", None, public=public, check=second)
+    verdict = verify_again(folder, tmp_path / "original.csv", None, public=public, check=second)
     assert verdict.passed, verdict.failures
     assert ("presence" in verdict.facts) == linked
-    other = verify_release(folder, tmp_path / "original.csv", None, public=second, check=second)
+    other = verify_again(folder, tmp_path / "original.csv", None, public=second, check=second)
     assert failed(other)[0] == "manifest"
 
 
 def test_the_public_table_must_be_passed(tmp_path: Path) -> None:
     folder = written(good(), tmp_path)
     with pytest.raises(InputError, match="pass that table with --public"):
-        verify_release(folder, tmp_path / "original.csv", None)
+        verify_again(folder, tmp_path / "original.csv", None)
     shown = CliRunner().invoke(app, ["verify", str(folder), "--original", str(tmp_path / "original.csv")])
     assert (shown.exit_code, "--public" in shown.output) == (2, True)
     passed = ["--public", str(tmp_path / "public.csv"), "--json"]
@@ -698,24 +699,28 @@ def test_a_public_table_is_not_passed_for_nothing(tmp_path: Path) -> None:
     release.say(Claim("k-anonymity", {"k": 2}))
     folder = written(release, tmp_path)
     with pytest.raises(InputError, match="leave out --public"):
-        verify_release(folder, tmp_path / "original.csv", None, public=tmp_path / "public.csv")
+        verify_again(folder, tmp_path / "original.csv", None, public=tmp_path / "public.csv")
 
 
 def test_a_release_that_hides_its_public_table_is_rejected(tmp_path: Path) -> None:
     release = good()
     del release.manifest["public"]
     folder = written(release, tmp_path)
-    verdict = verify_release(folder, tmp_path / "original.csv", None, public=tmp_path / "public.csv")
+    verdict = verify_again(folder, tmp_path / "original.csv", None, public=tmp_path / "public.csv")
     assert failed(verdict)[0] == "manifest"
+
+
+def opened(folder: Path, records: int) -> ReleaseFolder:
+    return ReleaseFolder(folder, Table.of({"age": ["1"] * records}))
 
 
 def test_own_rows_are_told_by_the_audit(tmp_path: Path) -> None:
     release = good()
     folder = written(release, tmp_path)
-    mine = own_rows(folder, OWN)
+    mine = opened(folder, OWN).own_rows
     assert mine is not None
     assert mine.tolist() == [i < OWN for i in release.truth]
-    assert own_rows(folder, OWN + len(release.people)) is None
+    assert opened(folder, OWN + len(release.people)).own_rows is None
     for content in ("", "[]", "{}", '{"record_of_each_row": [[1]]}', '{"record_of_each_row": ["a"]}'):
         (tmp_path / "release.audit" / LINKS).write_text(content)
-        assert own_rows(folder, OWN) is None
+        assert opened(folder, OWN).own_rows is None

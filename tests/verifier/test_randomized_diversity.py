@@ -19,10 +19,12 @@ from support.overlapping_tables import Lines
 from support.places import TESTS
 from twins import randomized_diversity as naive_drawn
 
-from incrowd.commands.measure import measure_release
-from incrowd.commands.verify import verify_release
+from incrowd.commands.measure import measure
+from incrowd.commands.verify import verify as verify_release
 from incrowd.errors import InputError
-from incrowd.release.audit import LINKS, links_of, parts_of, schema_as_dict
+from incrowd.flow import Table
+from incrowd.release.audit import LINKS, schema_as_dict
+from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import Check, Claim, Column, Kind, Role, Schema, Verdict
 from incrowd.verifier import Case, CsvRows, judge_rows, verify
 
@@ -331,11 +333,11 @@ def test_a_written_release_is_judged_with_the_parts_of_its_audit(tmp_path: Path)
 
 def test_a_release_says_its_k_once_or_twice_the_same(tmp_path: Path) -> None:
     release = diverse()
-    assert measure_release(*written(release, tmp_path), None)["k"] == K
+    assert measure(*written(release, tmp_path), None)["k"] == K
     release.manifest["claims"][-1]["parameters"]["k"] = K - 1
     (tmp_path / "odd").mkdir()
     with pytest.raises(InputError, match="for which k"):
-        measure_release(*written(release, tmp_path / "odd"), None)
+        measure(*written(release, tmp_path / "odd"), None)
 
 
 @pytest.mark.parametrize(
@@ -359,17 +361,25 @@ def test_a_release_says_its_k_once_or_twice_the_same(tmp_path: Path) -> None:
 )
 def test_parts_in_the_audit_are_taken_with_caution(said: Any, expected: Any, tmp_path: Path) -> None:
     content = {"record_of_each_row": [2, 0, 1], "part_of_each_row": said}
-    (tmp_path / LINKS).write_text(json.dumps(content), encoding="utf-8")
-    found = parts_of(tmp_path, 3)
+    folder = audited(tmp_path, json.dumps(content).encode())
+    found = folder.parts
     assert (found if found is None else found.tolist()) == expected
-    links = links_of(tmp_path, 3)
-    assert links is not None
-    assert links.tolist() == [2, 0, 1]
+    assert folder.links is not None
+    assert folder.links.tolist() == [2, 0, 1]
+
+
+def audited(place: Path, links: bytes | None = None) -> ReleaseFolder:
+    """A release of three records whose audit says this about its rows."""
+    folder = ReleaseFolder(place / "out", Table.of({"age": ["1", "2", "3"]}))
+    if links is not None:
+        folder.audit.mkdir(exist_ok=True)
+        (folder.audit / LINKS).write_bytes(links)
+    return folder
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "7", '{"part_of_each_row": ', "[" * 100_000, "\udcff"])
 def test_a_damaged_audit_has_no_parts(content: str, tmp_path: Path) -> None:
-    assert parts_of(tmp_path, 3) is None
-    (tmp_path / LINKS).write_bytes(content.encode("utf-8", "surrogateescape"))
-    assert parts_of(tmp_path, 3) is None
-    assert links_of(tmp_path, 3) is None
+    assert audited(tmp_path).parts is None
+    folder = audited(tmp_path, content.encode("utf-8", "surrogateescape"))
+    assert folder.parts is None
+    assert folder.links is None

@@ -69,14 +69,12 @@ def audit(
     """
     with boundary(as_json):
         from incrowd.cli.attack_stories import show_audit
-        from incrowd.commands.audit import audit_table
-        from incrowd.policy import Policy
+        from incrowd.commands.audit import audit
 
-        asked = Policy.load(policy) if policy else None
         with screen.watching(as_json) as watch:
-            found = audit_table(original, published, asked, k, split_names(qi), watch)
+            found = audit(original, published, policy, k=k, quasi_identifiers=split_names(qi), watch=watch)
         if as_json:
-            screen.print_json(found.as_dict())
+            screen.print_json(found.to_dict())
         else:
             show_audit(found)
         if not found.holds:

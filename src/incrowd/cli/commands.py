@@ -70,7 +70,7 @@ def boundary(as_json: bool) -> Iterator[None]:
     try:
         yield
     except IncrowdError as error:
-        screen.complain(str(error), as_json, error.exit_code)
+        screen.complain(error.on_the_command_line, as_json, error.exit_code)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
         screen.complain("stopped; nothing was published", as_json, 1)
@@ -152,22 +152,17 @@ def inspect(
     Example: incrowd inspect patients.csv -o policy.toml
     """
     with boundary(as_json):
-        from incrowd import tables
         from incrowd.cli.stories import show_profile
-        from incrowd.commands.inspect.policy_text import policy_text
-        from incrowd.commands.inspect.profile import inspect as look
+        from incrowd.commands.inspect import inspect, policy_text
 
         if output is not None and output.exists():
             raise InputError(f"{output} exists; name a new file")
         with screen.watching(as_json) as watch:
-            watch("read")
-            rows = tables.read(table)
-            watch("inspect")
-            profile = look(rows)
+            profile = inspect(table, watch=watch)
         if output is not None:
             _write_new(output, policy_text(profile, table.name))
         if as_json:
-            screen.print_json(profile.as_dict())
+            screen.print_json(profile.to_dict())
         else:
             show_profile(profile, table, output)
 
@@ -327,7 +322,7 @@ def verify(
     """
     with boundary(as_json):
         from incrowd.cli.stories import show_verdict
-        from incrowd.commands.verify import verify_release
+        from incrowd.commands.verify import verify
         from incrowd.policy import Policy
 
         overrides = (k, l, t, plain, max_suppression, method, settings or None, accept or None)
@@ -346,7 +341,7 @@ def verify(
         }
         asked = None if given is None else given.with_(**demands)
         with screen.watching(as_json) as watch:
-            verdict = verify_release(folder, original, asked, watch, public, check)
+            verdict = verify(folder, original, asked, public=public, check=check, watch=watch)
         if as_json:
             screen.print_json(verdict.as_dict())
         else:
@@ -373,12 +368,11 @@ def measure(
     """
     with boundary(as_json):
         from incrowd.cli.stories import show_loss
-        from incrowd.commands.measure import measure_release
-        from incrowd.policy import Policy
+        from incrowd.commands.measure import measure
 
+        given: dict[str, Any] = {"public": public, "check": check, "workload": workload}
         with screen.watching(as_json) as watch:
-            asked = Policy.load(policy) if policy else None
-            loss = measure_release(published, original, asked, watch, public, check, workload)
+            loss = measure(published, original, policy, **given, watch=watch).to_dict()
         if as_json:
             screen.print_json(loss)
         else:

@@ -13,7 +13,7 @@ from incrowd.cli.commands import Accept, AsJson, Names, PolicyFile, app, boundar
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
-    from incrowd.commands.comparison import Comparison, Level, Result, Trial
+    from incrowd.commands.comparison import Comparison, Level, Trial, TrialResult
 
 
 @app.command()
@@ -41,12 +41,9 @@ def compare(
     """
     with boundary(as_json):
         from incrowd.algorithms.catalogue import METHODS
-        from incrowd.commands import compare
+        from incrowd.commands.compare import compare
         from incrowd.commands.comparison import check_measures, default_cache
-        from incrowd.policy import Policy
 
-        if policy is None:
-            raise InputError("which columns are what only a policy says; pass it with -p")
         _check_words(methods, every, cache, no_cache)
         check_measures([sort])
         if output is not None and (output.suffix != ".svg" or output.exists()):
@@ -54,9 +51,9 @@ def compare(
         names = list(METHODS) if every else split_names(methods) or None
         levels: list[Level] = list(_levels(split_names(l))) or [None]
         with screen.watching(as_json) as watch:
-            found = compare.compare(
+            found = compare(
                 table,
-                Policy.load(policy),
+                policy,
                 names,
                 _numbers(split_names(k)) or None,
                 levels,
@@ -66,7 +63,7 @@ def compare(
             )
         drawn = output if output is not None and _draw(found, sort, output) else None
         if as_json:
-            screen.print_json(found.as_dict(sort))
+            screen.print_json(found.to_dict(sort))
         else:
             show_comparison(found, sort, drawn)
         if found.stopped or not found.by(sort):
@@ -131,7 +128,7 @@ def show_comparison(found: Comparison, measure: str, output: Path | None) -> Non
         out.print(f"Wrote {output}.")
 
 
-def _table(found: Comparison, done: Sequence[tuple[Trial, Result]], measure: str) -> list[str]:
+def _table(found: Comparison, done: Sequence[tuple[Trial, TrialResult]], measure: str) -> list[str]:
     """Lines that fit a terminal of 80 signs; columns that say nothing are left out."""
     best = set(map(id, found.frontier(measure)))
     header = ("", "method", "k", "l", "risk", "average", measure, "classes", "left out", "seconds")
@@ -145,7 +142,7 @@ def _table(found: Comparison, done: Sequence[tuple[Trial, Result]], measure: str
     return ["  ".join(cells).rstrip() for cells in zip(*lined, strict=True)]
 
 
-def _row(trial: Trial, result: Result, measure: str, best: bool) -> tuple[str, ...]:
+def _row(trial: Trial, result: TrialResult, measure: str, best: bool) -> tuple[str, ...]:
     return (
         ("*" if best else " ") + (">" if trial.own else ""),
         trial.method,

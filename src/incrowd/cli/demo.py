@@ -9,8 +9,8 @@ from typing import Any
 
 from incrowd import tables
 from incrowd.cli import screen
-from incrowd.commands.inspect.profile import inspect
-from incrowd.commands.verify import verify_release
+from incrowd.commands.inspect import inspect
+from incrowd.commands.verify import verify
 from incrowd.errors import InputError
 from incrowd.examples import write_example
 from incrowd.flow import Table
@@ -49,10 +49,10 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
         table = tables.read(patients)
         profile = inspect(table)
         written = publish_to(patients, policy, release, watch=watch)
-        verdict = verify_release(release, patients, policy, watch)
+        verdict = verify(release, patients, policy, watch=watch)
     if as_json:
         screen.print_json(
-            {"risk_before": profile.as_dict()["risk"], **written.as_dict(), "again": verdict.as_dict()}
+            {"risk_before": profile.to_dict()["risk"], **written.as_dict(), "again": verdict.as_dict()}
         )
         return
     out = screen.console()

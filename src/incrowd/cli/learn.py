@@ -29,14 +29,12 @@ def learn(
     Example: incrowd learn release --original patients.csv --target diagnosis
     """
     with boundary(as_json):
-        from incrowd.commands.learn import learn as teach
-        from incrowd.policy import Policy
+        from incrowd.commands.learn import learn
 
-        said = None if policy is None else Policy.load(policy)
         with screen.watching(as_json) as watch:
-            learned = teach(release, original, split_names(target), said, watch)
+            learned = learn(release, original, split_names(target), policy, watch=watch)
         if as_json:
-            screen.print_json(learned.as_dict())
+            screen.print_json(learned.to_dict())
         else:
             _show(learned)
 

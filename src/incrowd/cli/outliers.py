@@ -13,7 +13,7 @@ from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
-    from incrowd.commands.outliers import Calibration, Standing
+    from incrowd.commands.outliers import Calibration, OutlierCount
 
 
 @app.command()
@@ -30,15 +30,12 @@ def outliers(
     Example: incrowd outliers patients.csv -p policy.toml -o outliers.svg
     """
     with boundary(as_json):
-        from incrowd.commands.outliers import calibrate
-        from incrowd.policy import Policy
+        from incrowd.commands.outliers import outliers
 
-        if policy is None:
-            raise InputError("which columns are sensitive only a policy says; pass it with -p")
         if output is not None and (output.suffix != ".svg" or output.exists()):
             raise InputError(f"{output}: name a new file that ends in .svg")
         with screen.watching(as_json) as watch:
-            found = calibrate(table, Policy.load(policy), watch=watch)
+            found = outliers(table, policy, watch=watch)
         if output is not None:
             try:
                 with output.open("x", encoding="utf-8") as file:
@@ -46,7 +43,7 @@ def outliers(
             except OSError as error:
                 raise InputError(f"cannot write {output}: {error.strerror}") from None
         if as_json:
-            screen.print_json(found.as_dict())
+            screen.print_json(found.to_dict())
         else:
             show_calibration(found, output)
 
@@ -71,12 +68,12 @@ def show_calibration(found: Calibration, output: Path | None) -> None:
         out.print(f"Wrote {output}.")
 
 
-def _line(at: Standing, mark: str) -> tuple[str, ...]:
+def _line(at: OutlierCount, mark: str) -> tuple[str, ...]:
     counted = f" ({at.outliers:,})" if at.asked == at.records else ""
     return (at.d, f"{_percent(at.share)}{counted}", f"{_percent(at.removed_share)} ({at.removed:,})", mark)
 
 
-def _mark(found: Calibration, at: Standing) -> str:
+def _mark(found: Calibration, at: OutlierCount) -> str:
     marks = {"proposed": found.proposal, "the policy's": found.own, "the paper's": found.paper}
     return ", ".join(mark for mark, marked in marks.items() if marked == at)
 

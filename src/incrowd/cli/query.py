@@ -35,11 +35,9 @@ def query(
     Example: incrowd query release "SELECT AVG(age) WHERE sex = 'F'"
     """
     with boundary(as_json):
-        from incrowd.policy import Policy
-        from incrowd.queries import Queryable
+        from incrowd.commands.query import query
 
-        said = None if policy is None else Policy.load(policy)
-        answer = Queryable.load(release, said, continuous).ask(sql)
+        answer = query(release, sql, policy, continuous=continuous)
         if as_json:
             screen.print_json(answer.as_dict())
         else:

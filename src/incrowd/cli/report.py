@@ -39,20 +39,15 @@ def report(
     Example: incrowd report release -o report.html
     """
     with boundary(as_json):
-        from incrowd.commands.report import Private, report_release
-        from incrowd.policy import Policy
+        from incrowd.commands.report import report
 
         _check_request(folder, output, as_json)
-        if original is None and (policy or public or check):
-            raise InputError("a report for readers is made from the release alone; pass --original as well")
-        asked = Policy.load(policy) if policy else None
-        private = None if original is None else Private(original, asked, public, check, attacks)
         with screen.watching(as_json) as watch:
-            made = report_release(folder, private, watch)
+            made = report(folder, original, policy, public=public, check=check, attacks=attacks, watch=watch)
         if output is not None:
             _write(output, made)
         if as_json:
-            screen.print_json(made.facts)
+            screen.print_json(made.to_dict())
         elif output is not None:
             _tell(output, made)
         if not made.sound:

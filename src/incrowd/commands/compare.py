@@ -1,4 +1,4 @@
-"""Which method, which k: every one of them is tried on the same table, judged, and measured.
+"""`compare`: which method, which k; each is tried on the same table, verified and measured.
 
 Releases are made in memory, and what is kept of them are numbers. A trial that fails takes no other with it.
 """
@@ -22,11 +22,11 @@ import numpy as np
 
 from incrowd import __version__, tables
 from incrowd.algorithms.catalogue import METHODS, method
-from incrowd.commands.comparison import Comparison, Kept, Level, Result, Skipped, Trial
+from incrowd.commands.comparison import Comparison, Kept, Level, Skipped, Trial, TrialResult
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
 from incrowd.flow import Table
-from incrowd.policy import Policy
+from incrowd.policy import Policy, needed
 from incrowd.policy.exposures import check_exact_rows, check_names, check_overlap, check_telling_boxes
 from incrowd.publishing.pipeline import Release, publish
 from incrowd.publishing.request import asked_of
@@ -38,11 +38,12 @@ _WARM = 60  # records at least, on which a method runs once before its time is t
 
 
 def compare(
-    source: object,
-    policy: Policy,
+    table: object,
+    policy: object,
     methods: Sequence[str] | None = None,
-    ks: Sequence[int] | None = None,
-    ls: Sequence[Level] = (None,),
+    k: Sequence[int] | None = None,
+    l: Sequence[Level] = (None,),  # noqa: E741  the paper's letter
+    *,
     accept: Sequence[str] = (),
     cache: str | Path | None = None,
     watch: Watch = unwatched,
@@ -51,15 +52,15 @@ def compare(
 
     Parameters
     ----------
-    source : path, data frame or Table
+    table : path or frame
         The table, as for `publish`.
-    policy : Policy
+    policy : Policy, dict or path
         Roles, kinds and everything else that is promised. Its options hold for its own method only.
     methods : sequence of str
         Names of the catalogue. Without it, quick ones (`QUICK`) and the policy's.
-    ks : sequence of int
+    k : sequence of int
         Without it, 2, 5, 10, 20 and the policy's.
-    ls : sequence of int, str or None
+    l : sequence of int, str or None
         None is what the policy says, 0 is no l.
     accept : sequence of str
         Known exposures that are accepted besides the policy's.
@@ -80,31 +81,32 @@ def compare(
     --------
     >>> table = Table.of({"age": [str(20 + i % 8) for i in range(40)], "pay": ["1", "2", "3", "4"] * 10})
     >>> policy = Policy(quasi_identifiers=["age"], sensitive=["pay"])
-    >>> found = compare(table, policy, methods=["mondrian", "expc"], ks=[5, 10])
+    >>> found = compare(table, policy, methods=["mondrian", "expc"], k=[5, 10])
     >>> [(trial.method, trial.k, result.classes, result.risk) for trial, result in found.by("gcp")]
     [('mondrian', 5, 8, 0.2), ('mondrian', 10, 4, 0.1)]
     >>> found.skipped
     (Skipped(method='expc', l=None, reason='expc hides outliers: give [privacy.plain]'),)
     """
-    names = methods if methods is not None else (*QUICK, policy.method)
-    own = () if policy.privacy.k is None else (policy.privacy.k,)
-    sizes = ks if ks is not None else sorted({*KS, *own})
+    given = needed(policy)
+    names = methods if methods is not None else (*QUICK, given.method)
+    own = () if given.privacy.k is None else (given.privacy.k,)
+    sizes = k if k is not None else sorted({*KS, *own})
     check_names(accept)
     requests = [
-        _request(policy, name, k, l, accept)
+        _request(given, name, size, level, accept)
         for name in dict.fromkeys(names)
-        for l in dict.fromkeys(ls)  # noqa: E741
-        for k in dict.fromkeys(sizes)
+        for level in dict.fromkeys(l)
+        for size in dict.fromkeys(sizes)
     ]
-    trials, skipped, stopped = _tried(_Bench(source, policy, Kept.of(cache)), requests, watch)
-    given = {asked.method for asked in requests}
+    trials, skipped, stopped = _tried(_Bench(table, given, Kept.of(cache)), requests, watch)
+    tried = {asked.method for asked in requests}
     return Comparison(
         tuple(trials),
         tuple(dict.fromkeys(skipped)),
-        tuple(name for name in METHODS if name not in given),
+        tuple(name for name in METHODS if name not in tried),
         len(requests) - len(skipped),
         stopped,
-        tuple(_notes(policy, {trial.method for trial in trials})),
+        tuple(_notes(given, {trial.method for trial in trials})),
     )
 
 
@@ -229,13 +231,13 @@ class _Bench:
                 publish(Table(table.names, tuple(column.take(few) for column in table.columns)), asked)
 
 
-def _result(table: Table, asked: Policy) -> Result:
+def _result(table: Table, asked: Policy) -> TrialResult:
     began = process_time()
     release = publish(table, asked)
     seconds = process_time() - began
     facts, odds = release.verdict.facts, release.manifest.get("match_probability")
     drawn = None if odds is None else float(Fraction(odds["drawn"]))
-    return Result(
+    return TrialResult(
         seconds=round(seconds, 3),
         rows=int(facts["rows"]),
         classes=int(facts["classes"]),

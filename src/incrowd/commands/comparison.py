@@ -16,12 +16,13 @@ import incrowd.measures  # noqa: F401  # registers the measures
 from incrowd.contracts import catalogue
 from incrowd.errors import InputError, unknown
 from incrowd.reports.frontier import FrontierChart, Point
+from incrowd.results import Result, Row
 
 Level = int | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TrialResult:
     """What a verified release is like, in numbers.
 
     ``risk`` is the largest probability that a row is somebody's: one by the size of the smallest class, or
@@ -39,7 +40,7 @@ class Result:
     loss: Mapping[str, float]
 
     @classmethod
-    def read(cls, said: Mapping[str, Any]) -> Result:
+    def read(cls, said: Mapping[str, Any]) -> TrialResult:
         """From what `asdict` gave; a ValueError if it is anything else."""
         if set(said) != set(cls.__slots__) or not isinstance(said["loss"], dict):
             raise ValueError("not a result")
@@ -61,7 +62,7 @@ class Trial:
     method: str
     k: int
     l: Level  # noqa: E741  the paper's letter
-    result: Result | None = None
+    result: TrialResult | None = None
     reason: str = ""
     own: bool = False
 
@@ -80,8 +81,8 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """All trials of one table, in the order in which they were made.
 
     ``planned`` counts those that there should be; ``stopped`` says that they were interrupted. ``untried``
@@ -95,7 +96,24 @@ class Comparison:
     stopped: bool = False
     notes: tuple[str, ...] = ()
 
-    def by(self, measure: str = "gcp") -> tuple[tuple[Trial, Result], ...]:
+    def headline(self) -> str:
+        done = self.by()
+        if not done:
+            return f"{len(self.trials):,} trials, none of which gave a release"
+        trial, result = done[0]
+        least = f"least information loss (GCP) {result.loss['gcp']:.3f} by {trial.method} with k = {trial.k}"
+        return f"{len(self.trials):,} trials; {least}"
+
+    def table(self) -> tuple[Row, Iterable[Row]]:
+        best = set(map(id, self.frontier()))
+        rows = (
+            (trial.method, trial.k, trial.l or "", f"{result.risk:.3f}", f"{result.loss['gcp']:.4f}", mark)
+            for trial, result in self.by()
+            for mark in ("yes" if id(trial) in best else "",)
+        )
+        return ("method", "k", "l", "risk", "GCP", "on the frontier"), rows
+
+    def by(self, measure: str = "gcp") -> tuple[tuple[Trial, TrialResult], ...]:
         """The trials that gave a release, least loss first; of equal ones, least risk."""
         check_measures([measure])
         done = [(trial, trial.result) for trial in self.trials if trial.result is not None]
@@ -109,7 +127,7 @@ class Comparison:
         Examples
         --------
         >>> def tried(method: str, k: int, loss: float) -> Trial:
-        ...     return Trial(method, k, None, Result(0.1, 100, 9, k, 0, 1 / k, 1 / k, {"gcp": loss}))
+        ...     return Trial(method, k, None, TrialResult(0.1, 100, 9, k, 0, 1 / k, 1 / k, {"gcp": loss}))
         >>> trials = (tried("ring", 5, 0.2), tried("single", 5, 0.4), tried("single", 10, 0.3))
         >>> [(trial.method, trial.k) for trial in Comparison(trials).frontier()]
         [('ring', 5), ('single', 10)]
@@ -133,7 +151,7 @@ class Comparison:
             points.append(Point(trial.method, *at, said, id(trial) in best, group))
         return FrontierChart("Risk against loss", f"loss ({measure})", tuple(points))
 
-    def as_dict(self, measure: str = "gcp") -> dict[str, Any]:
+    def to_dict(self, measure: str = "gcp") -> dict[str, Any]:
         """Everything in words that JSON knows: sorted by the measure, refusals last."""
         best = set(map(id, self.frontier(measure)))
         ordered = [trial for trial, _ in self.by(measure)]
@@ -173,17 +191,17 @@ class Kept:
     def of(cls, folder: str | Path | None) -> Kept | None:
         return None if folder is None else cls(Path(folder))
 
-    def get(self, key: str) -> tuple[Result | None, str] | None:
+    def get(self, key: str) -> tuple[TrialResult | None, str] | None:
         """What is known; None if nothing is, or what is there cannot be right."""
         try:
             said = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
             if isinstance(said["reason"], str) and said["reason"]:
                 return None, said["reason"]
-            return Result.read(said["result"]), ""
+            return TrialResult.read(said["result"]), ""
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
-    def put(self, key: str, result: Result | None, reason: str) -> None:
+    def put(self, key: str, result: TrialResult | None, reason: str) -> None:
         """Keep it, for this user's eyes, all at once; where that cannot be, do without."""
         text = json.dumps({"result": None if result is None else asdict(result), "reason": reason})
         with suppress(OSError):

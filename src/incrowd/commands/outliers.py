@@ -1,4 +1,4 @@
-"""Who would stand out: how many records are outliers at which p and d, and a proposal.
+"""`outliers`: how many records are outliers at which p and d, and a proposal.
 
 Removal and scale are those of the whole table. In a large table only records at even steps are asked whether
 they stand out, and only among each other. Every answer is one of exact arithmetic.
@@ -6,7 +6,7 @@ they stand out, and only among each other. Every answer is one of exact arithmet
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor, isqrt
@@ -23,10 +23,11 @@ from incrowd.encode import encode
 from incrowd.errors import InputError, PolicyError, TableError
 from incrowd.flow import Microdata, Table
 from incrowd.models.plain import plain_of
-from incrowd.policy import Policy
+from incrowd.policy import Policy, needed
 from incrowd.publishing.suppression import WITH_PLAIN
 from incrowd.reports.chart import Line
 from incrowd.reports.rates import RateChart
+from incrowd.results import Result, Row
 
 PAPER = {"p": "0.8", "d": "0.85"}  # what the paper takes for all of its tables
 SHARES = ("0.5", "0.6", "0.7", "0.8", "0.9", "0.95", "0.99")
@@ -40,7 +41,7 @@ FEW_REMOVED = Fraction(1, 200)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class OutlierCount:
     """How many stand out at one p and d, as `publish` would take them: both are lowered by the margin.
 
     Of the ``asked`` records ``outliers`` stand out. Of all ``records`` ``removed`` do by their sensitive
@@ -67,7 +68,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DistancePart:
     """A column's part of the squared distance between two records, on average over pairs.
 
     ``instead`` is the weight that would give it the part that others have on average; empty unless it has
@@ -81,8 +82,8 @@ class Part:
     instead: str = ""
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Result):
     """How many stand out over a grid of p and d, what makes up the distance, and a proposal.
 
     ``paper`` is what the paper's p and d give here, ``own`` those of the policy. The proposal is None where
@@ -93,12 +94,21 @@ class Calibration:
     asked: int
     margin: str
     p: str
-    grid: tuple[Standing, ...]
-    parts: tuple[Part, ...]
-    paper: Standing | None
-    own: Standing | None
-    proposal: Standing | None
+    grid: tuple[OutlierCount, ...]
+    parts: tuple[DistancePart, ...]
+    paper: OutlierCount | None
+    own: OutlierCount | None
+    proposal: OutlierCount | None
     notes: tuple[str, ...]
+
+    def headline(self) -> str:
+        if (found := self.proposal) is None:
+            return f"no outliers among {self.asked:,} of {self.records:,} records: nothing to propose"
+        return f"proposed: p = {found.p}, d = {found.d}; {found.share:.1%} of the records are outliers then"
+
+    def table(self) -> tuple[Row, Iterable[Row]]:
+        rows = ((d, *(f"{self.at(p, d).share:.1%}" for p in self.ps)) for d in self.ds)
+        return ("d", *(f"p = {p}" for p in self.ps)), rows
 
     @property
     def ps(self) -> tuple[str, ...]:
@@ -108,7 +118,7 @@ class Calibration:
     def ds(self) -> tuple[str, ...]:
         return tuple(sorted({at.d for at in self.grid}, key=Fraction))
 
-    def at(self, p: str, d: str) -> Standing:
+    def at(self, p: str, d: str) -> OutlierCount:
         """One cell of the grid."""
         return next(at for at in self.grid if (at.p, at.d) == (p, d))
 
@@ -123,7 +133,7 @@ class Calibration:
             lines.append(Line(f"proposed: {found.p}, {found.d}", point, self.ps.index(self.p), ours=False))
         return RateChart("Who stands out", "d", "% of records", tuple(lines), 100 / self.asked)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         single = {"proposal": self.proposal, "paper": self.paper, "policy": self.own}
         return {
             "records": self.records,
@@ -136,11 +146,12 @@ class Calibration:
         }
 
 
-def calibrate(
-    source: object,
-    policy: Policy,
-    ps: Sequence[str] = SHARES,
-    ds: Sequence[str] = (),
+def outliers(
+    table: object,
+    policy: object,
+    *,
+    p: Sequence[str] = SHARES,
+    d: Sequence[str] = (),
     most: int = MOST,
     watch: Watch = unwatched,
 ) -> Calibration:
@@ -152,12 +163,12 @@ def calibrate(
 
     Parameters
     ----------
-    source : path, data frame or Table
+    table : path or frame
         The table, as for `publish`.
-    policy : Policy
+    policy : Policy, dict or path
         Roles and kinds; what it says about outliers, if anything.
-    ps, ds : sequence of decimal texts
-        The grid. Without `ds`, distances that occur in this table.
+    p, d : sequence of decimal texts
+        The grid. Without `d`, distances that occur in this table.
     most : int
         How many records are asked. Of a larger table, those at even steps.
 
@@ -171,32 +182,33 @@ def calibrate(
     >>> ages, pays = ["20", "21", "22", "23", "90"], ["3", "5", "4", "3", "4"]
     >>> from incrowd.flow import Microdata, Table
     >>> policy = Policy(quasi_identifiers=["age"], sensitive=["pay"])
-    >>> found = calibrate(Table.of({"age": ages, "pay": pays}), policy, ps=["0.8"], ds=["0.9", "2"])
+    >>> found = outliers(Table.of({"age": ages, "pay": pays}), policy, p=["0.8"], d=["0.9", "2"])
     >>> [(at.d, at.outliers) for at in found.grid]
     [('0.85', 1), ('0.9', 1), ('1.03', 0), ('2', 0)]
     """
-    base = _base(policy)
+    given = needed(policy)
+    base = _base(given)
     watch("read")
-    table = source if isinstance(source, Table) else tables.read(source)
-    schema = policy.schema(table)
+    read = table if isinstance(table, Table) else tables.read(table)
+    schema = given.schema(read)
     watch("encode")
-    data = encode(table, schema)
+    data = encode(read, schema)
     if not len(data):
         raise TableError("the table has no rows, so nobody stands out")
     if most < 1:
         raise InputError(f"most must be at least 1, got {most}")
     crowd = _Crowd.of(data, base, most)
-    ps, ds = _ends(base, ps, ds, crowd)
+    ps, ds = _ends(base, p, d, crowd)
     progress = watch("finding who stands out")
-    cells = [(p, d) for p in ps for d in ds]
+    cells = [(share, radius) for share in ps for radius in ds]
     grid = {}
-    for number, (p, d) in enumerate(cells):
-        grid[p, d] = crowd.standing(p, d)
+    for number, at in enumerate(cells):
+        grid[at] = crowd.standing(*at)
         progress((number + 1) / (len(cells) + 2 * len(ps)))
-    allowed = exact(WITH_PLAIN if policy.privacy.max_suppression is None else policy.privacy.max_suppression)
+    allowed = exact(WITH_PLAIN if given.privacy.max_suppression is None else given.privacy.max_suppression)
     proposal = _proposal(crowd, [grid[str(base.p), d] for d in ds], min(FEW_REMOVED, allowed))
-    grid |= {(p, proposal.d): crowd.standing(p, proposal.d) for p in ps}
-    own = None if policy.privacy.plain is None else grid[str(base.p), str(base.d)]
+    grid |= {(share, proposal.d): crowd.standing(share, proposal.d) for share in ps}
+    own = None if given.privacy.plain is None else grid[str(base.p), str(base.d)]
     met, parts = list(grid.values()), crowd.parts(proposal)
     return Calibration(
         records=len(data),
@@ -236,13 +248,13 @@ def _ends(
     return tuple(sorted(map(str, shares), key=Fraction)), tuple(sorted(map(str, distances), key=Fraction))
 
 
-def _proposal(crowd: _Crowd, row: Sequence[Standing], few_removed: Fraction) -> Standing:
+def _proposal(crowd: _Crowd, row: Sequence[OutlierCount], few_removed: Fraction) -> OutlierCount:
     """Between the first d of the row that fits and the one before it: halve until they are neighbours.
 
     With removal the share need not fall everywhere as d grows. What is found fits, and 0.01 less does not.
     """
 
-    def fits(at: Standing) -> bool:
+    def fits(at: OutlierCount) -> bool:
         few = Fraction(at.outliers, at.asked) <= FEW
         return few and Fraction(at.removed, at.records) <= few_removed
 
@@ -264,10 +276,10 @@ def _proposal(crowd: _Crowd, row: Sequence[Standing], few_removed: Fraction) -> 
 
 
 def _notes(
-    grid: Sequence[Standing],
-    proposal: Standing,
-    own: Standing | None,
-    parts: Sequence[Part],
+    grid: Sequence[OutlierCount],
+    proposal: OutlierCount,
+    own: OutlierCount | None,
+    parts: Sequence[DistancePart],
     crowd: _Crowd,
 ) -> Iterator[str]:
     """What is to be known before the proposal is taken."""
@@ -360,14 +372,14 @@ class _Crowd:
         told = Cloud.of([axis for axis in axes if not axis.quasi], everybody, everybody)
         return cls(data, base, axes, np.arange(asked) * len(data) // asked, _Nested(told, len(data)))
 
-    def standing(self, p: str, d: str) -> Standing:
+    def standing(self, p: str, d: str) -> OutlierCount:
         """How many stand out at p and d."""
         setting = replace(self.base, p=p, d=d)
         removed = self._removed(setting)
         outliers, left = int(removed[self.asked].sum()), self._left(removed)
         if len(left.cloud):
             outliers += int(left.cloud.counts[left.bad(setting.p0, setting.d0)].sum())
-        return Standing(
+        return OutlierCount(
             str(setting.p), str(setting.d), outliers, self.asked.size, int(removed.sum()), len(self.data)
         )
 
@@ -406,7 +418,7 @@ class _Crowd:
         steps = np.linspace(near, far, STEPS) + float(margin)
         return [_hundredths(max(least, round(step * _UNIT))) for step in steps.tolist()]
 
-    def parts(self, at: Standing) -> tuple[Part, ...]:
+    def parts(self, at: OutlierCount) -> tuple[DistancePart, ...]:
         """What makes up the squared distance, largest first, as scaled at this p and d."""
         cloud = self._left(self._removed(replace(self.base, p=at.p, d=at.d))).cloud
         sums = _squares(cloud).sum(axis=1)
@@ -433,9 +445,9 @@ def _squares(cloud: Cloud) -> Floats:
     return found
 
 
-def _part(axis: Axis, weight: str, share: float, columns: int) -> Part:
+def _part(axis: Axis, weight: str, share: float, columns: int) -> DistancePart:
     """A column dominates if it has about twice its even part: over 2/3 of two, 1/2 of three, 1/5 of nine."""
     fair = float(axis.weight) * (1 - share) / (columns - 1) / share if columns > 1 and share else 0.0
     if share <= 2 / (columns + 1) or fair < 0.01:
-        return Part(axis.name, weight, not axis.quasi, share)
-    return Part(axis.name, weight, not axis.quasi, share, f"{fair:.2f}".rstrip("0"))
+        return DistancePart(axis.name, weight, not axis.quasi, share)
+    return DistancePart(axis.name, weight, not axis.quasi, share, f"{fair:.2f}".rstrip("0"))

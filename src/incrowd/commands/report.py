@@ -68,7 +68,6 @@ def report(
     original: object = None,
     policy: object = None,
     *,
-    private: bool = False,
     public: object = None,
     check: object = None,
     attacks: bool = True,
@@ -76,29 +75,28 @@ def report(
 ) -> Report:
     """Gather what there is to say about a release, as one page.
 
-    Without `private` nothing is opened but the folder, so nothing can be told that is not published. With it
-    the report adds the information loss, the verifier's verdict and what adversaries get; that is not for
-    readers.
+    Without `original` nothing is opened but the folder, so nothing can be told that is not published. With it
+    the report is private: it adds the information loss, the verifier's verdict and what adversaries get.
 
     Parameters
     ----------
     release : path or ReleaseFolder
         The folder of the release.
     original : path or frame
-        The table that it was made from; for the private page only.
+        The table that it was made from; makes the page for the publisher, which is private.
     policy : Policy, dict or path, optional
         Roles and hierarchies for the private page, where no audit is beside the release.
-    private : bool
-        Make the page for the publisher.
     public, check : path or frame, optional
         The public table that was joined and its second source.
     attacks : bool
         Run every attack, too, which takes the longest.
     """
-    if private and original is None:
-        raise InputError(f"the private page needs the original table: pass {option('original')}")
-    source = original if private else None
-    folder = ReleaseFolder.open(release, source, Policy.of(policy) if private else None, public, check)
+    private = original is not None
+    if not private and any(each is not None for each in (policy, public, check)):
+        raise InputError(
+            f"a report for readers is made from the release alone; pass {option('original')} as well"
+        )
+    folder = ReleaseFolder.open(release, original, Policy.of(policy), public, check)
     watch("read")
     try:
         facts = _published(folder)

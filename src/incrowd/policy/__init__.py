@@ -1,5 +1,5 @@
 """The request: which column is what to the people in the table, and what is promised to them."""
 
-from incrowd.policy.policy import Policy
+from incrowd.policy.policy import Policy, needed
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "needed"]

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
-from incrowd.errors import HierarchyError, PolicyError, unknown
+from incrowd.errors import HierarchyError, PolicyError, option, unknown
 from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Family
 from incrowd.hierarchy.builders import Rows, build_levels, complete, grow, read_levels
@@ -213,6 +213,14 @@ class Policy(Part):
             format=said.format,
             mean=quasi.mean,
         )
+
+
+def needed(policy: object) -> Policy:
+    """A policy however it is given; an error where there is none."""
+    given = Policy.of(policy)
+    if given is None:
+        raise PolicyError(f"which columns are what only a policy says; pass it with {option('policy')}")
+    return given
 
 
 def _keys_at(place: Location) -> Sequence[str]:

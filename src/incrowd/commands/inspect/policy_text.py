@@ -25,8 +25,8 @@ def policy_text(profile: Profile, source_name: str = "the table") -> str:
     Examples
     --------
     >>> from incrowd.flow import Table
-    >>> from incrowd.commands.inspect.profile import inspect
-    >>> text = policy_text(inspect(Table.of({"age": ["30", "41"], "disease": ["flu", "cold"]})))
+    >>> from incrowd.commands.inspect.profile import profiled
+    >>> text = policy_text(profiled(Table.of({"age": ["30", "41"], "disease": ["flu", "cold"]})))
     >>> [line for line in text.splitlines() if line.startswith(("age", "k ="))]
     ['age = {type = "numeric"}  # neighbours, colleagues or public registers know it', 'k = 10']
     """

@@ -1,4 +1,4 @@
-"""Look at a table before anything is promised: what its columns are, and how many people stand out.
+"""A profile of a table: what its columns are, suggested roles, and how many people are unique.
 
 A profile holds names and counts, never a value of the table (of values that mean missing, only words
 that everybody uses).
@@ -6,6 +6,7 @@ that everybody uses).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from incrowd.commands.inspect.roles import Facts, suggest
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table, TextColumn
+from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
 from incrowd.values import infer_kind, read_texts
 
@@ -70,8 +72,8 @@ class Risk:
     largest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+@dataclass(frozen=True, repr=False)
+class Profile(Result):
     """What `inspect` found."""
 
     rows: int
@@ -84,11 +86,20 @@ class Profile:
     def having(self, role: Role) -> tuple[ColumnProfile, ...]:
         return tuple(column for column in self.columns if column.role is role)
 
-    def as_dict(self) -> dict[str, Any]:
+    def headline(self) -> str:
+        roles = Counter(str(column.role) for column in self.columns)
+        counts = ", ".join(f"{number} {role.replace('_', '-')}" for role, number in roles.items())
+        return f"{self.rows:,} rows; suggested roles: {counts}; {self.risk.unique:,} rows are unique"
+
+    def table(self) -> tuple[Row, Iterable[Row]]:
+        rows = ((c.name, c.kind, c.distinct, c.missing, c.role, c.reason) for c in self.columns)
+        return ("column", "kind", "distinct", "missing", "suggested role", "why"), rows
+
+    def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def inspect(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
+def profiled(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
     """Profile a table: kinds, missing values, roles with reasons, and who stands out before anonymizing.
 
     Parameters
@@ -102,7 +113,7 @@ def inspect(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
     Examples
     --------
     >>> table = Table.of({"age": ["30", "30", "41"], "sex": ["F", "F", "F"], "name": ["A", "B", "C"]})
-    >>> profile = inspect(table)
+    >>> profile = profiled(table)
     >>> [(column.name, column.role.value) for column in profile.columns]
     [('age', 'quasi_identifier'), ('sex', 'keep'), ('name', 'identifier')]
     >>> profile.risk.unique
