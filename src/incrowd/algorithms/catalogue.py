@@ -7,7 +7,10 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from incrowd.algorithms.partitions import (  # noqa: F401 - registers the groupers
+from incrowd.algorithms import anatomy, kja  # noqa: F401 - all of these register their groupers
+from incrowd.algorithms.nonhomogeneous import revisited, ring  # noqa: F401
+from incrowd.algorithms.outliers import expc  # noqa: F401
+from incrowd.algorithms.partitions import (  # noqa: F401
     agglomerative,
     forest,
     hilbert,
