@@ -16,10 +16,11 @@ from support.tables_of_codes import CodeTable, code_tables, groups_of
 from twins import definitions as naive
 
 from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian, distinct_records
-from incrowd.algorithms.partitions.workload import Query
+from incrowd.algorithms.partitions.workload import Query, queries_of
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Partition
+from incrowd.flow import Attribute, Partition
+from incrowd.schema import Kind, Shape
 
 GOLDEN = {
     vector["id"]: vector
@@ -315,3 +316,11 @@ def test_a_workload_draws_cuts_to_its_edges(rng: np.random.Generator) -> None:
 def test_a_workload_on_an_unknown_column_is_refused() -> None:
     with pytest.raises(PolicyError, match="a9"):
         group(StrictMondrian(1, choose="workload", workload=(Query({"a9": ["1"]}),)), points_on([[1], [2]]))
+
+
+def test_two_minus_signs_do_not_make_a_date() -> None:
+    """-1e-5 is a number with a negative exponent: a cut beside it keeps the query certain."""
+    texts = ("-1", "-0.00001", "0", "1", "2")
+    place = Attribute("place", Kind.NUMERIC, Shape.RANGE, texts, np.array([float(text) for text in texts]))
+    allowed = queries_of([Query({"place": ("-1e-5", "1")})], [place]).upto[0]
+    assert np.diff(allowed).tolist() == [0, 1, 1, 1, 0]

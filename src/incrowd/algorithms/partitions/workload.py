@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import PolicyError, unknown
 from incrowd.flow import Attribute
-from incrowd.schema import Shape
+from incrowd.schema import Kind, Shape
+from incrowd.values import read_date, read_number
 
 if TYPE_CHECKING:
     from incrowd.kernels.mondrian import Queries
@@ -98,16 +98,16 @@ def _allowed(attribute: Attribute, condition: Sequence[str] | None) -> NDArray[n
 
 def _between(attribute: Attribute, ends: tuple[str, ...]) -> NDArray[np.bool_]:
     mask = np.zeros(len(attribute), np.bool_)
-    low, high = (_sortable(end, attribute.name) for end in ends)
+    low, high = (_quantity(end, attribute) for end in ends)
     for code, text in enumerate(attribute.texts):
         if code != attribute.missing:
-            mask[code] = low <= _sortable(text, attribute.name) <= high
+            mask[code] = low <= _quantity(text, attribute) <= high
     return mask
 
 
-def _sortable(text: str, name: str) -> Decimal:
-    """Numbers as they are, ISO dates as yyyymmdd: enough to compare."""
-    try:
-        return Decimal(text.replace("-", "") if text.count("-") == 2 else text)
-    except InvalidOperation:
-        raise PolicyError(f"a condition on {name} has an end that is neither a number nor a date") from None
+def _quantity(text: str, attribute: Attribute) -> Any:
+    """A number or a day, by the kind of its column."""
+    value = read_date(text) if attribute.kind is Kind.DATE else read_number(text)
+    if value is None:
+        raise PolicyError(f"a condition on {attribute.name} has an end that is neither a number nor a date")
+    return value
