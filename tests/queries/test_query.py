@@ -23,8 +23,8 @@ from incrowd import Policy, publish
 from incrowd.algorithms.catalogue import METHODS
 from incrowd.errors import InputError
 from incrowd.flow import Table
+from incrowd.predicate.sql import parse
 from incrowd.queries import Answer, Queryable
-from incrowd.queries.sql import parse
 
 GOLDEN = TESTS / "golden"
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
@@ -536,7 +536,7 @@ ASK = """
 import sys
 opened = []
 sys.addaudithook(lambda event, said: opened.append(str(said[0])) if event == "open" else None)
-from incrowd.query import Queryable
+from incrowd.queries import Queryable
 for folder in sys.argv[1:]:
     Queryable.load(folder).ask("SELECT COUNT(*) WHERE age > 30")
 print("\\n".join(sorted(path for path in opened if path.startswith(sys.argv[1].rsplit("/", 1)[0]))))

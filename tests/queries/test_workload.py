@@ -17,9 +17,9 @@ from incrowd import Policy, publish
 from incrowd.encode import encode
 from incrowd.errors import InputError
 from incrowd.flow import Table
+from incrowd.predicate.sql import parse
 from incrowd.queries import Queryable
-from incrowd.queries.sql import parse
-from incrowd.queries.workload import Original, Weighted, Workload, relative_errors
+from incrowd.queries.workload import Original, WeightedQuery, Workload, relative_errors
 
 PLACES = {"Ulm": "DE", "Bonn": "DE", "Nice": "FR", "Lyon": "FR", "?": "FR"}
 UNDER = {"DE": ["Ulm", "Bonn"], "FR": ["Nice", "Lyon"]}
@@ -123,7 +123,7 @@ def test_the_truth_is_what_sql_says_of_the_original(tmp_path: Path) -> None:
     records = [{name: said(name, column[i]) for name, column in texts.items()} for i in range(len(table))]
     dice = random.Random(5)
     questions = [random_question(dice) for _ in range(400)]
-    queries = [Weighted(sql_of(*question)) for question in questions]
+    queries = [WeightedQuery(sql_of(*question)) for question in questions]
     found = relative_errors(queries, release, original)  # which also checks all bounds
     for (aggregate, column, where), one in zip(questions, found.queries, strict=True):
         truth = naive.answer(records, aggregate, column, by_leaves(where))
@@ -154,10 +154,10 @@ def by_hand(folder: Path, ages: list[int]) -> tuple[Queryable, Original]:
 def test_errors_and_their_weighted_mean_by_hand(tmp_path: Path) -> None:
     release, original = by_hand(tmp_path, AGES)
     asked = [
-        Weighted("SELECT COUNT(*) WHERE AGE <= 24", 3),  # 3 people, estimated 4 * 5/10 = 2
-        Weighted("SELECT COUNT(*) WHERE age >= 40"),  # no cut: 2
-        Weighted("SELECT COUNT(*) WHERE age = 25", 50),  # nobody: left out
-        Weighted("SELECT MAX(age)", 50),  # no estimate
+        WeightedQuery("SELECT COUNT(*) WHERE AGE <= 24", 3),  # 3 people, estimated 4 * 5/10 = 2
+        WeightedQuery("SELECT COUNT(*) WHERE age >= 40"),  # no cut: 2
+        WeightedQuery("SELECT COUNT(*) WHERE age = 25", 50),  # nobody: left out
+        WeightedQuery("SELECT MAX(age)", 50),  # no estimate
     ]
     found = relative_errors(asked, release, original)
     assert [one.error for one in found.queries] == [pytest.approx(1 / 3), 0, None, None]
@@ -172,7 +172,7 @@ def test_errors_and_their_weighted_mean_by_hand(tmp_path: Path) -> None:
 def test_an_answer_that_cannot_be_true_is_no_error_of_measurement(tmp_path: Path) -> None:
     """The bounds hold for whatever table was published, so this is another one."""
     release, original = by_hand(tmp_path, [20, 20, 40, 40, 40, 49])
-    young, all_ = Weighted("SELECT COUNT(*) WHERE age < 30"), Weighted("SELECT COUNT(*)")
+    young, all_ = WeightedQuery("SELECT COUNT(*) WHERE age < 30"), WeightedQuery("SELECT COUNT(*)")
     with pytest.raises(InputError, match="answers to 1 of 2 queries lie outside"):
         relative_errors([young, all_], release, original)
 
@@ -180,7 +180,7 @@ def test_an_answer_that_cannot_be_true_is_no_error_of_measurement(tmp_path: Path
 @pytest.mark.parametrize(("left_out", "fits"), [(0, False), (1, False), (2, True)])
 def test_records_without_a_row_may_be_anywhere(left_out: int, fits: bool, tmp_path: Path) -> None:
     release, original = by_hand(tmp_path, [*AGES, 29, 29])
-    asked = [Weighted("SELECT COUNT(*) WHERE age < 30"), Weighted("SELECT SUM(age)")]
+    asked = [WeightedQuery("SELECT COUNT(*) WHERE age < 30"), WeightedQuery("SELECT SUM(age)")]
     if fits:  # 4 instead of 6, and 187 instead of 237, which is more than 6 rows can have
         errors = relative_errors(asked, release, original, left_out)
         assert errors.mean == pytest.approx((2 / 6 + 50 / 237) / 2)
@@ -218,7 +218,7 @@ def test_by_groups_nothing_is_asked(tmp_path: Path) -> None:
     release, original = by_hand(tmp_path, AGES)
     assert parse("SELECT COUNT(*) GROUP BY age").group is not None
     with pytest.raises(InputError, match="query 1 of the workload has GROUP BY"):
-        relative_errors([Weighted("SELECT COUNT(*) GROUP BY age")], release, original)
+        relative_errors([WeightedQuery("SELECT COUNT(*) GROUP BY age")], release, original)
 
 
 def made_from(folder: Path) -> tuple[object, ...]:

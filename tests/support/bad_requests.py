@@ -125,8 +125,14 @@ POLICIES = (
     of_policy("workload that is no list", policy() + "[options]\nworkload = 3\n", "workload", "list"),
     of_policy(
         "workload on a strange column",
-        policy() + '[options]\nchoose = "workload"\nworkload = [{where = {agee = {from = 1, to = 2}}}]\n',
+        policy() + '[options]\nchoose = "workload"\nworkload = ["agee BETWEEN 1 AND 2"]\n',
         "agee",
+    ),
+    of_policy(
+        "workload in tables",
+        policy() + '[options]\nchoose = "workload"\nworkload = [{where = {age = {from = 1, to = 2}}}]\n',
+        "must be SQL",
+        "age BETWEEN 20 AND 40",
     ),
     of_policy("unknown exposure", policy('accept = ["near-uniqe-keep"]'), "near-uniqe-keep", "did you mean"),
     of_policy("public table for nothing", policy() + PUBLIC, "takes no public table", "leave out [public]"),

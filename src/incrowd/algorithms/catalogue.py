@@ -20,7 +20,7 @@ from incrowd.algorithms.partitions import (  # noqa: F401
     single,
     topdown,
 )
-from incrowd.algorithms.partitions.workload import Query
+from incrowd.algorithms.partitions.workload import read_workload
 from incrowd.contracts import Grouper, catalogue, option_names
 from incrowd.errors import PolicyError, unknown
 
@@ -86,7 +86,7 @@ class Method:
             raise PolicyError(unknown(f"an option of {self.name}", strange, self.options))
         given = dict(options)
         if "workload" in given:
-            given["workload"] = _workload(given["workload"])
+            given["workload"] = read_workload(given["workload"])
         if self.suppresses:
             given["max_suppression"] = max_suppression
         made: Grouper = catalogue("grouper")[self.hides](k=k, **given)
@@ -109,17 +109,13 @@ class Method:
             "options": {
                 name: {
                     "default": list(default) if isinstance(default, tuple) else default,
-                    "must_be": part.limits[name].words() if name in part.limits else "a list of queries",
+                    "must_be": part.limits[name].words()
+                    if name in part.limits
+                    else "a list of conditions in SQL",
                 }
                 for name, default in defaults.items()
             },
         }
-
-
-def _workload(option: object) -> tuple[Query, ...]:
-    if not isinstance(option, list | tuple):
-        raise PolicyError("workload must be a list of queries: [{where = {age = {from = 20, to = 40}}}]")
-    return tuple(query if isinstance(query, Query) else Query.from_option(query) for query in option)
 
 
 _WHOLE = "each row's own record; rows of a class are equal, and shuffled"

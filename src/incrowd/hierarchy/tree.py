@@ -79,6 +79,11 @@ class Hierarchy:
         """How many leaves each node covers."""
         return self.high - self.low + 1
 
+    def under(self) -> dict[str, range]:
+        """The leaves under each label, as codes."""
+        ends = zip(self.labels, self.low.tolist(), self.high.tolist(), strict=True)
+        return {label: range(low, high + 1) for label, low, high in ends}
+
     def missing_from(self, values: Iterable[str]) -> list[str]:
         """Those of the values that are no leaves."""
         known = set(self.leaves)

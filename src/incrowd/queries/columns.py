@@ -1,4 +1,4 @@
-"""What the distinct cells of a column say, and which of them a condition includes, cuts or leaves out."""
+"""Published columns under a predicate: which cells satisfy it for certain, perhaps or not at all."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InputError
-from incrowd.queries.asked import Places, canonical, places
-from incrowd.queries.sql import Condition
+from incrowd.predicate import Comparison, Intervals, canonical, check_measured, intervals
 from incrowd.schema import Kind
 
 Flags = NDArray[np.bool_]
@@ -23,8 +22,8 @@ _POSITIVE = ("=", "IN")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cut:
-    """What a condition does to c cells: all of a cell satisfies it, or some may; `share` is how much of it.
+class CellMatch:
+    """Which of c cells satisfy a predicate for certain, or perhaps; `share` is how much of each.
 
     A missing value satisfies nothing. Where nobody can say how much, ``share`` is None.
     """
@@ -36,7 +35,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """Between which numbers the values of c cells lie that satisfy a condition, and their middle.
+    """Between which numbers the values of c cells lie that satisfy a predicate, and their middle.
 
     Numbers are in units of 10^-scale; of days, ``scale`` is 0. ``open`` marks cells that may hold values
     which nobody named: they have no ends.
@@ -49,7 +48,7 @@ class Ends:
     scale: int
 
 
-class Column(Protocol):
+class PublishedColumn(Protocol):
     """A published column: its distinct cells, numbered."""
 
     @property
@@ -60,11 +59,11 @@ class Column(Protocol):
 
     def __len__(self) -> int: ...
 
-    def cut(self, conditions: Sequence[Condition]) -> Cut:
-        """Which cells satisfy all conditions; without any, which are known."""
+    def cut(self, comparisons: Sequence[Comparison]) -> CellMatch:
+        """Which cells satisfy all comparisons; without any, which are known."""
         ...
 
-    def ends(self, conditions: Sequence[Condition]) -> Ends:
+    def ends(self, comparisons: Sequence[Comparison]) -> Ends:
         """Where the values lie that do."""
         ...
 
@@ -73,14 +72,8 @@ class Column(Protocol):
         ...
 
 
-def measured(column: Column) -> None:
-    """Refuse to add up or compare what lies on no line."""
-    if column.kind not in (Kind.NUMERIC, Kind.DATE):
-        raise InputError(f"{column.name} is {column.kind}; only numbers and dates have an order here")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class RangeColumn:
     """Cells that are values or ranges of numbers or days.
 
     ``low``, ``high`` (c,) are ends in units of 10^-scale, 0 where a cell is only missing, so that ``real`` is
@@ -100,8 +93,8 @@ class Line:
     def __len__(self) -> int:
         return self.low.size
 
-    def cut(self, conditions: Sequence[Condition]) -> Cut:
-        asked = places(conditions, self.kind, self.name, self.scale)
+    def cut(self, comparisons: Sequence[Comparison]) -> CellMatch:
+        asked = intervals(comparisons, self.kind, self.name, self.scale)
         low, high, unit = self._at(asked.scale)
         certain, possible = np.zeros(len(self), np.bool_), np.zeros(len(self), np.bool_)
         inside = np.zeros(len(self))
@@ -113,10 +106,10 @@ class Line:
         all_of_it = _amount(low, high, unit) + (self.missing & (unit > 0))
         point = all_of_it == 0
         share = np.where(point, possible, inside / np.where(point, 1.0, all_of_it))
-        return Cut(certain & ~self.missing, possible, np.where(self.real, share, 0.0))
+        return CellMatch(certain & ~self.missing, possible, np.where(self.real, share, 0.0))
 
-    def ends(self, conditions: Sequence[Condition]) -> Ends:
-        asked = places(conditions, self.kind, self.name, self.scale)
+    def ends(self, comparisons: Sequence[Comparison]) -> Ends:
+        asked = intervals(comparisons, self.kind, self.name, self.scale)
         low, high, unit = self._at(asked.scale)
         least, most = high + 1, low - 1
         weight, total = np.zeros(len(self)), np.zeros(len(self))
@@ -148,13 +141,13 @@ class Line:
             return self.low.astype(exact) * factor, self.high.astype(exact) * factor, self.unit * factor
         return self.low * 2, self.high * 2, self.unit * 2
 
-    def _clipped(self, asked: Places, low: Wholes, high: Wholes) -> list[tuple[int, int]]:
+    def _clipped(self, asked: Intervals, low: Wholes, high: Wholes) -> list[tuple[int, int]]:
         """Intervals without ends that lie far outside all cells, so that they fit the cells' numbers."""
         if not self.real.any():
             return []
         bottom, top = int(low[self.real].min()) - 1, int(high[self.real].max()) + 1
         found = []
-        for first, last in asked.intervals:
+        for first, last in asked.ends:
             least = bottom if first is None else max(first, bottom)
             most = top if last is None else min(last, top)
             if least <= most:
@@ -177,7 +170,7 @@ def _spread(low: Wholes, high: Wholes, unit: int) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Members:
+class SetColumn:
     """Cells that name values: one, several, or a node of a hierarchy by its leaves.
 
     Cell i holds the values ``member[start[i]:start[i+1]]``. ``missing`` (c,) says whether it may be missing,
@@ -207,33 +200,35 @@ class Members:
     def sizes(self) -> NDArray[np.int64]:
         return np.diff(self.start)
 
-    def cut(self, conditions: Sequence[Condition]) -> Cut:
-        allowed, others = self._allowed(conditions)
+    def cut(self, comparisons: Sequence[Comparison]) -> CellMatch:
+        allowed, others = self._allowed(comparisons)
         hits = self._per_cell(allowed)
         if self.loose:
-            return self._cut_labels(conditions, hits > 0)
+            return self._cut_labels(comparisons, hits > 0)
         size = self.sizes
         certain = (hits == size) & (size > 0) & ~self.missing & ~self.open
         share = hits / np.maximum(size + self.missing, 1)
-        return Cut(certain, (hits > 0) | (self.open & others), share)
+        return CellMatch(certain, (hits > 0) | (self.open & others), share)
 
-    def _cut_labels(self, conditions: Sequence[Condition], named: Flags) -> Cut:
+    def _cut_labels(self, comparisons: Sequence[Comparison], named: Flags) -> CellMatch:
         """A label that is asked for is certain; what another one holds is not known."""
-        positive = bool(conditions) and all(one.operator in _POSITIVE for one in conditions)
+        positive = bool(comparisons) and all(one.operator in _POSITIVE for one in comparisons)
         labelled = self.sizes > 0
         certain = named & ~self.missing & ~self.open & positive
-        refused = [one for one in conditions if one.operator == "<>"]
+        refused = [one for one in comparisons if one.operator == "<>"]
         possible = (labelled & (self._per_cell(self._allowed(refused)[0]) > 0)) | self.open
-        return Cut(certain, possible, None if (possible & ~certain).any() else certain.astype(np.float64))
+        return CellMatch(
+            certain, possible, None if (possible & ~certain).any() else certain.astype(np.float64)
+        )
 
-    def ends(self, conditions: Sequence[Condition]) -> Ends:
-        measured(self)
+    def ends(self, comparisons: Sequence[Comparison]) -> Ends:
+        check_measured(self.name, self.kind)
         if self.number is None:
             raise InputError(
                 f"the cells of {self.name} are labels of a hierarchy that is not at hand; pass the policy "
                 "that names its file with -p"
             )
-        allowed, others = self._allowed(conditions)
+        allowed, others = self._allowed(comparisons)
         taken = allowed[self.member]
         owner = np.repeat(np.arange(len(self)), self.sizes)[taken]
         numbers = self.number[self.member[taken]]
@@ -259,15 +254,15 @@ class Members:
         upto = np.concatenate([[0], np.cumsum(flags[self.member])])
         return upto[self.start[1:]] - upto[self.start[:-1]]  # type: ignore[no-any-return]
 
-    def _allowed(self, conditions: Sequence[Condition]) -> tuple[Flags, bool]:
-        """Which values satisfy all conditions, and whether one that no cell names might."""
+    def _allowed(self, comparisons: Sequence[Comparison]) -> tuple[Flags, bool]:
+        """Which values satisfy all comparisons, and whether one that no cell names might."""
         if self.number is not None and self.kind in (Kind.NUMERIC, Kind.DATE):
-            return self._on_the_line(conditions)
+            return self._on_the_line(comparisons)
         allowed, others = self.known.copy(), True
-        for one in conditions:
-            if one.operator not in ("=", "IN", "<>"):
+        for one in comparisons:
+            if not one.by_name:
                 if not self.loose:
-                    measured(self)
+                    check_measured(self.name, self.kind)
                 continue
             names = [canonical(text, self.kind) for text in one.literals]
             chosen = np.zeros(len(self.texts), np.bool_)
@@ -276,23 +271,21 @@ class Members:
             others &= one.operator == "<>" or any(name not in self.meant for name in names)
         return allowed, others
 
-    def _on_the_line(self, conditions: Sequence[Condition]) -> tuple[Flags, bool]:
-        by_label = [one for one in conditions if self._is_label(one)]
-        asked = places([c for c in conditions if c not in by_label], self.kind, self.name, self.scale)
+    def _on_the_line(self, comparisons: Sequence[Comparison]) -> tuple[Flags, bool]:
+        by_label = [one for one in comparisons if self._is_label(one)]
+        asked = intervals([c for c in comparisons if c not in by_label], self.kind, self.name, self.scale)
         factor = 2 * 10 ** (asked.scale - self.scale)
         number = self.number if factor == 2 or self.number is None else self.number.astype(object)
         allowed = np.zeros(len(self.texts), np.bool_)
-        for first, last in asked.intervals:
+        for first, last in asked.ends:
             above = True if first is None else number * factor >= first
             allowed |= above & (True if last is None else number * factor <= last)
         for one in by_label:
             chosen = np.zeros(len(self.texts), np.bool_)
             chosen[[place for name in one.literals for place in self.meant[name]]] = True
             allowed &= ~chosen if one.operator == "<>" else chosen
-        return allowed & self.known, bool(asked.intervals)
+        return allowed & self.known, bool(asked.ends)
 
-    def _is_label(self, one: Condition) -> bool:
-        """Does a condition on numbers name labels of their hierarchy instead?"""
-        return one.operator in ("=", "IN", "<>") and all(
-            name in self.meant and name not in self.texts for name in one.literals
-        )
+    def _is_label(self, one: Comparison) -> bool:
+        """Does a comparison of numbers name labels of their hierarchy instead?"""
+        return one.by_name and all(name in self.meant and name not in self.texts for name in one.literals)

@@ -14,15 +14,15 @@ from incrowd.flow import Table
 from incrowd.measures.counting import distinct_rows
 from incrowd.policy import Policy
 from incrowd.queries.answering import Ints
-from incrowd.queries.columns import Column
+from incrowd.queries.columns import PublishedColumn
 from incrowd.queries.reading import (
-    Buckets,
-    Means,
-    Public,
+    ClassMeans,
+    PublicKnowledge,
+    QueriedBuckets,
     as_written,
     generalised,
     mean_decimals,
-    read_apart,
+    read_buckets,
     read_means,
 )
 from incrowd.release.folder import ReleaseFolder
@@ -30,7 +30,7 @@ from incrowd.schema import Role, Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class DistinctRows:
     """The distinct rows of a release, r of them.
 
     ``codes`` (r,) are their cells by column, ``count`` (r,) how many rows say the same. ``classes`` (r,)
@@ -40,14 +40,14 @@ class Published:
     each class is of the private table.
     """
 
-    columns: Mapping[str, Column]
+    columns: Mapping[str, PublishedColumn]
     codes: Mapping[str, NDArray[np.int32]]
     count: Ints
     classes: Ints
-    means: Mapping[str, tuple[Means, NDArray[np.int32]]]
+    means: Mapping[str, tuple[ClassMeans, NDArray[np.int32]]]
     about: str
     group: Ints | None = None
-    buckets: Buckets | None = None
+    buckets: QueriedBuckets | None = None
     uncertain: bool = False
     at_least_one: bool = False
 
@@ -56,26 +56,26 @@ class Published:
         """The columns that can be asked about."""
         return (*self.columns, *(self.buckets.columns if self.buckets is not None else ()))
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> PublishedColumn:
         if self.buckets is not None and name in self.buckets.columns:
             return self.buckets.columns[name][0]
         return self.columns[name]
 
 
-def read_published(release: object, policy: Policy | None) -> Published:
+def read_published(release: object, policy: Policy | None) -> DistinctRows:
     """Read the manifest, the rows and the buckets of a release; nothing else is opened."""
     folder = ReleaseFolder.open(release)
     schema = folder.published_schema
     buckets = folder.buckets if folder.bucketed else None
-    known = Public.of(policy or folder.policy, schema)
+    known = PublicKnowledge.of(policy or folder.policy, schema)
     return _made(folder.rows, schema, known, buckets, folder.manifest)
 
 
 def _made(
-    rows: Table, schema: Schema, public: Public, buckets: Table | None, manifest: Mapping[str, Any]
-) -> Published:
+    rows: Table, schema: Schema, public: PublicKnowledge, buckets: Table | None, manifest: Mapping[str, Any]
+) -> DistinctRows:
     _check_names(rows, schema, buckets)
-    columns: dict[str, Column] = {}
+    columns: dict[str, PublishedColumn] = {}
     means = {}
     for said in schema.columns:
         if buckets is not None and said.role is Role.SENSITIVE:
@@ -93,7 +93,7 @@ def _made(
     first, which = _distinct(rows, [*columns, *extra])
     group = rows.column("group") if buckets is not None else None
     joined = "public" in manifest
-    return Published(
+    return DistinctRows(
         columns,
         {name: rows.column(name).codes[first] for name in columns},
         np.bincount(which, minlength=first.size).astype(np.int64),
@@ -101,7 +101,7 @@ def _made(
         {name: (read_means(column, name), column.codes[first]) for name, column in means.items()},
         _about(manifest),
         None if group is None else group.codes[first].astype(np.int64),
-        None if buckets is None or group is None else read_apart(buckets, schema, group.texts, public),
+        None if buckets is None or group is None else read_buckets(buckets, schema, group.texts, public),
         uncertain=joined and buckets is None,
         at_least_one=_method(manifest) == "kja-direct",
     )

@@ -1,4 +1,4 @@
-"""A release that was read once and answers many questions: over distinct rows, never over all."""
+"""Queryable: a release that was read once and answers many queries, over its distinct rows."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InputError, unknown
+from incrowd.errors import InputError
 from incrowd.policy import Policy
+from incrowd.predicate import Comparison, Name, check_measured
+from incrowd.predicate.sql import Question, parse
 from incrowd.queries import answering
 from incrowd.queries.answer import Answer, Bound
 from incrowd.queries.answering import Chosen, Ints, Taken
-from incrowd.queries.columns import Ends, Flags, Floats, Line, measured
-from incrowd.queries.published import Published, read_published
-from incrowd.queries.reading import Buckets
-from incrowd.queries.sql import Condition, Name, Question, parse
+from incrowd.queries.columns import Ends, Flags, Floats, RangeColumn
+from incrowd.queries.published import DistinctRows, read_published
+from incrowd.queries.reading import QueriedBuckets
 from incrowd.schema import Kind
 
 MOST_GROUPS = 1_000  # answers of one GROUP BY
@@ -28,16 +29,18 @@ EVENLY = "values lie evenly in their cells, and columns have nothing to do with 
 IN_GROUPS = f"{EVENLY}; so do sensitive values and rows of a group"
 WITH_MEANS = f"{EVENLY}; where a class mean is published, it stands for all of its class"
 
-Where = Mapping[str, Sequence[Condition]]
+PLACE = "in the release"
+
+Where = Mapping[str, Sequence[Comparison]]
 
 _parsed = lru_cache(maxsize=4096)(parse)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class _Matching:
     """Rows that may be asked about, whether for certain, who is taken, and people that each stands for.
 
-    ``lines`` are those of the values apart that match. ``weight`` is None where nothing can be estimated.
+    ``lines`` are those of the buckets that match. ``weight`` is None where nothing can be estimated.
     """
 
     rows: Ints
@@ -48,7 +51,7 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Values:
+class _ValueBounds:
     low: NDArray[Any]
     high: NDArray[Any]
     middle: Floats
@@ -73,7 +76,7 @@ class Queryable:
     >>> place.cleanup()
     """
 
-    published: Published
+    published: DistinctRows
 
     def __repr__(self) -> str:
         return f"Queryable({int(self.published.count.sum())} rows: {', '.join(self.published.names)})"
@@ -96,7 +99,7 @@ class Queryable:
         if continuous:
             columns = {
                 name: replace(column, unit=0)
-                if isinstance(column, Line) and column.kind is Kind.NUMERIC
+                if isinstance(column, RangeColumn) and column.kind is Kind.NUMERIC
                 else column
                 for name, column in published.columns.items()
             }
@@ -113,13 +116,12 @@ class Queryable:
             ``WHERE`` (comparisons joined by ``AND``) and ``GROUP BY`` a column, if wanted.
         """
         question = _parsed(sql)
-        column = None if question.column is None else self._named(question.column)
-        where: dict[str, list[Condition]] = {}
-        for condition in question.where:
-            where.setdefault(self._named(condition.column), []).append(condition)
+        names = self.published.names
+        column = None if question.column is None else question.column.among(names, PLACE)
+        where = question.where.by_column(names, PLACE)
         if column is not None and question.aggregate != "COUNT":
             of = self.published.column(column)
-            measured(of)
+            check_measured(of.name, of.kind)
             if question.aggregate in ("SUM", "AVG") and of.kind is Kind.DATE:
                 raise InputError(
                     f"{column} holds dates, which have no {question.aggregate}; ask for MIN or MAX"
@@ -133,26 +135,17 @@ class Queryable:
         """Answer many queries, in their order."""
         return [self.ask(sql) for sql in queries]
 
-    def _named(self, name: Name) -> str:
-        names = self.published.names
-        if name.text in names:
-            return name.text
-        alike = [own for own in names if own.casefold() == name.text.casefold()]
-        if len(alike) == 1 and not name.quoted:
-            return alike[0]
-        raise InputError(unknown("in the release", [name.text], names))
-
     def _by_value(
         self, question: Question, group: Name, column: str | None, where: Where
     ) -> dict[str, Answer]:
         """One answer for each value that somebody may have: the question with one more condition."""
-        by = self._named(group)
+        by = group.among(self.published.names, PLACE)
         values = self.published.column(by).values()
         if len(values) > MOST_GROUPS:
             raise InputError(f"{by} has {len(values):,} values; GROUP BY answers at most {MOST_GROUPS:,}")
         groups = {}
         for value in values:
-            also = (*where.get(by, ()), Condition(group, "=", (value,)))
+            also = (*where.get(by, ()), Comparison(group, "=", (value,)))
             answer = self._answer(question.aggregate, column, {**where, by: also})
             if answer.rows:
                 groups[value] = answer
@@ -195,9 +188,9 @@ class Queryable:
         return "no estimate: which values a label stands for is not known; pass the policy with -p"
 
     def _rows(self, asked: Where) -> tuple[Ints, Flags, Floats | None]:
-        """The distinct rows that may satisfy all conditions, whether they do for certain, and how far."""
+        """The distinct rows that may satisfy all comparisons, whether they do for certain, and how far."""
         codes, size = self.published.codes, self.published.count.size
-        cuts = [(name, self.published.columns[name].cut(conditions)) for name, conditions in asked.items()]
+        cuts = [(name, self.published.columns[name].cut(comparisons)) for name, comparisons in asked.items()]
         cuts.sort(key=lambda named: float(named[1].possible.mean()))  # few rows are left at once
         rows = certain = share = None
         for name, cut in cuts:
@@ -214,13 +207,13 @@ class Queryable:
             return np.arange(size), np.ones(size, np.bool_), np.ones(size)
         return rows, certain, share
 
-    def _found(self, asked: Where) -> _Found:
+    def _found(self, asked: Where) -> _Matching:
         published = self.published
         rows, certain, share = self._rows({n: c for n, c in asked.items() if n in published.columns})
         count = published.count[rows]
         weight = None if share is None or published.uncertain else share * count
         if published.buckets is None or published.group is None:
-            return _Found(rows, certain, Taken(count, certain), weight)
+            return _Matching(rows, certain, Taken(count, certain), weight)
         lines = _matching(published.buckets, asked)
         size = int(max(published.group.max(initial=-1), published.buckets.group.max(initial=-1))) + 1
         people = _per(published.buckets.group[lines], published.buckets.count[lines], size)
@@ -229,9 +222,9 @@ class Queryable:
         least = np.maximum(people - (all_rows - inside), 0)
         taken = Taken(count, certain, group, least, np.minimum(people, possible))
         shared = people / np.maximum(all_rows, 1)
-        return _Found(rows, certain, taken, None if weight is None else weight * shared[group], lines)
+        return _Matching(rows, certain, taken, None if weight is None else weight * shared[group], lines)
 
-    def _people(self, found: _Found) -> tuple[int, int]:
+    def _people(self, found: _Matching) -> tuple[int, int]:
         """How many people are asked about, at least and at most."""
         if not self.published.uncertain:
             return found.taken.bounds
@@ -239,19 +232,19 @@ class Queryable:
         return least, int(found.taken.count.sum())
 
     def _measured(
-        self, aggregate: str, column: str, conditions: Sequence[Condition], found: _Found
+        self, aggregate: str, column: str, comparisons: Sequence[Comparison], found: _Matching
     ) -> tuple[Bound | None, Bound | None, float | None]:
         """Bounds and estimate of a sum, average, smallest or largest value of somebody."""
         published = self.published
         of = published.column(column)
-        ends = of.ends(conditions)
+        ends = of.ends(comparisons)
         taken, weight = found.taken, found.weight
         if published.buckets is not None and column in published.buckets.columns and found.lines is not None:
             taken, weight = _by_lines(published.buckets, found.lines, taken, weight)
             cells = published.buckets.columns[column][1][found.lines]
         else:
             cells = published.codes[column][found.rows]
-        values = _Values(ends.low[cells], ends.high[cells], ends.middle[cells])
+        values = _ValueBounds(ends.low[cells], ends.high[cells], ends.middle[cells])
         if column in published.means and aggregate in ("SUM", "AVG"):
             values = self._by_means(column, values, found, ends)
         guess = None if weight is None else answering.weighted(aggregate, weight, values.middle)
@@ -261,13 +254,13 @@ class Queryable:
         least, most = answering.BOUNDS[aggregate](*self._choices(taken, values))
         return _bound(least, of.kind, ends.scale), _bound(most, of.kind, ends.scale), guess
 
-    def _choices(self, taken: Taken, values: _Values) -> tuple[Chosen, Chosen]:
+    def _choices(self, taken: Taken, values: _ValueBounds) -> tuple[Chosen, Chosen]:
         if self.published.uncertain:
             forced = np.where(taken.certain & self.published.at_least_one, 1, 0).astype(np.int64)
             return tuple(Chosen(end, forced, taken.count - forced) for end in (values.low, values.high))  # type: ignore[return-value]
         return taken.choose(values.low, True), taken.choose(values.high, False)
 
-    def _by_means(self, name: str, values: _Values, found: _Found, ends: Ends) -> _Values:
+    def _by_means(self, name: str, values: _ValueBounds, found: _Matching, ends: Ends) -> _ValueBounds:
         """Rows of classes that are wholly asked about count with their mean, known to half its last place."""
         published, rows = self.published, found.rows
         means, codes = published.means[name]
@@ -279,27 +272,27 @@ class Queryable:
         factor = 10 ** (ends.scale - means.scale)
         mean, half = means.mean[codes[rows]].astype(values.low.dtype) * factor, means.half * factor
         use = means.known[codes[rows]] & whole[published.classes[rows]]
-        return _Values(
+        return _ValueBounds(
             np.where(use, np.maximum(values.low, mean - half), values.low),
             np.where(use, np.minimum(values.high, mean + half), values.high),
             np.where(use, mean.astype(np.float64), values.middle),
         )
 
 
-def _matching(buckets: Buckets, asked: Where) -> Ints:
-    """The lines of the values apart that satisfy what is asked of their columns."""
+def _matching(buckets: QueriedBuckets, asked: Where) -> Ints:
+    """The lines of the buckets that satisfy what is asked of their columns."""
     match = np.ones(buckets.count.size, np.bool_)
-    for name, conditions in asked.items():
+    for name, comparisons in asked.items():
         if name in buckets.columns:
             column, codes = buckets.columns[name]
-            match &= column.cut(conditions).certain[codes]
+            match &= column.cut(comparisons).certain[codes]
     return np.flatnonzero(match)
 
 
 def _by_lines(
-    buckets: Buckets, lines: Ints, taken: Taken, weight: Floats | None
+    buckets: QueriedBuckets, lines: Ints, taken: Taken, weight: Floats | None
 ) -> tuple[Taken, Floats | None]:
-    """The same people as lines of the values apart: of each group's, as many as its rows say."""
+    """The same people as lines of the buckets: of each group's, as many as its rows say."""
     group, count = buckets.group[lines], buckets.count[lines]
     if taken.group is None or taken.least is None:
         raise ValueError("lines need the groups of rows")

@@ -17,10 +17,9 @@ from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
 from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
-from incrowd.queries.asked import decimals, in_units
-from incrowd.queries.columns import LARGEST, Column, Line, Members, Wholes
-from incrowd.schema import EVERYTHING, MISSING, Kind, Role, Schema, Shape
-from incrowd.schema import Column as Described
+from incrowd.predicate import decimals, in_units
+from incrowd.queries.columns import LARGEST, PublishedColumn, RangeColumn, SetColumn, Wholes
+from incrowd.schema import EVERYTHING, MISSING, Column, Kind, Role, Schema, Shape
 from incrowd.values import Value, infer_kind, read_date, read_number, read_texts, value_text
 
 Quantity = int | Decimal | date
@@ -79,7 +78,7 @@ def unescaped(atom: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Public:
+class PublicKnowledge:
     """What a policy adds that is no secret: hierarchies that are files, texts for missing, forms of dates."""
 
     trees: Mapping[str, Hierarchy]
@@ -87,7 +86,7 @@ class Public:
     formats: Mapping[str, str]
 
     @classmethod
-    def of(cls, policy: Policy | None, schema: Schema) -> Public:
+    def of(cls, policy: Policy | None, schema: Schema) -> PublicKnowledge:
         if policy is None:
             return cls({}, frozenset({""}), {})
         said = {**policy.sensitive, **policy.quasi_identifiers}
@@ -102,7 +101,9 @@ class Public:
         return cls(trees, frozenset({"", *policy.missing}), formats)
 
 
-def generalised(column: Described, texts: Sequence[str | None], means: int, public: Public) -> Column:
+def generalised(
+    column: Column, texts: Sequence[str | None], means: int, public: PublicKnowledge
+) -> PublishedColumn:
     """A quasi-identifier from its distinct cells; `means` is how many decimals its class means have."""
     if None in texts:
         raise TableError(f"{column.name} has rows without a cell")
@@ -115,7 +116,7 @@ def generalised(column: Described, texts: Sequence[str | None], means: int, publ
     return _sets(column, cells)
 
 
-def _line(column: Described, cells: Sequence[Cell], means: int) -> Line:
+def _line(column: Column, cells: Sequence[Cell], means: int) -> RangeColumn:
     ends = [_ends(cell, column.kind) for cell in cells]
     unread = sum(end is None for end in ends)
     if unread:
@@ -125,7 +126,7 @@ def _line(column: Described, cells: Sequence[Cell], means: int) -> Line:
     whole = scale == 0
     scale = max(scale, means + 1) if means else scale
     pairs = [(in_units(p[0], scale), in_units(p[1], scale)) if p else (0, 0) for p in ends]
-    return Line(
+    return RangeColumn(
         column.name,
         column.kind,
         wholes([low for low, _ in pairs]),
@@ -156,7 +157,7 @@ def wholes(numbers: Sequence[int]) -> Wholes:
     return np.array(numbers, dtype=object if large else np.int64)
 
 
-def _sets(column: Described, cells: Sequence[Cell]) -> Members:
+def _sets(column: Column, cells: Sequence[Cell]) -> SetColumn:
     place: dict[str, int] = {}
     named = [[place.setdefault(unescaped(atom), len(place)) for atom in cell.atoms] for cell in cells]
     loose = column.shape is Shape.TREE
@@ -175,11 +176,8 @@ def _sets(column: Described, cells: Sequence[Cell]) -> Members:
     )
 
 
-def _nodes(column: Described, cells: Sequence[Cell], tree: Hierarchy, missing: frozenset[str]) -> Members:
-    under = {
-        label: range(low, high + 1)
-        for label, low, high in zip(tree.labels, tree.low.tolist(), tree.high.tolist(), strict=True)
-    }
+def _nodes(column: Column, cells: Sequence[Cell], tree: Hierarchy, missing: frozenset[str]) -> SetColumn:
+    under = tree.under()
     leaves = range(len(tree.leaves))
     found = [
         [leaves if cell.everything else under.get(unescaped(atom)) for atom in cell.atoms or ("",)]
@@ -209,7 +207,7 @@ def _read(texts: Sequence[str], kind: Kind) -> list[tuple[str, Value | None]]:
 
 
 def _members(
-    column: Described,
+    column: Column,
     texts: tuple[str, ...],
     members: Sequence[Sequence[int]],
     *,
@@ -218,11 +216,11 @@ def _members(
     values: Sequence[Value | None],
     meant: Mapping[str, Sequence[int]],
     loose: bool = False,
-) -> Members:
+) -> SetColumn:
     number, scale = None, 0
     if column.kind in (Kind.NUMERIC, Kind.DATE) and not loose:
         number, scale = _numbers(values)
-    return Members(
+    return SetColumn(
         column.name,
         column.kind,
         texts,
@@ -244,7 +242,7 @@ def _numbers(values: Sequence[Value | None]) -> tuple[Wholes, int]:
     return wholes([0 if v is None or isinstance(v, str) else in_units(v, scale) for v in values]), scale
 
 
-def as_written(column: Described, texts: Sequence[str | None], public: Public) -> Members:
+def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowledge) -> SetColumn:
     """A sensitive or kept column from its distinct texts, which are those of the original.
 
     Manifests do not say of what kind a kept column is, so its texts do.
@@ -268,14 +266,14 @@ def as_written(column: Described, texts: Sequence[str | None], public: Public) -
     for code, (text, value) in enumerate(zip(named, values, strict=True)):
         if value is not None:
             meant.setdefault(text, []).append(code)
-    described = Described(column.name, column.role, kind)
+    described = Column(column.name, column.role, kind)
     lost = [False] * len(texts)  # a text that means missing is a value that is not known
     codes = [[code] for code in range(len(texts))]
     return _members(described, tuple(named), codes, missing=lost, open=lost, values=values, meant=meant)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Means:
+class ClassMeans:
     """Class means by distinct text, in units of 10^-scale; `half` is how far off they may be."""
 
     mean: Wholes
@@ -284,13 +282,13 @@ class Means:
     scale: int
 
 
-def read_means(column: TextColumn, name: str) -> Means:
+def read_means(column: TextColumn, name: str) -> ClassMeans:
     """Published means: a decimal each, or nothing where too few values are known."""
     read = [None if not text else read_number(text) for text in column.texts]
     if any(number is None and text for number, text in zip(read, column.texts, strict=True)):
         raise TableError(f"a published mean of {name} is no number")
     places = mean_decimals(column)
-    return Means(
+    return ClassMeans(
         wholes([0 if number is None else in_units(number, places + 1) for number in read]),
         np.array([number is not None for number in read], np.bool_),
         5,
@@ -304,15 +302,17 @@ def mean_decimals(column: TextColumn) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Buckets:
+class QueriedBuckets:
     """Sensitive values apart from the rows: for each line its group, how many people have it, its texts."""
 
     group: NDArray[np.int64]
     count: NDArray[np.int64]
-    columns: Mapping[str, tuple[Column, NDArray[np.int32]]]
+    columns: Mapping[str, tuple[PublishedColumn, NDArray[np.int32]]]
 
 
-def read_apart(table: Table, schema: Schema, numbers: Sequence[str | None], public: Public) -> Buckets:
+def read_buckets(
+    table: Table, schema: Schema, numbers: Sequence[str | None], public: PublicKnowledge
+) -> QueriedBuckets:
     """The second file; `numbers` are the texts of groups as rows have them."""
     place = {number: code for code, number in enumerate(numbers)}
     try:
@@ -328,4 +328,4 @@ def read_apart(table: Table, schema: Schema, numbers: Sequence[str | None], publ
         }
     except (KeyError, ValueError, OverflowError):
         raise InputError("the table of sensitive values does not fit the rows of the release") from None
-    return Buckets(groups, counts, columns)
+    return QueriedBuckets(groups, counts, columns)

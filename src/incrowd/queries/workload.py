@@ -1,39 +1,35 @@
-"""Questions that matter to somebody: how far off are the answers of a release?
+"""A query workload: the relative errors of a release's answers.
 
-The release answers from its published files (`query/`). The truth is counted on the original by a plain
-evaluation of the same question, which shares no arithmetic with those answers: so it can find them wrong.
+The release answers from its published files. The truth is counted on the original by a plain evaluation of
+the same query, which shares no arithmetic with those answers: so it can find them wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from operator import ge, gt, le, lt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Codes, Microdata, Table
 from incrowd.policy.file import read_toml
+from incrowd.predicate import Domain
+from incrowd.predicate.sql import Question, parse
 from incrowd.queries import Answer, Queryable
 from incrowd.queries.answer import Bound, said_exactly
-from incrowd.queries.asked import quantity
-from incrowd.queries.columns import measured
-from incrowd.queries.sql import Condition, Name, Question, parse
-from incrowd.schema import Kind, Role, Schema
+from incrowd.queries.queryable import PLACE
+from incrowd.schema import Kind, Schema
 from incrowd.values import Value, read_texts
-
-_ORDER: Mapping[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 @dataclass(frozen=True, slots=True)
-class Weighted:
+class WeightedQuery:
     """A question in SQL, and how much it matters."""
 
     sql: str
@@ -44,7 +40,7 @@ class Weighted:
 class Workload:
     """Questions, or how many boxes to ask for and which share of the domain each covers."""
 
-    queries: tuple[Weighted, ...] = ()
+    queries: tuple[WeightedQuery, ...] = ()
     boxes: int = 0
     share: float = 0.0
 
@@ -64,7 +60,7 @@ class Workload:
         >>> file = pathlib.Path(place.name) / "workload.toml"
         >>> _ = file.write_text("[[query]]\\nsql = 'SELECT COUNT(*) WHERE age < 30'\\nweight = 2\\n")
         >>> Workload.load(file).queries
-        (Weighted(sql='SELECT COUNT(*) WHERE age < 30', weight=2.0),)
+        (WeightedQuery(sql='SELECT COUNT(*) WHERE age < 30', weight=2.0),)
         >>> place.cleanup()
         """
         path = Path(path)
@@ -90,7 +86,7 @@ def _random(said: object) -> dict[str, Any]:
     return {"boxes": boxes, "share": size}
 
 
-def _weighted(said: object, number: int) -> Weighted:
+def _weighted(said: object, number: int) -> WeightedQuery:
     if not isinstance(said, Mapping) or not isinstance(said.get("sql"), str):
         raise PolicyError(f"query {number} of the workload needs a text 'sql'")
     strange = sorted(set(said) - {"sql", "weight"})
@@ -99,48 +95,12 @@ def _weighted(said: object, number: int) -> Weighted:
     weight = _number(said.get("weight", 1))
     if not 0 < weight < float("inf"):
         raise PolicyError(f"the weight of query {number} of the workload must be a number above 0")
-    return Weighted(said["sql"], weight)
+    return WeightedQuery(said["sql"], weight)
 
 
 def _number(said: object) -> float:
     """A number of a file, -1 for anything else: every number that is wanted lies above 0."""
     return float(said) if isinstance(said, int | Decimal) and not isinstance(said, bool) else -1.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Column:
-    """Exact values by code, None where missing, the code of each record, and the codes under each label."""
-
-    name: str
-    kind: Kind
-    codes: Codes
-    values: Sequence[Value | None]
-    labels: Mapping[str, range]
-
-    def satisfies(self, one: Condition) -> NDArray[np.bool_]:
-        """Who satisfies a condition, record by record; a missing value satisfies none."""
-        if one.operator in ("=", "<>", "IN"):
-            chosen = {code for text in one.literals for code in self._meant(text)}
-            wanted = one.operator != "<>"
-            by_code = [(code in chosen) is wanted for code in range(len(self.values))]
-        else:
-            ends = [quantity(text, self.kind, self.name) for text in one.literals]
-            by_code = [value is not None and _ordered(value, one.operator, ends) for value in self.values]
-        allowed = [yes and value is not None for yes, value in zip(by_code, self.values, strict=True)]
-        return np.array(allowed, np.bool_)[self.codes]
-
-    def _meant(self, text: str) -> Sequence[int]:
-        """The codes that a literal stands for: those under a label, or one value."""
-        if text in self.labels:
-            return self.labels[text]
-        (value,) = read_texts([text], self.kind)
-        return [code for code, own in enumerate(self.values) if own == value]
-
-
-def _ordered(value: Value, operator: str, ends: Sequence[Any]) -> bool:
-    if operator == "BETWEEN":
-        return bool(ends[0] <= value <= ends[1])
-    return _ORDER[operator](value, ends[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,56 +115,43 @@ class Original:
     schema: Schema
     data: Microdata
     missing: frozenset[str]
-    _read: dict[str, _Column] = field(default_factory=dict, init=False, repr=False)  # those asked about
+    _read: dict[str, tuple[Codes, Domain]] = field(
+        default_factory=dict, init=False, repr=False
+    )  # those asked about
 
     def answer(self, question: Question, release: Queryable) -> Bound | None:
         """What SQL says; None is NULL, but that a sum of nobody is 0, as in `Queryable.ask`."""
+        names = release.published.names
         taken = np.ones(len(self.table), np.bool_)
-        for one in question.where:
-            column = self._column(one.column, release)
-            if one.operator not in ("=", "<>", "IN"):
-                measured(release.published.column(column.name))
-            taken &= column.satisfies(one)
+        for name, comparisons in question.where.by_column(names, PLACE).items():
+            codes, domain = self._column(name, release)
+            taken &= domain.satisfying(comparisons)[codes]
         if question.column is None:
             return int(taken.sum())
-        of = self._column(question.column, release)
-        count: list[int] = np.bincount(of.codes[taken], minlength=len(of.values)).tolist()
+        codes, of = self._column(question.column.among(names, PLACE), release)
+        count: list[int] = np.bincount(codes[taken], minlength=len(of)).tolist()
         known = [(value, n) for value, n in zip(of.values, count, strict=True) if n and value is not None]
         if question.aggregate == "COUNT":
             return sum(n for _, n in known)
         return _aggregated(question.aggregate, [(_exact(value), n) for value, n in known])
 
-    def _column(self, name: Name, release: Queryable) -> _Column:
-        """A column by a name that the release has already answered to."""
-        names = release.published.names
-        alike = [own for own in names if own.casefold() == name.text.casefold()]
-        own = name.text if name.text in names else alike[0]
-        if own not in self._read:
-            kind = release.published.column(own).kind
-            quasi = self.schema.column(own).role is Role.QUASI
-            self._read[own] = self._generalised(own, kind) if quasi else self._as_written(own, kind)
-        return self._read[own]
+    def _column(self, name: str, release: Queryable) -> tuple[Codes, Domain]:
+        """The code of each record, and what codes mean."""
+        if name not in self._read:
+            names = [attribute.name for attribute in self.data.attributes]
+            if name in names:
+                j = names.index(name)
+                self._read[name] = self.data.codes[:, j], Domain.of(self.data.attributes[j])
+            else:
+                self._read[name] = self._as_written(name, release.published.column(name).kind)
+        return self._read[name]
 
-    def _as_written(self, name: str, kind: Kind) -> _Column:
+    def _as_written(self, name: str, kind: Kind) -> tuple[Codes, Domain]:
         column = self.table.column(name)
-        texts = [None if text in self.missing else text for text in column.texts]
-        return _Column(name, kind, column.codes, _values(texts, kind, self.schema.column(name).format), {})
-
-    def _generalised(self, name: str, kind: Kind) -> _Column:
-        j = [attribute.name for attribute in self.data.attributes].index(name)
-        domain = self.data.attributes[j]
-        texts = [None if code == domain.missing else text for code, text in enumerate(domain.texts)]
-        labels = {}
-        if domain.tree is not None:
-            nodes = zip(domain.tree.labels, domain.tree.low.tolist(), domain.tree.high.tolist(), strict=True)
-            leaves = set(domain.tree.leaves)
-            labels = {label: range(low, high + 1) for label, low, high in nodes if label not in leaves}
-        return _Column(name, kind, self.data.codes[:, j], _values(texts, kind), labels)
-
-
-def _values(texts: Sequence[str | None], kind: Kind, format: str = "") -> list[Value | None]:
-    read = read_texts([text or "" for text in texts], kind, format)
-    return [None if text is None else value for text, value in zip(texts, read, strict=True)]
+        read = read_texts([text or "" for text in column.texts], kind, self.schema.column(name).format)
+        pairs = zip(column.texts, read, strict=True)
+        values = [None if text is None or text in self.missing else value for text, value in pairs]
+        return column.codes, Domain(name, kind, values)
 
 
 def _exact(value: Value) -> Fraction | date:
@@ -224,7 +171,7 @@ def _aggregated(aggregate: str, known: Sequence[tuple[Any, int]]) -> Bound | Non
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CheckedAnswer:
     """One question: the truth, what the release says, and the relative error, None where there is none."""
 
     sql: str
@@ -246,10 +193,10 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
+class WorkloadErrors:
     """All questions of a workload, in their order."""
 
-    queries: tuple[Compared, ...]
+    queries: tuple[CheckedAnswer, ...]
 
     @property
     def mean(self) -> float | None:
@@ -271,8 +218,8 @@ class Errors:
 
 
 def relative_errors(
-    queries: Sequence[Weighted], release: Queryable, original: Original, left_out: int = 0
-) -> Errors:
+    queries: Sequence[WeightedQuery], release: Queryable, original: Original, left_out: int = 0
+) -> WorkloadErrors:
     """Ask a release and its original the same questions.
 
     Parameters
@@ -294,14 +241,14 @@ def relative_errors(
             raise InputError(f"query {number} of the workload has GROUP BY; ask for each value by itself")
         answer = release.ask(one.sql)
         truth = original.answer(question, release)
-        told.append(Compared(one.sql, one.weight, truth, answer, _relative(truth, answer.estimate)))
+        told.append(CheckedAnswer(one.sql, one.weight, truth, answer, _relative(truth, answer.estimate)))
     outside = sum(not _inside(one, left_out) for one in told)
     if outside:
         raise InputError(
             f"the exact answers to {outside} of {len(told)} queries lie outside the bounds that the release "
             "gives: it was made from another table; incrowd verify tells more"
         )
-    return Errors(tuple(told))
+    return WorkloadErrors(tuple(told))
 
 
 def _relative(truth: Bound | None, estimate: float | None) -> float | None:
@@ -310,7 +257,7 @@ def _relative(truth: Bound | None, estimate: float | None) -> float | None:
     return float(abs(Fraction(estimate) / Fraction(truth) - 1))
 
 
-def _inside(one: Compared, left_out: int) -> bool:
+def _inside(one: CheckedAnswer, left_out: int) -> bool:
     lower, upper, truth = one.answer.lower, one.answer.upper, one.truth
     if left_out and one.answer.aggregate != "COUNT":
         return True

@@ -16,10 +16,11 @@ from support.tables_of_codes import CodeTable, code_tables, groups_of
 from twins import definitions as naive
 
 from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian, distinct_records
-from incrowd.algorithms.partitions.workload import Query
+from incrowd.algorithms.partitions.workload import queries_of, read_workload
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Partition
+from incrowd.flow import Attribute, Partition
+from incrowd.schema import Kind, Shape
 
 GOLDEN = {
     vector["id"]: vector
@@ -162,7 +163,7 @@ def test_files_go_with_the_printed_choices_only() -> None:
 
 def test_a_workload_that_nobody_reads_is_refused() -> None:
     with pytest.raises(PolicyError, match="go together"):
-        StrictMondrian(2, workload=(Query({"a0": ["1"]}),))
+        StrictMondrian(2, workload=read_workload(["a0 = 1"]))
     with pytest.raises(PolicyError, match="go together"):
         StrictMondrian(2, choose="workload")
 
@@ -299,7 +300,7 @@ def test_a_workload_draws_cuts_to_its_edges(rng: np.random.Generator) -> None:
         [int(a), int(b)] for a, b in zip(rng.integers(0, 100, 400), rng.integers(0, 30, 400), strict=True)
     ]
     table = points_on(rows)
-    edge = Query({"a1": ("7", "11")})
+    edge = read_workload(["a1 BETWEEN 7 AND 11"])
 
     def doubtful(recipe: Mondrian) -> int:
         return sum(
@@ -308,10 +309,48 @@ def test_a_workload_draws_cuts_to_its_edges(rng: np.random.Generator) -> None:
             if len({7 <= rows[m][1] <= 11 for m in part}) == 2
         )
 
-    assert doubtful(StrictMondrian(5, choose="workload", workload=(edge,))) == 0
+    assert doubtful(StrictMondrian(5, choose="workload", workload=edge)) == 0
     assert doubtful(StrictMondrian(5, choose="widest")) > 0
 
 
 def test_a_workload_on_an_unknown_column_is_refused() -> None:
     with pytest.raises(PolicyError, match="a9"):
-        group(StrictMondrian(1, choose="workload", workload=(Query({"a9": ["1"]}),)), points_on([[1], [2]]))
+        group(StrictMondrian(1, choose="workload", workload=read_workload(["a9 = 1"])), points_on([[1], [2]]))
+
+
+def test_two_minus_signs_do_not_make_a_date() -> None:
+    """-1e-5 is a number with a negative exponent: a cut beside it keeps the query certain."""
+    texts = ("-1", "-0.00001", "0", "1", "2")
+    place = Attribute("place", Kind.NUMERIC, Shape.RANGE, texts, np.array([float(text) for text in texts]))
+    allowed = queries_of(read_workload(["place BETWEEN -1e-5 AND 1"]), [place]).upto[0]
+    assert np.diff(allowed).tolist() == [0, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (3, "a list of conditions in SQL"),
+        ([3], "condition 1 of the workload must be SQL"),
+        ([{"where": {"age": {"from": 20, "to": 40}}}], r"must be SQL: workload = .*BETWEEN 20 AND 40"),
+        (["age = 1", "age < secret"], "condition 2 of the workload"),
+        (["age = 1 OR sex = 'secret'"], "OR is not supported"),
+        (["age = 1; age = 2"], "there must be one condition"),
+        (["SELECT COUNT(*) WHERE age = 'secret'"], "SELECT in WHERE is not supported"),
+        (["age = 'secret"], "write it like age <= 36"),
+        ([{"where": "age = 'secret'", "wieght": 2}], "did you mean 'weight'"),
+        ([{"where": "age = 'secret'", "weight": 0}], "weight of condition 1"),
+        ([{"where": "age = 'secret'", "weight": True}], "weight of condition 1"),
+        ([{"where": "age = 'secret'", "weight": float("nan")}], "weight of condition 1"),
+    ],
+)
+def test_what_is_no_workload(option: object, says: str) -> None:
+    with pytest.raises(PolicyError, match=says) as refused:
+        read_workload(option)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_workload_on_names_is_refused_where_it_needs_an_order() -> None:
+    sex = Attribute("sex", Kind.CATEGORICAL, Shape.SET, ("F", "M"), np.arange(2.0))
+    assert np.diff(queries_of(read_workload(["SEX <> 'F'"]), [sex]).upto[0]).tolist() == [0, 1]
+    with pytest.raises(PolicyError, match="condition 1 of the workload: sex is categorical"):
+        queries_of(read_workload(["sex < 'M'"]), [sex])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.geometry import geometry_of
-from incrowd.algorithms.partitions.workload import Query, queries_of
+from incrowd.algorithms.partitions.workload import WeightedPredicate, queries_of
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
 from incrowd.errors import PolicyError
@@ -44,13 +44,13 @@ class Mondrian(Limited):
         Which of the allowable cuts: of the ``widest`` column by normalised range (as printed), of each
         column in turn (``round-robin``), the one with the largest drop in loss (``gain``), or the one that
         leaves the fewest rows in doubt for a ``workload`` of queries (gain decides between equals).
-    workload : tuple of Query
-        What `choose = "workload"` cuts for.
+    workload : tuple of WeightedPredicate
+        Conditions that will be asked for: what `choose = "workload"` cuts for.
     """
 
     k: int
     choose: str = "gain"
-    workload: tuple[Query, ...] = ()
+    workload: tuple[WeightedPredicate, ...] = ()
 
     strict: ClassVar[bool] = True
     below_too: ClassVar[bool] = True  # try {< median} where {<= median} fails

@@ -1,4 +1,4 @@
-"""The part of SQL that a release can answer, and one sentence for everything else."""
+"""Parsing SQL: the queries and conditions that are supported, and one sentence for everything else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from incrowd.errors import InputError
+from incrowd.predicate.comparison import Comparison, Name, Operator, Predicate
 
 Aggregate = Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
-Operator = Literal["=", "<>", "<", "<=", ">", ">=", "BETWEEN", "IN"]
 
 LONGEST = 20_000  # characters of a query
 FORM = "SELECT COUNT(*) [WHERE age <= 36 AND sex = 'F']"
+EVERYBODY = Predicate()
+CONDITION = "age <= 36 AND sex = 'F'"
 _AGGREGATES: dict[type[exp.Expr], Aggregate] = {
     exp.Count: "COUNT",
     exp.Sum: "SUM",
@@ -52,29 +54,12 @@ logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """A column as the query calls it. One without quotes may be written with other capitals."""
-
-    text: str
-    quoted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One comparison of a column with literals, which are texts until the column's kind reads them."""
-
-    column: Name
-    operator: Operator
-    literals: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
-    """An aggregate over those who satisfy all conditions; for each value of `group`, if there is one."""
+    """An aggregate over those who satisfy a predicate; for each value of `group`, if there is one."""
 
     aggregate: Aggregate
     column: Name | None = None
-    where: tuple[Condition, ...] = ()
+    where: Predicate = EVERYBODY
     group: Name | None = None
 
 
@@ -89,14 +74,16 @@ def parse(text: str) -> Question:
     Examples
     --------
     >>> asked = parse("select avg(age) from clinic where sex = 'F' and age <= 36")
-    >>> asked.aggregate, asked.column.text, [c.operator for c in asked.where]
+    >>> asked.aggregate, asked.column.text, [c.operator for c in asked.where.comparisons]
     ('AVG', 'age', ['=', '<='])
     >>> parse("SELECT COUNT(*) WHERE a = 1 OR b = 2")
     Traceback (most recent call last):
     ...
     incrowd.errors.InputError: OR is not supported in queries; conditions are joined by AND
     """
-    tree = _tree(text)
+    tree = _statement(text, "query", FORM)
+    if not isinstance(tree, exp.Select):
+        _refuse("anything but SELECT", f"write it like {FORM}")
     for name, found in tree.args.items():
         if found and name.rstrip("_") not in _PARTS:
             _refuse(_CLAUSES.get(name.rstrip("_"), name.rstrip("_").upper()))
@@ -104,25 +91,27 @@ def parse(text: str) -> Question:
     group = _group(tree.args.get("group"))
     aggregate, column = _selected(tree.expressions, group)
     where = tree.args.get("where")
-    conditions = () if where is None else tuple(map(_condition, _conjunction(where.this)))
-    return Question(aggregate, column, conditions, group)
+    return Question(aggregate, column, EVERYBODY if where is None else _predicate(where.this), group)
+
+
+def parse_condition(text: str) -> Predicate:
+    """Read a condition as it stands after WHERE (`Predicate.parse`)."""
+    return _predicate(_statement(text, "condition", CONDITION))
 
 
 def _refuse(what: str, advice: str = "") -> NoReturn:
     raise InputError(f"{what} is not supported in queries{'; ' + advice if advice else ''}")
 
 
-def _tree(text: str) -> exp.Select:
+def _statement(text: str, what: str, form: str) -> exp.Expr:
     if len(text) > LONGEST:
-        raise InputError(f"the query has {len(text):,} characters; at most {LONGEST:,} are read")
+        raise InputError(f"the {what} has {len(text):,} characters; at most {LONGEST:,} are read")
     try:
         read = [tree for tree in sqlglot.parse(text) if tree is not None]
     except (SqlglotError, RecursionError):  # its own words quote the query, which may be somebody's data
-        raise InputError(f"the query cannot be read as SQL; write it like {FORM}") from None
+        raise InputError(f"the {what} cannot be read as SQL; write it like {form}") from None
     if len(read) != 1:
-        raise InputError(f"there must be one query, and there are {len(read)}; write it like {FORM}")
-    if not isinstance(read[0], exp.Select):
-        _refuse("anything but SELECT", f"write it like {FORM}")
+        raise InputError(f"there must be one {what}, and there are {len(read)}; write it like {form}")
     return read[0]
 
 
@@ -173,6 +162,10 @@ def _name(found: exp.Expr | None, otherwise: str) -> Name:
     return Name(found.name, bool(found.this.args.get("quoted")))
 
 
+def _predicate(tree: exp.Expr) -> Predicate:
+    return Predicate(tuple(map(_comparison, _conjunction(tree))))
+
+
 def _conjunction(tree: exp.Expr) -> Iterator[exp.Expr]:
     """The comparisons that AND joins, from left to right; without recursion, however many there are."""
     waiting = [tree]
@@ -186,24 +179,23 @@ def _conjunction(tree: exp.Expr) -> Iterator[exp.Expr]:
             yield found
 
 
-def _condition(found: exp.Expr) -> Condition:
+def _comparison(found: exp.Expr) -> Comparison:
     if isinstance(found, exp.Or):
         _refuse("OR", "conditions are joined by AND")
     if isinstance(found, exp.Between):
         literals = (_literal(found.args["low"]), _literal(found.args["high"]))
-        return Condition(_compared(found.this), "BETWEEN", literals)
+        return Comparison(_compared(found.this), "BETWEEN", literals)
     if isinstance(found, exp.In):
         if found.args.get("query") is not None or not found.expressions:
             _refuse("IN of anything but a list of values")
-        return Condition(_compared(found.this), "IN", tuple(map(_literal, found.expressions)))
+        return Comparison(_compared(found.this), "IN", tuple(map(_literal, found.expressions)))
     operator = _COMPARISONS.get(type(found))
     if operator is None:
         _refuse(f"{found.key.upper()} in WHERE", "a column is compared by =, <>, <, <=, >, >=, BETWEEN or IN")
     if isinstance(found.expression, exp.Column):
-        return Condition(
-            _compared(found.expression), _TURNED.get(operator, operator), (_literal(found.this),)
-        )
-    return Condition(_compared(found.this), operator, (_literal(found.expression),))
+        turned = _TURNED.get(operator, operator)
+        return Comparison(_compared(found.expression), turned, (_literal(found.this),))
+    return Comparison(_compared(found.this), operator, (_literal(found.expression),))
 
 
 def _compared(found: exp.Expr) -> Name:

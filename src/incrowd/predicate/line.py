@@ -1,6 +1,6 @@
-"""What conditions allow a value to be: intervals of numbers and days, and values by name.
+"""Evaluating a predicate on the number line: disjoint intervals in half units.
 
-A place on a line is a whole number of the column's smallest unit, counted twice: then an end that does not
+A place on the line is a whole number of the column's smallest unit, counted twice: then an end that does not
 belong to its interval is the odd number beside it, and every comparison is one of whole numbers.
 """
 
@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from incrowd.errors import InputError
-from incrowd.queries.sql import Condition
+from incrowd.predicate.comparison import Comparison, quantity
 from incrowd.schema import Kind
-from incrowd.values import EXACT, number_text, read_date, read_number
+from incrowd.values import EXACT, number_text, read_number
 
 Interval = tuple[int | None, int | None]  # ends in half units, both included; None is unbounded
 EVERYWHERE: tuple[Interval, ...] = ((None, None),)
@@ -38,15 +37,6 @@ def in_units(value: int | Decimal | date, scale: int) -> int:
     return int(Decimal(value).scaleb(scale, EXACT))
 
 
-def quantity(text: str, kind: Kind, column: str) -> int | Decimal | date:
-    """What a literal says, by the kind of its column."""
-    value = read_number(text) if kind is Kind.NUMERIC else read_date(text)
-    if value is None:
-        what = "numbers" if kind is Kind.NUMERIC else "days, as '2024-02-29'"
-        raise InputError(f"{column} holds {what}; compare it with such")
-    return value
-
-
 def canonical(text: str, kind: Kind) -> str:
     """The text under which a value stands in a cell, if it can be read as its kind."""
     number = read_number(text) if kind is Kind.NUMERIC else None
@@ -54,15 +44,15 @@ def canonical(text: str, kind: Kind) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Intervals:
     """Disjoint intervals in half units of 10^-scale, from low to high."""
 
-    intervals: tuple[Interval, ...]
+    ends: tuple[Interval, ...]
     scale: int
 
 
-def places(conditions: Sequence[Condition], kind: Kind, column: str, scale: int) -> Places:
-    """The part of the line that satisfies all conditions.
+def intervals(comparisons: Sequence[Comparison], kind: Kind, column: str, scale: int) -> Intervals:
+    """The part of the line that satisfies all comparisons.
 
     Parameters
     ----------
@@ -71,24 +61,25 @@ def places(conditions: Sequence[Condition], kind: Kind, column: str, scale: int)
 
     Examples
     --------
-    >>> from incrowd.queries.sql import Name
-    >>> places([Condition(Name("age"), "<", ("36",))], Kind.NUMERIC, "age", 0).intervals
+    >>> from incrowd.predicate.comparison import Predicate
+    >>> intervals(Predicate.parse("age < 36").comparisons, Kind.NUMERIC, "age", 0).ends
     ((None, 71),)
-    >>> places([Condition(Name("age"), "<>", ("36",))], Kind.NUMERIC, "age", 0).intervals
+    >>> intervals(Predicate.parse("age <> 36").comparisons, Kind.NUMERIC, "age", 0).ends
     ((None, 71), (73, None))
     """
-    read = [tuple(quantity(text, kind, column) for text in one.literals) for one in conditions]
+    read = [tuple(quantity(text, kind, column) for text in one.literals) for one in comparisons]
     numbers = [value for values in read for value in values if not isinstance(value, date)]
     scale = max([scale, *map(decimals, numbers)])
     step = 2 if kind is Kind.DATE else 1  # the next day, or whatever lies next to a number
     found: tuple[Interval, ...] = EVERYWHERE
-    for condition, values in zip(conditions, read, strict=True):
-        ends = [2 * in_units(value, scale) for value in values]
-        found = _both(found, _intervals(condition.operator, ends, step))
-    return Places(found, scale)
+    for one, values in zip(comparisons, read, strict=True):
+        found = _both(
+            found, _satisfying(one.operator, [2 * in_units(value, scale) for value in values], step)
+        )
+    return Intervals(found, scale)
 
 
-def _intervals(operator: str, ends: Sequence[int], step: int) -> tuple[Interval, ...]:
+def _satisfying(operator: str, ends: Sequence[int], step: int) -> tuple[Interval, ...]:
     end = ends[0]
     alone: dict[str, tuple[Interval, ...]] = {
         "=": ((end, end),),
