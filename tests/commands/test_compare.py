@@ -134,8 +134,8 @@ def test_a_trial_that_fails_takes_no_other_with_it(tmp_path: Path, monkeypatch: 
 def test_what_is_wrong_for_every_method_is_an_error() -> None:
     for said, words in (
         ({"methods": ["modrian"]}, "did you mean 'mondrian'"),
-        ({"ks": [1]}, "privacy.k"),
-        ({"ls": [1]}, "privacy.l"),
+        ({"k": [1]}, "privacy.k"),
+        ({"l": [1]}, "privacy.l"),
         ({"accept": ["everything"]}, "list of exposures"),
     ):
         with pytest.raises(InputError, match=words):
@@ -226,7 +226,7 @@ def test_results_are_kept_and_hang_on_everything(tmp_path: Path, monkeypatch: py
         change()
         assert again() > 0
         assert again() == 0
-    assert again(ls=[2]) > 0
+    assert again(l=[2]) > 0
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_without_any_release_there_is_no_picture(tmp_path: Path) -> None:
 def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_example(tmp_path / "tour")
     monkeypatch.chdir(tmp_path)
-    commands = list(shown_commands("docs/compare.md"))
+    commands = list(shown_commands("docs/comparing.md"))
     assert len(commands) == 2
     for command, lines in commands:
         printed = " ".join(incrowd(*command.split()[1:]).out.split())

@@ -13,7 +13,8 @@ from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
-    from incrowd.commands.outliers import Calibration, OutlierCount
+    from incrowd.commands.outliers import Calibration
+    from incrowd.distance_outliers.counting import OutlierCount
 
 
 @app.command()
