@@ -16,7 +16,7 @@ class Result:
         """What it comes to, in one sentence."""
         raise NotImplementedError
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         """Header and rows of the table that notebooks show; an empty header shows none."""
         return (), ()
 
@@ -28,7 +28,7 @@ class Result:
         return f"<{type(self).__name__}: {self.headline()}>"
 
     def _repr_html_(self) -> str:
-        header, rows = self.table()
+        header, rows = self.overview()
         shown = f"<p><strong>{escape(self.headline())}</strong></p>"
         return shown + (html_table(header, rows) if header else "")
 

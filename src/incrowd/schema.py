@@ -6,12 +6,13 @@ whatever stands here must be too simple to be wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, cast
 
 from incrowd.errors import PolicyError
+from incrowd.results import Result, Row
 
 FORMAT_VERSION = 1
 MISSING = "missing"
@@ -147,8 +148,8 @@ class Check:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
     """What the judge found. It is a refusal unless every required check ran and passed."""
 
     required: tuple[str, ...] = ()
@@ -164,7 +165,16 @@ class Verdict:
     def failures(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if not check.passed)
 
-    def as_dict(self) -> dict[str, Any]:
+    def headline(self) -> str:
+        if self.passed:
+            return f"passed, all {len(self.checks)} checks"
+        return f"REJECTED by {', '.join(check.name for check in self.failures) or 'a check that did not run'}"
+
+    def overview(self) -> tuple[Row, Iterable[Row]]:
+        rows = ((check.name, "passed" if check.passed else "FAILED", check.detail) for check in self.checks)
+        return ("check", "", "detail"), rows
+
+    def to_dict(self) -> dict[str, Any]:
         return {
             "passed": self.passed,
             "required": list(self.required),

@@ -22,13 +22,14 @@ import incrowd
 from incrowd import entropy
 from incrowd.algorithms import anatomy as hiding
 from incrowd.algorithms.anatomy import Anatomy
+from incrowd.commands.publish import publish
 from incrowd.contracts import Eligible, silent
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified, PolicyError
 from incrowd.flow import Attribute, Codes, Microdata, Partition, Table
 from incrowd.policy import Policy
 from incrowd.publishing import draft as drafting
 from incrowd.publishing import render
-from incrowd.publishing.pipeline import Release, publish
+from incrowd.publishing.pipeline import Release
 from incrowd.schema import Kind, Shape
 
 ALPHA = 1e-6

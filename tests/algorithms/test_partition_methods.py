@@ -20,12 +20,13 @@ from support.requested import Request, classes_of, holds, requests, rows_of
 from twins import definitions as naive
 
 from incrowd.algorithms.catalogue import METHODS
+from incrowd.commands.publish import publish
 from incrowd.errors import Infeasible
 from incrowd.flow import Partition, Table
 from incrowd.generalize import generalize
 from incrowd.policy import Policy
 from incrowd.publishing.draft import Draft
-from incrowd.publishing.pipeline import Release, publish
+from incrowd.publishing.pipeline import Release
 from incrowd.publishing.render import published_table
 from incrowd.release.verifier_rows import TableRows
 from incrowd.verifier import Case, judge_rows

@@ -57,7 +57,7 @@ EACH = pytest.mark.parametrize("attack", EVERY, ids=lambda attack: attack.__name
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Target:
     """A k-anonymous release of the clinic, and the truth about it."""
-    from incrowd.publishing.pipeline import publish
+    from incrowd.commands.publish import publish
 
     folder = write_example(tmp_path_factory.mktemp("clinic"), rows=1000)
     policy = Policy.load(folder / "policy.toml").with_(k=10)

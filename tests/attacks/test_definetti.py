@@ -167,8 +167,8 @@ def test_rows_must_be_exact() -> None:
 @pytest.fixture(scope="module")
 def anatomy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a table whose values go with a column, and its release by anatomy."""
+    from incrowd.commands.publish import publish
     from incrowd.policy import Policy
-    from incrowd.publishing.pipeline import publish
 
     folder = tmp_path_factory.mktemp("anatomy")
     rng = np.random.default_rng(11)

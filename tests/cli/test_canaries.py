@@ -162,7 +162,7 @@ def test_rows_are_all_there_in_another_order_each_time(method: str, place: Path)
 
 
 def test_what_python_shows_of_a_release_names_nobody(place: Path) -> None:
-    release = pipeline.publish(place / "kanari-source.csv", Policy.load("policy.toml"))
+    release = pipeline.publish_in_memory(place / "kanari-source.csv", Policy.load("policy.toml"))
     shown = f"{release!r} {release} {release.manifest} {release.warnings} {release.loss()} {release.table!r}"
     assert not found_in((MARK, *BLURRED), shown)
 
@@ -290,5 +290,5 @@ def test_the_judge_stops_a_bug_in_a_stage_and_quotes_nothing(
     assert not found_in((MARK, *BLURRED, *NUMBERS), ran.err)
     assert listing(place) == before
     with pytest.raises(NotVerified) as refused:
-        pipeline.publish(place / "kanari-source.csv", Policy.load("policy.toml"))
+        pipeline.publish_in_memory(place / "kanari-source.csv", Policy.load("policy.toml"))
     assert not found_in((MARK, *BLURRED, *NUMBERS), str(refused.value))

@@ -177,7 +177,7 @@ def florida(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def attacked(folder: Path, method: str, **options: str) -> Attacked:
-    from incrowd.publishing.pipeline import publish
+    from incrowd.commands.publish import publish
 
     asked = Policy.model_validate(
         {

@@ -18,12 +18,12 @@ from incrowd.algorithms.catalogue import METHODS
 from incrowd.commands import compare as comparing
 from incrowd.commands.compare import compare
 from incrowd.commands.comparison import Comparison, Kept, Trial, TrialResult, default_cache
+from incrowd.commands.publish import publish
 from incrowd.contracts import catalogue
 from incrowd.errors import InputError, NotVerified
 from incrowd.examples import write_example
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish
 from incrowd.reports.chart import BOTTOM, HEIGHT, TOP
 from incrowd.reports.frontier import FrontierChart, Point, RiskFrame
 

@@ -13,6 +13,7 @@ from support.method_names import PARTITIONS
 from support.patients import OUTSIDE, Values, coded, microdata, tables
 from twins import randomized_diversity as naive_drawn
 
+from incrowd.commands.publish import publish
 from incrowd.contracts import Eligible, Promise, catalogue
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Table
@@ -20,7 +21,6 @@ from incrowd.models import DrawnDiversity, FrequencyDiversity, from_policy
 from incrowd.models.nonhomogeneous import FAMILY, KFactor, OneK
 from incrowd.models.randomized_diversity import Drawable
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish
 
 DRAWN = st.tuples(st.integers(2, 4), st.integers(2, 6)).map(
     lambda pair: DrawnDiversity(pair[0], max(pair), "illness")

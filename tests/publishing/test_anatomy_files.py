@@ -17,11 +17,12 @@ from support.requested import rows_of
 from incrowd.commands.attack import attack_release
 from incrowd.commands.audit import audit
 from incrowd.commands.measure import measure
+from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import Form, publish, publish_to
+from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.audit import LINKS
 from incrowd.release.folder import ReleaseFolder, read_buckets, read_rows
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from support.commands import incrowd
 
+from incrowd.commands.publish import publish
 from incrowd.errors import Exposure
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish, publish_to
+from incrowd.publishing.pipeline import publish_to
 
 
 def people(n: int, ill: Any) -> Table:
@@ -71,7 +72,7 @@ def test_a_ring_is_told_about(tmp_path: Path) -> None:
     quasi = {"age": {"type": "numeric", "publish": "set"}, "job": {"type": "categorical"}}
     policy = Policy(quasi_identifiers=quasi, sensitive=["ill"], privacy={"k": 3}, method="ring")
     written = publish_to(people(70, lambda i, _: str(i % 5)), policy, tmp_path / "out")
-    told = written.as_dict()["told"]
+    told = written.to_dict()["told"]
     assert told["rows_given_away"] > 10
     assert 0.5 <= told["after_one_known"]["share"] <= 0.6
     audit = json.loads((tmp_path / "out.audit" / "audit.json").read_text(encoding="utf-8"))

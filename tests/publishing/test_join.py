@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from support.commands import incrowd
 from support.method_names import JOINS
 
+from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.errors import Exposure, Infeasible, InputError, PolicyError
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import Form, Release, publish, publish_to
+from incrowd.publishing.pipeline import Form, Release, publish_to
 
 
 def asked(method: str = "kja-refine", **more: Any) -> Policy:

@@ -125,7 +125,8 @@ def test_what_the_system_gives_decides_the_order(method: str, monkeypatch: pytes
 
 
 def test_no_seed_can_be_given() -> None:
-    from incrowd.publishing.pipeline import Release, publish, publish_to
+    from incrowd.commands.publish import publish
+    from incrowd.publishing.pipeline import Release, publish_to
 
     functions = (publish, publish_to, Release.write, Policy.with_)
     offered = {name for function in functions for name in inspect.signature(function).parameters}

@@ -11,11 +11,12 @@ import pytest
 
 from incrowd.commands.attack import attack_release
 from incrowd.commands.measure import measure
+from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Partition, Table
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish, publish_to
+from incrowd.publishing.pipeline import publish_to
 from incrowd.tables import write_csv
 
 AGES = [20, 20, 21, 21, 30, 30, 31, 31, 90]

@@ -153,7 +153,7 @@ def test_a_release_of_every_kind_of_column_can_be_judged_again(tmp_path: Path) -
     written = publish_to(source, request.policy, tmp_path / "out", TYPED)
     assert verify(tmp_path / "out", source, request.policy).passed
     assert verify(tmp_path / "out", source, None).passed
-    assert measure(tmp_path / "out", source, None)["loss"] == pytest.approx(dict(written.loss))
+    assert measure(tmp_path / "out", source, None)["loss"] == pytest.approx(written.loss())
     texts = types_of(tmp_path / "out" / "data.parquet")
     assert texts["height_mean"] == "VARCHAR"
     assert texts["sex"] == "VARCHAR[]"

@@ -237,7 +237,7 @@ def publish(
         with screen.watching(as_json) as watch:
             written = publish_to(table, asked, output, Form(format, typed, replace), watch)
         if as_json:
-            screen.print_json(written.as_dict())
+            screen.print_json(written.to_dict())
         else:
             joined = None if asked.public is None else asked.folder / asked.public.table
             show_release(written, table, joined)
@@ -343,7 +343,7 @@ def verify(
         with screen.watching(as_json) as watch:
             verdict = verify(folder, original, asked, public=public, check=check, watch=watch)
         if as_json:
-            screen.print_json(verdict.as_dict())
+            screen.print_json(verdict.to_dict())
         else:
             show_verdict(verdict)
         if not verdict.passed:

@@ -52,7 +52,7 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
         verdict = verify(release, patients, policy, watch=watch)
     if as_json:
         screen.print_json(
-            {"risk_before": profile.to_dict()["risk"], **written.as_dict(), "again": verdict.as_dict()}
+            {"risk_before": profile.to_dict()["risk"], **written.to_dict(), "again": verdict.to_dict()}
         )
         return
     out = screen.console()
@@ -74,7 +74,8 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
     facts = written.verdict.facts
     out.print(
         f"3. Everyone now hides among at least {facts['smallest_class']} persons "
-        f"({facts['classes']} classes); {written.loss['gcp']:.1%} of what the quasi-identifiers said is lost."
+        f"({facts['classes']} classes); {written.loss()['gcp']:.1%} of what the quasi-identifiers said "
+        "is lost."
     )
     passed = "confirmed" if verdict.passed else "REJECTED"
     out.print(f"   An independent judge read the files again and {passed} it: {len(verdict.checks)} checks.")

@@ -39,7 +39,7 @@ def query(
 
         answer = query(release, sql, policy, continuous=continuous)
         if as_json:
-            screen.print_json(answer.as_dict())
+            screen.print_json(answer.to_dict())
         else:
             _show(answer)
 

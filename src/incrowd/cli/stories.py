@@ -11,7 +11,7 @@ from incrowd.algorithms.catalogue import Method
 from incrowd.cli import screen
 from incrowd.commands.inspect.profile import Profile
 from incrowd.publishing.disclosure import MOST_GIVEN_AWAY, Learnt, StandingIn, Told
-from incrowd.publishing.pipeline import Written
+from incrowd.publishing.pipeline import WrittenRelease
 from incrowd.schema import Check, Role, Verdict
 
 SHOWN_COMBINATIONS = 5
@@ -101,7 +101,7 @@ def _said(value: object) -> str:
     return str(value)
 
 
-def show_release(written: Written, source: Path, joined: Path | None = None) -> None:
+def show_release(written: WrittenRelease, source: Path, joined: Path | None = None) -> None:
     """A release on disk: what it promises, what it lost, what to do next."""
     out = screen.console()
     facts = written.verdict.facts
@@ -120,7 +120,7 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
     else:
         out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
-    for line in _told(written.told):
+    for line in _told(written.disclosure):
         out.print(f"  {line}")
     if levels := written.manifest.get("levels"):
         out.print(f"  levels: {_said(levels)}")
@@ -128,7 +128,7 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
         out.print(
             f"  left out: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many"
         )
-    out.print(f"  lost: {written.loss['gcp']:.2%} of what the quasi-identifiers said (gcp)")
+    out.print(f"  lost: {written.loss()['gcp']:.2%} of what the quasi-identifiers said (gcp)")
     for warning in written.warnings:
         out.print(f"  note: {warning}")
     out.print(f"Private, not to be published: {written.audit}")

@@ -51,7 +51,7 @@ class Audit(Result):
         )
         return f"every person has at least {reached:,} rows that nobody can rule out{demanded}"
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         return ("kind of anonymity", "largest k"), self.classes.items()
 
     def to_dict(self) -> dict[str, Any]:

@@ -23,12 +23,13 @@ import numpy as np
 from incrowd import __version__, tables
 from incrowd.algorithms.catalogue import METHODS, method
 from incrowd.commands.comparison import Comparison, Kept, Level, Skipped, Trial, TrialResult
+from incrowd.commands.publish import publish
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
 from incrowd.flow import Table
 from incrowd.policy import Policy, needed
 from incrowd.policy.exposures import check_exact_rows, check_names, check_overlap, check_telling_boxes
-from incrowd.publishing.pipeline import Release, publish
+from incrowd.publishing.pipeline import Release
 from incrowd.publishing.request import asked_of
 
 QUICK = ("mondrian", "mondrian-relaxed", "topdown", "lexicographic", "hilbert", "incognito", "ring")

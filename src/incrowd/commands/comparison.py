@@ -104,7 +104,7 @@ class Comparison(Result):
         least = f"least information loss (GCP) {result.loss['gcp']:.3f} by {trial.method} with k = {trial.k}"
         return f"{len(self.trials):,} trials; {least}"
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         best = set(map(id, self.frontier()))
         rows = (
             (trial.method, trial.k, trial.l or "", f"{result.risk:.3f}", f"{result.loss['gcp']:.4f}", mark)

@@ -107,7 +107,7 @@ class Learned(Result):
             for one in self.lessons
         )
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         rates = ((one.target, one.majority, one.original, one.release) for one in self.lessons)
         rows = ((name, *(f"{rate.share:.1%}" for rate in each)) for name, *each in rates)
         return ("target", "most frequent value", "original", "release"), rows

@@ -54,7 +54,7 @@ class Measured(Result):
             f"equivalence classes, the smallest of {self.facts['smallest_class']:,}"
         )
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         return ("measure", "loss"), (
             (name, f"{float(value):,.4f}") for name, value in self.facts["loss"].items()
         )

@@ -24,7 +24,7 @@ class Methods(Result, Mapping[str, Method]):
     def headline(self) -> str:
         return f"{len(self)} methods: {', '.join(self)}"
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         return ("method", "promises", "needs"), ((m.name, m.guarantee, m.needs) for m in METHODS.values())
 
     def to_dict(self) -> dict[str, Any]:

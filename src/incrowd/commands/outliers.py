@@ -57,7 +57,7 @@ class Calibration(Result):
             return f"no outliers among {self.asked:,} of {self.records:,} records: nothing to propose"
         return f"proposed: p = {found.p}, d = {found.d}; {found.share:.1%} of the records are outliers then"
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         rows = ((d, *(f"{self.at(p, d).share:.1%}" for p in self.ps)) for d in self.ds)
         return ("d", *(f"p = {p}" for p in self.ps)), rows
 

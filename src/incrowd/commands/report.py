@@ -52,7 +52,7 @@ class Report(Result):
         kind = "private page" if self.private else "page for readers"
         return f"{kind} about {self.facts['name']}, {'sound' if self.sound else 'NOT SOUND'}"
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         return ("promise", "meaning"), ((said["model"], said["means"]) for said in self.facts["claims"])
 
     def html(self) -> str:
@@ -222,7 +222,7 @@ def _private(folder: ReleaseFolder, attacks: bool, watch: Watch) -> dict[str, An
 def _verdict(folder: ReleaseFolder, watch: Watch) -> dict[str, Any]:
     """What the verifier says; what it cannot even read it refuses."""
     try:
-        return verify(folder, watch=watch).as_dict()
+        return verify(folder, watch=watch).to_dict()
     except NotVerified as refused:
         return {"passed": False, "required": [], "checks": [], "facts": {}, "why": str(refused)}
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -25,17 +25,18 @@ from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.disclosure import Learnt, StandingIn, Told
 from incrowd.publishing.draft import Draft, draft
-from incrowd.release.audit import LINKS, schema_as_dict
+from incrowd.release.audit import LINKS, SCHEMA, schema_as_dict
 from incrowd.release.folder import read_buckets, read_rows
 from incrowd.release.stage import audit_folder, commit, stage
 from incrowd.release.typed import typed_columns
 from incrowd.release.verifier_rows import TableRows, original_rows
+from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Role, Verdict
 from incrowd.verifier import Case, Public, judge_rows, verify
 
 
-@dataclass(frozen=True, eq=False)
-class Release:
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Result):
     """A verified release.
 
     Attributes
@@ -43,9 +44,9 @@ class Release:
     table : frame or Table
         The published rows, as the kind of frame that came in.
     sensitive : frame, Table or None
-        The sensitive values of each group, where they are published apart from the rows.
+        The sensitive values of each bucket, where they are published in buckets.
     verdict : Verdict
-        What the judge found.
+        What the verifier found.
     manifest : mapping
         What the release says about itself.
     warnings : tuple of str
@@ -53,11 +54,23 @@ class Release:
     """
 
     verdict: Verdict
-    _draft: Draft = field(repr=False)
+    _draft: Draft
+    manifest: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         if not self.verdict.passed:
             raise NotVerified(_failures(self.verdict))
+
+    def headline(self) -> str:
+        facts, claims = self.verdict.facts, [claim["model"] for claim in self.manifest["claims"]]
+        promised = ", ".join(dict.fromkeys(claims))
+        loss = float(self.loss()["gcp"])
+        return f"{facts['rows']:,} rows, verified: {promised}; information loss (GCP) {loss:.3f}"
+
+    def overview(self) -> tuple[Row, Iterable[Row]]:
+        """The first rows."""
+        columns = [column.take(np.arange(min(5, len(column)))).rows() for column in self._draft.table.columns]
+        return self._draft.table.names, zip(*columns, strict=True)
 
     @cached_property
     def table(self) -> Any:
@@ -78,27 +91,55 @@ class Release:
         return tables.as_frame(table, draft.source, native)
 
     @property
-    def manifest(self) -> Mapping[str, Any]:
-        return self._draft.manifest
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         return self._draft.warnings
 
     @property
+    def disclosure(self) -> Told | Learnt | StandingIn | None:
+        """What the release discloses beyond its promise; None where there is nothing to look at."""
+        return self._draft.told
+
+    @property
     def told(self) -> dict[str, Any] | None:
-        """What rows that differ, or values apart, tell beyond the promise; None for other releases."""
-        return None if self._draft.told is None else self._draft.told.as_dict()
+        """The same in words that JSON knows."""
+        return None if self.disclosure is None else self.disclosure.as_dict()
+
+    @cached_property
+    def _loss(self) -> Mapping[str, Any]:
+        return self._draft.loss()
 
     def loss(self) -> dict[str, Any]:
-        """Every measure of what was lost."""
-        return self._draft.loss()
+        """Every measure of information loss."""
+        return dict(self._loss)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict.to_dict(),
+            "loss": self.loss(),
+            "manifest": dict(self.manifest),
+            "warnings": list(self.warnings),
+            **({} if self.told is None else {"told": self.told}),
+        }
 
     def write(
         self, folder: str | Path, format: str = "csv", typed: bool = False, replace: bool = False
     ) -> Path:
         """Write the release and its private audit beside it; verified once more from the written bytes."""
         return _write(self._draft, Path(folder), Form(format, typed, replace), unwatched).folder
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WrittenRelease(Release):
+    """A verified release that was written into a folder, with a private audit beside it."""
+
+    folder: Path
+
+    @property
+    def audit(self) -> Path:
+        return audit_folder(self.folder)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"release": str(self.folder), "audit": str(self.audit), **super().to_dict()}
 
 
 @dataclass(frozen=True)
@@ -116,64 +157,15 @@ class Form:
             raise InputError("typed columns need Parquet: CSV has only texts")
 
 
-@dataclass(frozen=True)
-class Written:
-    """A release on disk, and what its publisher may know about it."""
-
-    folder: Path
-    audit: Path
-    verdict: Verdict
-    loss: Mapping[str, Any]
-    manifest: Mapping[str, Any]
-    warnings: tuple[str, ...]
-    told: Told | Learnt | StandingIn | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "release": str(self.folder),
-            "audit": str(self.audit),
-            "verdict": self.verdict.as_dict(),
-            "loss": dict(self.loss),
-            "manifest": dict(self.manifest),
-            "warnings": list(self.warnings),
-            **({} if self.told is None else {"told": self.told.as_dict()}),
-        }
-
-
-def publish(
+def publish_in_memory(
     source: object,
     policy: Policy,
-    *,
-    k: int | None = None,
-    method: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    accept: Sequence[str] = (),
+    watch: Watch = unwatched,
     public: object = None,
     check: object = None,
-    watch: Watch = unwatched,
 ) -> Release:
-    """Anonymize a table and verify the result; nothing is written.
-
-    Parameters
-    ----------
-    source : path, frame or Table
-        CSV, TSV or Parquet file; pandas, polars or Arrow frame.
-    policy : Policy
-        Roles, promise and method.
-    k, method, options, accept
-        Override the policy.
-    public, check : path, frame or Table
-        The public table, and a second source that confirms it, in the place of those that the policy names.
-
-    Raises
-    ------
-    InputError
-        If table, policy or hierarchies are wrong.
-    Refused
-        If the promise cannot be kept, a known exposure was not accepted, or the judge says no.
-    """
-    asked = policy.with_(method=method, options=options, accept=accept, k=k)
-    made = draft(source, asked, watch, public, check)
+    """Anonymize a table and verify the result; nothing is written."""
+    made = draft(source, policy, watch, public, check)
     case = Case(
         original=TableRows(made.original),
         published=TableRows(made.table),
@@ -189,7 +181,7 @@ def publish(
         buckets=None if made.buckets is None else TableRows(made.buckets.table),
         public=_public(made),
     )
-    return Release(judge_rows(case, watch("verify")), made)
+    return Release(judge_rows(case, watch("verify")), made, made.manifest)
 
 
 def _allowed(made: Draft) -> Fraction | None:
@@ -213,8 +205,8 @@ def publish_to(
     watch: Watch = unwatched,
     public: object = None,
     check: object = None,
-) -> Written:
-    """Anonymize a table and write the verified release; see `publish`."""
+) -> WrittenRelease:
+    """Anonymize a table and write the verified release."""
     form = form or Form()
     destination = Path(folder)
     with stage(destination, form.replace):  # refuse a bad destination before hours of work
@@ -222,27 +214,21 @@ def publish_to(
     return _write(draft(source, policy, watch, public, check), destination, form, watch)
 
 
-def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> Written:
+def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenRelease:
     """Stage, verify from the staged bytes, then rename."""
     with stage(destination, form.replace) as folder:
         watch("write")
         said = _write_release(made, folder / "release", form)
         verdict = _judge(made, folder / "release", form, watch("verify"))
-        if not verdict.passed:
-            raise NotVerified(_failures(verdict))
+        release = WrittenRelease(verdict, made, said, destination)
         watch("measure")
-        loss = made.loss()
-        written = Written(
-            destination, audit_folder(destination), verdict, loss, said, made.warnings, made.told
-        )
-        _write_json(
-            folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(made.source)}
-        )
-        _write_json(folder / "audit" / "schema.json", schema_as_dict(made.schema))
+        kept = release.to_dict() | {"source": _fingerprint(made.source)}
+        _write_json(folder / "audit" / "audit.json", kept)
+        _write_json(folder / "audit" / SCHEMA, schema_as_dict(made.schema))
         if made.linked:  # only this tells whose row it is
             _write_json(folder / "audit" / LINKS, _links(made))
         commit(folder, destination, form.replace)
-    return written
+    return release
 
 
 def _links(made: Draft) -> dict[str, Any]:

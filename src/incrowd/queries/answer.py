@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from typing import Any
 
+from incrowd.results import Result, Row
+
 Bound = int | Fraction | date
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@dataclass(frozen=True, repr=False)
+class Answer(Result):
     """What can be said of an aggregate: certain bounds, and an estimate with what it takes for granted.
 
     ``lower`` and ``upper`` hold for every table that the release may be about; None is unknown. ``nobody``
@@ -43,7 +45,23 @@ class Answer:
     def _needs_one(self) -> bool:
         return self.aggregate in ("AVG", "MIN", "MAX")
 
-    def as_dict(self) -> dict[str, Any]:
+    def headline(self) -> str:
+        if self.exact:
+            return f"{self.aggregate} is exactly {said_exactly(self.lower)}"
+        if self.lower is None or self.upper is None:
+            return f"{self.aggregate} is unknown"
+        guess = "" if self.estimate is None else f", estimated {self.estimate:,.4g}"
+        return f"{self.aggregate} is from {said_exactly(self.lower)} to {said_exactly(self.upper)}{guess}"
+
+    def overview(self) -> tuple[Row, Iterable[Row]]:
+        answers = self.groups or {"": self}
+        rows = (
+            (value, said_exactly(one.lower), said_exactly(one.upper), one.estimate)
+            for value, one in answers.items()
+        )
+        return ("value", "at least", "at most", "estimate"), rows
+
+    def to_dict(self) -> dict[str, Any]:
         """In words that JSON knows: fractions and days are texts."""
         said: dict[str, Any] = {
             "aggregate": self.aggregate,
@@ -57,7 +75,7 @@ class Answer:
             "rows": self.rows,
             "about": self.about,
         }
-        groups = [{"value": value, **answer.as_dict()} for value, answer in self.groups.items()]
+        groups = [{"value": value, **answer.to_dict()} for value, answer in self.groups.items()]
         return {**said, **({"groups": groups} if self.groups else {})}
 
 

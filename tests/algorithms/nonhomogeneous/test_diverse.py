@@ -25,12 +25,12 @@ from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
 from incrowd.algorithms.partitions.ordering import Parts
 from incrowd.assign import by_crowds
+from incrowd.commands.publish import publish
 from incrowd.contracts import silent
 from incrowd.errors import Exposure, Infeasible, PolicyError
 from incrowd.flow import Table
 from incrowd.models.randomized_diversity import DrawnDiversity
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish
 
 # Parts in which no value is frequent
 

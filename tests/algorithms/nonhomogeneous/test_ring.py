@@ -23,12 +23,12 @@ from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
 from incrowd.algorithms.partitions.ordering import Parts
 from incrowd.assign import by_crowds, one_of_disjoint_matchings
+from incrowd.commands.publish import publish
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Neighbourhoods, Table
 from incrowd.generalize import generalize
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish
 from incrowd.schema import Shape
 
 GOLDEN = {

@@ -91,7 +91,7 @@ class Profile(Result):
         counts = ", ".join(f"{number} {role.replace('_', '-')}" for role, number in roles.items())
         return f"{self.rows:,} rows; suggested roles: {counts}; {self.risk.unique:,} rows are unique"
 
-    def table(self) -> tuple[Row, Iterable[Row]]:
+    def overview(self) -> tuple[Row, Iterable[Row]]:
         rows = ((c.name, c.kind, c.distinct, c.missing, c.role, c.reason) for c in self.columns)
         return ("column", "kind", "distinct", "missing", "suggested role", "why"), rows
 

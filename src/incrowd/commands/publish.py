@@ -1,0 +1,125 @@
+"""`publish`: anonymize a table, verify the result, write it; nothing appears unless it is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from incrowd.contracts import Watch, unwatched
+from incrowd.errors import InputError, PolicyError, option
+from incrowd.policy import Policy
+from incrowd.publishing.pipeline import Form, Release, publish_in_memory, publish_to
+
+Columns = Sequence[str] | Mapping[str, Any]
+
+
+def publish(
+    table: object,
+    policy: object = None,
+    output: str | Path | None = None,
+    *,
+    quasi_identifiers: Columns = (),
+    sensitive: Columns = (),
+    identifiers: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    entity: str | None = None,
+    k: int | None = None,
+    l: int | str | None = None,  # noqa: E741  the paper's letter
+    t: float | str | None = None,
+    plain: Mapping[str, Any] | None = None,
+    max_suppression: float | str | None = None,
+    method: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    accept: Sequence[str] = (),
+    public: object = None,
+    check: object = None,
+    format: str = "csv",
+    typed: bool = False,
+    replace: bool = False,
+    watch: Watch = unwatched,
+) -> Release:
+    """Anonymize a table, verify the result and, with `output`, write it.
+
+    Parameters
+    ----------
+    table : path or frame
+        CSV, TSV (also .gz) or Parquet file; pandas, polars or Arrow frame.
+    policy : Policy, dict or path, optional
+        Roles of the columns, privacy and method. Without it, say the roles here.
+    output : path, optional
+        The folder of the release, which must not exist yet. Without it nothing is written;
+        `Release.write` does so later.
+    quasi_identifiers, sensitive, identifiers, keep, drop, entity
+        The roles of the columns, as in a policy, if there is none. Every column needs a role.
+    k, l, t, plain, max_suppression
+        The promise; overrides the policy.
+    method, options, accept
+        The method, its options, and known exposures that are accepted by name; override the policy.
+    public, check : path or frame, optional
+        The public table of k-join-anonymity and its second source, in the place of those of the policy.
+    format, typed, replace
+        How it is written: ``"csv"`` or ``"parquet"``, typed Parquet columns, over an existing release.
+
+    Returns
+    -------
+    Release
+        With ``table``, ``verdict``, ``manifest``, ``loss()`` and ``warnings``; with `output` also ``folder``
+        and ``audit``.
+
+    Raises
+    ------
+    InputError
+        Table, policy or hierarchies are wrong.
+    Refused
+        The promise cannot be kept, a known exposure was not accepted, or the verifier says no.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [31, 32, 47, 49], "ill": ["flu", "cold", "flu", "asthma"]})
+    >>> release = publish(people, quasi_identifiers=["age"], sensitive=["ill"], k=2)
+    >>> sorted(release.table["age"])
+    ['[31,32]', '[31,32]', '[47,49]', '[47,49]']
+    """
+    roles = {
+        "quasi_identifiers": quasi_identifiers,
+        "sensitive": sensitive,
+        "identifiers": identifiers,
+        "keep": keep,
+        "drop": drop,
+        "entity": entity,
+    }
+    asked = _policy(policy, {name: said for name, said in roles.items() if said}).with_(
+        method=method,
+        options=options,
+        accept=accept,
+        k=k,
+        l=l,
+        t=None if t is None else str(t),
+        plain=plain,
+        max_suppression=None if max_suppression is None else str(max_suppression),
+    )
+    if output is not None:
+        form = Form(format, typed, replace)
+        return publish_to(table, asked, output, form, watch, public, check)
+    if typed or replace or format != "csv":
+        raise InputError(f"how a release is written is said together with {option('output')}")
+    return publish_in_memory(table, asked, watch, public, check)
+
+
+def _policy(policy: object, roles: Mapping[str, Any]) -> Policy:
+    given = Policy.of(policy)
+    if given is not None and roles:
+        raise InputError(
+            f"{next(iter(roles))}: columns have their roles in the policy, or in the request, not both"
+        )
+    if given is not None:
+        return given
+    if not roles:
+        raise PolicyError(
+            f"say what the columns are: pass {option('policy')}, or {option('quasi_identifiers')}, "
+            f"{option('sensitive')}, {option('identifiers')}, {option('keep')} and {option('drop')}"
+        )
+    return Policy.from_dict(roles)
