@@ -1,7 +1,7 @@
 r"""The text of a published cell: escaping values, and taking a cell apart again.
 
-A cell is ``*``, ``missing``, a value or label, a range ``[lo,hi]``, or a set ``{a|b}`` of such atoms. Signs of
-this syntax inside a value have a backslash before them.
+A cell is ``*``, ``missing``, a value or label, a range ``[lo,hi]``, or a set ``{a|b}`` of such atoms. Signs
+of this syntax inside a value have a backslash before them.
 """
 
 from __future__ import annotations

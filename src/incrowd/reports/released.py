@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.cells import atoms, range_ends
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Table, TextColumn
+from incrowd.flow import Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING
 from incrowd.values import Number, read_date, read_number
 
@@ -151,16 +151,9 @@ def _place(text: str, kind: str) -> Number | date | None:
 
 def classes_of(names: Sequence[str], rows: Table) -> tuple[Ints, Ints]:
     """The class of each row, and the size of each class: rows that say the same in these columns."""
-    key, top = np.zeros(len(rows), np.int64), 1
-    for name in names:
-        column = rows.column(name)
-        if top * len(column.texts) > 2**62:
-            distinct, key = np.unique(key, return_inverse=True)
-            top = distinct.size
-        key = key * len(column.texts) + column.codes
-        top *= len(column.texts)
-    _, labels, sizes = np.unique(key, return_inverse=True, return_counts=True)
-    return labels.reshape(-1).astype(np.int64), sizes.astype(np.int64)
+    columns = [rows.column(name) for name in names]
+    first, labels = distinct_rows([c.codes for c in columns], [len(c.texts) for c in columns], len(rows))
+    return labels, np.bincount(labels, minlength=first.size)
 
 
 def sizes_told(sizes: Ints) -> dict[str, Any]:
