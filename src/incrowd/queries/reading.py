@@ -15,6 +15,7 @@ from incrowd.errors import HierarchyError, InputError, TableError
 from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
+from incrowd.measures.buckets import BucketLines
 from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
 from incrowd.predicate import decimals, in_units
@@ -251,7 +252,7 @@ def mean_decimals(column: TextColumn) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueriedBuckets:
-    """Sensitive values apart from the rows: for each line its group, how many people have it, its texts."""
+    """Sensitive values in buckets: for each line its group, how many people have it, its texts."""
 
     group: NDArray[np.int64]
     count: NDArray[np.int64]
@@ -262,18 +263,15 @@ def read_buckets(
     table: Table, schema: Schema, numbers: Sequence[str | None], public: PublicKnowledge
 ) -> QueriedBuckets:
     """The second file; `numbers` are the texts of groups as rows have them."""
-    place = {number: code for code, number in enumerate(numbers)}
-    try:
-        group, count = table.column("group"), table.column("count")
-        groups = np.array([place[text] for text in group.texts], np.int64)[group.codes]
-        counts = np.array([int(text or "") for text in count.texts], np.int64)[count.codes]
-        columns = {
-            column.name: (
-                as_written(column, table.column(column.name).texts, public),
-                table.column(column.name).codes,
-            )
-            for column in schema.having(Role.SENSITIVE)
-        }
-    except (KeyError, ValueError, OverflowError):
-        raise InputError("the table of sensitive values does not fit the rows of the release") from None
-    return QueriedBuckets(groups, counts, columns)
+    lines = BucketLines.read(table, numbers)
+    absent = [column.name for column in schema.having(Role.SENSITIVE) if column.name not in lines.values]
+    if absent:
+        raise InputError(f"the table of sensitive values lacks columns of the manifest: {', '.join(absent)}")
+    columns = {
+        column.name: (
+            as_written(column, lines.values[column.name].texts, public),
+            lines.values[column.name].codes,
+        )
+        for column in schema.having(Role.SENSITIVE)
+    }
+    return QueriedBuckets(lines.group, lines.count, columns)
