@@ -23,6 +23,8 @@ from incrowd.schema import Kind, Shape
 
 Codes = NDArray[np.int32]
 
+_MOST_KEYS = 2**62  # keys up to here fit an int64
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextColumn:
@@ -368,3 +370,35 @@ class Assignment:
             seen[permutation] = True
             if not seen.all():
                 raise ValueError("an assignment must name every record once")
+
+
+def row_keys(
+    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int
+) -> tuple[NDArray[np.int64], int]:
+    """One number for each of n rows, in their lexicographic order, and a number that all lie below.
+
+    Columns (n,) of codes below sizes[j] are digits of a mixed radix. Before a number would outgrow 64 bits,
+    those that occur are numbered afresh.
+
+    Examples
+    --------
+    >>> row_keys([np.array([0, 1, 0]), np.array([5, 2, 5])], [2, 6], 3)
+    (array([5, 8, 5]), 12)
+    """
+    key, top = np.zeros(n, np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if top * size > _MOST_KEYS:
+            met, key = np.unique(key, return_inverse=True)
+            top = met.size
+        key = key * size + column
+        top *= size
+    return key, top
+
+
+def distinct_rows(
+    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct row of columns (n,) of codes below sizes[j] is first met, and which each row is."""
+    key, _ = row_keys(columns, sizes, n)
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return first.astype(np.int64), which.astype(np.int64)

@@ -20,6 +20,7 @@ from support.method_names import ACCEPTED, APART, JOINS, PLAIN
 from support.page_reading import check_page
 
 from incrowd.algorithms.catalogue import METHODS
+from incrowd.cells import atoms
 from incrowd.cli import stories
 from incrowd.commands.report import Report, report
 from incrowd.contracts import catalogue
@@ -30,7 +31,7 @@ from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.folder import JOINED
-from incrowd.reports.released import MOST_BINS, atoms, classes_of, columns_of, sizes_told
+from incrowd.reports.released import MOST_BINS, classes_of, columns_of, sizes_told
 from incrowd.reports.spread import before_and_after
 from incrowd.reports.words import CHECKS, MEANS, UNKNOWN, meaning
 

@@ -10,6 +10,7 @@ from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
 from incrowd.errors import TableError
 from incrowd.flow import Sensitive, Table, TextColumn
+from incrowd.measures.buckets import BucketLines
 
 
 def among_groups(
@@ -47,16 +48,14 @@ def lines_apart(
     group: TextColumn, buckets: Table, column: Sensitive, original: TextColumn
 ) -> tuple[Ints, Ints]:
     """The group and the code of each value, as often as it is there; groups are numbered as in the rows."""
-    number = {text: place for place, text in enumerate(group.texts)}
+    lines = BucketLines.read(buckets, group.texts)
     code = dict(zip(original.texts, codes_of_texts(column, original).tolist(), strict=True))
     code[None] = code[""] = max(code.get(None, -1), code.get("", -1))
-    groups, values, counts = (buckets.column(name) for name in ("group", column.name, "count"))
-    owner = np.array([number.get(text, -1) for text in groups.texts], np.int64)[groups.codes]
+    values = lines.values[column.name]
     value = np.array([code.get(text, -1) for text in values.texts], np.int64)[values.codes]
-    times = np.array([int(text or 0) for text in counts.texts], np.int64)[counts.codes]
-    if (owner < 0).any() or (value < 0).any():
-        raise TableError("the sensitive values that stand apart are not those of the rows or of the original")
-    return np.repeat(owner, times), np.repeat(value, times)
+    if (value < 0).any():
+        raise TableError("the sensitive values in buckets are not those of the original")
+    return np.repeat(lines.group, lines.count), np.repeat(value, lines.count)
 
 
 def _exact(target: Target) -> Ints:

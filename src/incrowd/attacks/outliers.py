@@ -30,9 +30,8 @@ from incrowd.attacks.target import Ints
 from incrowd.distance_outliers import Cell, Lines, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
-from incrowd.flow import Attribute, Codes
+from incrowd.flow import Attribute, Codes, distinct_rows
 from incrowd.measures import Cells, Published
-from incrowd.measures.counting import distinct_rows
 
 Flags = NDArray[np.bool_]
 

@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
-from incrowd.flow import Attribute, Microdata
+from incrowd.flow import Attribute, Microdata, distinct_rows
 from incrowd.measures import Cells, Published
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
     from incrowd.kernels.rebuild import Near, Said
 
-_MOST_KEYS = 2**62
 LARGEST = 64  # values of a set that is compared with others by what is left without one of them
 PARTNERS = 2_000  # rows that one row is compared with
 KEPT = 32  # claims that are kept of one row
@@ -250,8 +249,8 @@ def _hashes(values: NDArray[np.int32]) -> NDArray[np.uint64]:
 
 def _judged(claims: Ints, data: Microdata, k: int) -> GivenAway:
     sizes = [len(attribute) for attribute in data.attributes]
-    both = _packed(np.concatenate([data.codes.astype(np.int64), claims]), sizes)
-    met, of = np.unique(both, return_inverse=True)
+    both = np.concatenate([data.codes.astype(np.int64), claims])
+    met, of = distinct_rows(list(both.T), sizes, len(both))
     count = np.bincount(of[: len(data)], minlength=met.size)[of[len(data) :]]
     return GivenAway(int(count[(count > 0) & (count < k)].sum()), len(claims), int((count > 0).sum()))
 
@@ -277,19 +276,8 @@ def _blind(published: Published, guesses: int) -> Ints:
     return _distinct(found[able], [len(attribute) for attribute in published.attributes])
 
 
-def _packed(table: Ints, sizes: Sequence[int]) -> Ints:
-    """Rows (n, d) of codes as one number each."""
-    key, top = np.zeros(len(table), np.int64), 1
-    for j, size in enumerate(sizes):
-        if top * size > _MOST_KEYS:
-            met, key = np.unique(key, return_inverse=True)
-            top = met.size
-        key, top = key * size + table[:, j], top * size
-    return key
-
-
 def _distinct(table: Ints, sizes: Sequence[int]) -> Ints:
-    return table[np.unique(_packed(table, sizes), return_index=True)[1]]
+    return table[distinct_rows(list(table.T), sizes, len(table))[0]]
 
 
 def _ends(counts: NDArray[np.number]) -> Ints:

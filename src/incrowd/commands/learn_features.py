@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InputError, TableError
+from incrowd.errors import TableError
 from incrowd.flow import Attribute, Microdata, Table, TextColumn
 from incrowd.graph import consistency
 from incrowd.measures import Published
+from incrowd.measures.buckets import BucketLines
 from incrowd.measures.cells import Cells
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import infer_kind, offsets, read_texts
@@ -164,16 +165,10 @@ def by_group(
     lines: Table, groups: Sequence[str | None], table: Table, columns: Mapping[str, Learnable]
 ) -> dict[str, Floats]:
     """How many people of each group have each value of the sensitive columns."""
-    number = {text: code for code, text in enumerate(groups)}
-    group, count = lines.column("group"), lines.column("count")
-    try:
-        of = np.array([number[text] for text in group.texts], np.int64)[group.codes]
-        people = np.array([int(text or "") for text in count.texts], np.float64)[count.codes]
-    except (KeyError, ValueError):
-        raise InputError("the table of sensitive values does not fit the rows of the release") from None
-    held = {}
-    for name in (name for name in lines.names if name in columns):
-        column = lines.column(name)
-        held[name] = np.zeros((len(groups), columns[name].known.size))
-        np.add.at(held[name], (of, _codes(column, table.column(name), name)[column.codes]), people)
+    found, held = BucketLines.read(lines, groups), {}
+    for name, column in found.values.items():
+        if name in columns:
+            held[name] = np.zeros((len(groups), columns[name].known.size))
+            codes = _codes(column, table.column(name), name)[column.codes]
+            np.add.at(held[name], (found.group, codes), found.count)
     return held

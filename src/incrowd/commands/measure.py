@@ -29,8 +29,8 @@ from incrowd.measures import (
     weights_of,
 )
 from incrowd.measures import published as read_published
+from incrowd.measures.buckets import BucketLines
 from incrowd.policy import Policy
-from incrowd.release.buckets import counts_of
 from incrowd.release.folder import ReleaseFolder, is_folder
 from incrowd.results import Result, Row
 from incrowd.schema import Schema
@@ -196,14 +196,10 @@ def _weights(folder: ReleaseFolder) -> tuple[NDArray[Any] | None, str]:
     try:
         if "group" not in rows.names:
             return weights_of("kja-direct"), ""
-        lines = folder.buckets
-        number = {text: code for code, text in enumerate(sorted({*lines.column("group").texts}, key=str))}
-        group = lines.column("group")
-        people = np.zeros(len(number), np.int64)
-        np.add.at(people, np.array([number[text] for text in group.texts])[group.codes], counts_of(lines))
-        named = rows.column("group")
+        lines, named = BucketLines.read(folder.buckets), rows.column("group")
+        number = {text: code for code, text in enumerate(lines.names)}
         of_row = np.array([number.get(text, -1) for text in named.texts], np.int32)[named.codes]
-        return weights_of("kja-refine", of_row, people), ""
+        return weights_of("kja-refine", of_row, lines.people), ""
     except TableError as problem:
         return None, f"{kind}: {problem}"
 

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from incrowd.contracts import Progress, silent
 from incrowd.distance_outliers.axes import Axis, Floats
-from incrowd.flow import Codes
+from incrowd.flow import Codes, distinct_rows
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 MARGIN = 1e-11  # of the squared radius: within it floats do not decide
 BATCH = 4096
-_MOST_KEYS = 2**62
 _NEVER = 2**62  # more records than any table has: the count then runs to its end
 
 
@@ -172,12 +171,5 @@ def far_in_line(axis: Axis, inside: Bools, end: tuple[int, int], radius: Fractio
 
 def distinct(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Ints, Ints, Ints]:
     """Where each distinct combination of codes is first met, which of them each row has, and how often."""
-    key, top = np.zeros(columns[0].size if columns else 0, np.int64), 1
-    for column, size in zip(columns, sizes, strict=True):
-        if top * size > _MOST_KEYS:
-            met, key = np.unique(key, return_inverse=True)
-            top = met.size
-        key = key * size + column
-        top *= size
-    _, first, of, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    return first.astype(np.int64), of.astype(np.int64), counts.astype(np.int64)
+    first, of = distinct_rows(columns, sizes, columns[0].size if columns else 0)
+    return first, of, np.bincount(of, minlength=first.size)

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Attribute, Cells, Codes, Microdata, Neighbourhoods, Partition, Regions, ValueSets
+from incrowd.flow import (
+    Attribute,
+    Cells,
+    Codes,
+    Microdata,
+    Neighbourhoods,
+    Partition,
+    Regions,
+    ValueSets,
+    distinct_rows,
+)
 from incrowd.generalize.groups import Groups
 from incrowd.generalize.means import means_of
 from incrowd.generalize.ranges import range_cells
@@ -37,29 +47,14 @@ def generalize(
     whole = Groups.around(partition) if isinstance(partition, Neighbourhoods) else Groups.of(partition.labels)
     convex = isinstance(partition, Neighbourhoods) and not partition.regular
     found = [_column(data, partition, j, whole, convex) for j in range(len(data.attributes))]
-    first, of_group = _distinct([cell for _, cell in found], [len(cells) for cells, _ in found])
+    columns = [cell for _, cell in found]
+    first, of_group = distinct_rows(columns, [len(cells) for cells, _ in found], columns[0].size)
     of = of_group.astype(np.int32)
     if isinstance(partition, Partition):
         of = of[partition.labels]
-    rows = np.stack([cell[first] for _, cell in found], axis=1).astype(np.int32)
+    rows = np.stack([cell[first] for cell in columns], axis=1).astype(np.int32)
     texts = means_of(data, Groups.of(of), means, least) if means else {}
     return Regions(of, rows, tuple(cells for cells, _ in found), texts)
-
-
-def _distinct(
-    columns: list[NDArray[np.int64]], sizes: list[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One group of each distinct combination of cells, and which combination each group has."""
-    key = np.zeros(columns[0].size, np.int64)
-    room = 1
-    for column, size in zip(columns, sizes, strict=True):
-        if room * size >= 2**62:  # number those that occur afresh
-            key = np.unique(key, return_inverse=True)[1]
-            room = int(key.max()) + 1
-        key = key * size + column
-        room *= size
-    _, first, of = np.unique(key, return_index=True, return_inverse=True)
-    return first, of
 
 
 def _column(

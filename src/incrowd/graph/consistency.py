@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.flow import Codes, Microdata
+from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.measures.cells import Cells
-from incrowd.measures.counting import distinct_rows
 from incrowd.measures.published import Published
 
 if TYPE_CHECKING:

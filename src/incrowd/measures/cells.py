@@ -8,7 +8,6 @@ of the column, blanks may stand around them, and values may stand without the es
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,15 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.cells import escaped
+from incrowd.cells import escaped, range_ends, set_body, split_atoms
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes
 from incrowd.schema import EVERYTHING, MISSING, Kind, Shape
 from incrowd.values import Number, offsets, read_date, read_number
 
 Run = tuple[int, int]
-
-_CHARACTER = re.compile(r"\\.|[^\\]|\\$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,8 +132,9 @@ class _Reader:
             return self._missing() or self._plain(text)
         if text == EVERYTHING:
             return self._everything()
-        if text.startswith("{") and text.endswith("}"):
-            return self._set(text[1:-1]) or self._plain(text)
+        body = set_body(text)
+        if body is not None:
+            return self._set(body) or self._plain(text)
         return self._member(text) or self._plain(text)
 
     def _member(self, text: str) -> _Part | None:
@@ -148,7 +146,7 @@ class _Reader:
         if text in self.nodes:
             return self.nodes[text]
         if text.startswith("[") and text.endswith("]"):
-            return self._range(text[1:-1])
+            return self._range(text)
         place = self.line.place(text)
         return None if place is None else self._between(place, place)
 
@@ -172,10 +170,9 @@ class _Reader:
         place = float(self.attribute.position[code])
         return self._covering(((code, code),), place, place)
 
-    def _range(self, body: str) -> _Part | None:
-        """A range of values; a comma may also be part of a value, so each is tried as the middle one."""
-        for comma in (i for i, sign in enumerate(body) if sign == ","):
-            lower, upper = self._place(body[:comma]), self._place(body[comma + 1 :])
+    def _range(self, text: str) -> _Part | None:
+        for ends in range_ends(text):
+            lower, upper = map(self._place, ends)
             if lower is not None and upper is not None:
                 return self._between(lower, upper)
         return None
@@ -198,7 +195,7 @@ class _Reader:
             codes = list(map(self.values.get, body.split("|")))
             if None not in codes:  # by far the most common kind, and ends mean nothing here
                 return self._covering(_runs(codes), 0.0, 0.0)  # type: ignore[arg-type]
-        parts = [self._remembered(text) for text in _members(body)]
+        parts = [self._remembered(text) for text in split_atoms(body)]
         known = [part for part in parts if part is not None]
         if not body or len(known) < len(parts):
             return None
@@ -273,25 +270,6 @@ def _quantity(text: str, kind: Kind) -> Number | date | None:
     if kind is Kind.NUMERIC:
         return read_number(text)
     return read_date(text) if kind is Kind.DATE else None
-
-
-def _members(body: str) -> list[str]:
-    r"""Split at bars that no backslash protects.
-
-    Examples
-    --------
-    >>> _members("a|b"), _members(r"a\|b|[1,2]")
-    (['a', 'b'], ['a\\|b', '[1,2]'])
-    """
-    if "\\" not in body:
-        return body.split("|")
-    members = [""]
-    for character in _CHARACTER.findall(body):
-        if character == "|":
-            members.append("")
-        else:
-            members[-1] += character
-    return members
 
 
 def _joined(runs: Iterable[Run]) -> tuple[Run, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import PolicyError, TableError, unknown
-from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.flow import Attribute, Codes, Microdata, distinct_rows
 from incrowd.measures.boxes import (
     Among,
     Between,
@@ -39,7 +39,6 @@ Ints = NDArray[np.int64]
 
 ONE_EACH = ("homogeneous", "ring", "factor", "anatomy")  # every row is about one person of the private table
 DIRECT, REFINE = "kja-direct", "kja-refine"
-_MOST_KEYS = 2**62  # keys up to here fit an int64
 
 
 def weights_of(
@@ -282,19 +281,6 @@ def _levels(columns: Sequence[tuple[int, Codes]]) -> list[_Level]:
             levels.append(_Level(tuple(waiting), np.searchsorted(nodes, above)))
             waiting, nodes = [], above
     return levels
-
-
-def distinct_rows(columns: Sequence[Codes], sizes: Sequence[int], n: int) -> tuple[Ints, Ints]:
-    """Where each distinct row of columns (n,) of codes below sizes[j] is first met, and which each row is."""
-    key, top = np.zeros(n, dtype=np.int64), 1
-    for column, size in zip(columns, sizes, strict=True):
-        if top * size > _MOST_KEYS:
-            met, key = np.unique(key, return_inverse=True)
-            top = met.size
-        key = key * size + column
-        top *= size
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    return first.astype(np.int64), which.astype(np.int64)
 
 
 def _check(published: Published, weights: Weights | None, queries: Sequence[RangeCount], how: Ways) -> None:

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.flow import Codes, Microdata
-from incrowd.measures.counting import distinct_rows
+from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.measures.loss import measure_all
 from incrowd.measures.published import Published
 

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Attribute, Codes, Microdata, Table
+from incrowd.flow import Attribute, Codes, Microdata, Table, row_keys
 from incrowd.measures.cells import Cells, parse_cells
 from incrowd.schema import EVERYTHING
 
-_MOST_KEYS = 2**62  # keys up to here fit an int64
 _DENSE = 4  # count in an array while it has at most this many places for each row
 
 
@@ -103,9 +102,6 @@ def published(table: Table, data: Microdata) -> Published:
 def group_sizes(columns: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
     """Sizes of the groups of equal rows: columns of codes (n,) below sizes[j] -> (g,), all positive.
 
-    The columns are mixed into one number for each row. Before that number would outgrow 64 bits, those
-    that occur are numbered afresh.
-
     Examples
     --------
     >>> group_sizes([np.array([0, 1, 0]), np.array([5, 5, 5])], [2, 6]).tolist()
@@ -113,13 +109,7 @@ def group_sizes(columns: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.in
     """
     if not columns or not columns[0].size:
         return np.zeros(0, dtype=np.int64)
-    key, top = columns[0].astype(np.int64), sizes[0]
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        if top * size > _MOST_KEYS:
-            distinct, key = np.unique(key, return_inverse=True)
-            top = distinct.size
-        key = key * size + column
-        top *= size
+    key, top = row_keys(columns, sizes, columns[0].size)
     if top <= _DENSE * key.size:
         counts = np.bincount(key)
         return counts[counts > 0]

@@ -22,4 +22,23 @@ __all__ = [
     "decimals",
     "in_units",
     "intervals",
+    "parse_condition",
 ]
+
+
+def parse_condition(sql: str) -> Predicate:
+    """Read a condition as it stands after WHERE.
+
+    Raises
+    ------
+    InputError
+        If it is no condition, or one that is not supported: the message says what, and quotes nothing.
+
+    Examples
+    --------
+    >>> [(c.column.text, c.operator) for c in parse_condition("age > 3 AND sex = 'F'").comparisons]
+    [('age', '>'), ('sex', '=')]
+    """
+    from incrowd.predicate.sql import condition  # the parser of SQL is heavy, and few need it
+
+    return condition(sql)

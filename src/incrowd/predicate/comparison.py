@@ -52,24 +52,6 @@ class Predicate:
 
     comparisons: tuple[Comparison, ...] = ()
 
-    @classmethod
-    def parse(cls, sql: str) -> Predicate:
-        """Read a condition as it stands after WHERE.
-
-        Raises
-        ------
-        InputError
-            If it is no condition, or one that is not supported: the message says what, and quotes nothing.
-
-        Examples
-        --------
-        >>> [(c.column.text, c.operator) for c in Predicate.parse("age > 3 AND sex = 'F'").comparisons]
-        [('age', '>'), ('sex', '=')]
-        """
-        from incrowd.predicate.sql import parse_condition  # SQL has a heavy reader, which few need
-
-        return parse_condition(sql)
-
     def by_column(self, names: Sequence[str], place: str) -> dict[str, tuple[Comparison, ...]]:
         """The comparisons of each column that has any, by its own name (`Name.among`)."""
         found: dict[str, tuple[Comparison, ...]] = {}

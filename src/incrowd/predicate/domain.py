@@ -32,8 +32,8 @@ class Domain:
     Examples
     --------
     >>> age = Domain("age", Kind.NUMERIC, [20, 35, None])
-    >>> from incrowd.predicate.comparison import Predicate
-    >>> age.satisfying(Predicate.parse("age < 36 AND age <> 20").comparisons).tolist()
+    >>> from incrowd.predicate.sql import condition
+    >>> age.satisfying(condition("age < 36 AND age <> 20").comparisons).tolist()
     [False, True, False]
     """
 

@@ -61,10 +61,10 @@ def intervals(comparisons: Sequence[Comparison], kind: Kind, column: str, scale:
 
     Examples
     --------
-    >>> from incrowd.predicate.comparison import Predicate
-    >>> intervals(Predicate.parse("age < 36").comparisons, Kind.NUMERIC, "age", 0).ends
+    >>> from incrowd.predicate.sql import condition
+    >>> intervals(condition("age < 36").comparisons, Kind.NUMERIC, "age", 0).ends
     ((None, 71),)
-    >>> intervals(Predicate.parse("age <> 36").comparisons, Kind.NUMERIC, "age", 0).ends
+    >>> intervals(condition("age <> 36").comparisons, Kind.NUMERIC, "age", 0).ends
     ((None, 71), (73, None))
     """
     read = [tuple(quantity(text, kind, column) for text in one.literals) for one in comparisons]

@@ -94,8 +94,8 @@ def parse(text: str) -> Question:
     return Question(aggregate, column, EVERYBODY if where is None else _predicate(where.this), group)
 
 
-def parse_condition(text: str) -> Predicate:
-    """Read a condition as it stands after WHERE (`Predicate.parse`)."""
+def condition(text: str) -> Predicate:
+    """Read a condition as it stands after WHERE."""
     return _predicate(_statement(text, "condition", CONDITION))
 
 

@@ -14,7 +14,17 @@ from incrowd import __version__
 from incrowd.cells import escaped
 from incrowd.entropy import Entropy, shuffled
 from incrowd.errors import PolicyError
-from incrowd.flow import Assignment, Attribute, Cells, Codes, Microdata, Regions, Table, TextColumn
+from incrowd.flow import (
+    Assignment,
+    Attribute,
+    Cells,
+    Codes,
+    Microdata,
+    Regions,
+    Table,
+    TextColumn,
+    distinct_rows,
+)
 from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Role, Schema, Shape
 
 GROUP, COUNT = "group", "count"  # columns of a release whose sensitive values stand apart from the rows
@@ -144,13 +154,11 @@ def bucketed_values(
     _check_free(names, schema)
     size = int(groups.max()) + 1
     number = shuffled(size, entropy)  # of each group, counted from 0
-    key = number[groups]
-    ordered = [_by_text(table.column(name)) for name in names]
-    for column in ordered:
-        key = np.unique(key * len(column.texts) + column.codes, return_inverse=True)[1]
-    _, first, counts = np.unique(key, return_index=True, return_counts=True)
     texts = tuple(str(i + 1) for i in range(size))
+    ordered = [_by_text(table.column(name)) for name in names]
     lines = [TextColumn(number[groups].astype(np.int32), texts), *ordered]
+    first, which = distinct_rows([c.codes for c in lines], [len(c.texts) for c in lines], groups.size)
+    counts = np.bincount(which, minlength=first.size)
     columns = [*(line.take(first) for line in lines), _coded([str(c) for c in counts.tolist()])]
     of_row = TextColumn(number[groups if rows is None else rows].astype(np.int32), texts)
     return Buckets(of_row, Table((GROUP, *names, COUNT), tuple(columns)), first)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InputError
-from incrowd.flow import Table
-from incrowd.measures.counting import distinct_rows
+from incrowd.flow import Table, distinct_rows
 from incrowd.policy import Policy
 from incrowd.queries.answering import Ints
 from incrowd.queries.columns import PublishedColumn

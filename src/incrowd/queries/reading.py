@@ -1,8 +1,7 @@
-"""What texts of published files mean: the manifest, cells, texts of the original, values apart."""
+"""Published files as columns that can be queried: cells, texts of the original, class means, buckets."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -11,70 +10,20 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.cells import CellParts, range_ends, read_cell, unescaped
 from incrowd.errors import HierarchyError, InputError, TableError
 from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
+from incrowd.measures.buckets import BucketLines
 from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
 from incrowd.predicate import decimals, in_units
 from incrowd.queries.columns import LARGEST, PublishedColumn, RangeColumn, SetColumn, Wholes
-from incrowd.schema import EVERYTHING, MISSING, Column, Kind, Role, Schema, Shape
+from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import Value, infer_kind, read_date, read_number, read_texts, value_text
 
 Quantity = int | Decimal | date
-
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_SIGN = re.compile(r"\\.|[^\\]", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The parts of a cell, still escaped: its atoms, whether missing is one, whether it is everything."""
-
-    atoms: tuple[str, ...] = ()
-    missing: bool = False
-    everything: bool = False
-
-
-def read_cell(text: str) -> Cell:
-    r"""Take a cell apart.
-
-    Examples
-    --------
-    >>> read_cell("{missing|[20,40]}")
-    Cell(atoms=('[20,40]',), missing=True, everything=False)
-    >>> read_cell(r"{a\|b|c}").atoms
-    ('a\\|b', 'c')
-    """
-    if text == EVERYTHING:
-        return Cell(missing=True, everything=True)
-    inside = text[1:-1] if text.startswith("{") and text.endswith("}") else None
-    atoms = [text] if inside is None else _split(inside)
-    return Cell(tuple(atom for atom in atoms if atom != MISSING), MISSING in atoms)
-
-
-def _split(body: str) -> list[str]:
-    if "\\" not in body:
-        return body.split("|")
-    atoms = [""]
-    for sign in _SIGN.findall(body):
-        if sign == "|":
-            atoms.append("")
-        else:
-            atoms[-1] += sign
-    return atoms
-
-
-def unescaped(atom: str) -> str:
-    r"""The value or label that stands in a cell.
-
-    Examples
-    --------
-    >>> unescaped(r"a\|b"), unescaped(r"\missing")
-    ('a|b', 'missing')
-    """
-    return _ESCAPE.sub(r"\1", atom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +65,7 @@ def generalised(
     return _sets(column, cells)
 
 
-def _line(column: Column, cells: Sequence[Cell], means: int) -> RangeColumn:
+def _line(column: Column, cells: Sequence[CellParts], means: int) -> RangeColumn:
     ends = [_ends(cell, column.kind) for cell in cells]
     unread = sum(end is None for end in ends)
     if unread:
@@ -138,15 +87,15 @@ def _line(column: Column, cells: Sequence[Cell], means: int) -> RangeColumn:
     )
 
 
-def _ends(cell: Cell, kind: Kind) -> tuple[Quantity, Quantity] | tuple[()] | None:
+def _ends(cell: CellParts, kind: Kind) -> tuple[Quantity, Quantity] | tuple[()] | None:
     """Both ends of a range; none where there is only missing, None where it cannot be read."""
     if not cell.atoms:
         return () if cell.missing and not cell.everything else None
     read: Callable[[str], Quantity | None] = read_number if kind is Kind.NUMERIC else read_date
     (atom, *more) = cell.atoms
-    texts = atom[1:-1].split(",") if atom.startswith("[") and atom.endswith("]") else [atom]
-    low, high = read(texts[0]), read(texts[-1])
-    if more or len(texts) > 2 or low is None or high is None or low > high:  # type: ignore[operator]
+    pairs = range_ends(atom) or [(atom, atom)]
+    low, high = (read(end) for end in pairs[0])
+    if more or len(pairs) > 1 or low is None or high is None or low > high:  # type: ignore[operator]
         return None
     return low, high
 
@@ -157,7 +106,7 @@ def wholes(numbers: Sequence[int]) -> Wholes:
     return np.array(numbers, dtype=object if large else np.int64)
 
 
-def _sets(column: Column, cells: Sequence[Cell]) -> SetColumn:
+def _sets(column: Column, cells: Sequence[CellParts]) -> SetColumn:
     place: dict[str, int] = {}
     named = [[place.setdefault(unescaped(atom), len(place)) for atom in cell.atoms] for cell in cells]
     loose = column.shape is Shape.TREE
@@ -176,7 +125,7 @@ def _sets(column: Column, cells: Sequence[Cell]) -> SetColumn:
     )
 
 
-def _nodes(column: Column, cells: Sequence[Cell], tree: Hierarchy, missing: frozenset[str]) -> SetColumn:
+def _nodes(column: Column, cells: Sequence[CellParts], tree: Hierarchy, missing: frozenset[str]) -> SetColumn:
     under = tree.under()
     leaves = range(len(tree.leaves))
     found = [
@@ -303,7 +252,7 @@ def mean_decimals(column: TextColumn) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueriedBuckets:
-    """Sensitive values apart from the rows: for each line its group, how many people have it, its texts."""
+    """Sensitive values in buckets: for each line its group, how many people have it, its texts."""
 
     group: NDArray[np.int64]
     count: NDArray[np.int64]
@@ -314,18 +263,15 @@ def read_buckets(
     table: Table, schema: Schema, numbers: Sequence[str | None], public: PublicKnowledge
 ) -> QueriedBuckets:
     """The second file; `numbers` are the texts of groups as rows have them."""
-    place = {number: code for code, number in enumerate(numbers)}
-    try:
-        group, count = table.column("group"), table.column("count")
-        groups = np.array([place[text] for text in group.texts], np.int64)[group.codes]
-        counts = np.array([int(text or "") for text in count.texts], np.int64)[count.codes]
-        columns = {
-            column.name: (
-                as_written(column, table.column(column.name).texts, public),
-                table.column(column.name).codes,
-            )
-            for column in schema.having(Role.SENSITIVE)
-        }
-    except (KeyError, ValueError, OverflowError):
-        raise InputError("the table of sensitive values does not fit the rows of the release") from None
-    return QueriedBuckets(groups, counts, columns)
+    lines = BucketLines.read(table, numbers)
+    absent = [column.name for column in schema.having(Role.SENSITIVE) if column.name not in lines.values]
+    if absent:
+        raise InputError(f"the table of sensitive values lacks columns of the manifest: {', '.join(absent)}")
+    columns = {
+        column.name: (
+            as_written(column, lines.values[column.name].texts, public),
+            lines.values[column.name].codes,
+        )
+        for column in schema.having(Role.SENSITIVE)
+    }
+    return QueriedBuckets(lines.group, lines.count, columns)

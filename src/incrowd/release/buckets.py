@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd.errors import InputError
-from incrowd.flow import Table
+from incrowd.errors import InputError, TableError
+from incrowd.flow import Table, distinct_rows
+from incrowd.measures.buckets import BucketLines
 
 
 @dataclass(frozen=True)
@@ -46,31 +46,19 @@ class BucketCounts:
         }
 
 
-def counts_of(lines: Table) -> NDArray[np.int64]:
-    """The counts of all lines; a ValueError if some are no counts."""
-    said = lines.column("count")
-    counts: NDArray[np.int64] = np.array([int(text or "") for text in said.texts], np.int64)[said.codes]
-    if not counts.size or counts.min() < 1:
-        raise ValueError("no counts")
-    return counts
-
-
 def bucket_counts(lines: Table, where: Path) -> BucketCounts:
     """Count the values of each bucket."""
     try:
-        group, counts = lines.column("group"), counts_of(lines)
-    except (ValueError, OverflowError):
+        found = BucketLines.read(lines)
+    except TableError:
         raise InputError(f"the sensitive values in {where} cannot be read") from None
-    sizes = np.zeros(len(group.texts), np.int64)
-    np.add.at(sizes, group.codes, counts)
+    if not found.count.size:
+        raise InputError(f"there are no sensitive values in {where}")
+    sizes = found.people
     fewest, share = {}, {}
-    for name in lines.names[1:-1]:
-        column = lines.column(name)
-        key = group.codes.astype(np.int64) * len(column.texts) + column.codes
-        pairs, of = np.unique(key, return_inverse=True)
-        often = np.zeros(pairs.size, np.int64)
-        np.add.at(often, of, counts)
-        owner = pairs // len(column.texts)
+    for name, column in found.values.items():
+        first, pair = distinct_rows([found.group, column.codes], [sizes.size, len(column.texts)], len(lines))
+        often, owner = np.bincount(pair, found.count).astype(np.int64), found.group[first]
         fewest[name] = int(np.bincount(owner).min())
         most = np.argmax(often / sizes[owner])
         share[name] = Fraction(int(often[most]), int(sizes[owner[most]]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from incrowd.cells import escaped
 from incrowd.errors import TableError
-from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn
+from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
 from incrowd.values import number_text, read_number
 
@@ -84,14 +84,9 @@ def _intervals(table: Table, name: str) -> TextColumn:
     low, high = table.column(f"{name}_lo"), table.column(f"{name}_hi")
     has = f"{name}_missing" in table.names
     gone = table.column(f"{name}_missing") if has else TextColumn(np.zeros_like(low.codes), ("false",))
-    key = (low.codes.astype(np.int64) * len(high.texts) + high.codes) * len(gone.texts) + gone.codes
-    distinct, codes = np.unique(key, return_inverse=True)
-    pairs, flags = np.divmod(distinct, len(gone.texts))
-    lows, highs = np.divmod(pairs, len(high.texts))
-    cells = [
-        _interval(low.texts[a], high.texts[b], gone.texts[c])
-        for a, b, c in zip(lows.tolist(), highs.tolist(), flags.tolist(), strict=True)
-    ]
+    ends = (low, high, gone)
+    first, codes = distinct_rows([c.codes for c in ends], [len(c.texts) for c in ends], len(low))
+    cells = [_interval(*(column.texts[column.codes[row]] for column in ends)) for row in first.tolist()]
     return TextColumn(codes.astype(np.int32), tuple(cells))
 
 

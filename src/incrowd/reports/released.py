@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.cells import atoms, range_ends
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Table, TextColumn
+from incrowd.flow import Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING
 from incrowd.values import Number, read_date, read_number
 
@@ -125,14 +126,14 @@ def _width(named: Sequence[str], shape: str, kind: str, domain: Mapping[str, Any
         return min((len(named) - 1) / max(values - 1, 1), 1.0)
     if shape == "node":
         return None
-    if not real or not real[0].startswith("["):
+    ends = range_ends(real[0]) if real else []
+    if not ends:
         return 0.0
-    low, _, high = real[0][1:-1].partition(",")
-    inner, outer = _buckets(low, high, kind), _buckets(str(domain["low"]), str(domain["high"]), kind)
+    inner, outer = _distance(*ends[0], kind), _distance(str(domain["low"]), str(domain["high"]), kind)
     return None if inner is None or not outer else min(inner / outer, 1.0)
 
 
-def _buckets(low: str, high: str, kind: str) -> float | None:
+def _distance(low: str, high: str, kind: str) -> float | None:
     """How far two ends lie from each other, in the column's own unit."""
     ends = [_place(text, kind) for text in (low, high)]
     if isinstance(ends[0], date) and isinstance(ends[1], date):
@@ -148,38 +149,11 @@ def _place(text: str, kind: str) -> Number | date | None:
     return read_number(text) if kind == "numeric" else None
 
 
-def atoms(cell: str) -> list[str]:
-    r"""What a cell is made of: the members of a set, or itself, escapes left as they are.
-
-    Examples
-    --------
-    >>> atoms("{missing|[20,40]}"), atoms(r"{a\|b|c}"), atoms("F")
-    (['missing', '[20,40]'], ['a\\|b', 'c'], ['F'])
-    """
-    if not (len(cell) > 1 and cell[0] == "{" and cell[-1] == "}"):
-        return [cell]
-    found, escaped = [""], False
-    for sign in cell[1:-1]:
-        if sign == "|" and not escaped:
-            found.append("")
-            continue
-        found[-1] += sign
-        escaped = sign == "\\" and not escaped
-    return found
-
-
 def classes_of(names: Sequence[str], rows: Table) -> tuple[Ints, Ints]:
     """The class of each row, and the size of each class: rows that say the same in these columns."""
-    key, top = np.zeros(len(rows), np.int64), 1
-    for name in names:
-        column = rows.column(name)
-        if top * len(column.texts) > 2**62:
-            distinct, key = np.unique(key, return_inverse=True)
-            top = distinct.size
-        key = key * len(column.texts) + column.codes
-        top *= len(column.texts)
-    _, labels, sizes = np.unique(key, return_inverse=True, return_counts=True)
-    return labels.reshape(-1).astype(np.int64), sizes.astype(np.int64)
+    columns = [rows.column(name) for name in names]
+    first, labels = distinct_rows([c.codes for c in columns], [len(c.texts) for c in columns], len(rows))
+    return labels, np.bincount(labels, minlength=first.size)
 
 
 def sizes_told(sizes: Ints) -> dict[str, Any]:

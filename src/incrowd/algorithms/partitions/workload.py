@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute
-from incrowd.predicate import Domain, Predicate
+from incrowd.predicate import Domain, Predicate, parse_condition
 
 if TYPE_CHECKING:
     from incrowd.kernels.mondrian import Queries
@@ -61,7 +61,7 @@ def _weighted(said: object, number: int) -> WeightedPredicate:
     if not 0 < mass < float("inf"):
         raise PolicyError(f"the weight of condition {number} of the workload must be a number above 0")
     try:
-        return WeightedPredicate(Predicate.parse(table["where"]), mass)
+        return WeightedPredicate(parse_condition(table["where"]), mass)
     except InputError as problem:
         raise PolicyError(f"condition {number} of the workload: {problem}") from None
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.single import SingleDimensional
 from incrowd.contracts import Progress, silent
-from incrowd.flow import Codes, Microdata
+from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.measures.boxes import RangeCount, allowed_codes, random_boxes
-from incrowd.measures.counting import average_relative_error, distinct_rows
+from incrowd.measures.counting import average_relative_error
 from incrowd.measures.loss import AverageClass, Discernibility
 from incrowd.measures.query import predicate_matches
 from incrowd.reproduce.multidimensional.data import SEED, Points
