@@ -7,6 +7,8 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
 
     ./run bench            everything
     ./run bench mondrian   only what has this word in its name
+    ./run bench --json     one JSON object for each figure
+    ./run bench --help     this text, and the names
 """
 
 from __future__ import annotations
@@ -111,8 +113,17 @@ class Bench:
 
 
 def main() -> None:
+    from figures import FIGURES
+
+    names = "\n".join(f"    {name}" for name in FIGURES)
+    if "--help" in sys.argv:
+        print(f"{__doc__}\nFigures:\n{names}")
+        return
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
-    Bench(words[0] if words else "", kd_seconds(uniform(1_000_000)), "--json" in sys.argv).run()
+    wanted = words[0] if words else ""
+    if not any(wanted in name for name in FIGURES):
+        sys.exit(f"no figure has {wanted!r} in its name; there are:\n{names}")
+    Bench(wanted, kd_seconds(uniform(1_000_000)), "--json" in sys.argv).run()
 
 
 if __name__ == "__main__":

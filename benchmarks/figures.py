@@ -19,7 +19,7 @@ from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 from expc import expansion_by_outliers
 from joins import joined_figures, topdown_figures
 from lattices import incognito
-from neighbourhoods import expansion, exponent, globally, widening
+from neighbourhoods import expansion, exponent, global_1k, one_k
 from outliers import outlier_figures
 from queries import query_figures
 from rings import assignments, rows_cut, whole_ring
@@ -240,8 +240,8 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "adult loss": adult_loss,
     "agglomerative": agglomerative,
     "expansion": expansion,
-    "widening": widening,
-    "global": globally,
+    "(1,k)": one_k,
+    "global (1,k)": global_1k,
     "components": components_of_a_graph,
     "assignment": assignments,
     "row of records: hilbert, lexicographic": rows_cut,

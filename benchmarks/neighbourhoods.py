@@ -1,4 +1,4 @@
-"""Figures of crowds of one's own: Algorithms 4, 5 and 6 of "k-Anonymization Revisited"."""
+"""Figures of non-homogeneous generalization: Algorithms 4, 5 and 6 of "k-Anonymization Revisited"."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def expansion(kd: float) -> Iterator[Figure]:
 
 
 def scans(data: Microdata, neighbourhoods: Neighbourhoods) -> Iterator[tuple[str, float, float | None]]:
-    """Processor seconds for all records by scanning, and the goal. Rows must cost what those of crowds do."""
+    """Processor seconds for all records by scanning, and the goal. Rows must cost as with Algorithm 4."""
     table, rng = priced(data, "lm"), np.random.default_rng(4)
     points, lead, weight = np.unique(table.codes, axis=0, return_index=True, return_counts=True)
     some = rng.choice(len(data), SAMPLE, replace=False)
@@ -66,7 +66,7 @@ def scans(data: Microdata, neighbourhoods: Neighbourhoods) -> Iterator[tuple[str
 
 @cache
 def census(n: int) -> tuple[Microdata, Neighbourhoods] | None:
-    """People of the census, with the crowds of Algorithm 4."""
+    """People of the census, with the neighbourhoods of Algorithm 4."""
     data = census_with_trees(CENSUS_ROWS)
     if data is None:
         return None
@@ -74,21 +74,21 @@ def census(n: int) -> tuple[Microdata, Neighbourhoods] | None:
     return data, Expansion(K).neighbourhoods(data)
 
 
-def widening(kd: float) -> Iterator[Figure]:
-    """Algorithm 5 alone, on the crowds of Algorithm 4."""
+def one_k(kd: float) -> Iterator[Figure]:
+    """Algorithm 5 alone, on the neighbourhoods of Algorithm 4."""
     whole, quarter = census(CENSUS_ROWS), census(CENSUS_ROWS // 4)
     if whole is None or quarter is None:
-        print("widening: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
+        print("(1,k): skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
         return
     slow, quick = (
         cpu(partial(widened, data, neighbourhoods, K), 2) for data, neighbourhoods in (whole, quarter)
     )
     size, growth = f"n={CENSUS_ROWS} d=8 k={K}", exponent(slow, quick)
-    yield Figure("widening, Algorithm 5 (census)", size, slow / kd, "kd", 20.0, growth, peak_mb())
+    yield Figure("(1,k), Algorithm 5 (census)", size, slow / kd, "kd", 20.0, growth, peak_mb())
 
 
-def globally(kd: float) -> Iterator[Figure]:
-    """Algorithm 6 alone, on the crowds of Algorithms 4 and 5, and all three together."""
+def global_1k(kd: float) -> Iterator[Figure]:
+    """Algorithm 6 alone, on the neighbourhoods of Algorithms 4 and 5, and all three together."""
     whole, quarter = census(CENSUS_ROWS), census(CENSUS_ROWS // 4)
     if whole is None or quarter is None:
         print("global (1,k): skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)

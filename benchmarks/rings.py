@@ -1,4 +1,4 @@
-"""Figures of rings: putting records in a row and cutting it, drawing who is behind which row, all together.
+"""Figures of rings: putting records in a row and cutting it, randomized assignment, all together.
 
 One lexsort is the processor time of `np.lexsort` for a table of as many rows and six uniform codes.
 """
@@ -73,7 +73,7 @@ def rows_cut(kd: float) -> Iterator[Figure]:
 
 
 def whole_ring(kd: float) -> Iterator[Figure]:
-    """Parts, rings, what their rows say, and who is behind them: from codes to drawn regions."""
+    """Parts, rings, their cells and the randomized assignment: from codes to assigned regions."""
     table = uniform(MANY)
     whole, few = microdata(table), microdata(table[:2000])
     for order in ("lexicographic", "hilbert"):

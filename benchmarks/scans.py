@@ -1,4 +1,4 @@
-"""What crowds are measured against: Algorithm 4 by looking at every record at every step.
+"""What neighbourhoods are measured against: Algorithm 4 by looking at every record at every step.
 
 Compiled like the project's own kernels, so that only the idea is compared. All attributes must have tables of
 costs.

@@ -24,8 +24,8 @@ from incrowd.errors import InputError, NotVerified
 from incrowd.examples import write_example
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.reports.chart import BOTTOM, HEIGHT, TOP
-from incrowd.reports.frontier import FrontierChart, Point, RiskFrame
+from incrowd.reports.frontier import FrontierChart, FrontierPoint, RiskFrame
+from incrowd.reports.svg import BOTTOM, HEIGHT, TOP
 
 AGES = Table.of({"age": [str(i // 5) for i in range(40)], "ill": [f"v{i % 4}" for i in range(40)]})
 
@@ -171,19 +171,20 @@ def test_nobody_on_the_frontier_is_beaten_and_all_others_are(places: list[tuple[
 
 def test_the_picture_names_the_frontier_and_survives_any_number_of_points() -> None:
     points = tuple(
-        Point(f"m{i % 24}<", i / 7, 1 / (2 + i), f"m{i % 24}<, k = {i}", i % 5 == 0) for i in range(40)
+        FrontierPoint(f"m{i % 24}<", i / 7, 1 / (2 + i), f"m{i % 24}<, k = {i}", i % 5 == 0)
+        for i in range(40)
     )
     root = ET.fromstring(FrontierChart("R", "loss", points).svg())
     texts = ["".join(word.itertext()) for word in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"m0<, k = 0", "m23<", "frontier", "1/2", "1/20"} < set(texts)
-    for alone in (Point("m", 0, 1, "m"), Point("m", 3e7, 1e-9, "m", best=True)):
+    for alone in (FrontierPoint("m", 0, 1, "m"), FrontierPoint("m", 3e7, 1e-9, "m", best=True)):
         ET.fromstring(FrontierChart("R", "loss", (alone,)).svg())
     with pytest.raises(ValueError, match="probability above 0"):
-        Point("m", 0, 0, "m")
+        FrontierPoint("m", 0, 0, "m")
 
 
 def test_less_risk_stands_lower_and_less_loss_further_left() -> None:
-    frame = RiskFrame.of((Point("a", 0.1, 0.5, "a"), Point("b", 0.4, 0.05, "b")))
+    frame = RiskFrame.of((FrontierPoint("a", 0.1, 0.5, "a"), FrontierPoint("b", 0.4, 0.05, "b")))
     assert (frame.y(0.5), frame.x(0.1)) < (frame.y(0.05), frame.x(0.4))  # pixels count from the top
     assert frame.y(0.1) - frame.y(0.2) == pytest.approx(frame.y(0.2) - frame.y(0.4))
     assert frame.y_ticks == (1 / 2, 1 / 5, 1 / 10, 1 / 20)

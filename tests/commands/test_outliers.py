@@ -20,8 +20,9 @@ from incrowd import flow
 from incrowd.commands.outliers import FEW, Calibration, outliers
 from incrowd.examples import write_example
 from incrowd.policy import Policy
-from incrowd.reports.chart import BOTTOM, HEIGHT, TOP, Line
+from incrowd.reports.chart import ChartLine
 from incrowd.reports.rates import RateChart
+from incrowd.reports.svg import BOTTOM, HEIGHT, TOP
 
 Numbers = list[int | None]
 
@@ -204,13 +205,13 @@ def test_the_picture_is_a_picture(clinic: Path, found: Calibration) -> None:
 
 
 def test_rates_have_powers_of_ten_of_one_height() -> None:
-    frame = RateChart("", "d", "%", (Line("a", ((1, 100), (2, 0))),), 0.1).frame()
+    frame = RateChart("", "d", "%", (ChartLine("a", ((1, 100), (2, 0))),), 0.1).frame()
     assert frame.y_ticks == (0.0, 0.1, 1.0, 10.0, 100.0)
     heights = [frame.y(tick) for tick in frame.y_ticks]
     step = (HEIGHT - TOP - BOTTOM) / 4
     assert heights == pytest.approx([HEIGHT - BOTTOM - step * i for i in range(5)])
     with pytest.raises(ValueError, match="not negative"):
-        RateChart("", "d", "%", (Line("a", ((1, -1),)),), 0.1)
+        RateChart("", "d", "%", (ChartLine("a", ((1, -1),)),), 0.1)
 
 
 def lay(folder: Path, text: str) -> tuple[Path, str, Path]:

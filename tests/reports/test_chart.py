@@ -10,27 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.reports.chart import (
-    BOTTOM,
-    DASHES,
-    HEIGHT,
-    LEFT,
-    MARKERS,
-    RIGHT,
-    TOP,
-    WIDTH,
-    Chart,
-    Frame,
-    Line,
-    ticks,
-)
+from incrowd.reports.chart import Chart, ChartLine
+from incrowd.reports.svg import BOTTOM, DASHES, HEIGHT, LEFT, MARKERS, RIGHT, TOP, WIDTH, Frame, ticks
 
 SPACE = "{http://www.w3.org/2000/svg}"
-OURS = Line("forest", ((5, 0.89), (10, 1.25), (15, 1.42), (20, 1.51)), 1)
-THEIRS = Line("forest, printed", ((5, 0.9), (10, 1.2)), 1, ours=False)
+OURS = ChartLine("forest", ((5, 0.89), (10, 1.25), (15, 1.42), (20, 1.51)), 1)
+THEIRS = ChartLine("forest, printed", ((5, 0.9), (10, 1.2)), 1, ours=False)
 
 
-def drawn(*lines: Line, title: str = "Loss") -> ET.Element:
+def drawn(*lines: ChartLine, title: str = "Loss") -> ET.Element:
     return ET.fromstring(Chart(title, "k", "bits", lines or (OURS, THEIRS)).svg())
 
 
@@ -47,7 +35,7 @@ def test_points_lie_where_the_axes_say() -> None:
     ours, theirs = polylines(root)
     assert [x for x, _ in ours] == sorted(x for x, _ in ours)
     assert ours[0][0] == theirs[0][0]
-    frame = Frame.around([OURS, THEIRS])
+    frame = Frame.around([*OURS.points, *THEIRS.points])
     assert (frame.y_low, frame.y_high) == (0.0, 2.0)
     assert frame.y(0) == HEIGHT - BOTTOM
     assert frame.y(2) == TOP
@@ -55,7 +43,7 @@ def test_points_lie_where_the_axes_say() -> None:
 
 
 def test_more_is_higher_and_equal_steps_are_equal() -> None:
-    ((_, a), (_, b), (_, c)) = polylines(drawn(Line("x", ((1, 0), (2, 1), (3, 2)))))[0]
+    ((_, a), (_, b), (_, c)) = polylines(drawn(ChartLine("x", ((1, 0), (2, 1), (3, 2)))))[0]
     assert a > b > c
     assert a - b == pytest.approx(b - c, abs=0.11)
 
@@ -70,7 +58,7 @@ def test_ours_are_solid_and_theirs_dashed_with_hollow_markers() -> None:
 
 
 def test_lines_differ_without_colour() -> None:
-    looks = [Line(str(look), ((1, 1),), look) for look in range(len(MARKERS))]
+    looks = [ChartLine(str(look), ((1, 1),), look) for look in range(len(MARKERS))]
     shapes = set()
     for line in looks:
         root = drawn(line)
@@ -106,7 +94,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 @given(st.text(max_size=30))
 def test_texts_are_only_texts(text: str) -> None:
-    root = drawn(Line(text, ((1, 1), (2, 2)), 0), title=text)
+    root = drawn(ChartLine(text, ((1, 1), (2, 2)), 0), title=text)
     assert len(list(root.iter(f"{SPACE}polyline"))) == 1
     title = root.find(f"{SPACE}title")
     assert title is not None
@@ -124,7 +112,7 @@ numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 6))
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8))
 def test_everything_stays_inside_the_frame(points: list[tuple[float, float]]) -> None:
-    for line in polylines(drawn(Line("x", tuple(sorted(points))))):
+    for line in polylines(drawn(ChartLine("x", tuple(sorted(points))))):
         for x, y in line:
             assert LEFT - 0.1 <= x <= WIDTH - RIGHT + 0.1
             assert TOP - 0.1 <= y <= HEIGHT - BOTTOM + 0.1
@@ -144,7 +132,7 @@ def test_ticks_reach_around_the_values_in_equal_steps(one: float, other: float) 
 @pytest.mark.parametrize("points", [(), ((1, math.nan),), ((math.inf, 1),)])
 def test_a_line_needs_numbers(points: tuple[tuple[float, float], ...]) -> None:
     with pytest.raises(ValueError, match="must be numbers"):
-        Line("x", points)
+        ChartLine("x", points)
 
 
 def test_a_chart_needs_a_line() -> None:

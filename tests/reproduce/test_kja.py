@@ -26,11 +26,22 @@ from incrowd.flow import Attribute, Microdata
 from incrowd.measures.boxes import Between, RangeCount
 from incrowd.measures.counting import counts
 from incrowd.reproduce import papers
+from incrowd.reproduce import trial as running
 from incrowd.reproduce.kja import figures as kja
 from incrowd.reproduce.kja import findings as kja_findings
 from incrowd.reproduce.kja import trials as kja_trials
-from incrowd.reproduce.kja.data import COLUMNS, GRID, RENTERS_TABLE, UNI, Renters, Sample, Uniform
-from incrowd.reproduce.kja.panels import DM, ERROR, FIGURES, NCP, RANGE, RATIO, RENTERS, TIME, Panel, Scale
+from incrowd.reproduce.kja.data import (
+    COLUMNS,
+    GRID,
+    RENTERS_TABLE,
+    UNI,
+    JoinSample,
+    Population,
+    renters,
+    uniform,
+)
+from incrowd.reproduce.kja.figures import FIGURES, RENTERS, JoinScale, join_figure
+from incrowd.reproduce.kja.findings import DM, ERROR, NCP, RANGE, RATIO, TIME, JoinFigure
 from incrowd.reproduce.kja.trials import (
     BASES,
     DIR,
@@ -38,8 +49,8 @@ from incrowd.reproduce.kja.trials import (
     QUERIES,
     REF,
     TOPDOWN,
-    Point,
-    Setting,
+    JoinPoint,
+    JoinSetting,
     SmallestFirst,
     own_of,
     perimeters,
@@ -55,7 +66,7 @@ from incrowd.schema import Kind, Shape
 @pytest.fixture(autouse=True)
 def no_real_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INCROWD_DATA", raising=False)
-    monkeypatch.setattr(kja_trials, "MOST_DRAWS", 10)
+    monkeypatch.setattr(running, "MOST_DRAWS", 10)
 
 
 def write_renters(folder: Path, n: int = 1900) -> None:
@@ -78,14 +89,14 @@ def places(data: Microdata) -> list[tuple[float, ...]]:
 # Points
 
 
-def few_values(rows: Sequence[Sequence[int]]) -> Renters:
+def few_values(rows: Sequence[Sequence[int]]) -> Population:
     """People with numbers below 6, of which some lie far apart."""
     places = np.array([-7.0, 0.0, 1.0, 2.0, 5.0, 40.0])
     domains = tuple(
         Attribute(f"a{j}", Kind.NUMERIC, Shape.RANGE, tuple(f"{x:.0f}" for x in places), places)
         for j in range(len(rows[0]))
     )
-    return Renters(np.array(rows, np.int32), domains, "TEST")
+    return Population("TEST", domains, np.array(rows, np.int32))
 
 
 ROWS = st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=32, max_size=32)
@@ -97,7 +108,7 @@ def test_points_are_what_slow_twins_say(
     rows: list[tuple[int, ...]], ratio: int, k: int, d: int, base: str
 ) -> None:
     seed = 5
-    data = few_values(rows).joined(Sample(8, ratio, seed), d)
+    data = few_values(rows).joined(JoinSample(8, ratio, seed), d)
     asked = queries_for(data, (90,), seed)
     boxes = [
         [(side.lower, side.upper) for side in query.sides.values() if isinstance(side, Between)]
@@ -132,7 +143,7 @@ def test_the_twins_know_the_example_of_the_paper() -> None:
 def test_refinement_is_the_printed_one_nobody_gets_a_larger_box(
     rows: list[tuple[int, ...]], k: int, base: str
 ) -> None:
-    data = few_values(rows).joined(Sample(8, 4, 3), 3)
+    data = few_values(rows).joined(JoinSample(8, 4, 3), 3)
     hides = ways(base, k)
     plain, refined = (hides[name](data).labels for name in (base, base + REF))
     own = own_of(data)
@@ -142,7 +153,7 @@ def test_refinement_is_the_printed_one_nobody_gets_a_larger_box(
 
 @pytest.mark.parametrize("base", [kja_trials.RELAXED, TOPDOWN])
 def test_people_who_come_first_are_not_put_together(base: str) -> None:
-    data = few_values([(2, 2, 2)] * 40).joined(Sample(10, 4, 1), 3)  # all are equal: order decides
+    data = few_values([(2, 2, 2)] * 40).joined(JoinSample(10, 4, 1), 3)  # all are equal: order decides
 
     def as_they_come(size: int) -> bytes:
         return np.arange(size // 8, dtype=np.uint64).tobytes()
@@ -153,7 +164,7 @@ def test_people_who_come_first_are_not_put_together(base: str) -> None:
 
 
 def test_groups_numbered_by_perimeter_are_the_same_groups() -> None:
-    data = Uniform().joined(Sample(300, 1, 2), 3)
+    data = uniform().joined(JoinSample(300, 1, 2), 3)
     plain = kja_trials.labels_of(BASES[TOPDOWN](5).group(data, (), silent))
     numbered = SmallestFirst(BASES[TOPDOWN](5)).group(data, (), silent).labels
     pairs = set(zip(plain.tolist(), numbered.tolist(), strict=True))
@@ -162,7 +173,7 @@ def test_groups_numbered_by_perimeter_are_the_same_groups() -> None:
 
 
 def test_boxes_that_nobody_is_in_are_drawn_again() -> None:
-    data = Uniform().joined(Sample(20, 5, 3), 2)
+    data = uniform().joined(JoinSample(20, 5, 3), 2)
     for share, boxes in queries_for(data, (1, 50), 7).items():
         assert len(boxes) == QUERIES
         assert counts(data, boxes).min() > 0
@@ -180,13 +191,17 @@ def _sides(box: RangeCount) -> list[object]:
 
 
 def test_trials_are_means_over_samples_and_progress_is_told() -> None:
-    setting, told = Setting(3, 4, 2), list[float]()
-    samples = [Sample(40, 1, seed) for seed in (1, 2)]
+    setting, told = JoinSetting(3, 4, 2), list[float]()
+    samples = [JoinSample(40, 1, seed) for seed in (1, 2)]
     extras = {setting: ways(MONDRIAN, 4, trimmed=True)}
-    both = trials(Uniform(), {setting: (10,)}, samples, extras, told.append)[UNI, setting]
+
+    def tell(done: float) -> None:
+        told.append(done)
+
+    both = trials(uniform(), {setting: (10,)}, samples, extras, tell)[UNI, setting]
     assert told == [0.5, 1.0]
     assert f"{MONDRIAN}{DIR} trimmed" in both
-    each = [trials(Uniform(), {setting: (10,)}, [one], {}, silent)[UNI, setting] for one in samples]
+    each = [trials(uniform(), {setting: (10,)}, [one], {}, silent)[UNI, setting] for one in samples]
     for name in (MONDRIAN, TOPDOWN + DIR, TOPDOWN + REF):
         assert both[name].ncp == pytest.approx((each[0][name].ncp + each[1][name].ncp) / 2)
         assert both[name].errors == {
@@ -201,21 +216,21 @@ def test_trials_are_means_over_samples_and_progress_is_told() -> None:
 
 def test_the_private_table_is_the_same_at_all_ratios(tmp_path: Path) -> None:
     write_renters(tmp_path)
-    for source in (Renters.load(tmp_path), Uniform()):
+    for source in (renters(tmp_path), uniform()):
         found = []
         for ratio in (1, 3):
-            data = source.joined(Sample(600, ratio, 1), 4)
+            data = source.joined(JoinSample(600, ratio, 1), 4)
             own = own_of(data)
             assert (len(data), own.sum(), len(data.attributes)) == (600 * ratio, 600, 4)
             found.append(sorted(map(tuple, data.codes[own].tolist())))
             assert own[:600].all()  # as the methods want it
         assert found[0] == found[1]
-        other = source.joined(Sample(600, 1, 2), 4)
+        other = source.joined(JoinSample(600, 1, 2), 4)
         assert sorted(map(tuple, other.codes.tolist())) != found[0]
 
 
 def test_without_others_all_ways_are_one() -> None:
-    data = Uniform().joined(Sample(100, 1, 1), 3)
+    data = uniform().joined(JoinSample(100, 1, 1), 3)
     for base in BASES:
         points = trial(data, ways(base, 4), {})
         assert {(point.ncp, point.dm) for point in points.values()} == {(points[base].ncp, points[base].dm)}
@@ -223,42 +238,44 @@ def test_without_others_all_ways_are_one() -> None:
 
 def test_renters_are_numbers_in_their_order(tmp_path: Path) -> None:
     write_renters(tmp_path)
-    renters = Renters.load(tmp_path)
-    assert [attribute.name for attribute in renters.attributes] == [*COLUMNS]
-    income = renters.attributes[1]
+    people = renters(tmp_path)
+    assert people.codes is not None
+    assert [attribute.name for attribute in people.attributes] == [*COLUMNS]
+    income = people.attributes[1]
     assert income.position[0] < 0
     assert (np.diff(income.position) > 0).all()
-    assert renters.most(600) == 3
+    assert people.most(600) == 3
     with gzip.open(tmp_path / RENTERS_TABLE.path, "rt", encoding="utf-8") as file:
         first = next(csv.DictReader(file))
-    codes = renters.codes[0]
-    said = [a.position[code] for a, code in zip(renters.attributes, codes, strict=True)]
+    codes = people.codes[0]
+    said = [a.position[code] for a, code in zip(people.attributes, codes, strict=True)]
     assert said == [float(first[name]) for name in COLUMNS]
     with pytest.raises(TableError, match="renters has 1,900 rows; 2,400 are needed"):
-        renters.joined(Sample(600, 4, 1), 2)
+        people.joined(JoinSample(600, 4, 1), 2)
 
 
 def test_real_renters_gain_from_others(real_data: Path) -> None:
     if RENTERS_TABLE.missing_from(real_data):
         pytest.skip("no renters among the real tables: what they gain is not looked at")
-    renters = Renters.load(real_data)
-    assert (len(renters.codes), renters.most(kja.PEOPLE)) == (431_581, 43)
-    points = trial(renters.joined(Sample(10_000, 5, 1), 4), ways(MONDRIAN, 50), {})
+    people = renters(real_data)
+    assert people.codes is not None
+    assert (len(people.codes), people.most(kja.PEOPLE)) == (431_581, 43)
+    points = trial(people.joined(JoinSample(10_000, 5, 1), 4), ways(MONDRIAN, 50), {})
     assert points[MONDRIAN + DIR].ncp < points[MONDRIAN + REF].ncp < points[MONDRIAN].ncp
     assert points[MONDRIAN + DIR].dm < points[MONDRIAN].dm / 3
 
 
 def test_uniform_values_are_evenly_spread() -> None:
-    codes = Uniform().drawn(20_000, 1)
+    codes = uniform().drawn(20_000, 1)
     assert (codes.min(), codes.max()) == (0, GRID - 1)
     assert np.bincount(codes[:, 5] // (GRID // 10)).min() > 1800
-    assert Uniform().drawn(30, 1).tolist() == Uniform().drawn(20_000, 1)[:30].tolist()
+    assert uniform().drawn(30, 1).tolist() == uniform().drawn(20_000, 1)[:30].tolist()
 
 
 # Statements
 
 
-def forged() -> dict[str, Panel]:
+def forged() -> dict[str, JoinFigure]:
     """Figures as the paper describes them."""
     values = {RATIO: (1, 5, 10, 43), "k": (5, 50, 500), "d": (2, 4, 6), RANGE: (2, 10, 50)}
     found = {}
@@ -271,8 +288,8 @@ def forged() -> dict[str, Panel]:
             if source == UNI:
                 near = 1.05 if base == MONDRIAN else 1.1
                 lines[base + REF] = tuple(near * x for x in lines[base + DIR])
-            panel = Panel(number, letter, source, base, shows, over, values[over], lines)
-            found[panel.name] = panel
+            name = f"{number}{letter}"
+            found[name] = join_figure(name, over, values[over], lines)
     return found
 
 
@@ -306,7 +323,7 @@ def _forged_lines(base: str, shows: str, over: str) -> dict[str, tuple[float, ..
 
 
 def test_the_paper_as_it_describes_itself_holds() -> None:
-    found = kja_findings.judge([*forged().values()])
+    found = kja_findings.statements([*forged().values()])
     assert [(each.says, each.detail) for each in found if not each.held] == []
     assert len({each.says for each in found}) == len(found) == 13 + 37 + 3  # whole figures, parts, several
 
@@ -356,14 +373,14 @@ def test_other_numbers_break_a_statement(name: str, line: str, place: int, times
     points = list(panels[name].lines[line])
     points[place] *= times
     panels[name] = replace(panels[name], lines={**panels[name].lines, line: tuple(points)})
-    found = kja_findings.judge([*panels.values()])
+    found = kja_findings.statements([*panels.values()])
     assert [each.held for each in found if says in each.says] == [False]
 
 
 def test_figures_that_were_not_run_are_not_judged() -> None:
-    assert kja_findings.judge([]) == ()
-    uniform = [panel for panel in forged().values() if panel.source == UNI]
-    found = kja_findings.judge(uniform)
+    assert kja_findings.statements([]) == ()
+    invented = [panel for panel in forged().values() if panel.data == UNI]
+    found = kja_findings.statements(invented)
     assert found
     assert all(each.says.startswith(("Figure 16", "Figure 17")) for each in found)
 
@@ -381,7 +398,7 @@ def test_gains_are_held_beside_the_printed_ones_of_the_golden_file() -> None:
 
 
 def test_a_gain_is_the_conventional_loss_over_the_own() -> None:
-    lines = {MONDRIAN: Point(6.0, 50.0, 1.0, {10: 8.0}), MONDRIAN + DIR: Point(2.0, 5.0, 1.0)}
+    lines = {MONDRIAN: JoinPoint(6.0, 50.0, 1.0, {10: 8.0}), MONDRIAN + DIR: JoinPoint(2.0, 5.0, 1.0)}
     assert [kja.gain(lines, shows, MONDRIAN + DIR) for shows in (NCP, DM, ERROR)] == [3.0, 10.0, None]
     assert kja.gain(lines, NCP, MONDRIAN + REF) is None
 
@@ -438,16 +455,16 @@ def test_without_the_real_table_uni_alone_is_run(tiny: Path) -> None:
 
 
 def test_scales_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    uni = kja.scale_of(Uniform(), quick=False)
-    assert uni == Scale(10_000, (1,), (1, 5, 10, 50, 100), kja.KS, kja.DS, kja.RANGES)
-    assert uni.default == Setting(100, 50, 4)
+    uni = kja.scale_of(uniform(), quick=False)
+    assert uni == JoinScale(10_000, (1,), (1, 5, 10, 50, 100), kja.KS, kja.DS, kja.RANGES)
+    assert uni.default == JoinSetting(100, 50, 4)
     asked = uni.settings(counting=True)
     assert len(asked) == 5 + 4 + 4
     assert asked[uni.default] == (2, 5, 10, 20, 50)
-    assert asked[Setting(100, 5, 4)] == asked[Setting(1, 50, 4)] == (10,)
-    assert asked[Setting(100, 50, 6)] == ()
+    assert asked[JoinSetting(100, 5, 4)] == asked[JoinSetting(1, 50, 4)] == (10,)
+    assert asked[JoinSetting(100, 50, 6)] == ()
     assert set(uni.settings(counting=False).values()) == {()}
     write_renters(tmp_path)
     monkeypatch.setattr(kja, "PEOPLE", 100)
-    real = kja.scale_of(Renters.load(tmp_path), quick=False)
+    real = kja.scale_of(renters(tmp_path), quick=False)
     assert (real.ratios, real.seeds) == ((1, 5, 10, 19), (1, 2, 3, 4, 5))

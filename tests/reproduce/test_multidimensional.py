@@ -23,7 +23,7 @@ from incrowd.flow import Microdata
 from incrowd.measures.boxes import Between, RangeCount
 from incrowd.reproduce.multidimensional import bounds, findings, patients
 from incrowd.reproduce.multidimensional import figures as multidimensional
-from incrowd.reproduce.multidimensional.data import COLUMNS, DOMAIN, Points, adult, normal, numbers, uniform
+from incrowd.reproduce.multidimensional.data import COLUMNS, DOMAIN, NumberTable, adult, normal, uniform
 from incrowd.reproduce.multidimensional.trials import (
     ALL,
     ONE,
@@ -31,20 +31,21 @@ from incrowd.reproduce.multidimensional.trials import (
     SINGLE,
     STRICT,
     WAYS,
-    Ask,
-    Point,
-    Workload,
+    CutPoint,
+    CutSetting,
+    Predicates,
     trial,
     trials,
     who,
     workloads,
 )
+from incrowd.reproduce.stored import whole_numbers
 
 GOLDEN = {
     vector["id"]: vector
     for vector in json.loads((TESTS / "golden" / "multidimensional.json").read_text())["vectors"]
 }
-TINY = multidimensional.Scale((2, 10), (2, 5), 300, 10)
+TINY = multidimensional.CutScale((2, 10), (2, 5), 300, 10)
 SEXES = {"M": "Male", "F": "Female"}
 
 
@@ -125,7 +126,7 @@ def test_queries_of_table_4() -> None:
 
 
 def test_what_is_said_of_the_examples() -> None:
-    found = {each.says: each.held for each in patients.judge(patients.examine())}
+    found = {each.says: each.held for each in patients.statements(patients.examine())}
     assert {says for says, held in found.items() if not held} == {
         "Table 2, as printed, is 2-anonymous",
         "Tables 2 and 3: the same with the zip codes as printed",
@@ -160,11 +161,11 @@ def test_golden_tables_break_what_is_claimed() -> None:
 
 def test_what_is_said_of_worst_cases_can_fail() -> None:
     worst = bounds.cases(teeth=(20, 40), stars=((1, 2, 1), (2, 3, 2)))
-    assert [each.held for each in bounds.judge(worst)] == [False, False, True, True, True]
+    assert [each.held for each in bounds.statements(worst)] == [False, False, True, True, True]
 
     def spoilt(way: str, largest: int) -> list[bool]:
         changed = [replace(each, largest=largest) if each.way == way else each for each in worst]
-        return [each.held for each in bounds.judge(changed)]
+        return [each.held for each in bounds.statements(changed)]
 
     assert spoilt(bounds.PRINTED, 2)[:2] == [True, True]
     assert spoilt(STRICT, 99)[2] is False
@@ -172,7 +173,7 @@ def test_what_is_said_of_worst_cases_can_fail() -> None:
     assert spoilt(SINGLE, 3)[4] is False
 
 
-# Points
+# NumberTable
 
 
 def test_invented_tables_are_the_same_each_time_and_spread_as_they_say() -> None:
@@ -195,26 +196,26 @@ def test_adult_has_numbers_as_numbers_and_texts_by_alphabet(tmp_path: Path) -> N
 
 
 @st.composite
-def small_tables(draw: st.DrawFn) -> Points:
+def small_tables(draw: st.DrawFn) -> NumberTable:
     d = draw(st.integers(1, 3))
     rows = draw(st.lists(st.tuples(*[st.integers(0, 4)] * d), min_size=6, max_size=40))
-    domains = tuple(numbers(f"x{j + 1}", np.arange(5)) for j in range(d))
-    return Points("small", np.array(rows, np.int32), domains)
+    domains = tuple(whole_numbers(f"x{j + 1}", np.arange(5)) for j in range(d))
+    return NumberTable("small", np.array(rows, np.int32), domains)
 
 
-def around_the_first(data: Microdata) -> dict[str, Workload]:
+def around_the_first(data: Microdata) -> dict[str, Predicates]:
     """Predicates that at least one record satisfies: its own values and those just above."""
     sides = {
         a.name: Between(float(code), float(code) + 1)
         for a, code in zip(data.attributes, data.codes[0], strict=True)
     }
     asked = {ALL: RangeCount(sides), ONE: RangeCount({"x1": sides["x1"]})}
-    return {name: Workload([query], [who(data, query)]) for name, query in asked.items()}
+    return {name: Predicates([query], [who(data, query)]) for name, query in asked.items()}
 
 
 @given(small_tables(), st.sampled_from([*WAYS]), st.integers(1, 3))
 @settings(max_examples=50, deadline=None)
-def test_a_point_says_what_classes_say(table: Points, name: str, k: int) -> None:
+def test_a_point_says_what_classes_say(table: NumberTable, name: str, k: int) -> None:
     """Sizes, copies and matches, counted record by record."""
     data = table.first(table.codes.shape[1])
     partition = WAYS[name](k).group(data, (), silent)
@@ -264,7 +265,7 @@ def test_predicates_are_about_all_columns_or_one_and_somebody_satisfies_them() -
 
 def test_points_are_run_once_and_progress_ends_with_all() -> None:
     told: list[float] = []
-    asks = [Ask("UNIFORM", d, k) for d, k in ((3, 5), (2, 5), (3, 5), (3, 2))]
+    asks = [CutSetting("UNIFORM", d, k) for d, k in ((3, 5), (2, 5), (3, 5), (3, 2))]
 
     def tell(done: float) -> None:
         told.append(done)
@@ -278,14 +279,14 @@ def test_points_are_run_once_and_progress_ends_with_all() -> None:
 # Statements
 
 
-ASK = Ask("T", 2, 5)
-GOOD = Point(10, 1.0, 10, 1.0, 6, 6, 1, 3, {ALL: 0.1, ONE: 0.1}, {ALL: 0.5, ONE: 0.5})
-POOR = Point(90, 3.0, 90, 3.0, 60, 60, 1, 0, {ALL: 0.3, ONE: 0.3}, {ALL: 0.1, ONE: 0.1})
+ASK = CutSetting("T", 2, 5)
+GOOD = CutPoint(10, 1.0, 10, 1.0, 6, 6, 1, 3, {ALL: 0.1, ONE: 0.1}, {ALL: 0.5, ONE: 0.5})
+POOR = CutPoint(90, 3.0, 90, 3.0, 60, 60, 1, 0, {ALL: 0.3, ONE: 0.3}, {ALL: 0.1, ONE: 0.1})
 
 
-def held(strict: Point = GOOD, relaxed: Point = GOOD, single: Point = POOR) -> list[bool]:
+def held(strict: CutPoint = GOOD, relaxed: CutPoint = GOOD, single: CutPoint = POOR) -> list[bool]:
     found = {(STRICT, ASK): strict, (RELAXED, ASK): relaxed, (SINGLE, ASK): single}
-    return [each.held for each in findings.judge(found)]
+    return [each.held for each in findings.statements(found)]
 
 
 def test_points_as_the_paper_wants_them_hold() -> None:
@@ -343,8 +344,8 @@ def test_without_adult_the_invented_tables_are_run(tmp_path: Path, monkeypatch: 
 
 
 def test_real_adult_is_cut_better_in_many_dimensions(real_data: Path) -> None:
-    found = trials(adult(real_data), [Ask("ADULT", 5, 10)], 20, silent)
-    single, strict, relaxed = (found[name, Ask("ADULT", 5, 10)] for name in (SINGLE, STRICT, RELAXED))
+    found = trials(adult(real_data), [CutSetting("ADULT", 5, 10)], 20, silent)
+    single, strict, relaxed = (found[name, CutSetting("ADULT", 5, 10)] for name in (SINGLE, STRICT, RELAXED))
     assert strict.copies == strict.largest == 200
     assert relaxed.part_avg == pytest.approx(32_561 / 2048 / 10)
     assert 10 * strict.dm < single.dm

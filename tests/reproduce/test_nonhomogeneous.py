@@ -28,7 +28,7 @@ from incrowd.reproduce.nonhomogeneous import data as census
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
 from incrowd.reproduce.nonhomogeneous import findings
 from incrowd.reproduce.nonhomogeneous import trials as lines
-from incrowd.reproduce.nonhomogeneous.data import OCCUPATION, People
+from incrowd.reproduce.nonhomogeneous.data import SampledTable
 from incrowd.reproduce.nonhomogeneous.trials import (
     AT,
     DIVERSE,
@@ -37,17 +37,18 @@ from incrowd.reproduce.nonhomogeneous.trials import (
     HS,
     NH,
     PRINTED,
-    Figure,
     Plan,
-    Point,
-    Setting,
+    SampleFigure,
+    SamplePoint,
+    SampleSetting,
     each_value_once,
     figure,
     mean_part,
     points,
 )
+from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_COLUMNS, CENSUS_TABLE, OCCUPATION, SEED
 
-Spoil = Callable[[dict[int, Figure]], None]
+Spoil = Callable[[dict[int, SampleFigure]], None]
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +57,13 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INCROWD_DATA", raising=False)
 
 
-def people(rows: Sequence[tuple[str, ...]], occupation: Codes | None = None) -> People:
+def people(rows: Sequence[tuple[str, ...]], occupation: Codes | None = None) -> SampledTable:
     names = [f"a{j}" for j in range(len(rows[0]))]
     columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
-    return People("TEST", Table.of(columns), occupation)
+    return SampledTable("TEST", Table.of(columns), occupation)
 
 
-def drawn_people(n: int, seed: int = 3) -> People:
+def drawn_people(n: int, seed: int = 3) -> SampledTable:
     dice = Random(seed)
     rows = [(str(dice.randrange(18, 60)), str(dice.randrange(1, 3)), dice.choice("xyz")) for _ in range(n)]
     return people(rows, np.array([dice.randrange(20) for _ in range(n)], np.int32))
@@ -99,7 +100,7 @@ def test_lines_lose_what_slow_twins_say(rows: list[tuple[str, ...]], k: int) -> 
 def test_diverse_lines_lose_what_their_crowds_say(name: str) -> None:
     many, k = drawn_people(240), 4
     data = many.first(240, 3)
-    partition = DIVERSE[name](data, k, Random(census.SEED).randbytes)
+    partition = DIVERSE[name](data, k, Random(SEED).randbytes)
     values = data.sensitive[0].codes
     if isinstance(partition, Neighbourhoods):
         neighbourhoods = partition.members.reshape(len(partition), -1).tolist()
@@ -139,11 +140,11 @@ def test_parts_cut_until_no_value_is_there_twice() -> None:
 def write_tables(folder: Path, n: int = 700) -> None:
     """A census and an Adult of the same shape as the real ones."""
     dice = Random(5)
-    for stored in (census.CENSUS_TABLE, census.ADULT_TABLE):
+    for stored in (CENSUS_TABLE, ADULT_TABLE):
         (folder / stored.path).parent.mkdir(parents=True)
-    with gzip.open(folder / census.CENSUS_TABLE.path, "wt", newline="", encoding="utf-8") as file:
+    with gzip.open(folder / CENSUS_TABLE.path, "wt", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*census.CENSUS, OCCUPATION])
+        writer.writerow([*CENSUS_COLUMNS, OCCUPATION])
         for i in range(n):
             row: list[Any] = [dice.randrange(18, 40), dice.randrange(1, 3), dice.randrange(1, 25)]
             row += [dice.randrange(1, 6), dice.randrange(1, 10), dice.randrange(1, 10), dice.randrange(1, 25)]
@@ -151,7 +152,7 @@ def write_tables(folder: Path, n: int = 700) -> None:
             if i % 5 == 0:
                 row[5], row[7] = "", ""
             writer.writerow(row)
-    with (folder / census.ADULT_TABLE.path).open("w", newline="", encoding="utf-8") as file:
+    with (folder / ADULT_TABLE.path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(census.ADULT)
         for _ in range(n):
@@ -180,7 +181,7 @@ def test_occupations_are_bands_and_whoever_has_none_is_left_out(tmp_path: Path) 
 
 
 def test_real_census_has_fifty_occupations_none_too_frequent(real_data: Path) -> None:
-    if census.CENSUS_TABLE.missing_from(real_data):
+    if CENSUS_TABLE.missing_from(real_data):
         pytest.skip("no census among the real tables: its occupations are not counted")
     everybody, workers = census.load_census(real_data)
     assert len(everybody) == 542_119
@@ -195,7 +196,7 @@ def test_real_census_has_fifty_occupations_none_too_frequent(real_data: Path) ->
 # Statements
 
 
-def forged() -> dict[int, Figure]:
+def forged() -> dict[int, SampleFigure]:
     """Figures as the paper describes them."""
     ns, ds, ks, ls = nonhomogeneous.SIZES, (2, 3, 4, 5, 6, 7), nonhomogeneous.KS, nonhomogeneous.LS
     made = {plan.number: plan for plan in nonhomogeneous.plans(quick=False)}
@@ -228,20 +229,21 @@ def forged() -> dict[int, Figure]:
     return found
 
 
-def made_figure(plan: Plan, losses: Any, seconds: Any, drawing: float = 0.0) -> Figure:
+def made_figure(plan: Plan, losses: Any, seconds: Any, drawing: float = 0.0) -> SampleFigure:
     made = {}
     for name, line in losses.items():
         times = seconds[name] or [None] * len(line)
         made[name] = tuple(
-            Point(loss, 11.2, time, drawing * (time or 0)) for loss, time in zip(line, times, strict=True)
+            SamplePoint(loss, 11.2, time, drawing * (time or 0))
+            for loss, time in zip(line, times, strict=True)
         )
-    return Figure(plan, made)
+    return SampleFigure(plan, made)
 
 
 def changed(number: int, name: str, place: int, **new: Any) -> Spoil:
     """Another point in one line; of places -1 is the last."""
 
-    def spoil(figures: dict[int, Figure]) -> None:
+    def spoil(figures: dict[int, SampleFigure]) -> None:
         line = list(figures[number].lines[name])
         line[place] = replace(line[place], **new)
         figures[number] = replace(figures[number], lines={**figures[number].lines, name: tuple(line)})
@@ -250,7 +252,7 @@ def changed(number: int, name: str, place: int, **new: Any) -> Spoil:
 
 
 def test_the_paper_as_it_describes_itself_holds() -> None:
-    found = findings.judge([*forged().values()])
+    found = findings.statements([*forged().values()])
     assert [statement.says for statement in found if not statement.held] == []
     assert len(found) == 1 + 6 + 6 + 5 + 5 + 4 + 4 + 3  # 2.95 s is said of CENSUS only
     assert len({statement.says for statement in found}) == len(found)
@@ -289,7 +291,7 @@ SPOILT: list[tuple[Spoil, str]] = [
 def test_other_numbers_break_a_statement(spoil: Spoil, says: str) -> None:
     figures = forged()
     spoil(figures)
-    found = findings.judge([*figures.values()])
+    found = findings.statements([*figures.values()])
     assert [statement.held for statement in found if says in statement.says] == [False]
 
 
@@ -300,14 +302,14 @@ def test_linear_time_is_not_superlinear_and_steep_growth_at_large_k_is_not_overl
         for place, k in enumerate(nonhomogeneous.KS):
             seconds = 0.4 * (k / 40) ** (power_from_40 if k > 40 else 0.5)
             changed(12, NH, place, seconds=seconds)(figures)
-        assert [s.held for s in findings.judge([*figures.values()]) if says in s.says] == [held]
+        assert [s.held for s in findings.statements([*figures.values()]) if says in s.says] == [held]
 
 
 def test_a_size_of_parts_that_nobody_made_does_not_count() -> None:
     figures = forged()
     for name in (NH, PRINTED):
         changed(14, name, 0, part=694.0, once=11.2)(figures)
-    found = next(s for s in findings.judge([*figures.values()]) if "11.2" in s.says)
+    found = next(s for s in findings.statements([*figures.values()]) if "11.2" in s.says)
     assert not found.held
     assert "a guess made afterwards: 11.2" in found.detail
 
@@ -320,7 +322,7 @@ def test_points_where_ring_is_not_best_are_all_named_and_losing_nothing_is_no_de
     assert (held.held, "where nothing is lost by any: Figure 10 d=2" in held.detail) == (True, True)
     changed(12, NH, 0, loss=0.5)(figures)
     changed(13, NH, -1, loss=0.5)(figures)
-    changed(11, NH, 1, loss=figures[11].losses(HP)[1])(figures)
+    changed(11, NH, 1, loss=figures[11].line(HP)[1])(figures)
     spoilt = findings.lowest([*figures.values()][:5])
     assert not spoilt.held
     for where in ("not at 3 of 37", "Figure 12 k=2", "Figure 13 k=100", "Figure 11 d=3"):
@@ -328,8 +330,8 @@ def test_points_where_ring_is_not_best_are_all_named_and_losing_nothing_is_no_de
 
 
 def test_figures_that_were_not_run_are_not_judged() -> None:
-    assert findings.judge([]) == ()
-    said = [statement.says for statement in findings.judge([forged()[14]])]
+    assert findings.statements([]) == ()
+    said = [statement.says for statement in findings.statements([forged()[14]])]
     assert said
     assert all(says.startswith("Figure 14") for says in said)
 
@@ -365,11 +367,11 @@ def test_the_command_prints_and_writes(tiny: Path, tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_not_there_is_skipped_and_without_any_nothing_is_run(tiny: Path) -> None:
-    (tiny / census.CENSUS_TABLE.path).unlink()
+    (tiny / CENSUS_TABLE.path).unlink()
     found = papers.reproduce("nonhomogeneous", quick=True, data=tiny)
     assert [each["data"] for each in found.facts["figures"]] == ["ADULT", "ADULT"]
     assert found.skipped[0] == "CENSUS: acs2024_census/census.csv.gz is not in the folder of real tables"
-    (tiny / census.ADULT_TABLE.path).unlink()
+    (tiny / ADULT_TABLE.path).unlink()
     for folder, why in (
         (tiny, "adult.csv is not in the folder"),
         (None, "no folder of real tables was named"),
@@ -381,8 +383,8 @@ def test_a_table_that_is_not_there_is_skipped_and_without_any_nothing_is_run(tin
 def test_plans_are_the_figures_of_the_paper() -> None:
     full = {plan.number: plan for plan in nonhomogeneous.plans(quick=False)}
     assert [*full] == [*range(9, 16)]
-    assert full[9].settings[-1] == Setting(500_000, 3, 10)
-    assert full[13].settings[-1] == Setting(32_561, 4, 100)
+    assert full[9].settings[-1] == SampleSetting(500_000, 3, 10)
+    assert full[13].settings[-1] == SampleSetting(32_561, 4, 100)
     assert full[15].title == "Figure 15: CENSUS, n=100,000, d=3"
     assert full[14].title == "Figure 14: CENSUS, n=100,000, l=5"
 
@@ -393,6 +395,6 @@ def test_progress_is_told() -> None:
     def tell(done: float) -> None:
         told.append(done)
 
-    figure(Plan(12, "TEST", "k", (2, 3), Setting(40, 2, 0)), drawn_people(40), tell)
+    figure(Plan(12, "TEST", "k", (2, 3), SampleSetting(40, 2, 0)), drawn_people(40), tell)
     assert told == [0.5, 1.0]
-    figure(Plan(12, "TEST", "k", (2,), Setting(40, 2, 0)), drawn_people(40), silent)
+    figure(Plan(12, "TEST", "k", (2,), SampleSetting(40, 2, 0)), drawn_people(40), silent)

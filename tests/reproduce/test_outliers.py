@@ -23,24 +23,24 @@ from incrowd.cli.commands import app
 from incrowd.contracts import unwatched
 from incrowd.distance_outliers import Space
 from incrowd.errors import InputError, TableError
+from incrowd.reproduce.figure import Figure
 from incrowd.reproduce.outliers import figures as outliers
 from incrowd.reproduce.outliers import findings
 from incrowd.reproduce.outliers.data import NEEDED, QUASI, WAGE, Workers, load_workers, salary_classes
-from incrowd.reproduce.outliers.findings import Panel
 from incrowd.reproduce.outliers.trials import (
     EXPC,
     GNOF,
     GOF,
     INCOGNITO,
     REMOVED,
-    Ask,
+    OutlierSetting,
     information_loss,
     trial,
     trials,
 )
 
-Panels = dict[str, Panel]
-TINY = outliers.Scale((60, 120), 60, (2, 3), ("1.1", "1.2"), ("0.8", "0.9"), 60, 60, k=3)
+Panels = dict[str, Figure]
+TINY = outliers.OutlierScale((60, 120), 60, (2, 3), ("1.1", "1.2"), ("0.8", "0.9"), 60, 60, k=3)
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ def test_real_workers_have_fifty_classes_and_the_printed_setting_makes_half_of_t
     assert 0 < counts.min() <= counts.max() <= 0.033 * len(people)
     ask = outliers.FULL.ask(2000)
     shares = [
-        float(Space.of(people.first(2000, 5), each.setting).outliers().mean())
+        float(Space.of(people.first(2000, 5), each.outliers).outliers().mean())
         for each in (ask, replace(ask, d=outliers.PRINTED_D))
     ]
     assert 0.01 < shares[0] < 0.05
@@ -165,7 +165,7 @@ def test_loss_is_that_of_definition_3_7(workers: Workers, labels: list[int], pri
 
 @pytest.mark.parametrize("name", [EXPC, GNOF, GOF, REMOVED])
 def test_every_record_is_in_a_group_or_counted_as_lost(workers: Workers, name: str) -> None:
-    ask = Ask(120, 5, "0.8", "1.1", 3)
+    ask = OutlierSetting(120, 5, "0.8", "1.1", 3)
     point = trial(workers.first(120, 5), name, ask)
     assert set(point.seconds) == set(COMPONENTS)
     assert point.total == sum(point.seconds.values()) > 0
@@ -177,7 +177,7 @@ def test_every_record_is_in_a_group_or_counted_as_lost(workers: Workers, name: s
 
 def test_points_are_asked_once_and_progress_ends_with_all(workers: Workers) -> None:
     told: list[float] = []
-    asked = [(name, Ask(60, 5, "0.8", "1.2", k)) for name in (INCOGNITO, EXPC) for k in (2, 3, 2)]
+    asked = [(name, OutlierSetting(60, 5, "0.8", "1.2", k)) for name in (INCOGNITO, EXPC) for k in (2, 3, 2)]
 
     def tell(done: float) -> None:
         told.append(done)
@@ -211,12 +211,12 @@ def forged() -> tuple[Panels, dict[str, tuple[float, ...]]]:
         ("13b", ks, {"p = 0.8": (0.3, 0.5), "p = 0.9": (0.3, 0.5)}),
         ("13c", ks, {"d = 1.1": (0.3, 0.5), "d = 1.2": (0.29, 0.49)}),
     ]
-    panels = {name: Panel(name, name, "n", values, "", lines) for name, values, lines in made}
+    panels = {name: Figure(name, name, "n", values, "", lines) for name, values, lines in made}
     return panels, dict.fromkeys((EXPC, GNOF, GOF), (0.001, 0.002))
 
 
 def held(panels: Panels, residue: dict[str, tuple[float, ...]]) -> dict[str, bool]:
-    return {each.says: each.held for each in findings.judge([*panels.values()], residue)}
+    return {each.says: each.held for each in findings.statements([*panels.values()], residue)}
 
 
 def test_the_paper_as_it_describes_itself_holds() -> None:

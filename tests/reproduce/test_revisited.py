@@ -20,25 +20,32 @@ from incrowd.hierarchy import Family
 from incrowd.reproduce import papers, writing
 from incrowd.reproduce.outcome import Outcome
 from incrowd.reproduce.revisited import figures as revisited
-from incrowd.reproduce.revisited import findings, sizes
-from incrowd.reproduce.revisited.art import art
-from incrowd.reproduce.revisited.data import ADT_TABLE, CMC_TABLE, RealTable
-from incrowd.reproduce.revisited.printed import KS, TABLE, printed
-from incrowd.reproduce.revisited.trials import (
-    ALGORITHMS,
+from incrowd.reproduce.revisited import findings
+from incrowd.reproduce.revisited.data import (
+    ADT_TABLE,
     BEST,
-    CROWDS,
-    EXPANSION,
+    CMC_TABLE,
     FOREST,
     KK,
+    KS,
+    TABLE,
+    RealTable,
+    art,
+    printed,
+)
+from incrowd.reproduce.revisited.trials import (
+    ALGORITHMS,
+    EXPANSION,
+    KK_ALGORITHMS,
     MEASURES,
     NEAREST,
     VARIANTS,
-    Trial,
-    loss,
-    rows_of,
+    Curve,
+    LossTrial,
+    curves,
     trial,
 )
+from incrowd.reproduce.trial import loss, rows_of
 
 VECTORS = json.loads((TESTS / "golden" / "revisited.json").read_text())["vectors"]
 GOLDEN = next(vector for vector in VECTORS if vector["id"] == "table1")
@@ -51,17 +58,17 @@ def run(*arguments: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def small() -> list[Trial]:
+def small() -> list[LossTrial]:
     """Every algorithm on a small ART, for two k."""
     data = art(SMALL)
     return [trial("ART", data, measure, (5, 10), [*ALGORITHMS], silent) for measure in MEASURES]
 
 
 @pytest.fixture(scope="module")
-def outcome(small: list[Trial]) -> Outcome:
+def outcome(small: list[LossTrial]) -> Outcome:
     best = {each.measure: each.best for each in small}
-    curves = sizes.curves(best, (5, 10), (100, 200), (1, 2), silent)
-    return revisited.outcome(small, curves, ["nothing: a test"], {"note.txt": "a file"})
+    drawn = curves(best, (5, 10), (100, 200), (1, 2), silent)
+    return revisited.outcome(small, drawn, ["nothing: a test"], {"note.txt": "a file"})
 
 
 # What is printed
@@ -124,12 +131,12 @@ def test_loss_of_nothing_hidden_and_of_everything() -> None:
     assert loss(data, one, "EM") == pytest.approx(2.384, abs=0.03)  # all suppressed, as expected of ART
 
 
-def test_the_best_is_the_one_with_the_least_sum(small: list[Trial]) -> None:
+def test_the_best_is_the_one_with_the_least_sum(small: list[LossTrial]) -> None:
     for each in small:
         sums = {name: sum(each.losses[name]) for name in VARIANTS}
         assert sums[each.best] == min(sums.values())
         assert each.table[KK] in (each.losses[NEAREST], each.losses[EXPANSION])
-        assert sum(each.table[KK]) == min(sum(each.losses[name]) for name in CROWDS)
+        assert sum(each.table[KK]) == min(sum(each.losses[name]) for name in KK_ALGORITHMS)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -161,11 +168,11 @@ def test_more_records_lose_less(outcome: Outcome) -> None:
 
 
 def test_the_size_that_loses_as_printed_lies_between_two_that_were_tried() -> None:
-    curve = sizes.Curve("EM", BEST, 5, {1000: (0.85, 0.85), 4000: (0.45,)})
+    curve = Curve("EM", BEST, 5, {1000: (0.85, 0.85), 4000: (0.45,)})
     assert curve.implied_rows == pytest.approx(2000)  # 0.65 is half way, over the logarithm
-    assert sizes.Curve("EM", BEST, 5, {1000: (0.6,), 4000: (0.5,)}).implied_rows is None
-    assert "no size" in sizes.implied_words([])
-    assert "n=2,000 in the median over 1 numbers" in sizes.implied_words([curve])
+    assert Curve("EM", BEST, 5, {1000: (0.6,), 4000: (0.5,)}).implied_rows is None
+    assert "no size" in revisited.implied_words([])
+    assert "n=2,000 in the median over 1 numbers" in revisited.implied_words([curve])
 
 
 # Statements
@@ -178,7 +185,7 @@ def statements(**losses: tuple[float, ...]) -> dict[str, bool]:
     rows |= changed
     by_name = dict.fromkeys(VARIANTS, rows[BEST]) | {FOREST: rows[FOREST]}
     by_name |= {EXPANSION: rows[KK], NEAREST: tuple(2 * loss for loss in rows[KK])}
-    found = findings.judge([Trial("ART", 5000, "EM", KS, by_name)])
+    found = findings.statements([LossTrial("ART", 5000, "EM", KS, by_name)])
     return {statement.says.split(": ", 1)[1]: statement.held for statement in found}
 
 
@@ -204,15 +211,15 @@ def test_other_numbers_break_them(changed: str, values: tuple[float, ...], broke
     assert [held for says, held in found.items() if broken in says] == [False]
 
 
-def test_what_cannot_be_compared_is_not(small: list[Trial]) -> None:
+def test_what_cannot_be_compared_is_not(small: list[LossTrial]) -> None:
     """The printed numbers are not those of a small ART."""
-    assert not [s for s in findings.judge(small) if "printed" in s.says]
+    assert not [s for s in findings.statements(small) if "printed" in s.says]
 
 
 # What is written
 
 
-def test_the_json_has_every_number(outcome: Outcome, small: list[Trial]) -> None:
+def test_the_json_has_every_number(outcome: Outcome, small: list[LossTrial]) -> None:
     found = json.loads(json.dumps(outcome.as_dict()))
     assert set(found) == {"paper", "title", "seed", "k", "trials", "sizes", "statements", "skipped"}
     assert found["k"] == [5, 10]
@@ -226,7 +233,9 @@ def test_the_json_has_every_number(outcome: Outcome, small: list[Trial]) -> None
     assert {"says", "held", "detail"} == set(found["statements"][0])
 
 
-def test_the_page_has_the_table_the_statements_and_the_pictures(outcome: Outcome, small: list[Trial]) -> None:
+def test_the_page_has_the_table_the_statements_and_the_pictures(
+    outcome: Outcome, small: list[LossTrial]
+) -> None:
     page = outcome.markdown()
     assert f"| ART EM | forest | {small[0].losses[FOREST][0]:.3f}/0.89 |" in page
     assert "![Figure 2: ART, 300 records, EM](figure2-art.svg)" in page
@@ -335,8 +344,8 @@ def test_every_paper_of_the_list_is_named_in_the_help() -> None:
 @pytest.mark.usefixtures("tiny")
 def test_without_real_tables_art_alone_is_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(revisited, "PRINTED_ROWS", 100)
-    monkeypatch.setattr(sizes, "SIZES", (60, 120))
-    monkeypatch.setattr(sizes, "SEEDS", (1,))
+    monkeypatch.setattr(revisited, "SIZES", (60, 120))
+    monkeypatch.setattr(revisited, "SEEDS", (1,))
     for folder, why in ((None, "no folder of real tables"), (tmp_path, "adult/adult.csv is not in")):
         found = papers.reproduce("revisited", data=folder, watch=unwatched)
         assert [why in text for text in found.skipped] == [True, folder is None]

@@ -15,7 +15,7 @@ from typing import Any
 import incrowd.measures  # noqa: F401  # registers the measures
 from incrowd.contracts import catalogue
 from incrowd.errors import InputError, unknown
-from incrowd.reports.frontier import FrontierChart, Point
+from incrowd.reports.frontier import FrontierChart, FrontierPoint
 from incrowd.results import Result, Row
 
 Level = int | str | None
@@ -148,7 +148,7 @@ class Comparison(Result):
             said = f"{trial.method}, k = {trial.k}" + (f", l = {trial.l or 'none'}" if several else "")
             group = str(trial.l or "none") if several else ""
             at = (result.loss[measure], result.risk)
-            points.append(Point(trial.method, *at, said, id(trial) in best, group))
+            points.append(FrontierPoint(trial.method, *at, said, id(trial) in best, group))
         return FrontierChart("Risk against loss", f"loss ({measure})", tuple(points))
 
     def to_dict(self, measure: str = "gcp") -> dict[str, Any]:

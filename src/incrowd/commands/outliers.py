@@ -22,7 +22,7 @@ from incrowd.flow import Table
 from incrowd.models.plain import plain_of
 from incrowd.policy import Policy, needed
 from incrowd.publishing.suppression import WITH_PLAIN
-from incrowd.reports.chart import Line
+from incrowd.reports.chart import ChartLine
 from incrowd.reports.rates import RateChart
 from incrowd.results import Result, Row
 
@@ -76,12 +76,14 @@ class Calibration(Result):
     def chart(self) -> RateChart:
         """The share that stands out over d, a line for each p, and the proposal."""
         lines = [
-            Line(f"p = {p}", tuple((float(d), 100 * self.at(p, d).share) for d in self.ds), look)
+            ChartLine(f"p = {p}", tuple((float(d), 100 * self.at(p, d).share) for d in self.ds), look)
             for look, p in enumerate(self.ps)
         ]
         if (found := self.proposal) is not None:
             point = ((float(found.d), 100 * found.share),)
-            lines.append(Line(f"proposed: {found.p}, {found.d}", point, self.ps.index(self.p), ours=False))
+            lines.append(
+                ChartLine(f"proposed: {found.p}, {found.d}", point, self.ps.index(self.p), ours=False)
+            )
         return RateChart("Who stands out", "d", "% of records", tuple(lines), 100 / self.asked)
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+
+from incrowd.reports.svg import text
 
 WIDTH = 360  # about as wide as a telephone, so that letters are nowhere small
 ROW, THICK = 34, 9  # of a bar with its label above; of the bar alone
@@ -143,16 +144,6 @@ def percent(share: float) -> str:
         return ">99.9%"
     shown = f"{share:.1%}"
     return shown.replace(".0%", "%")
-
-
-def visible(words: str) -> str:
-    """A text with nothing in it that commands a page: what cannot be printed becomes a �."""
-    return "".join(sign if sign.isprintable() else "�" for sign in words)
-
-
-def text(words: str) -> str:
-    """A text that cannot be taken for a part of the picture."""
-    return escape(visible(words))
 
 
 def labelled(counts: Sequence[tuple[str, int]], total: int) -> tuple[Bar, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log
 
-from incrowd.reports.chart import (
+from incrowd.reports.svg import (
     BOTTOM,
     HEIGHT,
     LEFT,
@@ -14,14 +14,13 @@ from incrowd.reports.chart import (
     RIGHT,
     TOP,
     WIDTH,
-    Chart,
     Frame,
-    Line,
-    _marker,
-    _stroke,
-    _text,
-    _word,
+    marker,
+    path,
+    picture,
+    stroke,
     ticks,
+    word,
 )
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000)
@@ -30,7 +29,7 @@ _BELOW = 36  # pixels below the smallest risk, for words
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class FrontierPoint:
     """A trial: its series (which has one mark), where it lies, and in words what it is.
 
     The best of one `group` are joined by a line and have their words beside them.
@@ -54,14 +53,14 @@ class FrontierChart:
 
     Examples
     --------
-    >>> chart = FrontierChart("Risk", "loss", (Point("ring", 0.3, 0.1, "ring, k = 10", best=True),))
+    >>> chart = FrontierChart("Risk", "loss", (FrontierPoint("ring", 0.3, 0.1, "ring, k = 10", best=True),))
     >>> chart.svg().count("ring, k = 10</text>")
     1
     """
 
     title: str
     x_label: str
-    points: tuple[Point, ...]
+    points: tuple[FrontierPoint, ...]
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -69,45 +68,19 @@ class FrontierChart:
 
     def svg(self) -> str:
         """The picture."""
-        series = list(dict.fromkeys(point.series for point in self.points))
-        # after the last shape they begin again, hollow
-        looks = {
-            name: Line(name, ((0, 0),), look, look // len(MARKERS) % 2 == 0)
-            for look, name in enumerate(series)
-        }
+        looks = {name: look for look, name in enumerate(dict.fromkeys(point.series for point in self.points))}
+        groups = list(dict.fromkeys(point.group for point in self.points))
+        frontier = [point for point in self.points if point.best]
         frame = RiskFrame.of(self.points)
-        parts = [self._head(), *self._axes(frame)]
-        groups = dict.fromkeys(point.group for point in self.points)
+        parts = frame.axes(self.x_label, "largest match probability")
         for number, group in enumerate(groups):
-            best = [point for point in self.points if point.best and point.group == group]
-            parts += _steps(best, frame, number)
+            parts += _steps([point for point in frontier if point.group == group], frame, number)
         for point in self.points:
-            inside = f"<title>{_text(point.words)}: {point.loss:.4g}, 1/{1 / point.risk:.4g}</title>"
-            parts.append(_marker(looks[point.series], frame.x(point.loss), frame.y(point.risk), inside))
-        parts += _labels([point for point in self.points if point.best], frame)
-        return "\n".join([*parts, *_legend(list(looks.values()), list(groups)), "</svg>", ""])
-
-    def _head(self) -> str:
-        best = "; ".join(point.words for point in self.points if point.best)
-        said = f"Points over {self.x_label}, largest match probability upwards. On the frontier: {best}."
-        return (
-            f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}' "
-            f"viewBox='0 0 {WIDTH} {HEIGHT}' role='img' aria-labelledby='title about'>\n"
-            f"<title id='title'>{_text(self.title)}</title>\n<desc id='about'>{_text(said)}</desc>\n"
-            f"<rect width='{WIDTH}' height='{HEIGHT}' fill='#fff'/>"
-        )
-
-    def _axes(self, frame: RiskFrame) -> list[str]:
-        """Those of a chart, but that risks are said as one by a number."""
-        line = Line("", tuple((point.loss, point.risk) for point in self.points))
-        bare = Frame(frame.x_low, frame.x_high, 0, 1, frame.x_ticks, ())
-        parts = Chart(self.title, self.x_label, "largest match probability", (line,))._axes(bare)
-        for value in frame.y_ticks:
-            y = frame.y(value)
-            parts.append(_stroke(LEFT, y, WIDTH - RIGHT, y, "#ddd"))
-            said = f"1/{round(1 / value):,}" if value < 1 else "1"
-            parts.append(_word(said, LEFT - 8, y + 4, "text-anchor='end'"))
-        return parts
+            hint = f"{point.words}: {point.loss:.4g}, 1/{1 / point.risk:.4g}"
+            parts.append(_mark(looks[point.series], frame.x(point.loss), frame.y(point.risk), hint))
+        best = "; ".join(point.words for point in frontier)
+        about = f"Points over {self.x_label}, largest match probability upwards. On the frontier: {best}."
+        return picture(self.title, about, [*parts, *_labels(frontier, frame), *_legend(list(looks), groups)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +88,7 @@ class RiskFrame(Frame):
     """Equal ratios of risk have equal heights."""
 
     @classmethod
-    def of(cls, points: Sequence[Point]) -> RiskFrame:
+    def of(cls, points: Sequence[FrontierPoint]) -> RiskFrame:
         """From a round value below the smallest risk to one above the largest."""
         losses, risks = [point.loss for point in points], [point.risk for point in points]
         low = next((step for step in _STEPS if step * min(risks) >= 0.999), 1 / min(risks))
@@ -126,13 +99,21 @@ class RiskFrame(Frame):
         xs = ticks(min(0.0, *losses), max(losses))
         return cls(xs[0], xs[-1], min(shown), max(shown), xs, tuple(shown))
 
+    def y_text(self, value: float) -> str:
+        return f"1/{round(1 / value):,}" if value < 1 else "1"
+
     def y(self, value: float) -> float:
         """A risk in pixels; the smallest keeps clear of the axis, for its label stands below it."""
         share = log(value / self.y_low) / log(self.y_high / self.y_low)
         return HEIGHT - BOTTOM - _BELOW - share * (HEIGHT - TOP - BOTTOM - _BELOW)
 
 
-def _steps(best: Sequence[Point], frame: RiskFrame, number: int) -> list[str]:
+def _mark(look: int, x: float, y: float, hint: str = "") -> str:
+    """After the last shape they begin again, hollow."""
+    return marker(look, look // len(MARKERS) % 2 == 0, x, y, hint)
+
+
+def _steps(best: Sequence[FrontierPoint], frame: RiskFrame, number: int) -> list[str]:
     """What is above and to the right of this line is beaten."""
     if not best:
         return []
@@ -141,8 +122,7 @@ def _steps(best: Sequence[Point], frame: RiskFrame, number: int) -> list[str]:
     for point in ordered:
         corners += [(frame.x(point.loss), corners[-1][1]), (frame.x(point.loss), frame.y(point.risk))]
     corners.append((float(WIDTH - RIGHT), corners[-1][1]))
-    said = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
-    return [f"<polyline points='{said}' {_dashed(number)}/>"]
+    return [path(corners, _dashed(number))]
 
 
 def _dashed(number: int) -> str:
@@ -150,7 +130,7 @@ def _dashed(number: int) -> str:
     return f"fill='none' stroke='#777' stroke-width='1.2' stroke-dasharray='{dash or 'none'}'"
 
 
-def _labels(best: Sequence[Point], frame: RiskFrame) -> list[str]:
+def _labels(best: Sequence[FrontierPoint], frame: RiskFrame) -> list[str]:
     """Words below and to the left of a point, where its frontier leaves room; near the axis they begin there.
 
     One that would hide another moves down a little; if that is not enough, it is left out.
@@ -167,21 +147,20 @@ def _labels(best: Sequence[Point], frame: RiskFrame) -> list[str]:
             )
             if y < HEIGHT - BOTTOM and not any(hits):
                 taken.append((left, left + width, y))
-                how = "font-family='sans-serif' font-size='11' fill='#222'"
-                parts.append(f"<text x='{left:.1f}' y='{y:.1f}' {how}>{_text(point.words)}</text>")
+                parts.append(word(point.words, left, y, size=11))
                 break
     return parts
 
 
-def _legend(looks: Sequence[Line], groups: Sequence[str]) -> list[str]:
+def _legend(series: Sequence[str], groups: Sequence[str]) -> list[str]:
     """A mark for each series and a line for each frontier; closer where there are many."""
     left, parts = WIDTH - RIGHT + 30, []
-    step = min(22.0, (HEIGHT - TOP - 20) / (len(looks) + len(groups)))
-    for number, look in enumerate(looks):
-        y = TOP + 12 + step * number
-        parts += [_marker(look, left, y), _word(look.name, left + 24, y + 4)]
+    step = min(22.0, (HEIGHT - TOP - 20) / (len(series) + len(groups)))
+    for look, name in enumerate(series):
+        y = TOP + 12 + step * look
+        parts += [_mark(look, left, y), word(name, left + 24, y + 4)]
     for number, group in enumerate(groups):
-        y = TOP + 12 + step * (len(looks) + number)
-        parts.append(f"<line x1='{left - 12}' y1='{y}' x2='{left + 12}' y2='{y}' {_dashed(number)}/>")
-        parts.append(_word(f"frontier, l = {group}" if group else "frontier", left + 24, y + 4))
+        y = TOP + 12 + step * (len(series) + number)
+        parts.append(stroke(left - 12, y, left + 12, y, _dashed(number)))
+        parts.append(word(f"frontier, l = {group}" if group else "frontier", left + 24, y + 4))
     return parts

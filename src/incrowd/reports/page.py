@@ -11,7 +11,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from incrowd.reports.bars import Bar, Picture, labelled, percent, shortened, visible
+from incrowd.reports.bars import Bar, Picture, labelled, percent, shortened
+from incrowd.reports.svg import visible
 from incrowd.reports.words import CHECKS, ROLES, SHAPES
 
 MOST_COLUMNS = 60  # that are drawn; all are in the facts

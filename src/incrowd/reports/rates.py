@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor, log10
 
-from incrowd.reports.chart import BOTTOM, HEIGHT, TOP, Chart, Frame
+from incrowd.reports.chart import Chart
+from incrowd.reports.svg import BOTTOM, HEIGHT, TOP, Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,8 @@ class RateChart(Chart):
 
     Examples
     --------
-    >>> from incrowd.reports.chart import Line
-    >>> rates = RateChart("Rates", "d", "%", (Line("p = 0.8", ((1, 100), (2, 0.02), (3, 0))),), 0.01)
+    >>> from incrowd.reports.chart import ChartLine
+    >>> rates = RateChart("Rates", "d", "%", (ChartLine("p = 0.8", ((1, 100), (2, 0.02), (3, 0))),), 0.01)
     >>> rates.frame().y_ticks
     (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)
     """
@@ -26,13 +27,13 @@ class RateChart(Chart):
 
     def __post_init__(self) -> None:
         Chart.__post_init__(self)
-        if self.least <= 0 or any(y < 0 for line in self.lines for _, y in line.points):
+        if self.least <= 0 or any(y < 0 for _, y in self.points):
             raise ValueError("rates are not negative, and the smallest is above 0")
 
     def frame(self) -> Frame:
         """Where values lie."""
-        plain = Frame.around(self.lines)
-        highest = max([y for line in self.lines for _, y in line.points if y > 0], default=self.least)
+        plain = Frame.around(self.points)
+        highest = max([y for _, y in self.points if y > 0], default=self.least)
         low = floor(log10(min(self.least, highest)) + 1e-9)
         high = max(low + 1, -floor(-log10(highest) + 1e-9))
         ticks = (0.0, *(round(10.0**power, 12) for power in range(low, high + 1)))

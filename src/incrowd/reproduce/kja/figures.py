@@ -5,47 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from incrowd.contracts import Watch
-from incrowd.reports.chart import Chart, Line
-from incrowd.reproduce.kja.data import RENTERS_TABLE, SEED, Renters, Sample, Source, Uniform
-from incrowd.reproduce.kja.findings import judge
-from incrowd.reproduce.kja.panels import (
-    DM,
-    ERROR,
-    NCP,
-    RANGE,
-    RATIO,
-    RENTERS,
-    TIME,
-    Panel,
-    Scale,
-    panels,
-    shown,
-)
-from incrowd.reproduce.kja.trials import (
-    BASES,
-    DIR,
-    MONDRIAN,
-    REF,
-    RELAXED,
-    TOPDOWN,
-    TRIMMED,
-    Hide,
-    Point,
-    Setting,
-    Trials,
-    compiled,
-    trials,
-    variants,
-    ways,
-)
+from incrowd.reproduce.kja import trials as ways
+from incrowd.reproduce.kja.data import RENTERS_TABLE, UNI, JoinSample, Population, renters, uniform
+from incrowd.reproduce.kja.findings import DM, ERROR, NCP, RANGE, RATIO, TIME, JoinFigure, statements
+from incrowd.reproduce.kja.trials import DIR, MONDRIAN, REF, TOPDOWN, JoinPoint, JoinSetting, JoinTrials
 from incrowd.reproduce.outcome import Outcome, Sheet
+from incrowd.reproduce.stored import SEED
 
 TITLE = "k-Anonymity in the Presence of External Databases: Figures 10 to 19"
+RENTERS = RENTERS_TABLE.name
 PEOPLE = 10_000
 SAMPLES = 5  # of renters; UNI is drawn once
 RATIOS = (1, 5, 10, 50, 100)
@@ -53,6 +27,19 @@ REAL_RATIOS = (1, 5, 10, 20)  # and then as many as there are
 KS = (5, 10, 50, 100, 500)
 DS = (2, 3, 4, 5, 6)
 RANGES = (2, 5, 10, 20, 50)
+DEFAULT_RANGE = 10
+FIGURES = {
+    10: (RENTERS, MONDRIAN, NCP),
+    11: (RENTERS, MONDRIAN, DM),
+    12: (RENTERS, TOPDOWN, NCP),
+    13: (RENTERS, TOPDOWN, DM),
+    14: (RENTERS, MONDRIAN, ERROR),
+    15: (RENTERS, TOPDOWN, ERROR),
+    16: (UNI, MONDRIAN, NCP),
+    17: (UNI, TOPDOWN, NCP),
+    18: (RENTERS, MONDRIAN, TIME),
+    19: (RENTERS, TOPDOWN, TIME),
+}
 PRINTED = {  # how many times less than the conventional way, by what is measured, line and k
     (NCP, MONDRIAN + DIR, 50): 3.04,
     (DM, MONDRIAN + DIR, 50): 14.35,
@@ -86,149 +73,189 @@ UNITS = {
 AXES = {RATIO: "|PD| / |MT|", RANGE: "|R|, % of the domain"}
 
 
-def scale_of(source: Source, quick: bool) -> Scale:
+@dataclass(frozen=True, slots=True)
+class JoinScale:
+    """How much of a table is run: people of the private table, seeds of samples, values of each parameter."""
+
+    people: int
+    seeds: tuple[int, ...]
+    ratios: tuple[int, ...]
+    ks: tuple[int, ...]
+    ds: tuple[int, ...]
+    ranges: tuple[int, ...]
+    k: int = 50
+    d: int = 4
+
+    @property
+    def default(self) -> JoinSetting:
+        """The largest ratio that there is, and what the paper fixes."""
+        return JoinSetting(self.ratios[-1], self.k, self.d)
+
+    def values(self, over: str) -> tuple[int, ...]:
+        return {RATIO: self.ratios, "k": self.ks, "d": self.ds, RANGE: self.ranges}[over]
+
+    def setting(self, over: str, value: int) -> JoinSetting:
+        return self.default if over == RANGE else replace(self.default, **{over: value})
+
+    def settings(self, counting: bool) -> dict[JoinSetting, tuple[int, ...]]:
+        """Every point of every figure once, with the sizes of queries that are asked there."""
+        asked: dict[JoinSetting, tuple[int, ...]] = {}
+        for over in (RATIO, "k", "d"):
+            for value in self.values(over):
+                asked[self.setting(over, value)] = (DEFAULT_RANGE,) if counting and over != "d" else ()
+        return asked | {self.default: tuple(sorted({*self.ranges, DEFAULT_RANGE})) if counting else ()}
+
+
+Scales = Mapping[str, JoinScale]
+
+
+def scale_of(population: Population, quick: bool) -> JoinScale:
     """What is run of a table; with `quick` one sample and few points, and a smaller UNI."""
-    most = source.most(PEOPLE)
+    most = population.most(PEOPLE)
     ratios = RATIOS if not most else (*(ratio for ratio in REAL_RATIOS if ratio < most), most)
     if quick:
         few = (1, 10) if not most else tuple(sorted({1, min(10, most), most}))
-        return Scale(PEOPLE, (SEED,), few, (5, 50, 500), (2, 4), (2, 10, 50))
+        return JoinScale(PEOPLE, (SEED,), few, (5, 50, 500), (2, 4), (2, 10, 50))
     seeds = tuple(range(SEED, SEED + (SAMPLES if most else 1)))
-    return Scale(PEOPLE, seeds, ratios, KS, DS, RANGES)
+    return JoinScale(PEOPLE, seeds, ratios, KS, DS, RANGES)
 
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
     """Run all figures; without the real table, those of UNI."""
     why = RENTERS_TABLE.missing_from(folder)
     skipped = [why] if why else []
-    sources: list[Source] = [Uniform()]
-    if folder is not None and not why:
-        sources.insert(0, Renters.load(folder))
-    scales = {source.name: scale_of(source, quick) for source in sources}
-    compiled(BASES)
-    found: dict[tuple[str, Setting], Mapping[str, Point]] = {}
-    for source in sources:
-        found |= _run(source, scales[source.name], quick, watch)
+    populations = [uniform()] if folder is None or why else [renters(folder), uniform()]
+    scales = {each.name: scale_of(each, quick) for each in populations}
+    ways.compile_all()
+    found: dict[tuple[str, JoinSetting], Mapping[str, JoinPoint]] = {}
+    for each in populations:
+        found |= _run(each, scales[each.name], quick, watch)
     if quick:
         skipped.append("four of five samples, most points and a large UNI: left out by --quick")
-    if RENTERS in scales and scales[RENTERS].default.ratio < RATIOS[-1]:
-        skipped.append(
-            f"renters at larger ratios than {scales[RENTERS].default.ratio}: there are no more people"
-        )
+    if RENTERS in scales and (most := scales[RENTERS].default.ratio) < RATIOS[-1]:
+        skipped.append(f"renters at larger ratios than {most}: there are no more people")
     return outcome(found, scales, skipped)
 
 
-def _run(source: Source, scale: Scale, quick: bool, watch: Watch) -> Trials:
-    real = source.name == RENTERS
-    samples = [Sample(scale.people, 1, seed) for seed in scale.seeds]
-    told = watch(f"{source.name}, {scale.people:,} people, {len(samples)} samples")
-    extras = {scale.default: _extras(scale.k, quick)} if real else {}
-    return trials(source, scale.settings(counting=real), samples, extras, told)
+def _run(population: Population, scale: JoinScale, quick: bool, watch: Watch) -> JoinTrials:
+    """Every point; at the default of renters also what is in no figure."""
+    real = population.name == RENTERS
+    samples = [JoinSample(scale.people, 1, seed) for seed in scale.seeds]
+    extras = ways.ways(MONDRIAN, scale.k, trimmed=True) | ways.ways(TOPDOWN, scale.k, trimmed=True)
+    if not quick:
+        extras |= ways.variants(scale.k)
+    progress = watch(f"{population.name}, {scale.people:,} people, {len(samples)} samples")
+    at_default = {scale.default: extras} if real else {}
+    return ways.trials(population, scale.settings(counting=real), samples, at_default, progress)
 
 
-def _extras(k: int, quick: bool) -> dict[str, Hide]:
-    """What is tried at the default point only."""
-    trimmed = ways(MONDRIAN, k, trimmed=True) | ways(TOPDOWN, k, trimmed=True)
-    return trimmed if quick else trimmed | variants(k)
-
-
-def outcome(found: Trials, scales: Mapping[str, Scale], skipped: Sequence[str]) -> Outcome:
-    """Tables, statements and pictures of what was run."""
-    pictures = panels(found, scales)
-    sheets = [_gains(found, scales)]
+def outcome(found: JoinTrials, scales: Scales, skipped: Sequence[str]) -> Outcome:
+    """Tables, statements and charts of what was run."""
+    figures = tuple(figures_of(found, scales))
+    gains = _gain_facts(found, scales)
+    sheets = [_gains(gains, scales)]
     if RENTERS in scales:
         sheets += [_errors(found, scales[RENTERS]), _ways(found, scales[RENTERS])]
-    sheets += [_sheet(panel) for panel in pictures]
+    sheets += [figure.sheet(about=figure.unit + ".") for figure in figures]
     facts: dict[str, Any] = {
         "people": {name: scale.people for name, scale in scales.items()},
         "seeds": {name: list(scale.seeds) for name, scale in scales.items()},
         "ratio": {name: scale.default.ratio for name, scale in scales.items()},
-        "gains": _gain_facts(found, scales),
-        "figures": [panel.as_dict() for panel in pictures],
+        "gains": gains,
+        "figures": [figure.as_dict("data", "base", "shows") for figure in figures],
     }
-    charts = {f"figure{panel.name}.svg": _chart(panel) for panel in pictures}
-    return Outcome("kja", TITLE, tuple(sheets), judge(pictures), facts, charts, skipped=tuple(skipped))
+    charts = {f"figure{figure.name}.svg": figure.chart() for figure in figures}
+    return Outcome("kja", TITLE, tuple(sheets), statements(figures), facts, charts, skipped=tuple(skipped))
 
 
-def gain(lines: Mapping[str, Point], shows: str, line: str) -> float | None:
+def figures_of(found: JoinTrials, scales: Scales) -> Iterator[JoinFigure]:
+    """Every figure of tables that were run."""
+    for number, (data, base, shows) in FIGURES.items():
+        if data not in scales:
+            continue
+        names = (base, base + REF) if shows == ERROR else (base, base + DIR, base + REF)
+        for part, over in zip("abc", (RATIO, "k", RANGE if shows == ERROR else "d"), strict=True):
+            values = scales[data].values(over)
+            points = [found[data, scales[data].setting(over, value)] for value in values]
+            asked = values if over == RANGE else [DEFAULT_RANGE] * len(values)
+            lines = {
+                name: tuple(shown(point[name], shows, at) for point, at in zip(points, asked, strict=True))
+                for name in names
+            }
+            yield join_figure(f"{number}{part}", over, values, lines)
+
+
+def join_figure(
+    name: str, over: str, values: tuple[int, ...], lines: Mapping[str, tuple[float, ...]]
+) -> JoinFigure:
+    """A part of a figure by its name."""
+    data, base, shows = FIGURES[int(name[:-1])]
+    title = f"Figure {name}: {base}, {data}, {shows}"
+    return JoinFigure(name, title, over, values, UNITS[shows], lines, AXES.get(over, ""), data, base, shows)
+
+
+def shown(point: JoinPoint, shows: str, asked: int = DEFAULT_RANGE) -> float:
+    """What a figure shows of a point; of errors those of queries of one size."""
+    if shows == ERROR:
+        return point.errors[asked]
+    return {NCP: point.ncp, DM: point.dm, TIME: point.seconds}[shows]
+
+
+def gain(lines: Mapping[str, JoinPoint], shows: str, line: str) -> float | None:
     """How many times less than the conventional way; None where it was not run or not asked."""
-    base = next(name for name in BASES if line.startswith(name))
+    base = next(name for name in ways.BASES if line.startswith(name))
     if line not in lines or (shows == ERROR and not lines[line].errors):
         return None
     return shown(lines[base], shows) / shown(lines[line], shows)
 
 
-def _gain_facts(found: Trials, scales: Mapping[str, Scale]) -> list[dict[str, Any]]:
+def _gain_facts(found: JoinTrials, scales: Scales) -> list[dict[str, Any]]:
     facts = []
     for (shows, line, k), printed in PRINTED.items():
-        ours = {name: gain(_at(found, name, scale, k), shows, line) for name, scale in scales.items()}
-        real = _at(found, RENTERS, scales[RENTERS], k) if RENTERS in scales else {}
-        trimmed = gain(real, shows, line + TRIMMED)
+        points = {name: found[name, scale.setting("k", k)] for name, scale in scales.items()}
+        ours = {name: gain(each, shows, line) for name, each in points.items()}
+        trimmed = gain(points.get(RENTERS, {}), shows, line + ways.TRIMMED)
         facts.append({"shows": shows, "line": line, "k": k, "printed": printed, **ours, "trimmed": trimmed})
     return facts
 
 
-def _at(found: Trials, source: str, scale: Scale, k: int) -> Mapping[str, Point]:
-    return found[source, scale.setting("k", k)]
-
-
-def _gains(found: Trials, scales: Mapping[str, Scale]) -> Sheet:
-    rows = [
-        (
-            f"{each['line']}, {each['shows']}",
-            f"{each['k']}",
-            f"{each['printed']}",
-            *(_factor(each[name]) for name in scales),
-            _factor(each["trimmed"]),
-        )
-        for each in _gain_facts(found, scales)
-    ]
+def _gains(gains: Sequence[Mapping[str, Any]], scales: Scales) -> Sheet:
+    rows = []
+    for each in gains:
+        ours = [_factor(each[name]) for name in (*scales, "trimmed")]
+        rows.append((f"{each['line']}, {each['shows']}", f"{each['k']}", f"{each['printed']}", *ours))
     about = (
         "How many times less than the conventional way, at the largest ratio there is ("
         + ", ".join(f"{name} {scale.default.ratio}" for name, scale in scales.items())
         + "; the paper 100), d=4. Trimmed leaves people out as the paper does; our default does not."
     )
-    header = ("", "k", "printed", *scales, "renters trimmed")
-    return Sheet("Gains", header, tuple(rows), about)
+    return Sheet("Gains", ("", "k", "printed", *scales, "renters trimmed"), tuple(rows), about)
 
 
 def _factor(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _errors(found: Trials, scale: Scale) -> Sheet:
+def _errors(found: JoinTrials, scale: JoinScale) -> Sheet:
     rows = []
     for (base, k), theirs in PRINTED_ERRORS.items():
-        lines = _at(found, RENTERS, scale, k)
+        lines = found[RENTERS, scale.setting("k", k)]
         for name, printed in zip((base, base + REF), theirs, strict=True):
             rows.append((name, f"{k}", f"{printed}", f"{shown(lines[name], ERROR):.3g}"))
     about = "Average relative error (1 is 100 %) of 100 queries that each cover 10 % of the domain."
     return Sheet("Relative errors", ("", "k", "printed", "renters"), tuple(rows), about)
 
 
-def _ways(found: Trials, scale: Scale) -> Sheet:
+def _ways(found: JoinTrials, scale: JoinScale) -> Sheet:
     """Everything at the default point, also what is in no figure."""
     lines = found[RENTERS, scale.default]
     rows = []
     for name, point in lines.items():
         gains = [gain(lines, shows, name) for shows in (NCP, DM, ERROR)]
         error = f"{shown(point, ERROR):.3g}" if point.errors else ""
-        said = (f"{point.ncp:.3f}", f"{point.dm:.2f}", error, f"{point.seconds:.2f}")
-        rows.append((name, *said, *map(_factor, gains)))
+        numbers = (f"{point.ncp:.3f}", f"{point.dm:.2f}", error, f"{point.seconds:.2f}")
+        rows.append((name, *numbers, *map(_factor, gains)))
     header = ("", NCP, DM, ERROR, "s", f"{NCP} gain", f"{DM} gain", f"{ERROR} gain")
-    about = f"Renters, ratio {scale.default.ratio}, k={scale.k}, d={scale.d}; {RELAXED} cuts halve exactly."
+    where = f"Renters, ratio {scale.default.ratio}, k={scale.k}, d={scale.d}"
+    about = f"{where}; {ways.RELAXED} cuts halve exactly."
     return Sheet("Every way at the default point", header, tuple(rows), about)
-
-
-def _sheet(panel: Panel) -> Sheet:
-    rows = [(name, *(f"{value:.3g}" for value in line)) for name, line in panel.lines.items()]
-    header = (panel.over, *(f"{value:,}" for value in panel.values))
-    return Sheet(panel.title, header, tuple(rows), UNITS[panel.shows] + ".")
-
-
-def _chart(panel: Panel) -> Chart:
-    lines = [
-        Line(name, tuple(zip(map(float, panel.values), line, strict=True)), look)
-        for look, (name, line) in enumerate(panel.lines.items())
-    ]
-    return Chart(panel.title, AXES.get(panel.over, panel.over), UNITS[panel.shows], tuple(lines))

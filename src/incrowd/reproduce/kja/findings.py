@@ -2,17 +2,21 @@
 
 The paper prints its figures without numbers, but its text names some. What "about", "almost identical" or
 "not sensitive" mean here are the bounds below. They were set when single points had been seen, and no figure;
-every statement also shows the numbers that it was judged by.
+every statement also shows the numbers that decided it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
 
-from incrowd.reproduce.kja.panels import RATIO, TIME, Panel
+from incrowd.reproduce.figure import Figure
+from incrowd.reproduce.kja.trials import DIR, REF
 from incrowd.reproduce.outcome import Statement
+from incrowd.reproduce.trend import ends, falls, inside, listed, named, number, rises, span, spread
 
+NCP, DM, ERROR, TIME = "NCP", "DM", "ARE", "seconds"  # what a figure shows
+RATIO, RANGE = "ratio", "|R|"
 ALMOST = 1.1  # almost identical: larger to smaller
 STEADY = 2.0  # not sensitive, unaffected, stable, roughly the same time: largest to smallest
 TWICE = (1.5, 3.0)  # about two times as slow
@@ -20,68 +24,81 @@ SIX_TIMES = (4.0, 9.0)  # about six times
 TWO_TO_FOUR = (2.0, 4.0)
 ERROR_GAIN = (1.66, 3.04)
 MINUTES = 300.0  # "a few minutes", in seconds
+Lines = Mapping[str, tuple[float, ...]]
 
 
-def judge(panels: Sequence[Panel]) -> tuple[Statement, ...]:
+@dataclass(frozen=True, slots=True)
+class JoinFigure(Figure):
+    """What a figure shows of which base on which table."""
+
+    data: str = ""
+    base: str = ""
+    shows: str = ""
+
+    @property
+    def number(self) -> int:
+        """Of the whole figure, of which this is a part."""
+        return int(self.name[:-1])
+
+    @property
+    def plain(self) -> tuple[float, ...]:
+        """The line of the conventional way."""
+        return self.lines[self.base]
+
+    @property
+    def direct(self) -> tuple[float, ...]:
+        return self.lines[self.base + DIR]
+
+    @property
+    def refined(self) -> tuple[float, ...]:
+        return self.lines[self.base + REF]
+
+    @property
+    def joined(self) -> Lines:
+        """The lines of k-join-anonymity, which are one if people are counted."""
+        return {name: line for name, line in self.lines.items() if name != self.base}
+
+    def shares(self, line: Sequence[float], other: Sequence[float]) -> dict[str, float]:
+        """Which share of another line a line is, where the public table has somebody else."""
+        points = zip(self.values, line, other, strict=True)
+        return {f"{self.over}={at}": a / b for at, a, b in points if self.over != RATIO or at > 1}
+
+    def gains(self, line: Sequence[float]) -> list[float]:
+        """How many times below the conventional way a line lies."""
+        return [1 / share for share in self.shares(line, self.plain).values()]
+
+    def margins(self) -> list[float]:
+        """How many times the smaller of both ways the larger is."""
+        return [max(share, 1 / share) for share in self.shares(self.direct, self.refined).values()]
+
+
+Part = Callable[[JoinFigure], Statement]
+Whole = Callable[[Sequence[JoinFigure]], Statement]
+
+
+def statements(figures: Sequence[JoinFigure]) -> tuple[Statement, ...]:
     """Every statement about a figure that was run."""
-    by_name = {panel.name: panel for panel in panels}
+    by_name = {figure.name: figure for figure in figures}
     found: list[Statement] = []
-    for number in dict.fromkeys(panel.number for panel in panels):
-        whole = [panel for panel in panels if panel.number == number]
-        found += [state(whole) for state in WHOLE.get(number, ())]
-        found += [state(panel) for panel in whole for state in ABOUT.get(panel.name, ())]
-        if number == 15 and "14a" in by_name:
+    for which in dict.fromkeys(figure.number for figure in figures):
+        whole = [figure for figure in figures if figure.number == which]
+        found += [state(whole) for state in WHOLE.get(which, ())]
+        found += [state(figure) for figure in whole for state in ABOUT.get(figure.name, ())]
+        if which == 15 and "14a" in by_name:
             found.append(_more_accurate(by_name["14a"], by_name["15a"]))
-        if number == 17 and "12a" in by_name:
+        if which == 17 and "12a" in by_name:
             found.append(_narrower(by_name["17a"], by_name["12a"]))
-    times = [panel for panel in panels if panel.shows == TIME]
-    return (*found, *([_never_long(times)] if times else []))
+    times = [max(line) for figure in figures if figure.shows == TIME for line in figure.lines.values()]
+    says = "Figures 18 and 19: nothing takes more than a few minutes"
+    never = [Statement(says, max(times) <= MINUTES, f"at most {max(times):.2f} s")] if times else []
+    return (*found, *never)
 
 
-# Loss and error
+# Whole figures
 
 
-def _below(figure: Sequence[Panel]) -> Statement:
-    """At every point; where the public table has nobody else all ways are one."""
-    shares: dict[str, dict[str, float]] = {}
-    for panel in figure:
-        for name, line in panel.joined.items():
-            shares.setdefault(name, {}).update(_compared(panel, line, panel.plain))
-    who = "Refinement is" if len(shares) == 1 else "Direct and Refinement are"
-    says = f"{who} below the conventional way at every point"
-    held = all(share < 1 for each in shares.values() for share in each.values())
-    detail = "; ".join(f"{name} {_extremes(each)} of it" for name, each in shares.items())
-    return _said_of(figure, says, held, detail)
-
-
-def _direct_first(figure: Sequence[Panel]) -> Statement:
-    shares = _joint(figure, lambda panel: _compared(panel, panel.direct, panel.refined))
-    return _first(figure, "Direct is better than Refinement", shares)
-
-
-def _refined_first(figure: Sequence[Panel]) -> Statement:
-    shares = _joint(figure, lambda panel: _compared(panel, panel.refined, panel.direct))
-    return _first(figure, "Refinement is better than Direct", shares)
-
-
-def _first(figure: Sequence[Panel], says: str, shares: Mapping[str, float]) -> Statement:
-    better = sum(share < 1 for share in shares.values())
-    detail = f"at {better} of {len(shares)} points; {_extremes(shares)} of the other"
-    return _said_of(figure, says, better == len(shares), detail)
-
-
-def _joint(figure: Sequence[Panel], of: Callable[[Panel], dict[str, float]]) -> dict[str, float]:
-    return {where: value for panel in figure for where, value in of(panel).items()}
-
-
-def _compared(panel: Panel, line: Sequence[float], other: Sequence[float]) -> dict[str, float]:
-    """Which share of another line a line is, by point."""
-    points = zip(panel.values, line, other, strict=True)
-    return {
-        f"{panel.over}={value}": mine / theirs
-        for value, mine, theirs in points
-        if panel.over != RATIO or value > 1
-    }
+def _states(parts: Sequence[JoinFigure], says: str, held: bool, detail: str) -> Statement:
+    return Statement(f"Figure {parts[0].number}: {says}", held, detail)
 
 
 def _extremes(shares: Mapping[str, float]) -> str:
@@ -89,145 +106,140 @@ def _extremes(shares: Mapping[str, float]) -> str:
     return f"{shares[least]:.0%} ({least}) to {shares[most]:.0%} ({most})"
 
 
-def _falls_with_ratio(panel: Panel) -> Statement:
-    falling = all(_falls(line) for line in panel.joined.values())
-    gains = {name: _gains(panel, line) for name, line in panel.joined.items()}
-    detail = "gain: " + ", ".join(f"{name} {_list(each)}" for name, each in gains.items())
-    return _said(panel, "the gain grows with the ratio", falling, detail)
+def _below(parts: Sequence[JoinFigure]) -> Statement:
+    """At every point; where the public table has nobody else all ways are one."""
+    shares: dict[str, dict[str, float]] = {}
+    for part in parts:
+        for name, line in part.joined.items():
+            shares.setdefault(name, {}).update(part.shares(line, part.plain))
+    who = "Refinement is" if len(shares) == 1 else "Direct and Refinement are"
+    held = all(share < 1 for each in shares.values() for share in each.values())
+    detail = named(shares, lambda each: f"{_extremes(each)} of it", "; ")
+    return _states(parts, f"{who} below the conventional way at every point", held, detail)
 
 
-def _rises_with(panel: Panel) -> Statement:
-    rising = all(_rises(line) for line in panel.lines.values())
-    return _said(panel, f"{panel.shows} of all grows with {panel.over}", rising, _ends(panel))
+def _direct_first(parts: Sequence[JoinFigure]) -> Statement:
+    shares = {at: x for part in parts for at, x in part.shares(part.direct, part.refined).items()}
+    return _first(parts, "Direct is better than Refinement", shares)
 
 
-def _steady_over_d(panel: Panel) -> Statement:
-    spread = {name: max(line) / min(line) for name, line in panel.lines.items()}
-    says = f"{panel.shows} is not sensitive to {panel.over}"
-    return _said(panel, says, max(spread.values()) <= STEADY, f"largest to smallest: {_each(spread)}")
+def _refined_shares(parts: Sequence[JoinFigure]) -> dict[str, float]:
+    return {at: x for part in parts for at, x in part.shares(part.refined, part.direct).items()}
 
 
-def _six_times(panel: Panel) -> Statement:
-    growth = {name: line[-1] / line[0] for name, line in panel.joined.items()}
-    held = all(_inside(each, SIX_TIMES) for each in growth.values())
-    first, last = panel.values[0], panel.values[-1]
-    return _said(panel, f"DM at k={last} is about six times that at k={first}", held, _each(growth))
+def _refined_first(parts: Sequence[JoinFigure]) -> Statement:
+    return _first(parts, "Refinement is better than Direct", _refined_shares(parts))
 
 
-def _falls_with_range(panel: Panel) -> Statement:
-    falling = all(_falls(line) for line in panel.lines.values())
-    return _said(panel, "larger queries are estimated better", falling, _ends(panel))
+def _first(parts: Sequence[JoinFigure], says: str, shares: Mapping[str, float]) -> Statement:
+    better = sum(share < 1 for share in shares.values())
+    detail = f"at {better} of {len(shares)} points; {_extremes(shares)} of the other"
+    return _states(parts, says, better == len(shares), detail)
 
 
-def _two_to_four(panel: Panel) -> Statement:
-    gains = _gains(panel, panel.refined)
-    held = all(_inside(gain, TWO_TO_FOUR) for gain in gains)
-    return _said(panel, "Refinement is two to four times as accurate", held, f"{_list(gains)} times")
+def _almost_equal(parts: Sequence[JoinFigure]) -> Statement:
+    shares = _refined_shares(parts)
+    held = inside([*shares.values()], (1 / ALMOST, ALMOST))
+    detail = f"Refinement {_extremes(shares)} of Direct"
+    return _states(parts, "Direct and Refinement lose almost the same", held, detail)
 
 
-def _error_gain(panel: Panel) -> Statement:
-    gains = _gains(panel, panel.refined)
-    low, high = ERROR_GAIN
-    held = all(_inside(gain, ERROR_GAIN) for gain in gains)
-    return _said(panel, f"Refinement is {low} to {high} times as accurate", held, f"{_list(gains)} times")
+# Two figures
 
 
-def _gains(panel: Panel, line: Sequence[float]) -> list[float]:
-    """How many times below the conventional way a line lies."""
-    return [1 / share for share in _compared(panel, line, panel.plain).values()]
-
-
-def _more_accurate(mondrian: Panel, topdown: Panel) -> Statement:
+def _more_accurate(mondrian: JoinFigure, topdown: JoinFigure) -> Statement:
     pairs = {"conventional": (mondrian.plain, topdown.plain), "REF": (mondrian.refined, topdown.refined)}
     held = all(theirs[-1] < ours[-1] for ours, theirs in pairs.values())
-    detail = ", ".join(
-        f"{name} {theirs[-1]:.3g} against {ours[-1]:.3g}" for name, (ours, theirs) in pairs.items()
-    )
-    return _said(topdown, "TopDown is more accurate than Mondrian, at the default", held, detail)
+    detail = named(pairs, lambda pair: f"{number(pair[1][-1])} against {number(pair[0][-1])}")
+    return topdown.states("TopDown is more accurate than Mondrian, at the default", held, detail)
 
 
-def _almost_equal(figure: Sequence[Panel]) -> Statement:
-    margins = _joint(figure, lambda panel: _compared(panel, panel.refined, panel.direct))
-    held = all(1 / ALMOST <= margin <= ALMOST for margin in margins.values())
-    detail = f"Refinement {_extremes(margins)} of Direct"
-    return _said_of(figure, "Direct and Refinement lose almost the same", held, detail)
-
-
-def _narrower(uniform: Panel, real: Panel) -> Statement:
+def _narrower(uniform: JoinFigure, real: JoinFigure) -> Statement:
     """At the largest ratio that each has."""
-    ours, theirs = _margins(uniform)[-1], _margins(real)[-1]
-    detail = f"the larger is {ours:.3g} times the smaller, on {real.source} {theirs:.3g} times"
-    return _said(
-        uniform,
-        "the margin between Direct and Refinement is narrower than on real people",
-        ours < theirs,
-        detail,
-    )
+    ours, theirs = uniform.margins()[-1], real.margins()[-1]
+    says = "the margin between Direct and Refinement is narrower than on real people"
+    detail = f"the larger is {ours:.3g} times the smaller, on {real.data} {theirs:.3g} times"
+    return uniform.states(says, ours < theirs, detail)
 
 
-def _margins(panel: Panel) -> list[float]:
-    """How many times the smaller of both ways the larger is."""
-    shares = _compared(panel, panel.direct, panel.refined).values()
-    return [max(share, 1 / share) for share in shares]
+# Parts of figures
 
 
-# Time
+def _all(figure: JoinFigure) -> Lines:
+    return figure.lines
 
 
-def _slower_with_ratio(panel: Panel) -> Statement:
-    rising = all(line[-1] > line[0] for line in panel.joined.values())
-    return _said(panel, "times of k-join-anonymity grow with the ratio", rising, _ends(panel))
+def _joined(figure: JoinFigure) -> Lines:
+    return figure.joined
 
 
-def _twice(panel: Panel) -> Statement:
-    factor = panel.refined[-1] / panel.direct[-1]
-    held = _inside(factor, TWICE)
-    return _said(panel, "Refinement takes about twice as long as Direct", held, f"{factor:.3g} times")
+def _plain(figure: JoinFigure) -> Lines:
+    return {figure.base: figure.plain}
 
 
-def _as_long(panel: Panel) -> Statement:
-    factors = _margins(panel)
-    return _said(
-        panel, "both take roughly the same time", max(factors) <= STEADY, f"{_span(factors)} times as long"
-    )
+def _trend(
+    says: str, test: Callable[[Sequence[float]], bool], of: Callable[[JoinFigure], Lines] = _all
+) -> Part:
+    """Some lines go one way, from end to end of what is shown."""
+
+    def state(figure: JoinFigure) -> Statement:
+        lines = of(figure)
+        detail = ends(figure.plain) if of is _plain else named(figure.lines, ends)
+        return figure.states(says.format(figure), all(map(test, lines.values())), detail)
+
+    return state
 
 
-def _quicker_with_k(panel: Panel) -> Statement:
-    falling = all(_falls(line) for line in panel.lines.values())
-    return _said(panel, "times of all fall with k", falling, _ends(panel))
+def _steady(says: str, word: str, of: Callable[[JoinFigure], Lines] = _all) -> Part:
+    def state(figure: JoinFigure) -> Statement:
+        spreads = {name: spread(line) for name, line in of(figure).items()}
+        held = max(spreads.values()) <= STEADY
+        return figure.states(says.format(figure), held, f"{word}: {named(spreads, number)}")
+
+    return state
 
 
-def _plain_quicker_with_k(panel: Panel) -> Statement:
-    return _said(
-        panel, "the time of the conventional way falls with k", _falls(panel.plain), _line(panel.plain)
-    )
+def _accurate(says: str, bounds: tuple[float, float]) -> Part:
+    def state(figure: JoinFigure) -> Statement:
+        gains = figure.gains(figure.refined)
+        says_all = f"Refinement is {says} times as accurate"
+        return figure.states(says_all, inside(gains, bounds), f"{listed(gains)} times")
+
+    return state
 
 
-def _plain_slower_with_d(panel: Panel) -> Statement:
-    return _said(
-        panel, "the time of the conventional way grows with d", _rises(panel.plain), _line(panel.plain)
-    )
+def _gain_grows(figure: JoinFigure) -> Statement:
+    gains = {name: figure.gains(line) for name, line in figure.joined.items()}
+    held = all(map(falls, figure.joined.values()))
+    return figure.states("the gain grows with the ratio", held, f"gain: {named(gains, listed)}")
 
 
-def _joined_steady(panel: Panel) -> Statement:
-    spread = {name: max(line) / min(line) for name, line in panel.joined.items()}
-    says = f"times of k-join-anonymity are stable over {panel.over}"
-    return _said(panel, says, max(spread.values()) <= STEADY, f"slowest to quickest: {_each(spread)}")
+def _six_times(figure: JoinFigure) -> Statement:
+    growth = {name: line[-1] / line[0] for name, line in figure.joined.items()}
+    first, last = figure.values[0], figure.values[-1]
+    says = f"DM at k={last} is about six times that at k={first}"
+    return figure.states(says, inside([*growth.values()], SIX_TIMES), named(growth, number))
 
 
-def _unaffected(panel: Panel) -> Statement:
-    spread = {name: max(line) / max(min(line), 1e-6) for name, line in panel.lines.items()}
-    detail = f"slowest to quickest: {_each(spread)}"
-    return _said(panel, f"times do not depend on {panel.over}", max(spread.values()) <= STEADY, detail)
+def _twice(figure: JoinFigure) -> Statement:
+    factor = figure.refined[-1] / figure.direct[-1]
+    says = "Refinement takes about twice as long as Direct"
+    return figure.states(says, inside([factor], TWICE), f"{factor:.3g} times")
 
 
-def _never_long(panels: Sequence[Panel]) -> Statement:
-    longest = max(max(line) for panel in panels for line in panel.lines.values())
-    says = "Figures 18 and 19: nothing takes more than a few minutes"
-    return Statement(says, longest <= MINUTES, f"at most {longest:.2f} s")
+def _as_long(figure: JoinFigure) -> Statement:
+    factors = figure.margins()
+    held = max(factors) <= STEADY
+    return figure.states("both take roughly the same time", held, f"{span(factors)} times as long")
 
 
-WHOLE: Mapping[int, Sequence[Callable[[Sequence[Panel]], Statement]]] = {
+_grows = _trend("{0.shows} of all grows with {0.over}", rises)
+_estimated = _trend("larger queries are estimated better", falls)
+_slower = _trend("times of k-join-anonymity grow with the ratio", lambda line: line[-1] > line[0], _joined)
+_stable = _steady("times of k-join-anonymity are stable over {0.over}", "slowest to quickest", _joined)
+_two_to_four = _accurate("two to four", TWO_TO_FOUR)
+_error_gain = _accurate("{} to {}".format(*ERROR_GAIN), ERROR_GAIN)
+WHOLE: Mapping[int, Sequence[Whole]] = {
     10: (_below, _direct_first),
     11: (_below, _direct_first),
     12: (_below, _refined_first),
@@ -237,78 +249,20 @@ WHOLE: Mapping[int, Sequence[Callable[[Sequence[Panel]], Statement]]] = {
     16: (_below, _almost_equal),
     17: (_below,),
 }
-ABOUT: Mapping[str, Sequence[Callable[[Panel], Statement]]] = {
-    "10a": (_falls_with_ratio,),
-    "10b": (_rises_with,),
-    "10c": (_rises_with,),
-    "11a": (_falls_with_ratio,),
-    "11b": (_rises_with, _six_times),
-    "11c": (_steady_over_d,),
-    "12a": (_falls_with_ratio,),
-    "12b": (_rises_with,),
-    "12c": (_rises_with,),
-    "13a": (_falls_with_ratio,),
-    "13b": (_rises_with,),
-    "14a": (_falls_with_ratio,),
-    "14b": (_rises_with,),
-    "14c": (_falls_with_range, _two_to_four),
-    "15a": (_falls_with_ratio,),
-    "15b": (_rises_with, _error_gain),
-    "15c": (_falls_with_range, _error_gain),
-    "16a": (_falls_with_ratio,),
-    "16b": (_rises_with,),
-    "16c": (_rises_with,),
-    "17a": (_falls_with_ratio,),
-    "17b": (_rises_with,),
-    "17c": (_rises_with,),
-    "18a": (_slower_with_ratio, _twice),
-    "18b": (_quicker_with_k,),
-    "18c": (_unaffected,),
-    "19a": (_slower_with_ratio, _as_long),
-    "19b": (_plain_quicker_with_k, _joined_steady),
-    "19c": (_plain_slower_with_d, _joined_steady),
+ABOUT: Mapping[str, Sequence[Part]] = {
+    **{f"{number}a": (_gain_grows,) for number in range(10, 18)},
+    **{f"{number}{part}": (_grows,) for number in (10, 12, 16, 17) for part in "bc"},
+    "11b": (_grows, _six_times),
+    "11c": (_steady("{0.shows} is not sensitive to {0.over}", "largest to smallest"),),
+    "13b": (_grows,),
+    "14b": (_grows,),
+    "14c": (_estimated, _two_to_four),
+    "15b": (_grows, _error_gain),
+    "15c": (_estimated, _error_gain),
+    "18a": (_slower, _twice),
+    "18b": (_trend("times of all fall with k", falls),),
+    "18c": (_steady("times do not depend on {0.over}", "slowest to quickest"),),
+    "19a": (_slower, _as_long),
+    "19b": (_trend("the time of the conventional way falls with k", falls, _plain), _stable),
+    "19c": (_trend("the time of the conventional way grows with d", rises, _plain), _stable),
 }
-
-
-# Words
-
-
-def _said(panel: Panel, says: str, held: bool, detail: str) -> Statement:
-    return Statement(f"Figure {panel.name}: {says}", held, detail)
-
-
-def _said_of(figure: Sequence[Panel], says: str, held: bool, detail: str) -> Statement:
-    return Statement(f"Figure {figure[0].number}: {says}", held, detail)
-
-
-def _rises(values: Sequence[float]) -> bool:
-    return all(b > a for a, b in pairwise(values))
-
-
-def _falls(values: Sequence[float]) -> bool:
-    return all(b < a for a, b in pairwise(values))
-
-
-def _inside(value: float, bounds: tuple[float, float]) -> bool:
-    return bounds[0] <= value <= bounds[1]
-
-
-def _each(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in values.items())
-
-
-def _line(values: Sequence[float]) -> str:
-    return f"{values[0]:.3g} to {values[-1]:.3g}"
-
-
-def _ends(panel: Panel) -> str:
-    """Each line at the first and the last value."""
-    return ", ".join(f"{name} {_line(line)}" for name, line in panel.lines.items())
-
-
-def _span(values: Sequence[float]) -> str:
-    return f"{min(values):.3g} to {max(values):.3g}"
-
-
-def _list(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.3g}" for value in values)

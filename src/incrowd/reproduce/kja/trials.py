@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from statistics import fmean
-from time import process_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from incrowd.entropy import Entropy, shuffled
 from incrowd.flow import Codes, JoinPartition, Microdata, Partition
 from incrowd.measures.boxes import RangeCount, random_boxes
 from incrowd.measures.counting import REFINE, average_relative_error, counts, weights_of
-from incrowd.reproduce.kja.data import Sample, Source, Uniform
-from incrowd.reproduce.revisited.trials import rows_of
+from incrowd.reproduce.kja.data import JoinSample, Population, uniform
+from incrowd.reproduce.trial import inhabited, rows_of, run_each, timed
 
 MONDRIAN, RELAXED, TOPDOWN = "Mondrian", "Relaxed", "TopDown"
 BASES: Mapping[str, Callable[[int], Grouper]] = {
@@ -31,13 +31,12 @@ BASES: Mapping[str, Callable[[int], Grouper]] = {
 # After the name of the base, which alone is the conventional way.
 DIR, REF, TRIMMED, SMALLEST, HARDENED = "DIR", "REF", " trimmed", " smallest", " hardened"
 QUERIES = 100
-MOST_DRAWS = 100  # times as many boxes are drawn, at most, to find so many with somebody inside
 Queries = Mapping[int, Sequence[RangeCount]]  # by the share of the domain that they cover, in hundredths
-Hide = Callable[[Microdata], JoinPartition]
+Grouping = Callable[[Microdata], JoinPartition]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class JoinSetting:
     """How many times as many people are in the public table, k, and how many attributes are used."""
 
     ratio: int
@@ -46,7 +45,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class JoinPoint:
     """What came of one way on one joined table: means over people of the private table.
 
     ``ncp`` is the perimeter of a person's box, with each domain as 1; ``dm`` how many of the private table
@@ -60,18 +59,15 @@ class Point:
     errors: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
-    def mean(cls, points: Sequence[Point]) -> Point:
+    def mean(cls, points: Sequence[JoinPoint]) -> JoinPoint:
         """Of several samples."""
         errors = {share: fmean(each.errors[share] for each in points) for share in points[0].errors}
-        return cls(
-            fmean(each.ncp for each in points),
-            fmean(each.dm for each in points),
-            fmean(each.seconds for each in points),
-            errors,
-        )
+        numbers = zip(*((each.ncp, each.dm, each.seconds) for each in points), strict=True)
+        ncp, dm, seconds = map(fmean, numbers)
+        return cls(ncp, dm, seconds, errors)
 
 
-def ways(base: str, k: int, trimmed: bool = False) -> dict[str, Hide]:
+def ways(base: str, k: int, trimmed: bool = False) -> dict[str, Grouping]:
     """The conventional way and both ways of k-join-anonymity, by their names in the figures."""
     made = BASES[base](k)
     if trimmed:
@@ -86,7 +82,7 @@ def ways(base: str, k: int, trimmed: bool = False) -> dict[str, Hide]:
     }
 
 
-def variants(k: int) -> dict[str, Hide]:
+def variants(k: int) -> dict[str, Grouping]:
     """What is not in the figures.
 
     That is `kja-refine` unless asked otherwise, cuts that halve exactly, and people who join the smallest
@@ -107,7 +103,7 @@ def refinement(k: int, trim: str = "none") -> Refinement:
     return Refinement(k, trim=trim, first="private")
 
 
-def _joining(way: Direct | Refinement, base: Grouper) -> Hide:
+def _joining(way: Direct | Refinement, base: Grouper) -> Grouping:
     """People are mixed before they are grouped, here in the same way each time."""
     return lambda data: way.grouped(data, base, (), silent, _repeatable(data))
 
@@ -151,20 +147,14 @@ def own_of(data: Microdata) -> NDArray[np.bool_]:
     return np.ones(len(data), np.bool_) if data.own is None else data.own
 
 
-def trial(data: Microdata, hides: Mapping[str, Hide], queries: Queries) -> dict[str, Point]:
+def trial(data: Microdata, groupings: Mapping[str, Grouping], queries: Queries) -> dict[str, JoinPoint]:
     """Every way on one joined table."""
     found = {}
-    for name, hide in hides.items():
-        start = process_time()
-        partition = hide(data)
-        seconds = process_time() - start
+    for name, grouping in groupings.items():
+        partition, seconds = timed(partial(grouping, data))
         mine = partition.labels[own_of(data)]
-        found[name] = Point(
-            float(perimeters(data, partition.labels)[mine].mean()),
-            float(np.bincount(mine)[mine].mean()),
-            seconds,
-            relative_errors(data, partition, queries),
-        )
+        ncp, dm = perimeters(data, partition.labels)[mine].mean(), np.bincount(mine)[mine].mean()
+        found[name] = JoinPoint(float(ncp), float(dm), seconds, relative_errors(data, partition, queries))
     return found
 
 
@@ -197,36 +187,32 @@ def relative_errors(data: Microdata, partition: JoinPartition, queries: Queries)
 
 def queries_for(data: Microdata, shares: Iterable[int], seed: int) -> Queries:
     """For each size 100 boxes anywhere in the domain; those that nobody is in are drawn again."""
-    return {share: _inhabited(data, share, Random(f"queries {share} {seed}").random) for share in shares}  # noqa: S311
+    found = {}
+    for share in shares:
+        dice = Random(f"queries {share} {seed}").random  # noqa: S311  # nothing is published
+        found[share] = inhabited(
+            partial(random_boxes, data, share / 100, QUERIES, dice), partial(counts, data), QUERIES
+        )
+    return found
 
 
-def _inhabited(data: Microdata, share: int, draw: Callable[[], float]) -> list[RangeCount]:
-    found: list[RangeCount] = []
-    for _ in range(MOST_DRAWS):
-        boxes = random_boxes(data, share / 100, QUERIES, draw)
-        found += [box for box, actual in zip(boxes, counts(data, boxes), strict=True) if actual]
-        if len(found) >= QUERIES:
-            break
-    return found[:QUERIES]
-
-
-def compiled(bases: Iterable[str]) -> None:
+def compile_all() -> None:
     """Run everything once, so that no time of a figure has compiling in it."""
-    data = Uniform().joined(Sample(200, 3, 0), 2)
-    for base in bases:
+    data = uniform().joined(JoinSample(200, 3, 0), 2)
+    for base in BASES:
         trial(data, ways(base, 5), {})
 
 
-Trials = Mapping[tuple[str, Setting], Mapping[str, Point]]  # by source and setting: each line
+JoinTrials = Mapping[tuple[str, JoinSetting], Mapping[str, JoinPoint]]  # by table and setting: each line
 
 
 def trials(
-    source: Source,
-    settings: Mapping[Setting, Sequence[int]],
-    samples: Sequence[Sample],
-    extras: Mapping[Setting, Mapping[str, Hide]],
-    told: Callable[[float], None],
-) -> Trials:
+    population: Population,
+    settings: Mapping[JoinSetting, Sequence[int]],
+    samples: Sequence[JoinSample],
+    extras: Mapping[JoinSetting, Mapping[str, Grouping]],
+    progress: Progress,
+) -> JoinTrials:
     """All lines at all settings, as means over samples.
 
     Parameters
@@ -236,20 +222,19 @@ def trials(
     extras : mapping
         Further ways at some settings.
     """
-    found: dict[Setting, list[dict[str, Point]]] = {setting: [] for setting in settings}
-    done = 0
-    for sample in samples:
-        for setting, shares in settings.items():
-            data = source.joined(Sample(sample.people, setting.ratio, sample.seed), setting.d)
-            asked = queries_for(data, shares, sample.seed)
-            lines = {
-                name: hide for base in (MONDRIAN, TOPDOWN) for name, hide in ways(base, setting.k).items()
-            }
-            points = trial(data, lines, asked)
-            found[setting].append(points | trial(data, extras.get(setting, {}), asked))
-            done += 1
-            told(done / (len(settings) * len(samples)))
-    return {
-        (source.name, setting): {name: Point.mean([each[name] for each in many]) for name in many[0]}
-        for setting, many in found.items()
-    }
+
+    def run(at: tuple[JoinSample, JoinSetting]) -> dict[str, JoinPoint]:
+        sample, setting = at
+        data = population.joined(replace(sample, ratio=setting.ratio), setting.d)
+        asked = queries_for(data, settings[setting], sample.seed)
+        lines = ways(MONDRIAN, setting.k) | ways(TOPDOWN, setting.k)
+        return trial(data, {**lines, **extras.get(setting, {})}, asked)
+
+    found = run_each([(sample, setting) for sample in samples for setting in settings], run, progress)
+    means = {}
+    for setting in settings:
+        many = [found[sample, setting] for sample in samples]
+        means[population.name, setting] = {
+            name: JoinPoint.mean([each[name] for each in many]) for name in many[0]
+        }
+    return means

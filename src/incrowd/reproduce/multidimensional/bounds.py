@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import silent
 from incrowd.flow import Microdata
-from incrowd.reproduce.multidimensional.data import numbers
 from incrowd.reproduce.multidimensional.trials import RELAXED, SINGLE, STRICT, WAYS, Way, bound, records
 from incrowd.reproduce.outcome import Sheet, Statement
+from incrowd.reproduce.stored import whole_numbers
 
 PRINTED = "strict, at or below the median only"
 STAR, HALVES, COMB = "star", "two values", "comb"
@@ -22,7 +21,7 @@ TEETH = (50, 200, 800)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class WorstCase:
     """A worst case: how many records stay together, and how many may.
 
     Single-dimensional cuts have no bound; there it is that of strict ones.
@@ -41,15 +40,14 @@ class Case:
     def within(self) -> bool:
         return self.largest <= self.bound
 
-    def as_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 def table_of(points: Sequence[Sequence[int]]) -> Microdata:
     """Points (n, d) of whole numbers, as a table."""
     columns = [np.unique(column, return_inverse=True) for column in np.array(points).T]
     codes = np.column_stack([place for _, place in columns]).astype(np.int32)
-    return Microdata(codes, tuple(numbers(f"x{j + 1}", values) for j, (values, _) in enumerate(columns)))
+    return Microdata(
+        codes, tuple(whole_numbers(f"x{j + 1}", values) for j, (values, _) in enumerate(columns))
+    )
 
 
 def star(d: int, k: int, m: int) -> Microdata:
@@ -79,15 +77,17 @@ def halves(few: int, many: int) -> Microdata:
     return table_of([[1]] * few + [[2]] * many)
 
 
-def case(family: str, way: str, data: Microdata, k: int) -> Case:
+def case(family: str, way: str, data: Microdata, k: int) -> WorstCase:
     cutter: Way = StrictMondrian(k, choose="widest", median="printed") if way == PRINTED else WAYS[way](k)
     largest = int(np.bincount(cutter.group(data, (), silent).labels).max())
     d, copies = len(data.attributes), int(np.bincount(records(data)).max())
     most = 2 * k - 1 if way == RELAXED else bound(d, k, copies)
-    return Case(family, way, d, k, copies, len(data), largest, most)
+    return WorstCase(family, way, d, k, copies, len(data), largest, most)
 
 
-def cases(teeth: Sequence[int] = TEETH, stars: Sequence[tuple[int, int, int]] = STARS) -> tuple[Case, ...]:
+def cases(
+    teeth: Sequence[int] = TEETH, stars: Sequence[tuple[int, int, int]] = STARS
+) -> tuple[WorstCase, ...]:
     """Every worst case, each in the ways that it is about."""
     found = [case(STAR, way, star(d, k, m), k) for d, k, m in stars for way in (STRICT, RELAXED)]
     found += [
@@ -99,16 +99,12 @@ def cases(teeth: Sequence[int] = TEETH, stars: Sequence[tuple[int, int, int]] = 
     return tuple(found)
 
 
-def sheet(found: Sequence[Case]) -> Sheet:
-    rows = [
-        (
-            each.family,
-            each.way,
-            *(f"{number:,}" for number in (each.d, each.k, each.copies, each.n, each.largest)),
-            f"({each.bound})" if each.way == SINGLE else f"{each.bound}",
-        )
-        for each in found
-    ]
+def sheet(found: Sequence[WorstCase]) -> Sheet:
+    rows = []
+    for each in found:
+        numbers = [f"{number:,}" for number in (each.d, each.k, each.copies, each.n, each.largest)]
+        most = f"({each.bound})" if each.way == SINGLE else f"{each.bound}"
+        rows.append((each.family, each.way, *numbers, most))
     about = (
         "star: m copies of the origin, k-1 points on each half axis. two values: 1 and 2, of one column. "
         "comb: points in a line, and k copies of one beside its end. In brackets: the bound of strict cuts."
@@ -116,45 +112,36 @@ def sheet(found: Sequence[Case]) -> Sheet:
     return Sheet("Worst cases", ("table", "cuts", "d", "k", "m", "n", "largest", "bound"), tuple(rows), about)
 
 
-def judge(found: Sequence[Case]) -> tuple[Statement, ...]:
+def statements(found: Sequence[WorstCase]) -> tuple[Statement, ...]:
     """What section 2.2.1 and 2.3 say of medians and sizes, on the worst cases."""
-    by_way: Mapping[str, list[Case]] = {
-        way: [each for each in found if each.way == way] for way in (*WAYS, PRINTED)
-    }
-    stopped = [each for each in by_way[PRINTED] if each.largest == each.n]
-    tight = [each for each in by_way[STRICT] if each.family == STAR and each.largest == each.bound]
-    stars = [each for each in by_way[STRICT] if each.family == STAR]
-    growth = [each for each in by_way[SINGLE] if each.family == COMB]
+    printed, strict, relaxed, single = (
+        [each for each in found if each.way == way] for way in (PRINTED, STRICT, RELAXED, SINGLE)
+    )
+    stopped = [each for each in printed if each.largest == each.n]
+    stars = [each for each in strict if each.family == STAR]
+    tight = [each for each in stars if each.largest == each.bound]
+    growth = [each for each in single if each.family == COMB]
+    linear = all(each.largest == each.n - each.k and not each.within for each in growth)
+    whole = f"{len(stopped)} of {len(printed)} tables with two values stay whole"
+    reached = f"on {len(strict)} worst cases; reached on {len(tight)} of {len(stars)} stars"
+    below = "Section 2.3: strict cuts leave at most 2d(k-1)+m, if also tried below the median"
+    grow = "Section 2.2.1: single-dimensional classes may grow linearly with the table"
     return (
         Statement(
             "Section 2.3: where a cut is allowable, the one at the median is",
             not stopped,
-            f"{len(stopped)} of {len(by_way[PRINTED])} tables with two values stay whole; "
-            "cut below the median as well, they do not",
+            f"{whole}; cut below the median as well, they do not",
         ),
-        Statement(
-            "Section 2.3: strict cuts, as printed, leave at most 2d(k-1)+m",
-            all(each.within for each in by_way[PRINTED]),
-            _sizes(by_way[PRINTED]),
-        ),
-        Statement(
-            "Section 2.3: strict cuts leave at most 2d(k-1)+m, if also tried below the median",
-            all(each.within for each in by_way[STRICT]),
-            f"on {len(by_way[STRICT])} worst cases; reached on {len(tight)} of {len(stars)} stars",
-        ),
-        Statement(
-            "Section 2.3: relaxed cuts leave at most 2k-1",
-            all(each.within for each in by_way[RELAXED]),
-            f"on {len(by_way[RELAXED])} worst cases",
-        ),
-        Statement(
-            "Section 2.2.1: single-dimensional classes may grow linearly with the table",
-            all(each.largest == each.n - each.k for each in growth)
-            and not any(each.within for each in growth),
-            f"{_sizes(growth)} if strict",
-        ),
+        _within("Section 2.3: strict cuts, as printed, leave at most 2d(k-1)+m", printed, _sizes(printed)),
+        _within(below, strict, reached),
+        _within("Section 2.3: relaxed cuts leave at most 2k-1", relaxed, f"on {len(relaxed)} worst cases"),
+        Statement(grow, linear, f"{_sizes(growth)} if strict"),
     )
 
 
-def _sizes(found: Sequence[Case]) -> str:
+def _within(says: str, found: Sequence[WorstCase], detail: str) -> Statement:
+    return Statement(says, all(each.within for each in found), detail)
+
+
+def _sizes(found: Sequence[WorstCase]) -> str:
     return "; ".join(f"{each.largest:,} of {each.n:,} together, bound {each.bound}" for each in found)

@@ -8,17 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 from pathlib import Path
-from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd import tables
-from incrowd.flow import Attribute, Codes, Microdata, TextColumn
-from incrowd.reproduce.nonhomogeneous.data import ADULT_TABLE
-from incrowd.schema import Kind, Shape
+from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.reproduce.stored import ADULT_TABLE, SEED, drawn_words, whole_numbers
 
-UNIFORM, NORMAL, ADULT = "UNIFORM", "NORMAL", ADULT_TABLE.name
 COLUMNS = (
     "age",
     "sex",
@@ -32,11 +27,10 @@ COLUMNS = (
 MOST_COLUMNS = len(COLUMNS)
 DOMAIN = 50  # values of an invented column
 SPREAD = 10.0  # standard deviation of a normal column
-SEED = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Points:
+class NumberTable:
     """A table of whole numbers, to take the first columns of."""
 
     name: str
@@ -50,51 +44,25 @@ class Points:
         return Microdata(np.ascontiguousarray(self.codes[:, :d]), self.attributes[:d])
 
 
-def numbers(name: str, values: NDArray[np.int64]) -> Attribute:
-    """A column of whole numbers, published as ranges."""
-    return Attribute(
-        name, Kind.NUMERIC, Shape.RANGE, tuple(map(str, values.tolist())), values.astype(np.float64)
-    )
-
-
-def uniform(n: int) -> Points:
+def uniform(n: int) -> NumberTable:
     """Every value with the same chance, columns independent of each other."""
-    return _invented(UNIFORM, n, [1.0] * DOMAIN)
+    return _invented("UNIFORM", n, [1.0] * DOMAIN)
 
 
-def normal(n: int) -> Points:
+def normal(n: int) -> NumberTable:
     """Values around the middle of the domain more often, columns independent of each other."""
     middle = (DOMAIN - 1) / 2
-    return _invented(NORMAL, n, [exp(-(((v - middle) / SPREAD) ** 2) / 2) for v in range(DOMAIN)])
+    return _invented("NORMAL", n, [exp(-(((v - middle) / SPREAD) ** 2) / 2) for v in range(DOMAIN)])
 
 
-def _invented(name: str, n: int, weights: list[float]) -> Points:
-    dice = Random(f"{name} {SEED}")  # noqa: S311  # nothing is published
-    drawn = np.frombuffer(dice.randbytes(4 * n * MOST_COLUMNS), "<u4").reshape(n, MOST_COLUMNS) / 2.0**32
+def _invented(name: str, n: int, weights: list[float]) -> NumberTable:
     upto = np.cumsum(weights)
+    drawn = drawn_words(n, MOST_COLUMNS, f"{name} {SEED}") / 2.0**32
     codes = np.searchsorted(upto[:-1] / upto[-1], drawn, side="right").astype(np.int32)
     domain = np.arange(DOMAIN)
-    return Points(name, codes, tuple(numbers(f"x{j + 1}", domain) for j in range(MOST_COLUMNS)))
+    return NumberTable(name, codes, tuple(whole_numbers(f"x{j + 1}", domain) for j in range(MOST_COLUMNS)))
 
 
-def adult(folder: Path) -> Points:
-    """Everybody of ADULT; texts are numbered in the order of the alphabet, `?` being one of them.
-
-    Raises
-    ------
-    TableError
-        If the file has other columns.
-    """
-    table = tables.read(folder / ADULT_TABLE.path, columns=[*COLUMNS])
-    read = [_numbered(name, table.column(name)) for name in COLUMNS]
-    return Points(ADULT, np.column_stack([codes for codes, _ in read]), tuple(domain for _, domain in read))
-
-
-def _numbered(name: str, column: TextColumn) -> tuple[Codes, Attribute]:
-    texts = [text or "" for text in column.texts]
-    if all(text.isdigit() for text in texts):
-        values, place = np.unique([int(text) for text in texts], return_inverse=True)
-    else:
-        met, place = np.unique(texts, return_inverse=True)
-        values = np.arange(met.size)
-    return place[column.codes].astype(np.int32), numbers(name, values)
+def adult(folder: Path) -> NumberTable:
+    """Everybody of ADULT."""
+    return NumberTable(ADULT_TABLE.name, *ADULT_TABLE.numbered(folder, COLUMNS))

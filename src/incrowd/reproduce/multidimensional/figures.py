@@ -7,13 +7,13 @@ worked tables, bounds and claims, but no experiments: the points here are ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from incrowd.contracts import Watch
-from incrowd.reports.chart import Chart, Line
+from incrowd.reproduce.figure import Figure
 from incrowd.reproduce.multidimensional import bounds, findings, patients
-from incrowd.reproduce.multidimensional.data import SEED, Points, adult, normal, uniform
+from incrowd.reproduce.multidimensional.data import NumberTable, adult, normal, uniform
 from incrowd.reproduce.multidimensional.trials import (
     ALL,
     ONE,
@@ -21,22 +21,21 @@ from incrowd.reproduce.multidimensional.trials import (
     SINGLE,
     STRICT,
     WAYS,
-    Ask,
-    Point,
-    Trials,
+    CutPoint,
+    CutSetting,
+    CutTrials,
     bound,
     trials,
 )
-from incrowd.reproduce.nonhomogeneous.data import ADULT_TABLE
 from incrowd.reproduce.outcome import Outcome, Sheet
-from incrowd.reproduce.outliers.findings import Panel
+from incrowd.reproduce.stored import ADULT_TABLE, SEED
 
 TITLE = "Achieving Multidimensional K-Anonymity by a Greedy Approach: Tables 1 to 4, bounds and quality"
 D, K = 5, 10  # what stays when the other changes
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class CutScale:
     """How much is run: k, d, rows of an invented table, and predicates of each kind."""
 
     ks: tuple[int, ...]
@@ -44,12 +43,15 @@ class Scale:
     rows: int
     queries: int
 
-    def asks(self, table: str) -> list[Ask]:
-        return [*(Ask(table, D, k) for k in self.ks), *(Ask(table, d, K) for d in self.ds)]
+    def settings(self, table: str, letter: str) -> list[CutSetting]:
+        """Over k or over d."""
+        if letter == "k":
+            return [CutSetting(table, D, k) for k in self.ks]
+        return [CutSetting(table, d, K) for d in self.ds]
 
 
-FULL = Scale((2, 5, 10, 25, 50, 100, 250, 500), (2, 3, 4, 5, 6, 7, 8), 10_000, 500)
-QUICK = Scale((2, 10, 100), (2, 5, 8), 2000, 50)
+FULL = CutScale((2, 5, 10, 25, 50, 100, 250, 500), (2, 3, 4, 5, 6, 7, 8), 10_000, 500)
+QUICK = CutScale((2, 10, 100), (2, 5, 8), 2000, 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Shown:
 
     name: str
     unit: str
-    of: Callable[[Point], float]
+    of: Callable[[CutPoint], float]
     digits: str
     drawn: bool = True
 
@@ -68,13 +70,7 @@ SHOWN = (
     Shown("cavg", "C_AVG", lambda point: point.avg, ".3f"),
     Shown("error", f"relative error, {ALL}", lambda point: point.errors[ALL], ".3f"),
     Shown("error-one", f"relative error, {ONE}", lambda point: point.errors[ONE], ".3f"),
-    Shown(
-        "matched-one",
-        f"share of predicates that match, {ONE}",
-        lambda point: point.matched[ONE],
-        ".3f",
-        False,
-    ),
+    Shown("matched-one", f"share of predicates that match, {ONE}", lambda p: p.matched[ONE], ".3f", False),
 )
 
 
@@ -92,75 +88,60 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
     return run(tables, scale, skipped, watch)
 
 
-def run(tables: Sequence[Points], scale: Scale, skipped: Sequence[str], watch: Watch) -> Outcome:
+def run(tables: Sequence[NumberTable], scale: CutScale, skipped: Sequence[str], watch: Watch) -> Outcome:
     """Every point, every table and picture of them, every statement."""
-    told = watch("cut the patients and the worst cases")
+    progress = watch("cut the patients and the worst cases")
     examples, worst = patients.examine(), bounds.cases()
-    told(1.0)
-    found: dict[tuple[str, Ask], Point] = {}
+    progress(1.0)
+    found: dict[tuple[str, CutSetting], CutPoint] = {}
     for table in tables:
-        found |= trials(table, scale.asks(table.name), scale.queries, watch(f"cut {table.name}"))
-    pictures = [(shown, panel) for table in tables for shown, panel in panels(found, table.name, scale)]
+        settings = [*scale.settings(table.name, "k"), *scale.settings(table.name, "d")]
+        found |= trials(table, settings, scale.queries, watch(f"cut {table.name}"))
+    figures = [(shown, figure) for table in tables for shown, figure in figures_of(found, table.name, scale)]
     sheets = (
         *patients.sheets(examples),
         bounds.sheet(worst),
         _sizes(found),
-        *(_sheet(shown, panel) for shown, panel in pictures),
+        *(figure.sheet(shown.digits) for shown, figure in figures),
     )
     facts = {
         "seed": SEED,
         "rows": {table.name: len(table) for table in tables},
         "patients": patients.facts(examples),
-        "worst": [each.as_dict() for each in worst],
+        "worst": [asdict(each) for each in worst],
         "points": [
-            {"table": ask.table, "cuts": name, "d": ask.d, "k": ask.k, **point.as_dict()}
-            for (name, ask), point in found.items()
+            {"cuts": name, **asdict(setting), **asdict(point)} for (name, setting), point in found.items()
         ],
     }
-    statements = (*patients.judge(examples), *bounds.judge(worst), *findings.judge(found))
-    charts = {f"{panel.name}.svg": _chart(panel) for shown, panel in pictures if shown.drawn}
-    return Outcome("multidimensional", TITLE, sheets, statements, facts, charts, skipped=tuple(skipped))
+    held = (*patients.statements(examples), *bounds.statements(worst), *findings.statements(found))
+    charts = {f"{figure.name}.svg": figure.chart() for shown, figure in figures if shown.drawn}
+    return Outcome("multidimensional", TITLE, sheets, held, facts, charts, skipped=tuple(skipped))
 
 
-def panels(found: Trials, table: str, scale: Scale) -> Iterator[tuple[Shown, Panel]]:
-    """Every picture of one table: over k, then over d."""
-    over_k = [Ask(table, D, k) for k in scale.ks]
-    over_d = [Ask(table, d, K) for d in scale.ds]
+def figures_of(found: CutTrials, table: str, scale: CutScale) -> Iterator[tuple[Shown, Figure]]:
+    """Every figure of one table: over k, then over d."""
     for shown in SHOWN:
-        for letter, values, asks in (("k", scale.ks, over_k), ("d", scale.ds, over_d)):
-            lines = {name: tuple(float(shown.of(found[name, ask])) for ask in asks) for name in WAYS}
-            held = f"d={D}" if letter == "k" else f"k={K}"
-            title = f"{table}: {shown.unit} over {letter}, {held}"
+        for letter, values, fixed in (("k", scale.ks, f"d={D}"), ("d", scale.ds, f"k={K}")):
+            settings = scale.settings(table, letter)
+            lines = {name: tuple(float(shown.of(found[name, each])) for each in settings) for name in WAYS}
             name = f"{shown.name}-{letter}-{table.lower()}"
-            yield shown, Panel(name, title, letter, values, shown.unit, lines)
+            title = f"{table}: {shown.unit} over {letter}, {fixed}"
+            yield shown, Figure(name, title, letter, values, shown.unit, lines)
 
 
-def _sizes(found: Trials) -> Sheet:
+def _sizes(found: CutTrials) -> Sheet:
     """The largest parts against their bounds, and what becomes of relaxed parts that say the same."""
     rows = []
-    for ask in dict.fromkeys(ask for _, ask in found):
-        single, strict, relaxed = (found[name, ask] for name in (SINGLE, STRICT, RELAXED))
+    for at in dict.fromkeys(setting for _, setting in found):
+        single, strict, relaxed = (found[name, at] for name in (SINGLE, STRICT, RELAXED))
         numbers = (
-            *(strict.copies, single.largest, strict.largest, bound(ask.d, ask.k, strict.copies)),
-            *(relaxed.largest, 2 * ask.k - 1, relaxed.largest_class),
+            *(strict.copies, single.largest, strict.largest, bound(at.d, at.k, strict.copies)),
+            *(relaxed.largest, 2 * at.k - 1, relaxed.largest_class, relaxed.part_dm),
         )
-        parts = (f"{relaxed.part_dm:,}", f"{relaxed.part_avg:.3f}")
-        rows.append((ask.table, f"{ask.d}", f"{ask.k}", *(f"{number:,}" for number in numbers), *parts))
+        counts = (f"{number:,}" for number in numbers)
+        rows.append((at.table, f"{at.d}", f"{at.k}", *counts, f"{relaxed.part_avg:.3f}"))
     header = ("table", "d", "k", "m", SINGLE, STRICT, "2d(k-1)+m", RELAXED, "2k-1", "relaxed, class")
     about = (
         "The largest part; of relaxed cuts also the largest class of equal rows, and C_DM, C_AVG by parts."
     )
     return Sheet("Largest parts", (*header, "C_DM, parts", "C_AVG, parts"), tuple(rows), about)
-
-
-def _sheet(shown: Shown, panel: Panel) -> Sheet:
-    rows = [(name, *(format(value, shown.digits) for value in line)) for name, line in panel.lines.items()]
-    return Sheet(panel.title, (panel.over, *(f"{value:,}" for value in panel.values)), tuple(rows))
-
-
-def _chart(panel: Panel) -> Chart:
-    lines = [
-        Line(name, tuple(zip(map(float, panel.values), line, strict=True)), look)
-        for look, (name, line) in enumerate(panel.lines.items())
-    ]
-    return Chart(panel.title, panel.over, panel.unit, tuple(lines))

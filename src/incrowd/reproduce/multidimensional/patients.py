@@ -26,7 +26,7 @@ from incrowd.generalize.means import means_of
 from incrowd.measures.published import Published
 from incrowd.measures.query import Allowed, Count, average, count
 from incrowd.reproduce.outcome import Sheet, Statement
-from incrowd.reproduce.revisited.trials import rows_of
+from incrowd.reproduce.trial import rows_of
 from incrowd.schema import Column, Kind, Role, Schema
 
 K = 2
@@ -48,16 +48,10 @@ PATIENTS = (
 )
 FIRST_ZIP = {"533448": "53710", "533449": "53711", "533441": "53712"}
 PRINTED_CUT = 533449
+_BOTH_ZIPS = "[533448-533449]"
 PRINTED_TABLE_2 = tuple(
-    ("[35-38]", sex, zips)
-    for sex, zips in (
-        ("Male", "[533448-533449]"),
-        ("Female", "533441"),
-        ("Male", "[533448-533449]"),
-        ("Male", "[533448-533449]"),
-        ("Female", "533449"),
-        ("Male", "[533448-533449]"),
-    )
+    ("[35-38]", sex, {"Male": _BOTH_ZIPS, "Female": code}[sex])
+    for sex, code in zip((row[1] for row in PATIENTS), ("", "533441", "", "", "533449", ""), strict=True)
 )
 PRINTED_MEAN = Fraction(36)  # of the class [37-38]
 MISPRINTS = (
@@ -75,7 +69,7 @@ MISPRINTS = (
 
 @dataclass(frozen=True)
 class Patients:
-    """Who hides with whom by single- and by multidimensional cuts, and the rows that are then published."""
+    """The classes of single- and of multidimensional cuts, and the rows that are then published."""
 
     single: Partition
     strict: Partition
@@ -145,22 +139,14 @@ def sheets(found: Patients) -> tuple[Sheet, ...]:
     """Tables 2 to 4 side by side, Table 1, the two queries, what is misprinted."""
     single, strict = found.rows(found.single), found.rows(found.strict)
     means = found.means(found.strict)
-    rows = [
-        (
-            PATIENTS[i][3],
-            cell_of(strict, 1, i),
-            *(cell_of(single, j, i) for j in (0, 2)),
-            *(cell_of(strict, 0, i), means[i], cell_of(strict, 2, i)),
-        )
-        for i in range(len(PATIENTS))
-    ]
+    rows = []
+    for i, patient in enumerate(PATIENTS):
+        two, three = ([cell_of(each, j, i) for j in range(3)] for each in (single, strict))
+        rows.append((patient[3], three[1], two[0], two[2], three[0], means[i], three[2]))
+    header = (DISEASE, SEX, "2: Age", "2: Zipcode", "3, 4: Age (R)", "4: Age (M)", "3, 4: Zipcode")
+    about = "The patients, 2-anonymous: Table 2 by single-dimensional, Tables 3 and 4 by strict cuts."
     return (
-        Sheet(
-            "Tables 2 to 4",
-            (DISEASE, SEX, "2: Age", "2: Zipcode", "3, 4: Age (R)", "4: Age (M)", "3, 4: Zipcode"),
-            tuple(rows),
-            "The patients, 2-anonymous: Table 2 by single-dimensional, Tables 3 and 4 by strict cuts.",
-        ),
+        Sheet("Tables 2 to 4", header, tuple(rows), about),
         Sheet("Table 1, voters", ("Name", AGE, SEX, ZIP), VOTERS, f"Joined with patients: {_found()}."),
         Sheet("Table 1, patients", (AGE, SEX, ZIP, DISEASE), PATIENTS, "As they must have been."),
         _queries(found),
@@ -204,8 +190,8 @@ class Answers:
 
 def answers(found: Patients, partition: Partition, means: Sequence[Fraction]) -> Answers:
     rows = found.rows(partition)
-    told = np.array([*means, None], dtype=object)[:-1]
-    return Answers(average(rows, told, _men(found.data)), count(rows, _young_men(found.data)))
+    by_row = np.array([*means, None], dtype=object)[:-1]
+    return Answers(average(rows, by_row, _men(found.data)), count(rows, _young_men(found.data)))
 
 
 def all_answers(found: Patients) -> dict[str, Answers]:
@@ -268,59 +254,43 @@ def facts(found: Patients) -> dict[str, Any]:
 # Statements
 
 
-def judge(found: Patients) -> tuple[Statement, ...]:
-    """What is said of the examples."""
+def statements(found: Patients) -> tuple[Statement, ...]:
+    """What the paper says of the examples."""
     linked = _linked()
     lee = Statement("Table 1: joining gives Lee's illness away", linked == [("Lee", "Flu")], _found())
-    return (lee, *_said_of_classes(found), *_said_of_cuts(found), *_said_of_queries(found))
+    return (lee, *_on_classes(found), *_on_cuts(found), *_on_queries(found))
 
 
-def _said_of_classes(found: Patients) -> list[Statement]:
+def _on_classes(found: Patients) -> list[Statement]:
     sizes = class_sizes(found)
     two, three = penalties(sizes["Table 2"]), penalties(sizes["Table 3"])
     printed, mended = min(sizes["Table 2 as printed"]), min(sizes["Table 2"])
+    smallest = f"smallest class {printed}; with the zip code mended {mended}"
+    squares = f"{two[2]} and {three[2]}; with squares {two[0]} and {three[0]}"
+    better = "Tables 2 and 3: multidimensional is better by C_DM and C_AVG"
+    both = f"{three[0]} and {float(three[1]):g} against {two[0]} and {float(two[1]):g}"
     return [
-        Statement(
-            "Table 2, as printed, is 2-anonymous",
-            printed >= K,
-            f"smallest class {printed}; with the zip code mended {mended}",
-        ),
-        Statement(
-            "Section 2.1: C_DM as printed tells Table 2 from Table 3",
-            two[2] != three[2],
-            f"{two[2]} and {three[2]}; with squares {two[0]} and {three[0]}",
-        ),
-        Statement(
-            "Tables 2 and 3: multidimensional is better by C_DM and C_AVG",
-            three[0] < two[0] and three[1] < two[1],
-            f"{three[0]} and {float(three[1]):g} against {two[0]} and {float(two[1]):g}",
-        ),
+        Statement("Table 2, as printed, is 2-anonymous", printed >= K, smallest),
+        Statement("Section 2.1: C_DM as printed tells Table 2 from Table 3", two[2] != three[2], squares),
+        Statement(better, three[0] < two[0] and three[1] < two[1], both),
     ]
 
 
-def _said_of_cuts(found: Patients) -> list[Statement]:
+def _on_cuts(found: Patients) -> list[Statement]:
     ours = [classes_of(found.single), classes_of(found.strict)]
     replaced = [classes_of(partition) for partition in grouped((ZIP, AGE), first=False)]
+    expected = [[[0, 2, 3, 5], [1, 4]], [[0, 2], [1, 4], [3, 5]]]
     right = sum(int(row[2]) > PRINTED_CUT for row in PATIENTS)
+    given = "Tables 2 and 3: the algorithms give these classes, with the first order of zip codes"
+    same = "Tables 2 and 3: the same with the zip codes as printed"
+    first = f"Figure 1: the first cut, at {PRINTED_CUT}, is allowable"
+    then = "Figure 1: after it, multidimensional cuts go on and single-dimensional ones do not"
+    many = f"{len(ours[1])} against {len(ours[0])} classes, with the first order of zip codes"
     return [
-        Statement(
-            "Tables 2 and 3: the algorithms give these classes, with the first order of zip codes",
-            ours == [[[0, 2, 3, 5], [1, 4]], [[0, 2], [1, 4], [3, 5]]],
-            f"sizes {_sizes(ours)}",
-        ),
-        Statement(
-            "Tables 2 and 3: the same with the zip codes as printed", replaced == ours, f"{_sizes(replaced)}"
-        ),
-        Statement(
-            f"Figure 1: the first cut, at {PRINTED_CUT}, is allowable",
-            right >= K,
-            f"{right} patients on the right",
-        ),
-        Statement(
-            "Figure 1: after it, multidimensional cuts go on and single-dimensional ones do not",
-            len(ours[0]) == 2 and len(ours[1]) > 2,
-            f"{len(ours[1])} against {len(ours[0])} classes, with the first order of zip codes",
-        ),
+        Statement(given, ours == expected, f"sizes {_sizes(ours)}"),
+        Statement(same, replaced == ours, _sizes(replaced)),
+        Statement(first, right >= K, f"{right} patients on the right"),
+        Statement(then, len(ours[0]) == 2 and len(ours[1]) > 2, many),
     ]
 
 
@@ -328,19 +298,14 @@ def _sizes(several: Sequence[Sequence[Sequence[int]]]) -> str:
     return " and ".join(", ".join(str(len(each)) for each in classes) for classes in several)
 
 
-def _said_of_queries(found: Patients) -> list[Statement]:
+def _on_queries(found: Patients) -> list[Statement]:
     got, (mean, young) = all_answers(found), true_answers()
     two, four = got["Table 2, with means"], got["Table 4"]
+    first = "Table 4: with means the first query is answered precisely"
+    detail = f"{four.words[0]}; with the printed mean {got['Table 4 as printed'].words[0]}"
+    exact = four.young.exact and four.young.least == young
     return [
-        Statement(
-            "Table 4: with means the first query is answered precisely",
-            four.mean == mean,
-            f"{four.words[0]}; with the printed mean {got['Table 4 as printed'].words[0]}",
-        ),
-        Statement(
-            "Table 4: the second query is answered precisely",
-            four.young.exact and four.young.least == young,
-            four.words[1],
-        ),
+        Statement(first, four.mean == mean, detail),
+        Statement("Table 4: the second query is answered precisely", exact, four.words[1]),
         Statement("Table 2 cannot answer the second query precisely", not two.young.exact, two.words[1]),
     ]

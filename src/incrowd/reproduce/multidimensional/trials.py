@@ -1,11 +1,11 @@
-"""One table cut in every way of the multidimensional paper: how large classes are, what queries are told."""
+"""One table cut in every way of the multidimensional paper: sizes of classes, errors of queries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from incrowd.measures.boxes import RangeCount, allowed_codes, random_boxes
 from incrowd.measures.counting import average_relative_error
 from incrowd.measures.loss import AverageClass, Discernibility
 from incrowd.measures.query import predicate_matches
-from incrowd.reproduce.multidimensional.data import SEED, Points
-from incrowd.reproduce.revisited.trials import rows_of
+from incrowd.reproduce.multidimensional.data import NumberTable
+from incrowd.reproduce.stored import SEED
+from incrowd.reproduce.trial import inhabited, rows_of, run_each
 
 SINGLE, STRICT, RELAXED = "single-dimensional", "strict", "relaxed"
 Way = SingleDimensional | Mondrian
@@ -30,11 +31,10 @@ WAYS: Mapping[str, Callable[[int], Way]] = {
 }
 ALL, ONE = "all columns", "one column"  # what predicates are about
 SHARE = 0.1  # of the domain: its volume, or that of the one column
-MOST_DRAWS = 100  # times as many boxes are drawn, at most, to find so many with somebody inside
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class CutSetting:
     """A table, its first d columns, and k."""
 
     table: str
@@ -43,11 +43,11 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CutPoint:
     """What came of one way.
 
-    ``dm`` and ``avg`` are C_DM and C_AVG over classes of equal rows, ``part_dm`` and ``part_avg`` the same
-    over the parts that the cuts left: relaxed parts may say the same. ``largest`` is the largest part,
+    ``dm`` and ``avg`` are C_DM and C_AVG over equivalence classes, ``part_dm`` and ``part_avg`` the same over
+    the parts that the cuts left: relaxed parts may say the same. ``largest`` is the largest part,
     ``largest_class`` the largest class. ``copies`` is m, ``room`` how far below 2d(k-1)+m every part stays,
     m being counted in each by itself. ``errors`` and ``matched`` are by workload: the average relative error,
     and the share of predicates that part no class.
@@ -64,20 +64,12 @@ class Point:
     errors: Mapping[str, float]
     matched: Mapping[str, float]
 
-    def as_dict(self) -> dict[str, Any]:
-        names = ("dm", "avg", "part_dm", "part_avg", "largest", "largest_class", "copies", "room")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "errors": dict(self.errors),
-            "matched": dict(self.matched),
-        }
 
-
-Trials = Mapping[tuple[str, Ask], Point]
+CutTrials = Mapping[tuple[str, CutSetting], CutPoint]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Workload:
+class Predicates:
     """Predicates, and for each who satisfies it."""
 
     queries: Sequence[RangeCount]
@@ -89,32 +81,23 @@ def bound(d: int, k: int, copies: int) -> int:
     return 2 * d * (k - 1) + copies
 
 
-def workloads(data: Microdata, count: int) -> dict[str, Workload]:
+def workloads(data: Microdata, count: int) -> dict[str, Predicates]:
     """Boxes over all columns and over one of them, anywhere in the domain and with somebody inside."""
     dice = Random(f"predicates {SEED}")  # noqa: S311  # nothing is published
 
-    def everywhere() -> RangeCount:
-        return random_boxes(data, SHARE, 1, dice.random, "discrete")[0]
+    def everywhere() -> list[RangeCount]:
+        return random_boxes(data, SHARE, 1, dice.random, "discrete")
 
-    def somewhere() -> RangeCount:
+    def somewhere() -> list[RangeCount]:
         j = dice.randrange(len(data.attributes))
         column = Microdata(data.codes[:, [j]], data.attributes[j : j + 1])
-        return random_boxes(column, SHARE, 1, dice.random, "discrete")[0]
+        return random_boxes(column, SHARE, 1, dice.random, "discrete")
 
-    return {ALL: _inhabited(data, everywhere, count), ONE: _inhabited(data, somewhere, count)}
+    def predicates(draw: Callable[[], list[RangeCount]]) -> Predicates:
+        queries = inhabited(draw, lambda boxes: [int(who(data, box).sum()) for box in boxes], count)
+        return Predicates(queries, [who(data, query) for query in queries])
 
-
-def _inhabited(data: Microdata, drawn: Callable[[], RangeCount], count: int) -> Workload:
-    queries, satisfied = [], []
-    for _ in range(MOST_DRAWS * count):
-        query = drawn()
-        people = who(data, query)
-        if people.any():
-            queries.append(query)
-            satisfied.append(people)
-        if len(queries) == count:
-            break
-    return Workload(queries, satisfied)
+    return {ALL: predicates(everywhere), ONE: predicates(somewhere)}
 
 
 def who(data: Microdata, query: RangeCount) -> NDArray[np.bool_]:
@@ -126,7 +109,7 @@ def who(data: Microdata, query: RangeCount) -> NDArray[np.bool_]:
     return inside
 
 
-def trial(data: Microdata, way: Way, k: int, asked: Mapping[str, Workload]) -> Point:
+def trial(data: Microdata, way: Way, k: int, asked: Mapping[str, Predicates]) -> CutPoint:
     """One way on one table."""
     partition = way.group(data, (), silent)
     rows = rows_of(data, partition)
@@ -139,7 +122,7 @@ def trial(data: Microdata, way: Way, k: int, asked: Mapping[str, Workload]) -> P
         found = average_relative_error(rows, None, data, load.queries, "discrete")
         errors[name] = float(found.errors.mean())
         matched[name] = float(np.mean([predicate_matches(each, classes) for each in load.satisfied]))
-    return Point(
+    return CutPoint(
         Discernibility().value(rows, data),
         AverageClass(k).value(rows, data),
         int((sizes**2).sum()),
@@ -173,16 +156,19 @@ def most_copies(points: NDArray[np.int64], labels: Codes) -> NDArray[np.int64]:
     return most
 
 
-def trials(points: Points, asks: Iterable[Ask], queries: int, told: Progress) -> dict[tuple[str, Ask], Point]:
-    """Every way at every k and d of one table; `told` hears how much is done."""
-    wanted = sorted(dict.fromkeys(asks), key=lambda ask: (ask.d, ask.k))
-    found: dict[tuple[str, Ask], Point] = {}
-    data, asked = points.first(0), dict[str, Workload]()
-    for number, ask in enumerate(wanted):
-        if len(data.attributes) != ask.d:
-            data = points.first(ask.d)
-            asked = workloads(data, queries)
-        for name, way in WAYS.items():
-            found[name, ask] = trial(data, way(ask.k), ask.k, asked)
-        told((number + 1) / len(wanted))
-    return found
+def trials(
+    table: NumberTable, settings: Iterable[CutSetting], queries: int, progress: Progress
+) -> dict[tuple[str, CutSetting], CutPoint]:
+    """Every way at every k and d of one table."""
+
+    @lru_cache(maxsize=1)
+    def prepared(d: int) -> tuple[Microdata, dict[str, Predicates]]:
+        data = table.first(d)
+        return data, workloads(data, queries)
+
+    def run(setting: CutSetting) -> dict[str, CutPoint]:
+        data, asked = prepared(setting.d)
+        return {name: trial(data, way(setting.k), setting.k, asked) for name, way in WAYS.items()}
+
+    found = run_each(sorted(settings, key=lambda setting: (setting.d, setting.k)), run, progress)
+    return {(name, setting): point for setting, points in found.items() for name, point in points.items()}

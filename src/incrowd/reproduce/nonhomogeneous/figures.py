@@ -7,16 +7,9 @@ from pathlib import Path
 
 from incrowd.contracts import Watch
 from incrowd.errors import InputError
-from incrowd.reports.chart import Chart, Line
-from incrowd.reproduce.nonhomogeneous.data import (
-    ADULT_TABLE,
-    CENSUS_TABLE,
-    SEED,
-    People,
-    load_adult,
-    load_census,
-)
-from incrowd.reproduce.nonhomogeneous.findings import judge
+from incrowd.reproduce.figure import Figure
+from incrowd.reproduce.nonhomogeneous.data import SampledTable, load_adult, load_census
+from incrowd.reproduce.nonhomogeneous.findings import statements
 from incrowd.reproduce.nonhomogeneous.trials import (
     AT,
     HP,
@@ -24,17 +17,19 @@ from incrowd.reproduce.nonhomogeneous.trials import (
     HS,
     NH,
     PRINTED,
-    Figure,
     Plan,
-    Point,
-    Setting,
+    SampleFigure,
+    SamplePoint,
+    SampleSetting,
     figure,
 )
 from incrowd.reproduce.outcome import Outcome, Sheet
+from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_TABLE, SEED
 
 TITLE = "Non-homogeneous Generalization: Figures 9 to 15"
 NAMES = (HR, HS, HP, NH, PRINTED, AT)
-LOOKS = {HR: 0, HS: 1, HP: 2, NH: 3, PRINTED: 3, AT: 4}
+LOOKS = (HR, HS, HP, NH, AT)
+GCP, SECONDS = "GCP, share of the domain per cell", "processor seconds"
 ROWS = 100_000
 ADULT_ROWS = 32_561
 QUICK_ROWS = 20_000
@@ -51,13 +46,13 @@ def plans(quick: bool) -> tuple[Plan, ...]:
     ds, ks, ls = ((2, 3, 5, 7), (2, 10, 40, 100), (2, 5, 9)) if quick else (DIMENSIONS, KS, LS)
     census, adult = CENSUS_TABLE.name, ADULT_TABLE.name
     return (
-        Plan(9, census, "n", sizes, Setting(0, 3, 10)),
-        Plan(10, census, "d", ds, Setting(n, 0, 10)),
-        Plan(11, adult, "d", ds, Setting(ADULT_ROWS, 0, 10)),
-        Plan(12, census, "k", ks, Setting(n, 3, 0)),
-        Plan(13, adult, "k", ks, Setting(ADULT_ROWS, 4, 0)),
-        Plan(14, census, "d", ds, Setting(n, 0, 5), diverse=True),
-        Plan(15, census, "k", ls, Setting(n, 3, 0), diverse=True),
+        Plan(9, census, "n", sizes, SampleSetting(0, 3, 10)),
+        Plan(10, census, "d", ds, SampleSetting(n, 0, 10)),
+        Plan(11, adult, "d", ds, SampleSetting(ADULT_ROWS, 0, 10)),
+        Plan(12, census, "k", ks, SampleSetting(n, 3, 0)),
+        Plan(13, adult, "k", ks, SampleSetting(ADULT_ROWS, 4, 0)),
+        Plan(14, census, "d", ds, SampleSetting(n, 0, 5), diverse=True),
+        Plan(15, census, "k", ls, SampleSetting(n, 3, 0), diverse=True),
     )
 
 
@@ -83,7 +78,7 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
     return outcome(found, skipped)
 
 
-def _people(folder: Path, why: Mapping[str, str]) -> dict[tuple[str, bool], People]:
+def _people(folder: Path, why: Mapping[str, str]) -> dict[tuple[str, bool], SampledTable]:
     """Tables by name, and whether they have a sensitive value."""
     found = {}
     if not why[CENSUS_TABLE.name]:
@@ -93,34 +88,29 @@ def _people(folder: Path, why: Mapping[str, str]) -> dict[tuple[str, bool], Peop
     return found
 
 
-def outcome(figures: Sequence[Figure], skipped: Sequence[str]) -> Outcome:
-    """Tables, statements and pictures of what was run."""
+def outcome(figures: Sequence[SampleFigure], skipped: Sequence[str]) -> Outcome:
+    """Tables, statements and charts of what was run."""
+    loss = "GCP: the mean share of its domain that a cell covers, in hundredths."
+    time = "Processor seconds from codes to cells and, for NH, the draw. HR takes as long as HS."
+    parts = "How many records share a group, or are in one ring, on average."
     sheets = (
-        _sheet(
-            "Loss",
-            "GCP: the mean share of its domain that a cell covers, in hundredths.",
-            figures,
-            lambda point: f"{100 * point.loss:.3g}",
-        ),
-        _sheet(
-            "Time",
-            "Processor seconds from codes to cells and, for NH, the draw. HR takes as long as HS.",
-            figures,
-            lambda point: "" if point.seconds is None else f"{point.seconds:.3f}",
-        ),
-        _sheet(
-            "Parts",
-            "How many records share a group, or are in one ring, on average.",
-            figures,
-            lambda point: f"{point.part:.1f}",
-        ),
+        _sheet("Loss", loss, figures, lambda point: f"{100 * point.loss:.3g}"),
+        _sheet("Time", time, figures, lambda point: "" if point.seconds is None else f"{point.seconds:.3f}"),
+        _sheet("Parts", parts, figures, lambda point: f"{point.part:.1f}"),
     )
     facts = {"seed": SEED, "figures": [each.as_dict() for each in figures]}
-    charts = {name: chart for each in figures for name, chart in _charts(each).items()}
-    return Outcome("nonhomogeneous", TITLE, sheets, judge(figures), facts, charts, skipped=tuple(skipped))
+    charts = {
+        f"figure{drawn.name}.svg": drawn.chart(LOOKS, PRINTED.removeprefix(NH))
+        for each in figures
+        for drawn in (_drawn(each, "a", "loss", GCP), _drawn(each, "b", "seconds", SECONDS))
+    }
+    held = statements(figures)
+    return Outcome("nonhomogeneous", TITLE, sheets, held, facts, charts, skipped=tuple(skipped))
 
 
-def _sheet(title: str, about: str, figures: Sequence[Figure], text: Callable[[Point], str]) -> Sheet:
+def _sheet(
+    title: str, about: str, figures: Sequence[SampleFigure], text: Callable[[SamplePoint], str]
+) -> Sheet:
     """One row for each point of each figure."""
     names = [name for name in NAMES if any(name in each.lines for each in figures)]
     rows = [
@@ -135,19 +125,7 @@ def _sheet(title: str, about: str, figures: Sequence[Figure], text: Callable[[Po
     return Sheet(title, ("figure", "at", *names), tuple(rows), about)
 
 
-def _charts(each: Figure) -> dict[str, Chart]:
-    """(a) what is lost, (b) how long it takes."""
-    number, title, letter = each.plan.number, each.plan.title, each.plan.letter
-    shown = [name for name in NAMES if name in each.lines]
-    loss = [_line(each, name, each.losses(name)) for name in shown]
-    time = [_line(each, name, seconds) for name in shown if (seconds := each.seconds(name))]
-    unit = "GCP, share of the domain per cell"
-    return {
-        f"figure{number}a.svg": Chart(title, letter, unit, tuple(loss)),
-        f"figure{number}b.svg": Chart(title, letter, "processor seconds", tuple(time)),
-    }
-
-
-def _line(each: Figure, name: str, values: Sequence[float]) -> Line:
-    points = tuple(zip(map(float, each.plan.values), values, strict=True))
-    return Line(name, points, LOOKS[name], ours=name != PRINTED)
+def _drawn(each: SampleFigure, part: str, field: str, unit: str) -> Figure:
+    lines = {name: line for name in NAMES if name in each.lines and (line := each.line(name, field))}
+    plan = each.plan
+    return Figure(f"{plan.number}{part}", plan.title, plan.letter, plan.values, unit, lines)

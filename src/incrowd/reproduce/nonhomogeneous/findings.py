@@ -2,26 +2,17 @@
 
 The paper prints its figures without numbers and speaks of a huge gap, a slight difference, a steady
 improvement. What such words mean here are the bounds below. They were set when a first run had been seen, so
-every statement also shows the numbers that it was judged by.
+every statement also shows the numbers that decided it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 
-from incrowd.reproduce.nonhomogeneous.trials import (
-    AT,
-    HP,
-    HR,
-    HS,
-    NH,
-    PRINTED,
-    Figure,
-    exponent,
-    straightness,
-)
+from incrowd.reproduce.nonhomogeneous import trials
+from incrowd.reproduce.nonhomogeneous.trials import AT, HP, HR, HS, NH, PRINTED, SampleFigure
 from incrowd.reproduce.outcome import Statement
+from incrowd.reproduce.trend import ends, falls, inside, named, ratios, rises, span, spread
 
 MARGINAL = 0.1  # loses at most so much less
 SLIGHT = 0.05  # differs at most by this share of what HR loses, the height of the picture
@@ -35,26 +26,28 @@ PRINTED_SECONDS = 2.95  # NH at k=100
 PRINTED_PART = 11.2  # NH at l=5, d=2
 FOUR = (HR, HS, HP, NH)
 TIMED = (HS, HP, NH)
+Found = tuple[str, bool, str]  # what the paper says, whether it held, the numbers
 
 
-def judge(figures: Sequence[Figure]) -> tuple[Statement, ...]:
+def statements(figures: Sequence[SampleFigure]) -> tuple[Statement, ...]:
     """Every statement about a figure that was run."""
-    by_number = {figure.plan.number: figure for figure in figures}
-    found = []
-    for number, statements in ABOUT.items():
-        if number in by_number:
-            found += [state(by_number[number]) for state in statements]
     plain = [figure for figure in figures if not figure.plan.diverse]
-    return (*([lowest(plain)] if plain else []), *filter(None, found))
+    found = [lowest(plain)] if plain else []
+    for number, about in ABOUT.items():
+        for figure in figures:
+            if figure.plan.number == number:
+                stated = [state(figure) for state in about]
+                found += [Statement(f"Figure {number}: {each[0]}", *each[1:]) for each in stated if each]
+    return tuple(found)
 
 
-def lowest(figures: Sequence[Figure]) -> Statement:
+def lowest(figures: Sequence[SampleFigure]) -> Statement:
     """Of the paper this is said for k; here it is asked for everywhere."""
     above, ties, many = [], [], 0
     for figure in figures:
-        for i, value in enumerate(figure.plan.values):
-            others = min(figure.losses(name)[i] for name in (HR, HS, HP))
-            ours = figure.losses(NH)[i]
+        for value in figure.plan.values:
+            others = min(figure.at(name, value).loss for name in (HR, HS, HP))
+            ours = figure.at(NH, value).loss
             where = f"Figure {figure.plan.number} {figure.plan.letter}={value:,}"
             many += 1
             if ours > others or (ours == others and ours > 0):
@@ -68,69 +61,98 @@ def lowest(figures: Sequence[Figure]) -> Statement:
     return Statement(says, True, f"at all {many} points{lost_nothing}")
 
 
+# Words and pairs of lines
+
+
+def _points(figure: SampleFigure, *names: str) -> Iterable[tuple[float, ...]]:
+    """The losses of some lines, value by value."""
+    return zip(*(figure.line(name) for name in names), strict=True)
+
+
+def _gaps(figure: SampleFigure) -> dict[int, float]:
+    """How much more HS loses than NH."""
+    pairs = _points(figure, HS, NH)
+    return {value: hs - nh for value, (hs, nh) in zip(figure.plan.values, pairs, strict=True)}
+
+
+def _seconds(figure: SampleFigure, name: str, other: str) -> list[float]:
+    return ratios(figure.line(name, "seconds"), figure.line(other, "seconds"))
+
+
+def _percent(loss: float) -> str:
+    return f"{100 * loss:.3g}%"
+
+
+def _ends(figure: SampleFigure, names: Iterable[str]) -> str:
+    """Each line at the first and the last value."""
+    lines = {name: [100 * loss for loss in figure.line(name)] for name in names}
+    return named(lines, lambda line: ends(line, "{:.3g}%"))
+
+
+def _times(factors: Sequence[float]) -> str:
+    return f"{span(factors)} times" if factors else "0 times"
+
+
+def _less(gains: Sequence[float]) -> str:
+    return f"loses {span(gains, '{:.1%}')} less" if gains else "loses nothing, like the other"
+
+
 # Loss
 
 
-def _falls_with_n(figure: Figure) -> Statement:
-    rising = [name for name in FOUR if any(b >= a for a, b in pairwise(figure.losses(name)))]
-    return _said(figure, "every method loses less the larger n is", not rising, _ends(figure, FOUR))
+def _falls_with_n(figure: SampleFigure) -> Found:
+    held = all(falls(figure.line(name)) for name in FOUR)
+    return "every method loses less the larger n is", held, _ends(figure, FOUR)
 
 
-def _sets_beat_ranges(figure: Figure) -> Statement:
-    gains = [1 - s / r for s, r in zip(figure.losses(HS), figure.losses(HR), strict=True) if r]
+def _sets_beat_ranges(figure: SampleFigure) -> Found:
+    gains = [1 - hs / hr for hr, hs in _points(figure, HR, HS) if hr]
     held = bool(gains) and min(gains) > 0 and max(gains) <= MARGINAL
-    return _said(figure, "sets (HS) lose less than ranges (HR), but only marginally", held, _less(gains))
+    return "sets (HS) lose less than ranges (HR), but only marginally", held, _less(gains)
 
 
-def _big_gap(figure: Figure) -> Statement:
-    factors = [
-        min(hr, hs) / max(hp, nh)
-        for hr, hs, hp, nh in zip(*(figure.losses(name) for name in FOUR), strict=True)
-        if hp or nh
-    ]
+def _big_gap(figure: SampleFigure) -> Found:
+    factors = [min(hr, hs) / max(hp, nh) for hr, hs, hp, nh in _points(figure, *FOUR) if hp or nh]
     held = bool(factors) and min(factors) >= LARGE
-    return _said(figure, "HR and HS lose far more than HP and NH", held, f"{_times(factors)} as much")
+    return "HR and HS lose far more than HP and NH", held, f"{_times(factors)} as much"
 
 
-def _hp_near_nh(figure: Figure) -> Statement:
-    lines = [figure.losses(name) for name in (HR, HP, NH)]
-    shares = [(hp - nh) / hr for hr, hp, nh in zip(*lines, strict=True) if hr]
-    gains = [1 - nh / hp for _, hp, nh in zip(*lines, strict=True) if hp]
+def _hp_near_nh(figure: SampleFigure) -> Found:
+    shares = [(hp - nh) / hr for hr, hp, nh in _points(figure, HR, HP, NH) if hr]
+    gains = [1 - nh / hp for hp, nh in _points(figure, HP, NH) if hp]
     held = bool(shares) and max(shares) <= SLIGHT
     detail = f"the difference is {max(shares, default=0):.1%} of what HR loses, at most; NH {_less(gains)}"
-    return _said(figure, "HP and NH differ only slightly", held, detail)
+    return "HP and NH differ only slightly", held, detail
 
 
-def _grows_with_d(figure: Figure) -> Statement:
-    falling = [name for name in (HP, NH) if not _rises(figure.losses(name))]
-    return _said(figure, "HP and NH lose more the larger d is", not falling, _ends(figure, (HP, NH)))
+def _grows_with_d(figure: SampleFigure) -> Found:
+    held = all(rises(figure.line(name)) for name in (HP, NH))
+    return "HP and NH lose more the larger d is", held, _ends(figure, (HP, NH))
 
 
-def _hilbert_least_at_three(figure: Figure) -> Statement:
-    least = {name: _least_at(figure, name) for name in (HR, HS)}
-    held = all(value == 3 for value in least.values())
-    detail = ", ".join(f"{name} at d={value}" for name, value in least.items())
-    zero = [name for name in least if min(figure.losses(name)) == 0]
-    detail += ": nothing is lost where everybody has k-1 equals" if zero else ""
-    return _said(figure, "HR and HS lose least at d=3", held, detail)
+def _hilbert_least_at_three(figure: SampleFigure) -> Found:
+    lines = {name: figure.line(name) for name in (HR, HS)}
+    least = {name: figure.plan.values[line.index(min(line))] for name, line in lines.items()}
+    nothing = any(min(line) == 0 for line in lines.values())
+    detail = named(least, "at d={}".format)
+    detail += ": nothing is lost where everybody has k-1 equals" if nothing else ""
+    return "HR and HS lose least at d=3", set(least.values()) == {3}, detail
 
 
-def _gap_grows(figure: Figure) -> Statement:
+def _gap_grows(figure: SampleFigure) -> Found:
     """From d=3 on: before that it must fall, if HS loses least at d=3 and NH more with d."""
-    gaps = [gap for value, gap in zip(figure.plan.values, _gaps(figure, HS), strict=True) if value >= 3]
-    held = _rises(gaps)
+    gaps = [gap for value, gap in _gaps(figure).items() if value >= 3]
     detail = f"{_percent(gaps[0])} at d=3, most {_percent(max(gaps))}, {_percent(gaps[-1])} in the end"
-    return _said(figure, "the gap between HS and NH grows with d, from d=3 on", held, detail)
+    return "the gap between HS and NH grows with d, from d=3 on", rises(gaps), detail
 
 
-def _as_on_census(figure: Figure) -> Statement:
-    rising = all(_rises(figure.losses(name)) for name in (HR, HS, NH))
-    held = rising and min(_gaps(figure, HS)) > 0
-    says = "HR, HS and NH follow the trends of CENSUS: more with d, NH least"
-    return _said(figure, says, held, _ends(figure, (HR, HS, NH)))
+def _as_on_census(figure: SampleFigure) -> Found:
+    names = (HR, HS, NH)
+    held = all(rises(figure.line(name)) for name in names) and min(_gaps(figure).values()) > 0
+    return "HR, HS and NH follow the trends of CENSUS: more with d, NH least", held, _ends(figure, names)
 
 
-def _hp_jumps(figure: Figure) -> Statement | None:
+def _hp_jumps(figure: SampleFigure) -> Found | None:
     if 5 not in figure.plan.values:
         return None
     hr, hs, hp = (figure.at(name, 5).loss for name in (HR, HS, HP))
@@ -138,43 +160,38 @@ def _hp_jumps(figure: Figure) -> Statement | None:
         f"HP {_percent(hp)}, HR {_percent(hr)}, HS {_percent(hs)}, mean part {figure.at(HP, 5).part:.1f}; "
         "a part of 2k or more that Figure 8 makes has equal records only, so large parts cost nothing"
     )
-    return _said(figure, "HP jumps at d=5, above HR and HS", hp > max(hr, hs), detail)
+    return "HP jumps at d=5, above HR and HS", hp > max(hr, hs), detail
 
 
-def _linear_in_k(figure: Figure) -> Statement:
-    fits = {name: straightness(figure.plan.values, figure.losses(name)) for name in FOUR}
-    detail = "share of the variance that a straight line explains: " + _each(fits, "{:.3f}")
-    return _said(figure, "the loss of all grows linearly with k", min(fits.values()) >= STRAIGHT, detail)
+def _linear_in_k(figure: SampleFigure) -> Found:
+    fits = {name: trials.straightness(figure.plan.values, figure.line(name)) for name in FOUR}
+    detail = "share of the variance that a straight line explains: " + named(fits, "{:.3f}".format)
+    return "the loss of all grows linearly with k", min(fits.values()) >= STRAIGHT, detail
 
 
-def _steady_in_k(figure: Figure) -> Statement:
-    gaps = {
-        value: gap for value, gap in zip(figure.plan.values, _gaps(figure, HS), strict=True) if value >= 10
-    }
+def _steady_in_k(figure: SampleFigure) -> Found:
+    gaps = {value: gap for value, gap in _gaps(figure).items() if value >= 10}
     shares = [gap / figure.at(HS, value).loss for value, gap in gaps.items() if gap]
     low, high = min(gaps.values()), max(gaps.values())
     detail = f"for k >= 10 HS loses {_percent(low)} to {_percent(high)} more; NH {_less(shares)}"
-    return _said(figure, "the absolute improvement over HS is steady in k", 0 < high <= LARGE * low, detail)
+    return "the absolute improvement over HS is steady in k", 0 < high <= LARGE * low, detail
 
 
-def _far_below(figure: Figure) -> Statement:
-    factors = {
-        name: [other / nh for other, nh in zip(figure.losses(name), figure.losses(NH), strict=True) if nh]
-        for name in (HS, AT)
-    }
+def _far_below(figure: SampleFigure) -> Found:
+    factors = {name: [other / nh for other, nh in _points(figure, name, NH) if nh] for name in (HS, AT)}
     held = all(each and min(each) >= LARGE for each in factors.values())
-    detail = ", ".join(f"{name} {_times(each)} as much" for name, each in factors.items())
-    return _said(figure, "NH beats HS and AT by a large factor", held, detail)
+    detail = named(factors, lambda each: f"{_times(each)} as much")
+    return "NH beats HS and AT by a large factor", held, detail
 
 
-def _hs_like_at(figure: Figure) -> Statement:
-    factors = [at / hs for at, hs in zip(figure.losses(AT), figure.losses(HS), strict=True) if hs]
-    held = bool(factors) and min(factors) >= 1 / LARGE and max(factors) <= LARGE
-    return _said(figure, "HS loses about as much as AT", held, f"AT {_times(factors)} as much as HS")
+def _hs_like_at(figure: SampleFigure) -> Found:
+    factors = [at / hs for at, hs in _points(figure, AT, HS) if hs]
+    held = bool(factors) and inside(factors, (1 / LARGE, LARGE))
+    return "HS loses about as much as AT", held, f"AT {_times(factors)} as much as HS"
 
 
-def _part_size(figure: Figure) -> Statement | None:
-    """Judged by parts that are made here. How they would have to be cut to fit was looked for afterwards."""
+def _part_size(figure: SampleFigure) -> Found | None:
+    """Decided by parts that are made here. How they would have to be cut to fit was looked for afterwards."""
     if 2 not in figure.plan.values or figure.plan.fixed.n != PRINTED_ROWS:
         return None
     uncut, cut = figure.at(PRINTED, 2), figure.at(NH, 2)
@@ -183,100 +200,92 @@ def _part_size(figure: Figure) -> Statement | None:
         f"{uncut.part:.1f} as printed, {cut.part:.1f} as we cut them; a guess made afterwards: "
         f"{uncut.once:.1f} if they were cut just so far that no value occurs in one twice"
     )
-    return _said(figure, f"parts of NH have {PRINTED_PART} records on average at l=5, d=2", held, detail)
+    return f"parts of NH have {PRINTED_PART} records on average at l=5, d=2", held, detail
 
 
 # Time
 
 
-def _linear_in_n(figure: Figure) -> Statement | None:
-    if figure.plan.values[0] < PRINTED_ROWS:
+def _linear_in_n(figure: SampleFigure) -> Found | None:
+    values = figure.plan.values
+    if values[0] < PRINTED_ROWS:
         return None  # what does not depend on n would still count
-    powers = {name: exponent(figure.plan.values, figure.seconds(name)) for name in TIMED}
-    held = all(LINEAR[0] <= power <= LINEAR[1] for power in powers.values())
-    return _said(figure, "times are linear in n", held, "as powers of n: " + _each(powers, "{:.2f}"))
+    powers = {name: trials.exponent(values, figure.line(name, "seconds")) for name in TIMED}
+    held = inside([*powers.values()], LINEAR)
+    return "times are linear in n", held, "as powers of n: " + named(powers, "{:.2f}".format)
 
 
-def _cheaper_than_hs(figure: Figure) -> Statement:
-    factors = {name: _ratios(figure, name, HS) for name in (HP, NH)}
+def _cheaper_than_hs(figure: SampleFigure) -> Found:
+    factors = {name: _seconds(figure, name, HS) for name in (HP, NH)}
     held = all(max(each) < 1 for each in factors.values())
-    detail = ", ".join(f"{name} {_times(each)} the time of HS" for name, each in factors.items())
-    return _said(figure, "NH and HP take slightly less time than HS", held, detail)
+    detail = named(factors, lambda each: f"{_times(each)} the time of HS")
+    return "NH and HP take slightly less time than HS", held, detail
 
 
-def _slightly_by_d(figure: Figure) -> Statement:
-    times = {name: _without_spike(figure, figure.seconds(name)) for name in TIMED}
-    spread = {name: max(each) / max(min(each), 1e-6) for name, each in times.items()}
-    detail = "slowest to quickest d: " + _each(spread, "{:.1f}")
-    return _said(figure, "times depend only slightly on d", max(spread.values()) <= LARGE, detail)
+def _slightly_by_d(figure: SampleFigure) -> Found:
+    times = {name: spread(_without_spike(figure, figure.line(name, "seconds"))) for name in TIMED}
+    detail = "slowest to quickest d: " + named(times, "{:.1f}".format)
+    return "times depend only slightly on d", max(times.values()) <= LARGE, detail
 
 
-def _nh_like_hs(figure: Figure) -> Statement:
-    factors = _without_spike(figure, _ratios(figure, NH, HS))
-    held = min(factors) >= 1 / LARGE and max(factors) <= LARGE
-    return _said(figure, "NH takes about as long as HS", held, f"{_times(factors)} the time")
+def _nh_like_hs(figure: SampleFigure) -> Found:
+    factors = _without_spike(figure, _seconds(figure, NH, HS))
+    held = inside(factors, (1 / LARGE, LARGE))
+    return "NH takes about as long as HS", held, f"{_times(factors)} the time"
 
 
-def _without_spike(figure: Figure, values: Sequence[float]) -> list[float]:
+def _without_spike(figure: SampleFigure, values: Sequence[float]) -> list[float]:
     """The paper itself makes an exception of ADULT at d=5."""
     spared = 5 if figure.plan.number == 11 else 0
     return [each for d, each in zip(figure.plan.values, values, strict=True) if d != spared]
 
 
-def _spike(figure: Figure) -> Statement | None:
+def _spike(figure: SampleFigure) -> Found | None:
     if 5 not in figure.plan.values:
         return None
-    place = figure.plan.values.index(5)
-    times = figure.seconds(NH)
+    place, times = figure.plan.values.index(5), figure.line(NH, "seconds")
     beside = [*times[max(0, place - 1) : place], *times[place + 1 : place + 2]]
     detail = f"{times[place]:.3f} s, beside it {', '.join(f'{time:.3f}' for time in beside)} s"
-    return _said(figure, "NH takes far longer at d=5", times[place] >= LARGE * max(beside), detail)
+    return "NH takes far longer at d=5", times[place] >= LARGE * max(beside), detail
 
 
-def _superlinear(figure: Figure) -> Statement:
+def _superlinear(figure: SampleFigure) -> Found:
     """What does not depend on k hides growth at small k: of two ranges the steeper one decides."""
-    powers = {f"k >= {least}": _power_from(figure, least) for least in (10, 40)}
-    ends = figure.seconds(NH)
-    detail = f"as powers of k: {_each(powers, '{:.2f}')}; {ends[0]:.3f} to {ends[-1]:.3f} s in all"
-    held = max(powers.values()) > SUPERLINEAR
-    return _said(figure, "the time of NH grows faster than linearly with k", held, detail)
+    times = dict(zip(figure.plan.values, figure.line(NH, "seconds"), strict=True))
+    powers = {}
+    for least in (10, 40):
+        ks = [k for k in times if k >= least]
+        powers[f"k >= {least}"] = trials.exponent(ks, [times[k] for k in ks])
+    whole = ends([*times.values()], "{:.3f}")
+    detail = f"as powers of k: {named(powers, '{:.2f}'.format)}; {whole} s in all"
+    return "the time of NH grows faster than linearly with k", max(powers.values()) > SUPERLINEAR, detail
 
 
-def _power_from(figure: Figure, least: int) -> float:
-    pairs = [pair for pair in zip(figure.plan.values, figure.seconds(NH), strict=True) if pair[0] >= least]
-    return exponent([k for k, _ in pairs], [time for _, time in pairs])
-
-
-def _draw_dominates(figure: Figure) -> Statement:
-    shares = {
-        f"k={value}": point.drawing / (point.seconds or 1.0)
-        for value, point in zip(figure.plan.values, figure.lines[NH], strict=True)
-        if value >= 40
-    }
+def _draw_dominates(figure: SampleFigure) -> Found:
+    points = zip(figure.plan.values, figure.lines[NH], strict=True)
+    shares = {f"k={k}": point.drawing / (point.seconds or 1.0) for k, point in points if k >= 40}
     held = bool(shares) and min(shares.values()) > 0.5
-    says = "for k >= 40 the draw takes most of the time of NH"
-    return _said(figure, says, held, "share of the draw: " + _each(shares, "{:.0%}"))
+    detail = "share of the draw: " + named(shares, "{:.0%}".format)
+    return "for k >= 40 the draw takes most of the time of NH", held, detail
 
 
-def _seconds_at_hundred(figure: Figure) -> Statement | None:
+def _seconds_at_hundred(figure: SampleFigure) -> Found | None:
     if 100 not in figure.plan.values or figure.plan.fixed.n != PRINTED_ROWS:
         return None
     seconds = figure.at(NH, 100).seconds or 0.0
     says = f"NH takes no more than {PRINTED_SECONDS} s at k=100"
-    return _said(figure, says, seconds <= PRINTED_SECONDS, f"{seconds:.2f} s; machines differ")
+    return says, seconds <= PRINTED_SECONDS, f"{seconds:.2f} s; machines differ"
 
 
-def _at_fastest(figure: Figure) -> Statement:
-    rivals = {name: _ratios(figure, name, AT) for name in (HS, NH)}
+def _at_fastest(figure: SampleFigure) -> Found:
+    rivals = {name: _seconds(figure, name, AT) for name in (HS, NH)}
     held = all(min(each) > 1 for each in rivals.values())
-    detail = ", ".join(f"{name} {_times(each)} the time of AT" for name, each in rivals.items())
-    return _said(figure, "AT is the fastest", held, detail)
+    return "AT is the fastest", held, named(rivals, lambda each: f"{_times(each)} the time of AT")
 
 
-About = Mapping[int, Sequence[Callable[[Figure], Statement | None]]]
 _K = (_linear_in_k, _steady_in_k, _superlinear, _draw_dominates, _seconds_at_hundred)
 _L = (_far_below, _hs_like_at, _at_fastest)
-ABOUT: About = {
+ABOUT: Mapping[int, Sequence[Callable[[SampleFigure], Found | None]]] = {
     9: (_falls_with_n, _sets_beat_ranges, _big_gap, _hp_near_nh, _linear_in_n, _cheaper_than_hs),
     10: (_grows_with_d, _hilbert_least_at_three, _big_gap, _gap_grows, _slightly_by_d, _nh_like_hs),
     11: (_as_on_census, _hp_jumps, _slightly_by_d, _nh_like_hs, _spike),
@@ -285,49 +294,3 @@ ABOUT: About = {
     14: (*_L, _part_size),
     15: _L,
 }
-
-
-# Words
-
-
-def _said(figure: Figure, says: str, held: bool, detail: str) -> Statement:
-    return Statement(f"Figure {figure.plan.number}: {says}", held, detail)
-
-
-def _rises(values: Sequence[float]) -> bool:
-    return all(b > a for a, b in pairwise(values))
-
-
-def _gaps(figure: Figure, name: str) -> list[float]:
-    return [other - nh for other, nh in zip(figure.losses(name), figure.losses(NH), strict=True)]
-
-
-def _least_at(figure: Figure, name: str) -> int:
-    losses = figure.losses(name)
-    return figure.plan.values[losses.index(min(losses))]
-
-
-def _ratios(figure: Figure, name: str, other: str) -> list[float]:
-    return [a / max(b, 1e-6) for a, b in zip(figure.seconds(name), figure.seconds(other), strict=True)]
-
-
-def _percent(loss: float) -> str:
-    return f"{100 * loss:.3g}%"
-
-
-def _ends(figure: Figure, names: Iterable[str]) -> str:
-    """Each line at the first and the last value."""
-    lines = ((name, figure.losses(name)) for name in names)
-    return ", ".join(f"{name} {_percent(loss[0])} to {_percent(loss[-1])}" for name, loss in lines)
-
-
-def _each(values: Mapping[str, float], form: str) -> str:
-    return ", ".join(f"{name} {form.format(value)}" for name, value in values.items())
-
-
-def _times(factors: Sequence[float]) -> str:
-    return f"{min(factors):.3g} to {max(factors):.3g} times" if factors else "0 times"
-
-
-def _less(gains: Sequence[float]) -> str:
-    return f"loses {min(gains):.1%} to {max(gains):.1%} less" if gains else "loses nothing, like the other"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import log
 from random import Random
-from statistics import correlation, fmean
-from time import process_time
+from statistics import correlation, linear_regression
 from typing import Any
 
 import numpy as np
@@ -17,54 +17,53 @@ from incrowd.algorithms.anatomy import Anatomy
 from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.contracts import Progress, silent
+from incrowd.contracts import Guard, Progress, silent
 from incrowd.entropy import Entropy
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 from incrowd.generalize import generalize
 from incrowd.models.diversity import FrequencyDiversity
 from incrowd.models.randomized_diversity import DrawnDiversity
-from incrowd.reproduce.nonhomogeneous.data import OCCUPATION, SEED, People, as_ranges
-from incrowd.reproduce.revisited.trials import loss
+from incrowd.reproduce.nonhomogeneous.data import SampledTable, as_ranges
+from incrowd.reproduce.stored import OCCUPATION, SEED
+from incrowd.reproduce.trend import TINY
+from incrowd.reproduce.trial import loss, run_each, timed
 
-Hide = Callable[[Microdata, int, Entropy], Partition | Neighbourhoods]
+Grouped = Partition | Neighbourhoods
+Grouping = Callable[[Microdata, int, Entropy], Grouped]
 HR, HS, HP, NH, PRINTED, AT = "HR", "HS", "HP", "NH", "NH printed", "AT"
 RUNS = 5  # of which the quickest counts: the first may have to compile
 
 
-def _diverse_hilbert(data: Microdata, k: int, _: Entropy) -> Partition:
-    return Hilbert(k).group(data, FrequencyDiversity(k, OCCUPATION).guards(data), silent)
+def _frequent(data: Microdata, k: int) -> tuple[Guard, ...]:
+    return FrequencyDiversity(k, OCCUPATION).guards(data)
 
 
-def _anatomy(data: Microdata, k: int, entropy: Entropy) -> Partition:
-    return Anatomy(k).group(data, FrequencyDiversity(k, OCCUPATION).guards(data), silent, entropy)
-
-
-def _diverse_ring(split: str) -> Hide:
-    def hide(data: Microdata, k: int, entropy: Entropy) -> Neighbourhoods:
+def _diverse_ring(split: str) -> Grouping:
+    def group(data: Microdata, k: int, entropy: Entropy) -> Neighbourhoods:
         guards = DrawnDiversity(k, k, OCCUPATION).guards(data)
         return Ring(k, split=split).group(data, guards, silent, entropy)
 
-    return hide
+    return group
 
 
-ANONYMOUS: Mapping[str, Hide] = {  # HR publishes the groups of HS as ranges
+ANONYMOUS: Mapping[str, Grouping] = {  # HR publishes the groups of HS as ranges
     HS: lambda data, k, _: Hilbert(k).group(data, (), silent),
     HP: lambda data, k, _: Lexicographic(k).group(data, (), silent),
     NH: lambda data, k, _: Ring(k).group(data, (), silent),
 }
-DIVERSE: Mapping[str, Hide] = {
-    HS: _diverse_hilbert,
+DIVERSE: Mapping[str, Grouping] = {
+    HS: lambda data, k, _: Hilbert(k).group(data, _frequent(data, k), silent),
     NH: _diverse_ring("distinct"),
     PRINTED: _diverse_ring("printed"),
-    AT: _anatomy,
+    AT: lambda data, k, entropy: Anatomy(k).group(data, _frequent(data, k), silent, entropy),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SamplePoint:
     """What came of one method on one sample: GCP, processor seconds, mean size of the parts.
 
-    `drawing` are the seconds that go into the draw of who is behind which row. HR has no time of its own.
+    `drawing` are the seconds of the randomized assignment. HR has no time of its own.
     `once` is the mean size that parts would have if they were cut just so far that no sensitive value occurs
     in one twice; 0 without sensitive values.
     """
@@ -77,8 +76,8 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """How many rows, quasi-identifiers and people to hide among; with l-diversity `k` is l."""
+class SampleSetting:
+    """How many rows and quasi-identifiers, and k; with l-diversity `k` is l."""
 
     n: int
     d: int
@@ -93,7 +92,7 @@ class Plan:
     table: str
     over: str
     values: tuple[int, ...]
-    fixed: Setting
+    fixed: SampleSetting
     diverse: bool = False
 
     @property
@@ -102,7 +101,7 @@ class Plan:
         return "l" if self.diverse and self.over == "k" else self.over
 
     @property
-    def settings(self) -> tuple[Setting, ...]:
+    def settings(self) -> tuple[SampleSetting, ...]:
         return tuple(replace(self.fixed, **{self.over: value}) for value in self.values)
 
     @property
@@ -113,62 +112,80 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class SampleFigure:
     """What came of a plan: for each line a point at each value."""
 
     plan: Plan
-    lines: Mapping[str, tuple[Point, ...]]
+    lines: Mapping[str, tuple[SamplePoint, ...]]
 
-    def losses(self, name: str) -> tuple[float, ...]:
-        return tuple(point.loss for point in self.lines[name])
+    def line(self, name: str, field: str = "loss") -> tuple[float, ...]:
+        """One number of each point; empty for the time of a line that has none of its own."""
+        return tuple(value for point in self.lines[name] if (value := getattr(point, field)) is not None)
 
-    def seconds(self, name: str) -> tuple[float, ...]:
-        """Empty if the line has no time of its own."""
-        return tuple(point.seconds for point in self.lines[name] if point.seconds is not None)
-
-    def at(self, name: str, value: int) -> Point:
+    def at(self, name: str, value: int) -> SamplePoint:
         return self.lines[name][self.plan.values.index(value)]
 
     def as_dict(self) -> dict[str, Any]:
+        fields = {"gcp": "loss", **{name: name for name in ("seconds", "drawing", "part", "once")}}
         return {
             "figure": self.plan.number,
             "data": self.plan.table,
             "over": self.plan.letter,
             "values": list(self.plan.values),
             "fixed": {field: getattr(self.plan.fixed, field) for field in "ndk" if field != self.plan.over},
-            "gcp": {name: list(self.losses(name)) for name in self.lines},
-            "seconds": {name: list(times) for name in self.lines if (times := self.seconds(name))},
-            "drawing": {name: [point.drawing for point in points] for name, points in self.lines.items()},
-            "part": {name: [point.part for point in points] for name, points in self.lines.items()},
-            "once": {name: [point.once for point in points] for name, points in self.lines.items()},
+            **{
+                key: {name: list(line) for name in self.lines if (line := self.line(name, field))}
+                for key, field in fields.items()
+            },
         }
 
 
-def figure(plan: Plan, people: People, told: Progress) -> Figure:
+def figure(plan: Plan, people: SampledTable, progress: Progress) -> SampleFigure:
     """Run all methods of a figure at all its values."""
-    found: dict[str, list[Point]] = {}
-    for number, setting in enumerate(plan.settings):
-        for name, point in points(people.first(setting.n, setting.d), setting.k, plan.diverse).items():
-            found.setdefault(name, []).append(point)
-        told((number + 1) / len(plan.settings))
-    return Figure(plan, {name: tuple(line) for name, line in found.items()})
+
+    def run(setting: SampleSetting) -> dict[str, SamplePoint]:
+        return points(people.first(setting.n, setting.d), setting.k, plan.diverse)
+
+    found = [*run_each(plan.settings, run, progress).values()]
+    return SampleFigure(plan, {name: tuple(each[name] for each in found) for name in found[0]})
 
 
-def points(data: Microdata, k: int, diverse: bool) -> dict[str, Point]:
+def points(data: Microdata, k: int, diverse: bool) -> dict[str, SamplePoint]:
     """Every line at one value."""
-    found: dict[str, Point] = {}
-    for name, hide in (DIVERSE if diverse else ANONYMOUS).items():
-        partition, runs = _timed(data, k, hide)
+    found: dict[str, SamplePoint] = {}
+    for name, group in (DIVERSE if diverse else ANONYMOUS).items():
+        partition, seconds, drawing = min(
+            (_timed(data, k, group) for _ in range(RUNS)), key=lambda run: run[1:]
+        )
         labels = _labels(partition)
         if not diverse and name == HS:
-            found[HR] = Point(loss(as_ranges(data), partition, "LM"), mean_part(labels))
-        seconds, drawing = min(runs)
+            found[HR] = SamplePoint(loss(as_ranges(data), partition, "LM"), mean_part(labels))
         once = each_value_once(labels, data.sensitive[0].codes) if diverse else 0.0
-        found[name] = Point(loss(data, partition, "LM"), mean_part(labels), seconds, drawing, once)
+        found[name] = SamplePoint(loss(data, partition, "LM"), mean_part(labels), seconds, drawing, once)
     return found
 
 
-def _labels(partition: Partition | Neighbourhoods) -> Codes:
+def _timed(data: Microdata, k: int, group: Grouping) -> tuple[Grouped, float, float]:
+    """A partition, all its processor seconds, and those of the randomized assignment.
+
+    That is from codes to cells and the assignment: neither reading, nor writing, nor measuring. Chance is
+    repeatable here, so all runs do the same.
+    """
+    dice = Random(SEED).randbytes  # noqa: S311  # nothing is published
+
+    def cells() -> Grouped:
+        partition = group(data, k, dice)
+        generalize(data, partition)
+        return partition
+
+    partition, seconds = timed(cells)
+    if not isinstance(partition, Neighbourhoods):
+        return partition, seconds, 0.0
+    _, drawing = timed(partial(assign.by_crowds, partition, dice))
+    return partition, seconds + drawing, drawing
+
+
+def _labels(partition: Grouped) -> Codes:
     """The group of each record, or the part that its ring is laid over."""
     if isinstance(partition, Partition):
         return partition.labels
@@ -199,28 +216,6 @@ def each_value_once(labels: Codes, values: Codes) -> float:
     return labels.size / int(counts.max(axis=1).sum())
 
 
-def _timed(
-    data: Microdata, k: int, hide: Hide
-) -> tuple[Partition | Neighbourhoods, list[tuple[float, float]]]:
-    """Who hides with whom, and for each run all processor seconds and those of the draw.
-
-    That is from codes to cells, and who is behind them: neither reading, nor writing, nor measuring. Chance
-    is repeatable here, so all runs do the same.
-    """
-    runs = []
-    for _ in range(RUNS):
-        dice = Random(SEED).randbytes  # noqa: S311  # nothing is published
-        start = process_time()
-        partition = hide(data, k, dice)
-        generalize(data, partition)
-        made = end = process_time()
-        if isinstance(partition, Neighbourhoods):
-            assign.by_crowds(partition, dice)
-            end = process_time()
-        runs.append((end - start, end - made))
-    return partition, runs
-
-
 def exponent(values: Sequence[int], times: Sequence[float]) -> float:
     """With which power of the value times grow: least squares over logarithms.
 
@@ -229,13 +224,7 @@ def exponent(values: Sequence[int], times: Sequence[float]) -> float:
     >>> round(exponent([1, 2, 4], [3.0, 12.0, 48.0]), 6)
     2.0
     """
-    return slope([log(value) for value in values], [log(max(time, 1e-6)) for time in times])
-
-
-def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Of the straight line with the least squares."""
-    x, y = fmean(xs), fmean(ys)
-    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
+    return linear_regression([*map(log, values)], [log(max(time, TINY)) for time in times]).slope
 
 
 def straightness(xs: Sequence[float], ys: Sequence[float]) -> float:

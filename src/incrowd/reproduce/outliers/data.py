@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import tables
 from incrowd.encode import encode
-from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, Table, TextColumn
 from incrowd.hierarchy.files import read_levels
-from incrowd.reproduce.nonhomogeneous.data import CENSUS, CENSUS_TABLE, NO_OCCUPATION, OCCUPATION, SEED
-from incrowd.reproduce.revisited.data import Stored
+from incrowd.reproduce.stored import (
+    CENSUS_COLUMNS,
+    CENSUS_TABLE,
+    NO_OCCUPATION,
+    OCCUPATION,
+    Stored,
+    drawn_order,
+    first_rows,
+)
 from incrowd.schema import Column, Kind, Role, Schema
 
 AGE, WAGE, SALARY = "AGEP", "WAGP", "salary"
-QUASI = (*CENSUS, OCCUPATION)  # the paper's order
+QUASI = (*CENSUS_COLUMNS, OCCUPATION)  # the paper's order
 CLASSES = 50
 Levels = tuple[tuple[str, ...], ...]
 NEEDED = (
@@ -48,20 +52,11 @@ class Workers:
         return len(self.table)
 
     def first(self, n: int, d: int) -> Microdata:
-        """A sample as numbers: age as a number, all else in its hierarchy, the class of salary sensitive.
-
-        Raises
-        ------
-        TableError
-            If there are fewer rows.
-        """
-        if n > len(self):
-            raise TableError(f"{CENSUS_TABLE.name} has {len(self):,} people with a wage; {n:,} are needed")
-        rows, names = np.arange(n), self.table.names[:d]
+        """A sample as numbers: age as a number, all else in its hierarchy, the class of salary sensitive."""
+        sample = first_rows(self.table, n, d, f"{CENSUS_TABLE.name} has {{}} people with a wage")
         salary = TextColumn(self.salary[:n], tuple(map(str, range(CLASSES))))
-        columns = (*(column.take(rows) for column in self.table.columns[:d]), salary)
-        said = (*(self._column(name) for name in names), Column(SALARY, Role.SENSITIVE, Kind.NUMERIC))
-        return encode(Table((*names, SALARY), columns), Schema(said))
+        columns = (*map(self._column, sample.names), Column(SALARY, Role.SENSITIVE, Kind.NUMERIC))
+        return encode(Table((*sample.names, SALARY), (*sample.columns, salary)), Schema(columns))
 
     def _column(self, name: str) -> Column:
         if name == AGE:
@@ -71,12 +66,11 @@ class Workers:
 
 def load_workers(folder: Path) -> Workers:
     """Those with an occupation and a wage; hierarchies have the values that one of them has."""
-    table = tables.read(folder / CENSUS_TABLE.path, columns=[*QUASI, WAGE])
+    table = CENSUS_TABLE.read(folder, [*QUASI, WAGE])
     wages = np.array([int(text or 0) for text in table.column(WAGE).texts])[table.column(WAGE).codes]
     occupation = table.column(OCCUPATION)
     known = np.array([text is not None and text not in NO_OCCUPATION for text in occupation.texts])
-    rows = np.flatnonzero(known[occupation.codes] & (wages > 0))
-    rows = rows[Random(SEED).sample(range(rows.size), rows.size)]  # noqa: S311  # to be drawn again by anyone
+    rows = drawn_order(np.flatnonzero(known[occupation.codes] & (wages > 0)))
     taken = Table(QUASI, tuple(table.column(name).take(rows) for name in QUASI))
     stored = {name: read_levels(folder / one.path) for name, one in zip(QUASI[1:], NEEDED[1:], strict=True)}
     levels = {name: _levels_met(taken.column(name), tuple(rows)) for name, rows in stored.items()}

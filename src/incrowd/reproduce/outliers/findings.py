@@ -2,18 +2,18 @@
 
 The paper prints its figures without numbers and says that a time is dominant, negligible or considerable, and
 that a loss is the same. What such words mean here are the bounds below; every statement also shows the
-numbers that it was judged by.
+numbers that decided it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from incrowd.reproduce.figure import Figure
 from incrowd.reproduce.outcome import Statement
 from incrowd.reproduce.outliers.trials import EXPANSION, EXPC, GNOF, GOF, INCOGNITO, LOCAL, REMOVED, RESIDUES
+from incrowd.reproduce.trend import TINY, falls, inside, listed, named, ratios, rises, span
 
 DOMINANT = 0.5  # takes more than this share of the time
 CONSIDERABLE = 0.1  # takes at least this share
@@ -23,35 +23,15 @@ TWICE = (1.5, 2.5)
 TWICE_AT = 50_000  # people
 SAME, SIMILAR = 0.02, 0.1  # the largest is at most so much above the least
 RIVALS = (GNOF, GOF)
+THREE = (EXPC, *RIVALS)
 COMPONENTS_OF = {EXPC: "9a", GNOF: "9b", GOF: "9c"}
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One picture: lines over values, all of one unit."""
-
-    name: str
-    title: str
-    over: str
-    values: tuple[int, ...]
-    unit: str
-    lines: Mapping[str, tuple[float, ...]]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "figure": self.name,
-            "over": self.over,
-            "values": list(self.values),
-            "unit": self.unit,
-            "lines": {name: list(line) for name, line in self.lines.items()},
-        }
-
-
-def judge(panels: Sequence[Panel], residue: Mapping[str, Sequence[float]]) -> tuple[Statement, ...]:
+def statements(figures: Sequence[Figure], residue: Mapping[str, Sequence[float]]) -> tuple[Statement, ...]:
     """Every statement of section 8; `residue` is the share of records that were left over, by n."""
-    by_name = {panel.name: panel for panel in panels}
+    by_name = {figure.name: figure for figure in figures}
     time, loss = by_name["8"], by_name["13a"]
-    found = [
+    return (
         _incognito_fastest(time),
         _below_rivals(time, "ExpC is faster than GNOF and GOF at every n"),
         _gain_grows(time),
@@ -68,78 +48,84 @@ def judge(panels: Sequence[Panel], residue: Mapping[str, Sequence[float]]) -> tu
         _removal_worst(loss),
         *_losses(by_name["13b"], "p", "always the same", SAME),
         *_losses(by_name["13c"], "d", "similar", SIMILAR),
-    ]
-    return tuple(found)
+    )
 
 
 # Approaches
 
 
-def _incognito_fastest(panel: Panel) -> Statement:
-    others = [min(panel.lines[name][i] for name in (EXPC, *RIVALS)) for i in range(len(panel.values))]
-    ours = panel.lines[INCOGNITO]
+def _points(figure: Figure, names: Sequence[str] = THREE) -> list[tuple[float, ...]]:
+    """Of these approaches, value by value."""
+    return list(zip(*(figure.lines[name] for name in names), strict=True))
+
+
+def _ratios(figure: Figure, names: Sequence[str] = RIVALS) -> dict[str, list[float]]:
+    """How many times as much as ExpC others have."""
+    return {name: ratios(figure.lines[name], figure.lines[EXPC]) for name in names}
+
+
+def _incognito_fastest(figure: Figure) -> Statement:
+    others, ours = [min(point) for point in _points(figure)], figure.lines[INCOGNITO]
     held = all(a < b for a, b in zip(ours, others, strict=True))
-    detail = f"{_span(ours)} s, the quickest of the others {_span(others)} s"
-    return _said(panel, "Incognito is always the fastest", held, detail)
+    detail = f"{span(ours)} s, the quickest of the others {span(others)} s"
+    return figure.states("Incognito is always the fastest", held, detail)
 
 
-def _below_rivals(panel: Panel, says: str, rivals: Sequence[str] = RIVALS) -> Statement:
+def _below_rivals(figure: Figure, says: str, rivals: Sequence[str] = RIVALS) -> Statement:
     """ExpC has less than each of the others at each value."""
-    ours = panel.lines[EXPC]
-    won = {name: sum(a < b for a, b in zip(ours, panel.lines[name], strict=True)) for name in rivals}
-    many = len(panel.values)
+    pairs = {name: _points(figure, (EXPC, name)) for name in rivals}
+    won = {name: sum(a < b for a, b in each) for name, each in pairs.items()}
+    many = len(figure.values)
     detail = "; ".join(
-        f"{name} {_span(_ratios(panel, name))} times as much, more at {won[name]} of {many}"
-        for name in rivals
+        f"{name} {span(each)} times as much, more at {won[name]} of {many}"
+        for name, each in _ratios(figure, rivals).items()
     )
-    return _said(panel, says, all(count == many for count in won.values()), detail)
+    return figure.states(says, min(won.values()) == many, detail)
 
 
-def _gain_grows(panel: Panel) -> Statement:
-    gains = {name: _ratios(panel, name) for name in RIVALS}
+def _gain_grows(figure: Figure) -> Statement:
+    gains = _ratios(figure)
     held = all(each[-1] > max(1.0, each[0]) for each in gains.values())
-    detail = "; ".join(f"{name} {_list(each)} times" for name, each in gains.items())
-    return _said(
-        panel, "the gain of ExpC grows with n", held, f"time of the others by that of ExpC: {detail}"
-    )
+    detail = named(gains, lambda each: f"{listed(each)} times", "; ")
+    says = "the gain of ExpC grows with n"
+    return figure.states(says, held, f"time of the others by that of ExpC: {detail}")
 
 
-def _twice(panel: Panel) -> list[Statement]:
-    if TWICE_AT not in panel.values:
+def _twice(figure: Figure) -> list[Statement]:
+    if TWICE_AT not in figure.values:
         return []
-    at = panel.values.index(TWICE_AT)
-    gains = {name: _ratios(panel, name)[at] for name in RIVALS}
-    held = all(TWICE[0] <= gain <= TWICE[1] for gain in gains.values())
-    detail = ", ".join(f"{name} {gain:.2f} times the time" for name, gain in gains.items())
-    return [_said(panel, f"with {TWICE_AT:,} people ExpC is around twice as fast", held, detail)]
+    gains = {name: each[figure.values.index(TWICE_AT)] for name, each in _ratios(figure).items()}
+    detail = named(gains, "{:.2f} times the time".format)
+    says = f"with {TWICE_AT:,} people ExpC is around twice as fast"
+    return [figure.states(says, inside([*gains.values()], TWICE), detail)]
 
 
-def _components(by_name: Mapping[str, Panel]) -> list[Statement]:
+def _components(by_name: Mapping[str, Figure]) -> list[Statement]:
     """What takes how much of the time of each approach."""
 
     def shares(part: str, names: Sequence[str]) -> dict[str, list[float]]:
-        return {name: _shares(by_name[COMPONENTS_OF[name]], part) for name in names}
+        figures = {name: by_name[COMPONENTS_OF[name]] for name in names}
+        return {name: _shares(figure, part) for name, figure in figures.items()}
 
-    looking, growing = shares(LOCAL, RIVALS), shares(EXPANSION, [*COMPONENTS_OF])
-    settling = shares(RESIDUES, [*COMPONENTS_OF])
-    least = [min(each) for each in looking.values()]
+    looking, growing, settling = shares(LOCAL, RIVALS), shares(EXPANSION, THREE), shares(RESIDUES, THREE)
+    considerable = min(map(min, looking.values())) >= CONSIDERABLE
+    dominant = min(map(min, growing.values())) > DOMINANT
+    negligible = max(map(max, settling.values())) <= NEGLIGIBLE
+    says = "Figure 9: outlier detection takes considerable time in GNOF and GOF"
     return [
-        Statement(
-            "Figure 9: outlier detection takes considerable time in GNOF and GOF",
-            min(least) >= CONSIDERABLE,
-            _percents(looking),
-        ),
-        Statement(
-            "Figure 9: expansion dominates the time of all three",
-            min(map(min, growing.values())) > DOMINANT,
-            _percents(growing),
-        ),
-        Statement(
-            "Figure 9: residue processing is always negligible",
-            max(map(max, settling.values())) <= NEGLIGIBLE,
-            _percents(settling),
-        ),
+        Statement(says, considerable, _percents(looking)),
+        Statement("Figure 9: expansion dominates the time of all three", dominant, _percents(growing)),
+        Statement("Figure 9: residue processing is always negligible", negligible, _percents(settling)),
     ]
+
+
+def _shares(figure: Figure, part: str) -> list[float]:
+    totals = [max(sum(values), TINY) for values in zip(*figure.lines.values(), strict=True)]
+    return [value / total for value, total in zip(figure.lines[part], totals, strict=True)]
+
+
+def _percents(shares: Mapping[str, Sequence[float]]) -> str:
+    return named(shares, lambda each: span(each, "{:.1%}"))
 
 
 def _few_residues(residue: Mapping[str, Sequence[float]]) -> Statement:
@@ -148,90 +134,51 @@ def _few_residues(residue: Mapping[str, Sequence[float]]) -> Statement:
     return Statement(says, held, _percents(residue) + " of all records")
 
 
-def _small_groups_lose_least(sizes: Panel, loss: Panel) -> Statement:
+def _small_groups_lose_least(sizes: Figure, loss: Figure) -> Statement:
     """Of the three approaches that keep outliers."""
-    names = (EXPC, *RIVALS)
-    same = 0
-    for i in range(len(sizes.values)):
-        smallest = min(names, key=lambda name, i=i: sizes.lines[name][i])  # type: ignore[misc]
-        least = min(names, key=lambda name, i=i: loss.lines[name][i])  # type: ignore[misc]
-        same += smallest == least
-    detail = f"whoever has the smallest groups loses least at {same} of {len(sizes.values)}"
-    return _said(sizes, "smaller groups result in smaller loss", same == len(sizes.values), detail)
+    pairs = zip(_points(sizes), _points(loss), strict=True)
+    same = sum(size.index(min(size)) == lost.index(min(lost)) for size, lost in pairs)
+    many = len(sizes.values)
+    detail = f"whoever has the smallest groups loses least at {same} of {many}"
+    return sizes.states("smaller groups result in smaller loss", same == many, detail)
 
 
-def _grows(panel: Panel) -> Statement:
-    held = all(b > a for a, b in pairwise(panel.lines[EXPC]))
-    return _said(panel, "the time of ExpC grows with n", held, f"{_list(panel.lines[EXPC])} s")
+def _grows(figure: Figure) -> Statement:
+    line = figure.lines[EXPC]
+    return figure.states("the time of ExpC grows with n", rises(line), f"{listed(line)} s")
 
 
-def _removal_worst(panel: Panel) -> Statement:
-    names = (EXPC, *RIVALS)
-    others = [max(panel.lines[name][i] for name in names) for i in range(len(panel.values))]
-    ours = panel.lines[REMOVED]
+def _removal_worst(figure: Figure) -> Statement:
+    others, ours = [max(point) for point in _points(figure)], figure.lines[REMOVED]
     worse = sum(a > b for a, b in zip(ours, others, strict=True))
-    detail = f"at {worse} of {len(ours)}: {_list(ours)}, the worst of the others {_list(others)}"
-    return _said(panel, "removing outliers always loses most", worse == len(ours), detail)
+    detail = f"at {worse} of {len(ours)}: {listed(ours)}, the worst of the others {listed(others)}"
+    return figure.states("removing outliers always loses most", worse == len(ours), detail)
 
 
 # Parameters of ExpC
 
 
-def _times(panel: Panel, letter: str) -> list[Statement]:
-    lines = [*panel.lines.values()]
+def _times(figure: Figure, letter: str) -> list[Statement]:
+    lines = [*figure.lines.values()]
     steps = [(a, b) for one, next_one in pairwise(lines) for a, b in zip(one, next_one, strict=True)]
-    falls = sum(b < a for a, b in steps)
-    by_k = [sum(b < a for a, b in pairwise(line)) for line in lines]
-    ends = "; ".join(f"{name}: {_list(line)} s" for name, line in panel.lines.items())
+    quicker = sum(b < a for a, b in steps)
     says = f"in most cases ExpC gets faster as {letter} grows"
+    detail = "; ".join(f"{name}: {listed(line)} s" for name, line in figure.lines.items())
     return [
-        _said(panel, says, 2 * falls > len(steps), f"in {falls} of {len(steps)} steps"),
-        _said(panel, "ExpC gets faster as k grows", all(count == len(lines[0]) - 1 for count in by_k), ends),
+        figure.states(says, 2 * quicker > len(steps), f"in {quicker} of {len(steps)} steps"),
+        figure.states("ExpC gets faster as k grows", all(map(falls, lines)), detail),
     ]
 
 
-def _losses(panel: Panel, letter: str, word: str, bound: float) -> list[Statement]:
-    lines = [*panel.lines.values()]
+def _losses(figure: Figure, letter: str, word: str, bound: float) -> list[Statement]:
+    lines = [*figure.lines.values()]
     every = [value for line in lines for value in line]
-    rising = all(b > a for line in lines for a, b in pairwise(line))
-    apart = [max(values) / min(values) - 1 for values in zip(*lines, strict=True)]
-    ends = "; ".join(f"{name}: {_list(line)}" for name, line in panel.lines.items())
-    spread = ", ".join(f"k={k} {each:.1%}" for k, each in zip(panel.values, apart, strict=True))
+    above = [max(values) / min(values) - 1 for values in zip(*lines, strict=True)]
+    detail = "; ".join(f"{name}: {listed(line)}" for name, line in figure.lines.items())
+    apart = ", ".join(f"k={k} {each:.1%}" for k, each in zip(figure.values, above, strict=True))
+    says = f"the loss is {word} with larger {letter}"
     return [
-        _said(panel, "ExpC always loses less than 1", max(every) < 1, f"{_span(every)}"),
-        _said(panel, "ExpC loses more as k grows", rising, ends),
-        _said(
-            panel,
-            f"the loss is {word} with larger {letter}",
-            max(apart) <= bound,
-            f"most to least: {spread}",
-        ),
+        figure.states("ExpC always loses less than 1", max(every) < 1, span(every)),
+        figure.states("ExpC loses more as k grows", all(map(rises, lines)), detail),
+        figure.states(says, max(above) <= bound, f"most to least: {apart}"),
     ]
-
-
-# Words
-
-
-def _said(panel: Panel, says: str, held: bool, detail: str) -> Statement:
-    return Statement(f"Figure {panel.name}: {says}", held, detail)
-
-
-def _ratios(panel: Panel, name: str) -> list[float]:
-    return [b / max(a, 1e-6) for a, b in zip(panel.lines[EXPC], panel.lines[name], strict=True)]
-
-
-def _shares(panel: Panel, part: str) -> list[float]:
-    totals = [max(sum(values), 1e-6) for values in zip(*panel.lines.values(), strict=True)]
-    return [value / total for value, total in zip(panel.lines[part], totals, strict=True)]
-
-
-def _span(values: Sequence[float]) -> str:
-    return f"{min(values):.3g} to {max(values):.3g}"
-
-
-def _list(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.3g}" for value in values)
-
-
-def _percents(shares: Mapping[str, Sequence[float]]) -> str:
-    return ", ".join(f"{name} {min(each):.1%} to {max(each):.1%}" for name, each in shares.items())

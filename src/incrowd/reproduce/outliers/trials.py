@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import process_time
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.flow import Attribute, Microdata
 from incrowd.models.plain import PlainGroups
 from incrowd.reproduce.outliers.data import Workers
+from incrowd.reproduce.trial import run_each, timed
 
 EXPC, GNOF, GOF, REMOVED, INCOGNITO = "ExpC", "GNOF", "GOF", "removed", "Incognito"
 WHOLE, AS_PUBLISHED = "ExpC, no limits", "ExpC, as published"  # not in the figures
@@ -41,7 +42,7 @@ APPROACHES: Mapping[str, tuple[type[Expanding], Mapping[str, Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class OutlierSetting:
     """How many rows and quasi-identifiers, and what counts as an outlier and as plain."""
 
     n: int
@@ -51,13 +52,13 @@ class Ask:
     k: int
 
     @property
-    def setting(self) -> Setting:
+    def outliers(self) -> Setting:
         """As the paper has it: corners only, nothing taken off p and d, k different values."""
         return Setting(p=self.p, d=self.d, distinct=self.k, margin=0, form="corner")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class GroupingPoint:
     """What came of one approach: processor seconds by component, groups and their records, what was lost.
 
     ``loss`` is Definition 3.7, the mean over all records of the sum over quasi-identifiers; ``zero`` the same
@@ -78,39 +79,32 @@ class Point:
         return sum(self.seconds.values())
 
 
-Trials = Mapping[tuple[str, Ask], Point]
+OutlierTrials = Mapping[tuple[str, OutlierSetting], GroupingPoint]
 
 
-def trials(people: Workers, asked: Sequence[tuple[str, Ask]], told: Progress) -> dict[tuple[str, Ask], Point]:
+def trials(
+    people: Workers, asked: Sequence[tuple[str, OutlierSetting]], progress: Progress
+) -> dict[tuple[str, OutlierSetting], GroupingPoint]:
     """Every approach that is asked for, each once; samples are encoded before time counts."""
-    found: dict[tuple[str, Ask], Point] = {}
-    samples: dict[tuple[int, int], Microdata] = {}
-    work = sum(ask.n for _, ask in dict.fromkeys(asked))
-    done = 0
-    for name, ask in dict.fromkeys(asked):
-        sample = (ask.n, ask.columns)
-        if sample not in samples:
-            samples = {sample: people.first(*sample)}
-        found[name, ask] = trial(samples[sample], name, ask)
-        done += ask.n
-        told(done / work)
-    return found
+    sample = lru_cache(maxsize=1)(people.first)
+
+    def run(at: tuple[str, OutlierSetting]) -> GroupingPoint:
+        return trial(sample(at[1].n, at[1].columns), *at)
+
+    return run_each(asked, run, progress, lambda at: at[1].n)
 
 
-def trial(data: Microdata, name: str, ask: Ask) -> Point:
+def trial(data: Microdata, name: str, setting: OutlierSetting) -> GroupingPoint:
     """One approach on one sample. Nothing is kept from one to the next, so that none profits from another."""
-    start = process_time()
     if name == INCOGNITO:
-        Incognito(ask.k).group(data, (), silent)
-        return Point({EXPANSION: process_time() - start})
-    space = Space.of(data, ask.setting)
-    seconds = process_time() - start
+        return GroupingPoint({EXPANSION: timed(partial(Incognito(setting.k).group, data, (), silent))[1]})
+    space, seconds = timed(lambda: Space.of(data, setting.outliers))
     make, options = APPROACHES[name]
-    # the paper leaves delta open; it is said here, so that figures follow no default
-    said = {"delta": max(2 * ask.k, 20), **options} if options else options
-    found = make(ask.k, **said).grouping(data, (PlainGroups(Matrix(space), ask.k),))
+    # the paper leaves delta open; it is given here, so that figures follow no default
+    given = {"delta": max(2 * setting.k, 20), **options} if options else options
+    found = make(setting.k, **given).grouping(data, (PlainGroups(Matrix(space), setting.k),))
     kept = sum(rows.size for rows in found.groups)
-    return Point(
+    return GroupingPoint(
         seconds={**found.seconds, GLOBAL: found.seconds[GLOBAL] + seconds},
         groups=len(found.groups),
         size=kept / max(len(found.groups), 1),
@@ -150,17 +144,17 @@ def _lost(
     return (width + 1) / (attribute.span + 1) if printed else width / (attribute.span or 1.0)
 
 
-def rates(people: Workers, asked: Iterable[Ask]) -> dict[Ask, float]:
-    """The share of records that stand out, those whose salary alone does included."""
+def rates(people: Workers, settings: Iterable[OutlierSetting]) -> dict[OutlierSetting, float]:
+    """The share of records that are outliers, those whose salary alone makes them one included."""
     found = {}
-    for ask in asked:
-        space = Space.of(people.first(ask.n, ask.columns), ask.setting)
-        found[ask] = float((space.removed | space.outliers()).mean())
+    for setting in settings:
+        space = Space.of(people.first(setting.n, setting.columns), setting.outliers)
+        found[setting] = float((space.removed | space.outliers()).mean())
     return found
 
 
-def compiled(people: Workers, ask: Ask) -> None:
+def compile_all(people: Workers, setting: OutlierSetting) -> None:
     """Run everything once, so that no time of a figure has compiling in it."""
-    data = people.first(ask.n, ask.columns)
+    data = people.first(setting.n, setting.columns)
     for name in (EXPC, GNOF, GOF, REMOVED, INCOGNITO):
-        trial(data, name, ask)
+        trial(data, name, setting)

@@ -2,60 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from incrowd.reproduce.outcome import Statement
-from incrowd.reproduce.revisited.printed import printed
-from incrowd.reproduce.revisited.trials import BEST, EXPANSION, FOREST, KK, NEAREST, VARIANTS, Trial
+from incrowd.reproduce.revisited.data import BEST, FOREST, KK, printed
+from incrowd.reproduce.revisited.trials import EXPANSION, NEAREST, VARIANTS, LossTrial
+from incrowd.reproduce.trend import inside, span
 
 PRINTED_ROWS = 5000  # the size of ART at which ours are held beside the printed numbers
 FOREST_GAIN = (0.18, 0.51)  # of the paper's own table; its text rounds this to 20 to 50 %
 KK_GAIN = (0.08, 0.36)  # and this to 10 to 30 %
-FORMS = {True: "Algorithm 2", False: "Algorithm 1"}
 
 
-def judge(trials: Sequence[Trial]) -> tuple[Statement, ...]:
+def statements(trials: Sequence[LossTrial]) -> tuple[Statement, ...]:
     """Every statement on every table that was run; those on ART come first."""
     names = dict.fromkeys(trial.data for trial in trials)
-    found: list[Statement] = []
-    for name in names:
-        found += _about([trial for trial in trials if trial.data == name], name)
-    return tuple(found)
+    by_name = {name: [trial for trial in trials if trial.data == name] for name in names}
+    return tuple(each for name, some in by_name.items() for each in _about(some, name))
 
 
-def _about(trials: Sequence[Trial], name: str) -> list[Statement]:
-    found = [_order(trials, name), *(_not_above(trial) for trial in trials if _comparable(trial))]
-    found += [
-        _gain(trials, f"{name}: the best agglomerative loses 20-50 % less than the forest", _of_forest),
-        _gain(trials, f"{name}: (k,k) loses 10-30 % less than the best agglomerative", _of_best),
-        _all_beat_the_forest(trials, name),
-        _four_beats_three(trials, name),
-        _best_distances(trials, name),
-        _modified_helps(trials, name),
+def _about(trials: Sequence[LossTrial], name: str) -> list[Statement]:
+    pairs = [(_rows(trial, BEST, FOREST), _rows(trial, KK, BEST)) for trial in trials]
+    by_forest, by_best = ([pair for each in some for pair in each] for some in zip(*pairs, strict=True))
+    return [
+        _order(trials, f"{name}: the forest loses most, (k,k) least, for every k and measure"),
+        *(_not_above(trial) for trial in trials if _comparable(trial)),
+        _gain(f"{name}: the best agglomerative loses 20-50 % less than the forest", by_forest, FOREST_GAIN),
+        _gain(f"{name}: (k,k) loses 10-30 % less than the best agglomerative", by_best, KK_GAIN),
+        _all_beat_the_forest(trials, f"{name}: every agglomerative variant loses less than the forest"),
+        _four_beats_three(trials, f"{name}: Algorithm 4 with 5 loses less than Algorithm 3 with 5"),
+        _best_distances(trials, f"{name}: distances (10) and (11) bring the best results"),
+        _modified_helps(trials, f"{name}: Algorithm 2 usually loses less than Algorithm 1"),
     ]
-    return found
 
 
-def _comparable(trial: Trial) -> bool:
+def _rows(trial: LossTrial, *rows: str) -> list[tuple[float, ...]]:
+    """Rows of Table I, for each k."""
+    return list(zip(*(trial.table[row] for row in rows), strict=True))
+
+
+def _comparable(trial: LossTrial) -> bool:
     """Only ART has the paper's own sets; of ART only a size near the paper's."""
     return trial.data == "ART" and trial.rows == PRINTED_ROWS
 
 
-def _order(trials: Sequence[Trial], name: str) -> Statement:
-    wrong = [
-        f"{trial.measure} k={k}"
-        for trial in trials
-        for k, best, forest, own in zip(
-            trial.ks, trial.table[BEST], trial.table[FOREST], trial.table[KK], strict=True
-        )
-        if not forest > best > own
-    ]
-    many = sum(len(trial.ks) for trial in trials)
-    says = f"{name}: the forest loses most, (k,k) least, for every k and measure"
-    return Statement(says, not wrong, _but(wrong) if wrong else f"in all {many} cases")
+def _always(says: str, cases: Mapping[str, bool]) -> Statement:
+    """Held in every case, each under its name."""
+    wrong = [case for case, held in cases.items() if not held]
+    shown = ", ".join(wrong[:4]) + (", …" if len(wrong) > 4 else "")
+    detail = f"not in {len(wrong)} cases: {shown}" if wrong else f"in all {len(cases)} cases"
+    return Statement(says, not wrong, detail)
 
 
-def _not_above(trial: Trial) -> Statement:
+def _order(trials: Sequence[LossTrial], says: str) -> Statement:
+    cases = {}
+    for trial in trials:
+        for k, (best, forest, own) in zip(trial.ks, _rows(trial, BEST, FOREST, KK), strict=True):
+            cases[f"{trial.measure} k={k}"] = forest > best > own
+    return _always(says, cases)
+
+
+def _not_above(trial: LossTrial) -> Statement:
     """Ours, rounded as the printed numbers are, against them."""
     above = []
     for row in (BEST, KK):
@@ -71,70 +78,43 @@ def _not_above(trial: Trial) -> Statement:
     return Statement(says, False, detail)
 
 
-Pair = Callable[[Trial], Iterable[tuple[float, float]]]
+def _gain(says: str, pairs: Sequence[tuple[float, ...]], printed: tuple[float, float]) -> Statement:
+    gains = [1 - less / more for less, more in pairs]
+    held = inside([round(min(gains), 2), round(max(gains), 2)], printed)
+    own = span(printed, "{:.0%}")
+    return Statement(says, held, f"{span(gains, '{:.0%}')} (the paper's own table: {own})")
 
 
-def _of_forest(trial: Trial) -> Iterable[tuple[float, float]]:
-    return zip(trial.table[BEST], trial.table[FOREST], strict=True)
-
-
-def _of_best(trial: Trial) -> Iterable[tuple[float, float]]:
-    return zip(trial.table[KK], trial.table[BEST], strict=True)
-
-
-def _gain(trials: Sequence[Trial], says: str, pairs: Pair) -> Statement:
-    low, high = FOREST_GAIN if pairs is _of_forest else KK_GAIN
-    gains = [1 - less / more for trial in trials for less, more in pairs(trial)]
-    held = low <= round(min(gains), 2) and round(max(gains), 2) <= high
-    detail = f"{min(gains):.0%} to {max(gains):.0%} (the paper's own table: {low:.0%} to {high:.0%})"
-    return Statement(says, held, detail)
-
-
-def _all_beat_the_forest(trials: Sequence[Trial], name: str) -> Statement:
-    cases = _cases(trials, VARIANTS)
-    wrong = [
-        f"{trial.measure} {variant} k={trial.ks[i]}"
-        for trial, variant, i in cases
-        if trial.losses[variant][i] >= trial.losses[FOREST][i]
-    ]
-    says = f"{name}: every agglomerative variant loses less than the forest"
-    return Statement(says, not wrong, _but(wrong) if wrong else f"in all {len(cases)} cases")
-
-
-def _four_beats_three(trials: Sequence[Trial], name: str) -> Statement:
-    cases = _cases(trials, [EXPANSION])
-    wrong = [
-        f"{trial.measure} k={trial.ks[i]}"
-        for trial, _, i in cases
-        if trial.losses[EXPANSION][i] >= trial.losses[NEAREST][i]
-    ]
-    says = f"{name}: Algorithm 4 with 5 loses less than Algorithm 3 with 5"
-    return Statement(says, not wrong, _but(wrong) if wrong else f"in all {len(cases)} cases")
-
-
-def _best_distances(trials: Sequence[Trial], name: str) -> Statement:
-    held = all(trial.best.startswith(("(10)", "(11)")) for trial in trials)
-    detail = "; ".join(f"{trial.measure}: best is {trial.best}" for trial in trials)
-    return Statement(f"{name}: distances (10) and (11) bring the best results", held, detail)
-
-
-def _modified_helps(trials: Sequence[Trial], name: str) -> Statement:
-    plain = [variant for variant in VARIANTS if variant.endswith(FORMS[False])]
-    cases = _cases(trials, plain)
-    better = sum(
-        trial.losses[variant.replace(FORMS[False], FORMS[True])][i] < trial.losses[variant][i]
-        for trial, variant, i in cases
-    )
-    says = f"{name}: Algorithm 2 usually loses less than Algorithm 1"
-    return Statement(says, 2 * better > len(cases), f"in {better} of {len(cases)} cases")
-
-
-def _cases(trials: Sequence[Trial], names: Iterable[str]) -> list[tuple[Trial, str, int]]:
+def _cases(trials: Sequence[LossTrial], names: Iterable[str]) -> list[tuple[LossTrial, str, int]]:
     """Each trial with each algorithm and each place among the k."""
     listed = list(names)
     return [(trial, name, i) for trial in trials for name in listed for i in range(len(trial.ks))]
 
 
-def _but(wrong: Sequence[str]) -> str:
-    shown = ", ".join(wrong[:4]) + (", …" if len(wrong) > 4 else "")
-    return f"not in {len(wrong)} cases: {shown}"
+def _all_beat_the_forest(trials: Sequence[LossTrial], says: str) -> Statement:
+    cases = {
+        f"{trial.measure} {variant} k={trial.ks[i]}": trial.losses[variant][i] < trial.losses[FOREST][i]
+        for trial, variant, i in _cases(trials, VARIANTS)
+    }
+    return _always(says, cases)
+
+
+def _four_beats_three(trials: Sequence[LossTrial], says: str) -> Statement:
+    cases = {
+        f"{trial.measure} k={trial.ks[i]}": trial.losses[EXPANSION][i] < trial.losses[NEAREST][i]
+        for trial, _, i in _cases(trials, [EXPANSION])
+    }
+    return _always(says, cases)
+
+
+def _best_distances(trials: Sequence[LossTrial], says: str) -> Statement:
+    held = all(trial.best.startswith(("(10)", "(11)")) for trial in trials)
+    return Statement(says, held, "; ".join(f"{trial.measure}: best is {trial.best}" for trial in trials))
+
+
+def _modified_helps(trials: Sequence[LossTrial], says: str) -> Statement:
+    cases = _cases(trials, [variant for variant in VARIANTS if variant.endswith("Algorithm 1")])
+    better = 0
+    for trial, variant, i in cases:
+        better += trial.losses[variant.replace("Algorithm 1", "Algorithm 2")][i] < trial.losses[variant][i]
+    return Statement(says, 2 * better > len(cases), f"in {better} of {len(cases)} cases")
