@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
+from support.golden import vectors
 from typer.testing import CliRunner
 
 from incrowd.cli.commands import app
@@ -40,10 +40,7 @@ from incrowd.reproduce.multidimensional.trials import (
     workloads,
 )
 
-GOLDEN = {
-    vector["id"]: vector
-    for vector in json.loads((TESTS / "golden" / "multidimensional.json").read_text())["vectors"]
-}
+GOLDEN = vectors("multidimensional")
 TINY = multidimensional.Scale((2, 10), (2, 5), 300, 10)
 SEXES = {"M": "Male", "F": "Female"}
 
