@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from support.places import DATA
+from support.vacuity import pytest_runtest_call as pytest_runtest_call
 
 # In CI the same examples every time: a rare one is found by runs elsewhere, not by whoever lands next.
 settings.register_profile("incrowd", deadline=None, print_blob=True, derandomize="CI" in os.environ)
@@ -24,10 +26,6 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of real tables, or a skip that says what is not tested without it."""
-    here = Path(__file__).resolve().parents[1]
-    folder = Path(os.environ.get("INCROWD_DATA", here.parent / "shared" / "data"))
-    if not folder.is_dir():
-        pytest.skip(
-            f"no real tables: set INCROWD_DATA to the folder that holds them (looked in {folder.name}/)"
-        )
-    return folder
+    if not DATA.is_dir():
+        pytest.skip(f"no real tables in {DATA.name}/: set INCROWD_DATA to the folder that holds them")
+    return DATA

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph.test_graph import fraction, golden
+from graph.test_graph import fraction
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.stats import chi2
+from support.golden import golden
 from twins import assign as naive_rings
 
 from incrowd import assign

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import ROOT
+from support.places import DATA
 
 from incrowd.encode import encode
 from incrowd.errors import HierarchyError, IncrowdError, PolicyError, TableError
@@ -22,7 +20,6 @@ from incrowd.hierarchy.builders import read_levels
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import infer_kind, read_column, value_text
 
-DATA = Path(os.environ.get("INCROWD_DATA", ROOT.parent / "shared" / "data"))
 SECRET = "four-and-twenty"
 TREE = (("9", "odd", "*"), ("10", "even", "*"), ("1", "odd", "*"))
 

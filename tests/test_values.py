@@ -135,6 +135,7 @@ def test_a_date_format_says_exactly_a_day(form: str) -> None:
 def test_iso_needs_no_format() -> None:
     check_date_format("", "born")
     check_date_format("%a %d %b %Y", "born")
+    assert read_column(["2024-01-31"], Kind.DATE, "", "born") == [date(2024, 1, 31)]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
-from support.tables_of_codes import CodeTable, code_tables
+from support.golden import vectors
+from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import kja as naive
 
 from incrowd.algorithms.catalogue import METHODS
@@ -23,11 +22,7 @@ from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, JoinPartition, Microdata
 from incrowd.schema import Kind, Shape
 
-VECTORS = {
-    vector["id"]: vector
-    for name in ("kja", "algorithms")
-    for vector in json.loads((TESTS / "golden" / f"{name}.json").read_text(encoding="utf-8"))["vectors"]
-}
+VECTORS = vectors("kja", "algorithms")
 SOME = ["mondrian", "hilbert", "agglomerative"]
 KNOWN = [base for base in BASES if base in METHODS]
 
@@ -66,15 +61,26 @@ def groups_of(partition: JoinPartition) -> naive.Groups:
 
 
 @pytest.mark.parametrize("base", KNOWN)
+@settings(max_examples=30)
+@given(table=code_tables(most=4), data=st.data())
+def test_too_few_people_are_refused(base: str, table: CodeTable, data: st.DataObject) -> None:
+    """Direct needs k people in both tables, refinement k private ones."""
+    n = len(table.points)
+    people = joined(table, data.draw(st.integers(1, n)))
+    assert people.own is not None
+    with pytest.raises(Infeasible):
+        Direct(n + 1, base).group(people, (), silent)
+    with pytest.raises(Infeasible):
+        Refinement(int(people.own.sum()) + 1, base).group(people, (), silent)
+
+
+@pytest.mark.parametrize("base", KNOWN)
 @settings(max_examples=60)
 @given(data=st.data())
 def test_direct_agrees_with_naive(base: str, data: st.DataObject) -> None:
-    table, k = data.draw(code_tables()), data.draw(st.integers(1, 5))
+    k = data.draw(ks(1, 5))
+    table = data.draw(code_tables(least=ks(1, 5)))
     people = joined(table, data.draw(st.integers(1, len(table.points))))
-    if len(people) < k:
-        with pytest.raises(Infeasible):
-            Direct(k, base).group(people, (), silent)
-        return
     assert people.own is not None
     partition = Direct(k, base).group(people, (), silent, as_they_stand)
     assert groups_of(partition) == naive.direct(len(people), people.own.tolist(), base_of(base, k, people))
@@ -87,13 +93,10 @@ def test_direct_agrees_with_naive(base: str, data: st.DataObject) -> None:
 @settings(max_examples=60)
 @given(data=st.data())
 def test_refinement_agrees_with_naive(base: str, data: st.DataObject) -> None:
-    table, k = data.draw(code_tables()), data.draw(st.integers(1, 4))
-    people = joined(table, data.draw(st.integers(1, len(table.points))))
+    k = data.draw(ks(1, 4))
+    table = data.draw(code_tables(least=ks(1, 4)))
+    people = joined(table, data.draw(st.integers(k, len(table.points))))
     assert people.own is not None
-    if people.own.sum() < k:
-        with pytest.raises(Infeasible):
-            Refinement(k, base).group(people, (), silent)
-        return
     partition = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
     own = people.own.tolist()
     groups, host = naive.refinement(
@@ -111,11 +114,10 @@ def test_refinement_agrees_with_naive(base: str, data: st.DataObject) -> None:
 @settings(max_examples=60)
 @given(data=st.data())
 def test_first_groups_of_both_tables_have_enough_private_people(base: str, data: st.DataObject) -> None:
-    table, k = data.draw(code_tables()), data.draw(st.integers(1, 4))
-    people = joined(table, data.draw(st.integers(1, len(table.points))))
+    k = data.draw(ks(1, 4))
+    table = data.draw(code_tables(least=ks(1, 4)))
+    people = joined(table, data.draw(st.integers(k, len(table.points))))
     assert people.own is not None
-    if people.own.sum() < k:
-        return
     partition = Refinement(k, base).group(people, (), silent)
     assert partition.sensitive is not None
     assert (partition.labels[people.own] >= 0).all()
@@ -241,9 +243,7 @@ def test_the_vectors_of_trimming(name: str) -> None:
 def test_exact_trimming_is_the_best(data: st.DataObject, k: int) -> None:
     point = st.tuples(st.integers(0, 6), st.integers(0, 6))
     own = data.draw(st.lists(point, min_size=1, max_size=4))
-    others = data.draw(st.lists(point, min_size=1, max_size=6))
-    if len(own) + len(others) < k:
-        return
+    others = data.draw(st.lists(point, min_size=max(1, k - len(own)), max_size=6))
     least, most = naive.best_trim(own, others, k)
     kept = kept_of(np.array(own), np.array(others), k, "exact")
     assert naive.perimeter([*own, *(others[i] for i in kept)]) == least
@@ -254,11 +254,9 @@ def test_exact_trimming_is_the_best(data: st.DataObject, k: int) -> None:
 
 
 @settings(max_examples=100)
-@given(code_tables(kinds=("range",)), st.integers(1, 4), st.data())
+@given(code_tables(kinds=("range",), least=ks(1, 4)), ks(1, 4), st.data())
 def test_trimming_leaves_out_public_people_only(table: CodeTable, k: int, data: st.DataObject) -> None:
     people = joined(table, data.draw(st.integers(1, len(table.points))))
-    if len(people) < k:
-        return
     assert people.own is not None
     whole, less = (Direct(k, trim=how).group(people, (), silent, as_they_stand) for how in ("none", "exact"))
     gone = (whole.labels >= 0) & (less.labels < 0)

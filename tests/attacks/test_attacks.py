@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph.test_graph import fraction, golden, ring
+from graph.test_graph import fraction, ring
 from hypothesis import given
 from hypothesis import strategies as st
+from support.golden import golden
 from support.measure_tables import box, flat, microdata, ranged, release, treed
 
 from incrowd import tables

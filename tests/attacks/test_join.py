@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
-from support.tables_of_codes import CodeTable, code_tables, paths_of
+from support.golden import vectors
+from support.tables_of_codes import CodeTable, code_tables, ks, paths_of
 from twins import attacks_join as naive
 
 from incrowd.algorithms.kja import Direct
@@ -47,11 +46,7 @@ from incrowd.join import join
 from incrowd.measures import published as read_published
 from incrowd.schema import Column, Kind, Role, Schema
 
-VECTORS = {
-    vector["id"]: vector
-    for name in ("kja", "synthesis")
-    for vector in json.loads((TESTS / "golden" / f"{name}.json").read_text(encoding="utf-8"))["vectors"]
-}
+VECTORS = vectors("kja", "synthesis")
 
 
 def people_of(points: Sequence[tuple[int, ...]], axes: list[Any], own: int) -> Microdata:
@@ -213,12 +208,10 @@ def test_dropping_rows_of_a_ring_tells_who_is_there() -> None:
 
 
 @settings(max_examples=60)
-@given(code_tables(), st.integers(1, 4), st.data())
+@given(code_tables(least=ks(1, 4)), ks(1, 4), st.data())
 def test_groups_are_published_whole_or_not_at_all(table: CodeTable, k: int, data: st.DataObject) -> None:
     """Unlike in SPEC 13.2 and 13.3: nobody of a group is left out, so who is private cannot be seen in it."""
     people = people_of(table.points, table.axes, data.draw(st.integers(1, len(table.points))))
-    if len(people) < k:
-        return
     labels = Direct(k).group(people, (), silent).labels
     groups = StrictMondrian(k).group(Microdata(people.codes, people.attributes), (), silent).labels
     for group in set(groups.tolist()):
@@ -356,25 +349,21 @@ def test_a_class_of_two_groups_may_be_two_small_ones() -> None:
 
 @pytest.mark.parametrize("how", ["exact", "greedy"])
 @settings(max_examples=80)
-@given(table=code_tables(kinds=("range", "set")), k=st.integers(1, 4), data=st.data())
+@given(table=code_tables(kinds=("range", "set"), least=ks(1, 4)), k=ks(1, 4), data=st.data())
 def test_claims_are_certain_where_people_were_trimmed(
     how: str, table: CodeTable, k: int, data: st.DataObject
 ) -> None:
     """Not with nodes of trees: two groups may say the same, and a class is then no group."""
     people = people_of(table.points, table.axes, data.draw(st.integers(1, len(table.points))))
-    if len(people) < k:
-        return
     scene = scene_of(people, Direct(k, trim=how).group(people, (), silent).labels, k)
     assert (scene.own | ~alone_at_border(scene)).all()
 
 
 @settings(max_examples=80)
-@given(table=code_tables(), k=st.integers(1, 4), data=st.data())
+@given(table=code_tables(least=ks(1, 4)), k=ks(1, 4), data=st.data())
 def test_the_outline_of_private_people_is_certain(table: CodeTable, k: int, data: st.DataObject) -> None:
     """Boxes over groups of the private table, and all public people inside: only private ones are needed."""
-    own = data.draw(st.integers(1, len(table.points)))
-    if own < k:
-        return
+    own = data.draw(st.integers(k, len(table.points)))
     people = people_of(table.points, table.axes, own)
     first = StrictMondrian(k).group(Microdata(people.codes[:own], people.attributes), (), silent).labels
     rows = naive.rows_over(table.points[:own], first.tolist(), table.axes)

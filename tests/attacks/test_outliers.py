@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import incrowd
-from support.places import TESTS
+from support.golden import vectors
 from twins.attack_outliers import Attack, Values
 
 from incrowd.attacks import Distinguished, ShownClass, classes_of, distinguish, shown_classes
@@ -31,10 +31,7 @@ from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish_to
 from incrowd.schema import Column, Kind, Role, Schema
 
-GOLDEN = {
-    vector["id"]: vector
-    for vector in json.loads((TESTS / "golden" / "outliers.json").read_text("utf-8"))["vectors"]
-}
+GOLDEN = vectors("outliers")
 PEOPLE = GOLDEN["figure_boxes"]["input"]
 JUSTIN, BILL = 2, 5
 CONFIGS = {

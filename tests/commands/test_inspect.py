@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import tomllib
 from collections import Counter
 from decimal import Decimal
 from itertools import combinations, islice
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import ROOT
+from support.places import DATA
 
 from incrowd.commands.inspect.policy_text import policy_text
 from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING, Profile, profiled
@@ -28,7 +26,6 @@ from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
 from incrowd.schema import Kind, Role, Schema
 
-DATA = Path(os.environ.get("INCROWD_DATA", ROOT.parent / "shared" / "data"))
 REAL = {
     "adult/adult.csv": 40_000,
     "adult_arx/adult_arx.csv": 40_000,

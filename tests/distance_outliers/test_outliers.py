@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
+from support.golden import vectors
 
 from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.encode import encode
@@ -24,9 +24,7 @@ from incrowd.generalize import generalize
 from incrowd.kernels import outliers as kernel
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 
-GOLDEN = {
-    vector["id"]: vector for vector in json.loads((TESTS / "golden" / "outliers.json").read_text())["vectors"]
-}
+GOLDEN = vectors("outliers")
 
 # ---- the kernel ------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, permutations, product
@@ -13,7 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import ROOT, TESTS
+from support.golden import vectors
+from support.places import DATA
 
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import Family, Hierarchy
@@ -21,15 +21,8 @@ from incrowd.hierarchy.builders import grow, read_levels, write_levels
 from incrowd.hierarchy.files import MOST_BYTES
 from incrowd.schema import Kind
 
-DATA = Path(os.environ.get("INCROWD_DATA", ROOT.parent / "shared" / "data"))
 FILES = sorted(DATA.glob("*/hierarchies/*.csv"))
-GOLDEN = TESTS / "golden"
 SECRET = "four-and-twenty"
-
-
-def golden(name: str, vector: str) -> Any:
-    vectors = json.loads((GOLDEN / f"{name}.json").read_text())["vectors"]
-    return next(v for v in vectors if v["id"] == vector)
 
 
 # ---------------------------------------------------------------------------------------------------- trees
@@ -128,7 +121,7 @@ def test_what_is_no_tree_is_refused(rows: list[tuple[str, ...]], message: str) -
 
 def test_boxes_of_figures_1_to_3() -> None:
     """The printed gender ranges, M=1 and F=2, are nodes of the flat tree."""
-    vector = golden("outliers", "figure_boxes")
+    vector = vectors("outliers")["figure_boxes"]
     tree = Hierarchy.from_rows([("M", "*"), ("F", "*")])
     person = {row[0]: row for row in vector["input"]["rows"]}
     for figure, groups in vector["input"]["groupings"].items():
@@ -149,7 +142,7 @@ def naive_closed(family: Iterable[frozenset[int]]) -> bool:
 
 
 def test_closure_is_unique_only_in_closed_families() -> None:
-    vector = golden("revisited_limits", "closure_uniqueness")
+    vector = vectors("revisited_limits")["closure_uniqueness"]
     bad, domain = vector["input"]["family_bad"], range(1, 5)
     with pytest.raises(HierarchyError, match="the family of age lacks 1 intersections"):
         Family.of(domain, bad, column="age")
@@ -165,7 +158,7 @@ def test_closure_is_unique_only_in_closed_families() -> None:
 
 
 def test_closure_in_steps_depends_on_no_order() -> None:
-    vector = golden("revisited_limits", "closure_incremental_fails")
+    vector = vectors("revisited_limits")["closure_incremental_fails"]
     family = Family.of(range(1, 5), vector["input"]["family"], complete=True)
     for order in permutations(vector["input"]["values_in_order"]):
         grown = frozenset(order[:1])
@@ -176,7 +169,7 @@ def test_closure_in_steps_depends_on_no_order() -> None:
 
 @pytest.mark.parametrize("name", ["A1", "A2", "A3", "A4", "A5", "A6"])
 def test_families_of_the_artificial_table(name: str) -> None:
-    vector = golden("revisited", "ART")
+    vector = vectors("revisited")["ART"]
     expected = vector["expected"]["per_attribute"][name]
     family = Family.of(range(1, expected["m"] + 1), vector["input"]["nontrivial_subsets"][name])
     assert family.laminar is expected["laminar"]

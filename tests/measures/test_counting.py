@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measures.test_definitions import Case, built, meanings, tables, texts
-from measures.test_golden import golden
+from support.golden import golden
 from support.measure_tables import box, close, flat, microdata, ranged, release, treed
 from twins import counting as naive
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.golden import golden
 from support.measure_tables import (
     box,
     close,
@@ -21,19 +22,10 @@ from support.measure_tables import (
     release,
     treed,
 )
-from support.places import TESTS
 
 from incrowd.flow import Attribute, Microdata
 from incrowd.measures import better, better_rows, measure_all
 from incrowd.measures.loss import CertaintyPenalty
-
-HERE = TESTS
-
-
-def golden(file: str, name: str) -> tuple[Any, Any]:
-    vectors = json.loads((HERE / "golden" / f"{file}.json").read_text(encoding="utf-8"))["vectors"]
-    vector = next(vector for vector in vectors if vector["id"] == name)
-    return vector["input"], vector["expected"]
 
 
 def number(value: Any) -> float:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.method_names import PARTITIONS
 from support.patients import OUTSIDE, Values, coded, microdata, tables
+from support.tables_of_codes import rare_values
 from twins import randomized_diversity as naive_drawn
 
 from incrowd.commands.publish import publish
@@ -58,12 +59,13 @@ def test_together_they_reach_as_much(table: tuple[Values, list[Codes]], model: D
     assert not rule.allows(coded([]))
 
 
-@given(st.lists(st.integers(0, OUTSIDE), min_size=1, max_size=40), DRAWN)
+@given(st.data(), DRAWN)
 @settings(deadline=None, max_examples=150)
-def test_dealing_out_is_a_way_to_cut(values: Values, model: DrawnDiversity) -> None:
+def test_dealing_out_is_a_way_to_cut(data: st.DataObject, model: DrawnDiversity) -> None:
     """The proof beside the rule, run: value by value, round and round."""
-    if not model.rule(microdata(values)).allows(everyone(values)):
-        return
+    n = data.draw(st.integers(model.k, 40))
+    values = data.draw(rare_values(n, (model.k // model.l) * (n // model.k), kinds=OUTSIDE + 1))
+    assert model.rule(microdata(values)).allows(everyone(values))
     dealt = sorted(values, key=lambda value: (-values.count(value), value))
     parts = [dealt[part :: len(values) // model.k] for part in range(len(values) // model.k)]
     for part in parts:

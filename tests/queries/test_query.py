@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import incrowd
+from support.golden import vectors
 from support.method_names import ACCEPTED, APART, CROWDS, JOINS, PLAIN
-from support.places import TESTS
 from twins import query as naive
 
 from incrowd import Policy, publish
@@ -26,16 +26,10 @@ from incrowd.flow import Table
 from incrowd.predicate.sql import parse
 from incrowd.queries import Answer, Queryable
 
-GOLDEN = TESTS / "golden"
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 AGE = {"name": "age", "role": "quasi_identifier", "kind": "numeric", "shape": "range"}
 SEX = {"name": "sex", "role": "quasi_identifier", "kind": "categorical", "shape": "set"}
 COST = {"name": "cost", "role": "sensitive", "kind": "numeric"}
-
-
-def vector(file: str, id: str) -> Any:
-    vectors = json.loads((GOLDEN / f"{file}.json").read_text(encoding="utf-8"))["vectors"]
-    return next(one for one in vectors if one["id"] == id)
 
 
 def fraction(said: Any) -> Fraction:
@@ -80,7 +74,7 @@ def ranged(text: str) -> str:
 
 
 def test_the_average_and_the_count_of_the_multidimensional_paper(tmp_path: Path) -> None:
-    given_ = vector("multidimensional", "table4_queries")
+    given_ = vectors("multidimensional")["table4_queries"]
     rows = [
         [ranged(age), f"{float(fraction(mean)):.1f}", sex, ranged(place)]
         for age, mean, sex, place in given_["input"]["table_corrected"]
@@ -98,8 +92,8 @@ def test_the_average_and_the_count_of_the_multidimensional_paper(tmp_path: Path)
 
 @pytest.mark.parametrize("table", ["table2", "table3"])
 def test_which_predicates_match_which_release(table: str, tmp_path: Path) -> None:
-    given_ = vector("multidimensional", "predicate_match")
-    exact = vector("multidimensional", "table3" if table == "table3" else "table2_corrected")
+    given_ = vectors("multidimensional")["predicate_match"]
+    exact = vectors("multidimensional")["table3" if table == "table3" else "table2_corrected"]
     rows = [[ranged(age), sex] for age, sex, *_ in exact["input"]["table"]]
     release = written(tmp_path / table, [AGE, SEX], rows)
     men = release.ask("SELECT AVG(age) WHERE sex = 'M'")
@@ -107,13 +101,13 @@ def test_which_predicates_match_which_release(table: str, tmp_path: Path) -> Non
     assert men.matches == given_["expected"]["Q1_matches"][table]
     assert young.matches == given_["expected"]["Q2_matches"][table]
     if table == "table2":
-        wanted = vector("multidimensional", "table4_queries")["expected"]["Q2_uniform_from_Table2"]
+        wanted = vectors("multidimensional")["table4_queries"]["expected"]["Q2_uniform_from_Table2"]
         assert (young.lower, young.upper, young.estimate) == (0, 4, float(fraction(wanted)))
 
 
 @pytest.mark.parametrize("how", ["continuous", "discrete"])
 def test_range_counts_of_the_join_paper(how: str, tmp_path: Path) -> None:
-    given_, expected = (vector("kja", "range_count")[part] for part in ("input", "expected"))
+    given_, expected = (vectors("kja")["range_count"][part] for part in ("input", "expected"))
     x, y, ill = {**AGE, "name": "x"}, {**AGE, "name": "y"}, {**COST, "apart": True}
 
     def rows(people: Mapping[str, Sequence[int]], groups: Sequence[Sequence[str]]) -> list[list[str]]:

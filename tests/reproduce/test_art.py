@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from support.places import TESTS
+from support.golden import vectors
 
 from incrowd import Policy, publish, tables
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
@@ -18,8 +17,7 @@ from incrowd.encode import encode
 from incrowd.reproduce.revisited.data import ATTRIBUTES, art, art_files, art_policy, art_table
 from incrowd.schema import Shape
 
-VECTORS = json.loads((TESTS / "golden" / "revisited.json").read_text())["vectors"]
-GOLDEN = next(vector for vector in VECTORS if vector["id"] == "ART")
+GOLDEN = vectors("revisited")["ART"]
 
 
 def as_numbers(subset: tuple[str, ...]) -> list[int]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
+from support.golden import vectors
 from twins import kja_figures as naive
 from typer.testing import CliRunner
 
@@ -386,8 +386,7 @@ def test_figures_that_were_not_run_are_not_judged() -> None:
 
 
 def test_gains_are_held_beside_the_printed_ones_of_the_golden_file() -> None:
-    golden = json.loads((TESTS / "golden" / "kja.json").read_text(encoding="utf-8"))
-    targets = {each["id"]: each for each in golden["vectors"]}
+    targets = vectors("kja")
     for line, gains in targets["ratio_targets"]["expected"].items():
         assert kja.PRINTED[NCP, line, 50] == gains["ncp_gain"]
         assert kja.PRINTED[DM, line, 50] == gains["dm_gain"]

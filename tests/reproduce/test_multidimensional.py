@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
+from support.golden import vectors
 from typer.testing import CliRunner
 
 from incrowd.cli.commands import app
@@ -41,10 +41,7 @@ from incrowd.reproduce.multidimensional.trials import (
 )
 from incrowd.reproduce.stored import whole_numbers
 
-GOLDEN = {
-    vector["id"]: vector
-    for vector in json.loads((TESTS / "golden" / "multidimensional.json").read_text())["vectors"]
-}
+GOLDEN = vectors("multidimensional")
 TINY = multidimensional.CutScale((2, 10), (2, 5), 300, 10)
 SEXES = {"M": "Male", "F": "Female"}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.places import TESTS
+from support.golden import vectors
 from typer.testing import CliRunner
 
 from incrowd.cli.commands import app
@@ -47,8 +47,7 @@ from incrowd.reproduce.revisited.trials import (
 )
 from incrowd.reproduce.trial import loss, rows_of
 
-VECTORS = json.loads((TESTS / "golden" / "revisited.json").read_text())["vectors"]
-GOLDEN = next(vector for vector in VECTORS if vector["id"] == "table1")
+GOLDEN = vectors("revisited")["table1"]
 SMALL = 300
 ROWS = {"best": BEST, "forest": FOREST, "kk": KK}
 

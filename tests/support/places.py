@@ -1,4 +1,4 @@
-"""Where things lie: the tests, the checkout, golden vectors, real tables."""
+"""Where things lie: the tests, the checkout, real tables."""
 
 from __future__ import annotations
 
@@ -7,5 +7,4 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent
-GOLDEN = TESTS / "golden"
 DATA = Path(os.environ.get("INCROWD_DATA", ROOT.parent / "shared" / "data"))

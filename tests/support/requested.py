@@ -92,7 +92,9 @@ class Request:
 
 
 @st.composite
-def requests(draw: st.DrawFn, models: Sequence[str] = tuple(MODELS), most: int = 30) -> Request:
+def requests(
+    draw: st.DrawFn, models: Sequence[str] = tuple(MODELS), most: int = 30, entities: bool = True
+) -> Request:
     """Up to `most` records with many ties, one to four quasi-identifiers, and any promise."""
     quasi = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4, unique=True))
     n = draw(st.integers(4, most))
@@ -103,7 +105,7 @@ def requests(draw: st.DrawFn, models: Sequence[str] = tuple(MODELS), most: int =
         columns["zip"][0] = "0123"  # a hierarchy of prefixes cannot be built over nothing
     columns["ill"] = draw(st.lists(st.sampled_from(["flu", "ulcer", ""]), min_size=n, max_size=n))
     columns["tag"] = [f"t{i}" for i in range(n)]
-    entity = draw(st.booleans())
+    entity = entities and draw(st.booleans())
     if entity:
         columns["who"] = [f"w{w}" for w in draw(st.lists(st.integers(0, n // 2), min_size=n, max_size=n))]
     privacy = {"k": draw(st.integers(2, 4)), **MODELS[draw(st.sampled_from(models))]}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -76,11 +79,29 @@ def paths_of(children: Sequence[Sequence[int]]) -> list[list[frozenset[int]]]:
     return found
 
 
+ONE = st.just(1)
+
+
+@cache
+def ks(low: int, high: int) -> st.SearchStrategy[int]:
+    """The k of an example: the same number wherever the example draws it."""
+    return st.shared(st.integers(low, high), key="k")
+
+
+@cache
+def ls(low: int, high: int) -> st.SearchStrategy[int]:
+    """The l of an example."""
+    return st.shared(st.integers(low, high), key="l")
+
+
 @st.composite
 def code_tables(
-    draw: st.DrawFn, kinds: Sequence[str] = ("range", "set", "tree"), most: int = 40
+    draw: st.DrawFn,
+    kinds: Sequence[str] = ("range", "set", "tree"),
+    most: int = 40,
+    least: st.SearchStrategy[int] = ONE,
 ) -> CodeTable:
-    """Tables of up to `most` records with many ties."""
+    """Tables of `least` (often the example's k) to `most` records with many ties."""
     axes: list[tuple[str, Any]] = []
     for _ in range(draw(st.integers(1, 3))):
         kind = draw(st.sampled_from(kinds))
@@ -93,4 +114,17 @@ def code_tables(
             axes.append(("tree", paths_of(draw(st.sampled_from(TREES)))))
     sizes = [about if kind == "set" else len(about) for kind, about in axes]
     point = st.tuples(*(st.integers(0, size - 1) for size in sizes))
-    return CodeTable(draw(st.lists(point, min_size=1, max_size=most)), axes)
+    return CodeTable(draw(st.lists(point, min_size=draw(least), max_size=most)), axes)
+
+
+@st.composite
+def rare_values(draw: st.DrawFn, n: int, limit: int, kinds: int = 6) -> list[int]:
+    """n sensitive values, none more often than `limit`: drawn freely, then what is too often is renamed."""
+    values = draw(st.lists(st.integers(0, kinds - 1), min_size=n, max_size=n))
+    counts = Counter(values)
+    for i, value in enumerate(values):
+        if counts[value] > limit:
+            values[i] = next(other for other in itertools.count() if counts[other] < limit)
+            counts[value] -= 1
+            counts[values[i]] += 1
+    return values

@@ -16,7 +16,7 @@ import pytest
 from forgeries.join import JOIN_FORGERIES, OWN, Joined, checked, good, large, ordered_by
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
+from support.golden import golden
 from twins import k_join_anonymity as naive
 from typer.testing import CliRunner
 from verifier.test_verifier import Lines
@@ -36,7 +36,6 @@ from incrowd.verifier.people import read_people
 from incrowd.verifier.rows import Numbering, Texts, numbers_of
 
 HINTED = pytest.mark.parametrize("hinted", [False, True], ids=["found", "hinted"])
-GOLDEN = TESTS / "golden" / "kja.json"
 
 
 def judged(release: Joined, folder: Path, hinted: bool = False, **more: Any) -> Verdict:
@@ -385,11 +384,6 @@ def test_values_are_counted_for_own_people_only(world: dict[str, Any], data: st.
 # The paper's figures
 
 
-def figure(name: str) -> tuple[Any, Any]:
-    vectors = json.loads(GOLDEN.read_text(encoding="utf-8"))["vectors"]
-    return next((vector["input"], vector["expected"]) for vector in vectors if vector["id"] == name)
-
-
 PLANE = Schema(
     (
         Column("id", Role.IDENTIFIER),
@@ -402,8 +396,8 @@ PLANE = Schema(
 
 def printed(k: int, group_of: Sequence[int], groups_k: int) -> Case:
     """The release of Fig. 5, with the values of its classes in these groups."""
-    drawn, expected = figure("fig5_kja_assumed")
-    values = figure("fig6_SI")[0]["SA"]
+    drawn, expected = golden("kja", "fig5_kja_assumed")
+    values = golden("kja", "fig6_SI")[0]["SA"]
     rows, counted = [], Counter[tuple[str, str]]()
     for members, box, group in zip(drawn["groups"], expected["boxes"], group_of, strict=True):
         cell = [str(a) if a == b else f"[{a},{b}]" for a, b in box]
@@ -424,10 +418,10 @@ def printed(k: int, group_of: Sequence[int], groups_k: int) -> Case:
 
 
 def test_the_papers_release_is_accepted() -> None:
-    drawn, expected = figure("fig5_kja_assumed")
+    drawn, expected = golden("kja", "fig5_kja_assumed")
     hosts = [host + 1 for host in expected["contained_in_AT_box"]]
     case = printed(drawn["k"], hosts, 3)
-    said = figure("fig6_SI")[1]["SI"]
+    said = golden("kja", "fig6_SI")[1]["SI"]
     for group, values in enumerate(said.values(), 1):
         lines = [line for line in case.buckets or [] if line[0] == str(group)]
         assert sorted(values) == sorted(v or "" for _, v, count in lines for _ in range(int(count or 0)))
@@ -439,7 +433,7 @@ def test_the_papers_release_is_accepted() -> None:
 
 
 def test_the_papers_release_is_not_more_than_it_is() -> None:
-    hosts = [host + 1 for host in figure("fig5_kja_assumed")[1]["contained_in_AT_box"]]
+    hosts = [host + 1 for host in golden("kja", "fig5_kja_assumed")[1]["contained_in_AT_box"]]
     assert failed(judge_rows(printed(4, hosts, 3))) == ["k-join-anonymity"]
     assert failed(judge_rows(printed(3, hosts, 4))) == ["sensitive-groups"]
 
@@ -447,7 +441,7 @@ def test_the_papers_release_is_not_more_than_it_is() -> None:
 def test_values_by_class_give_somebody_away() -> None:
     """Direct, with the values of each class: {G, G1, G2} would say v3 of the one who is private."""
     case = printed(3, [1, 2, 3, 4], 2)
-    told = figure("sg_disclosure")[1]["direct_SI_per_group_would_give"]["G,G1,G2"]
+    told = golden("kja", "sg_disclosure")[1]["direct_SI_per_group_would_give"]["G,G1,G2"]
     assert [["4", v, str(c)] for v, c in told.items()] == [
         line for line in case.buckets or [] if line[0] == "4"
     ]

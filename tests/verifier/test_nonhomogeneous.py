@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,8 @@ from forgeries import classes as forgeries
 from forgeries.nonhomogeneous import CROWD_FORGERIES, MODELS, WITNESSES, Crowded, N, good, spoilt
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.golden import golden
 from support.overlapping_tables import AGES, JOBS, TABLE, Adjacency, Lines, Tables, tables
-from support.places import TESTS
 from twins import definitions as naive
 
 from incrowd.graph import Graph, classes, largest
@@ -350,12 +349,6 @@ def test_a_wide_table_has_no_square() -> None:
 
 
 # The papers' graphs
-
-
-def golden(file: str, name: str) -> tuple[Any, Any]:
-    path = TESTS / "golden" / f"{file}.json"
-    vector = next(v for v in json.loads(path.read_text(encoding="utf-8"))["vectors"] if v["id"] == name)
-    return vector["input"], vector["expected"]
 
 
 def kept(adjacent: Adjacency, k: int) -> dict[str, bool]:

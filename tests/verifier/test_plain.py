@@ -15,14 +15,13 @@ import pytest
 from forgeries.plain import PLAIN_FORGERIES, claimed, good, levels, say
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
+from support.golden import vectors
 from verifier.test_verifier import Lines, judged
 
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.verifier import Case, judge_rows, standing, sweep
 from incrowd.verifier.places import Axis
 
-GOLDEN = TESTS / "golden"
 PLAIN: Mapping[str, Any] = {"margin": "0", "form": "both", "distinct": 2, "removal": "once", "rescale": "yes"}
 
 
@@ -111,11 +110,6 @@ def numbers(rows: Mapping[int, Sequence[int]], group: Sequence[int], claim: Mapp
     )
 
 
-def golden(file: str, name: str) -> Any:
-    vectors = json.loads((GOLDEN / f"{file}.json").read_text(encoding="utf-8"))["vectors"]
-    return next(vector for vector in vectors if vector["id"] == name)
-
-
 def holds(case: Case) -> bool:
     verdict = judge_rows(case)
     assert [check.name for check in verdict.failures] in ([], ["plain"]), verdict.failures
@@ -125,25 +119,25 @@ def holds(case: Case) -> bool:
 
 def figure() -> tuple[dict[int, list[int]], dict[str, Any]]:
     """The nine people of the paper's first figure, with the gender as a number that takes no part."""
-    said = golden("outliers", "figs_plain_configA")["input"]
+    said = vectors("outliers")["figs_plain_configA"]["input"]
     rows = {row[0]: [row[2], 1 + (row[3] == "F"), row[4], row[5]] for row in said["rows"]}
     return rows, {"p": "0.65", "d": "0.86", "columns": {"q0": "1", "q2": "1", "s": "1"}}
 
 
 def test_the_groups_of_the_figures() -> None:
     rows, claim = figure()
-    expected = golden("outliers", "figs_plain_configA")["expected"]["groups"]
+    expected = vectors("outliers")["figs_plain_configA"]["expected"]["groups"]
     for group, found in expected.items():
         case = numbers(rows, json.loads(group), {**claim, "form": "corner"})
         assert holds(case) == found["plain"], group
-    forms = golden("outliers", "corner_vs_candidates")["input"]["fig_groups_configA"]
+    forms = vectors("outliers")["corner_vs_candidates"]["input"]["fig_groups_configA"]
     for group, found in forms.items():
         case = numbers(rows, json.loads(group), {**claim, "form": "candidate"})
         assert holds(case) == found["candidates"], group
 
 
 def test_neither_form_implies_the_other() -> None:
-    said = golden("outliers", "corner_vs_candidates")["input"]
+    said = vectors("outliers")["corner_vs_candidates"]["input"]
     for name, corner in (("unsafe", True), ("over_conservative", False)):
         one = said[name]
         rows = {int(i): row for i, row in one["D"].items()}
@@ -156,7 +150,7 @@ def test_neither_form_implies_the_other() -> None:
 
 
 def test_two_plain_groups_need_not_make_one() -> None:
-    said = golden("outliers", "plain_not_union_closed")["input"]
+    said = vectors("outliers")["plain_not_union_closed"]["input"]
     rows = {int(i): row for i, row in said["D"].items()}
     claim = {"p": "0.7", "d": "0.7", "removal": "none", "form": "corner"}
     groups = (said["g1"], said["g2"], [*said["g1"], *said["g2"]])
@@ -165,7 +159,7 @@ def test_two_plain_groups_need_not_make_one() -> None:
 
 def test_a_smaller_box_may_not_be_plain() -> None:
     """In the smaller box one of the four has no place, so somebody else stands in who has that value."""
-    said = golden("synthesis", "refine_breaks_plain")["input"]
+    said = vectors("synthesis")["refine_breaks_plain"]["input"]
     rows, claim = figure()
     assert holds(numbers(rows, said["group"], {**claim, "form": "corner"}))
     assert not holds(numbers(rows, said["refined_box_of"], {**claim, "form": "corner"}))

@@ -15,8 +15,8 @@ from forgeries.nonhomogeneous import WITNESSES, K, N, code, ring
 from forgeries.randomized_diversity import DRAWN, DRAWN_FORGERIES, Diverse, L, diverse, labels, rings
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.golden import golden
 from support.overlapping_tables import Lines
-from support.places import TESTS
 from twins import randomized_diversity as naive_drawn
 
 from incrowd.commands.measure import measure
@@ -267,14 +267,8 @@ def test_frequency_diversity_is_not_forged(parameters: dict[str, Any]) -> None:
 # The paper's examples
 
 
-def golden(name: str) -> tuple[Any, Any]:
-    path = TESTS / "golden" / "nonhomogeneous_diversity.json"
-    vector = next(v for v in json.loads(path.read_text(encoding="utf-8"))["vectors"] if v["id"] == name)
-    return vector["input"], vector["expected"]
-
-
 def test_the_papers_ring_is_rejected_and_its_halves_are_accepted() -> None:
-    given_, expected = golden("ldiv_ring_claim")
+    given_, expected = golden("nonhomogeneous_diversity", "ldiv_ring_claim")
     values, l = given_["order"], given_["l"]  # noqa: E741
     holds = ring(6, l)
     every = list(naive_drawn.assignments(holds))
@@ -295,7 +289,7 @@ def test_the_papers_ring_is_rejected_and_its_halves_are_accepted() -> None:
 
 def test_a_ring_of_two_values_is_safe_and_rejected_all_the_same() -> None:
     """With l=2 there are two assignments, and none breaks; parts ask for more than is needed here."""
-    given_, expected = golden("ldiv_ring_l2")
+    given_, expected = golden("nonhomogeneous_diversity", "ldiv_ring_l2")
     values, holds = given_["order"], ring(4, 2)
     every = list(naive_drawn.assignments(holds))
     breaking = [a for a in every if naive_drawn.most_of_a_value(holds, values, a) > 1]

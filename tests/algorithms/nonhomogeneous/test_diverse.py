@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from algorithms.nonhomogeneous.test_ring import GOLDEN, ORDERS, crowds_of, listed
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
-from support.tables_of_codes import CodeTable, code_tables
+from support.tables_of_codes import CodeTable, code_tables, ks, rare_values
 from twins import assign as naive_rings
 from twins import diverse as naive_diverse
 from twins import ordering as naive_orders
@@ -42,9 +42,9 @@ def sought(values: list[int], l: int, k: int, per_crowd: bool) -> Sought:  # noq
 
 @settings(max_examples=400)
 @given(
-    code_tables(),
+    code_tables(least=ks(1, 5)),
     st.data(),
-    st.integers(1, 5),
+    ks(1, 5),
     st.integers(2, 4),
     st.booleans(),
     st.sampled_from([1, 2, NEAR]),
@@ -59,7 +59,8 @@ def test_eligible_parts_agree_with_naive(
 ) -> None:
     k = max(k, l) if per_crowd else k
     n = len(table.points)
-    values = data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
+    often = data.draw(st.sampled_from([1, n]))  # at most once, which is mostly feasible, or any number
+    values = data.draw(rare_values(n, often))
 
     def good(part: list[int]) -> bool:
         return naive_diverse.eligible(part, values, k, l, per_crowd)
@@ -68,12 +69,12 @@ def test_eligible_parts_agree_with_naive(
     if not good(list(range(n))):
         with pytest.raises(Infeasible):
             eligible_parts(table.data, looked_for, silent)
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diverse, "NEAR", near)
-        parts = listed(eligible_parts(table.data, looked_for, silent))
-    assert all(map(good, parts))
-    assert parts == naive_diverse.diverse_partition(table.points, table.axes, good, k, near)
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(diverse, "NEAR", near)
+            parts = listed(eligible_parts(table.data, looked_for, silent))
+        assert all(map(good, parts))
+        assert parts == naive_diverse.diverse_partition(table.points, table.axes, good, k, near)
 
 
 def count_vectors(l: int, most: int = 14) -> list[list[int]]:  # noqa: E741
@@ -126,9 +127,9 @@ def test_with_larger_crowds_no_value_is_more_often_in_a_piece_than_its_share(
     more: int,
 ) -> None:
     k = l + more
-    values = data.draw(st.lists(st.integers(0, 6), min_size=k, max_size=60))
-    if not naive_diverse.eligible(range(len(values)), values, k, l, True):
-        return
+    n = data.draw(st.integers(k, 60))
+    values = data.draw(rare_values(n, (k // l) * (n // k), kinds=7))
+    assert naive_diverse.eligible(range(n), values, k, l, True)
     part = Parts(np.arange(len(values), dtype=np.int32), np.array([0, len(values)]))
     pieces = listed(split_apart(part, sought(values, l, k, True)))
     assert len(pieces) == len(values) // k
@@ -176,19 +177,19 @@ def guard_of(values: list[int], l: int, k: int) -> Any:  # noqa: E741
 
 
 @settings(max_examples=150)
-@given(code_tables(), st.data(), st.integers(2, 3), st.integers(0, 3), ORDERS)
+@given(code_tables(least=ks(2, 6)), st.data(), st.integers(2, 3), ks(2, 6), ORDERS)
 def test_nobody_has_a_value_with_more_than_its_chance(
     table: CodeTable,
     data: st.DataObject,
     l: int,  # noqa: E741
-    more: int,
+    k: int,
     order: str,
 ) -> None:
     """By counting: of the k rows that are a person's with chance 1/k, at most k/l carry one value."""
-    n, k = len(table.points), l + more
-    values = data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))
-    if not naive_diverse.eligible(range(n), values, k, l, True):
-        return
+    assume(k >= l)
+    n = len(table.points)
+    values = data.draw(rare_values(n, (k // l) * (n // k), kinds=7))
+    assert naive_diverse.eligible(range(n), values, k, l, True)
     neighbourhoods = Ring(k, order).group(table.data, (guard_of(values, l, k),), silent)
     assert neighbourhoods.regular
     found = by_crowds(neighbourhoods)

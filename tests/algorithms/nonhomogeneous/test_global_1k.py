@@ -8,7 +8,7 @@ from algorithms.nonhomogeneous.test_one_k import tree
 from algorithms.nonhomogeneous.test_twins_of_revisited import FAMILIES, RECORDS, TINY, crowding, plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.tables_of_codes import CodeTable, code_tables
+from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import nonhomogeneous as twins
 
 from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
@@ -17,10 +17,8 @@ from incrowd.algorithms.nonhomogeneous.one_k import widened
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @settings(max_examples=150)
-@given(code_tables(most=14), st.integers(1, 4), st.sampled_from(["lm", "entropy"]))
+@given(code_tables(most=14, least=ks(1, 4)), ks(1, 4), st.sampled_from(["lm", "entropy"]))
 def test_rows_are_widened_as_by_the_twin(name: str, table: CodeTable, k: int, measure: str) -> None:
-    if len(table.points) < k:
-        return
     crowding = setting(table, measure)
     neighbourhoods = widened(
         table.data, ALGORITHMS[name][0](k, measure).neighbourhoods(table.data), k, measure

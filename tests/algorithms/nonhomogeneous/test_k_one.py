@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.tables_of_codes import CodeTable, code_tables
+from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import nonhomogeneous as twins
 
 from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest, OwnCrowds
@@ -59,10 +59,8 @@ def rows(crowding: twins.Crowding, neighbourhoods: Neighbourhoods) -> list[twins
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @settings(max_examples=300)
-@given(code_tables(most=14), st.integers(1, 4), st.sampled_from(["lm", "entropy"]))
+@given(code_tables(most=14, least=ks(1, 4)), ks(1, 4), st.sampled_from(["lm", "entropy"]))
 def test_rows_are_those_of_the_twin(name: str, table: CodeTable, k: int, measure: str) -> None:
-    if len(table.points) < k:
-        return
     fast, slow = ALGORITHMS[name]
     crowding = setting(table, measure)
     found = rows(crowding, fast(k, measure).neighbourhoods(table.data))
@@ -84,10 +82,8 @@ def test_costs_that_differ_by_rounding_only_are_equal(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @settings(max_examples=60)
-@given(code_tables(most=40), st.integers(1, 6), st.sampled_from(["lm", "entropy"]))
+@given(code_tables(most=40, least=ks(1, 6)), ks(1, 6), st.sampled_from(["lm", "entropy"]))
 def test_every_row_fits_k_records(name: str, table: CodeTable, k: int, measure: str) -> None:
-    if len(table.points) < k:
-        return
     crowding = setting(table, measure)
     for row in rows(crowding, ALGORITHMS[name][0](k, measure).neighbourhoods(table.data)):
         assert sum(twins.consistent(point, row) for point in table.points) >= k

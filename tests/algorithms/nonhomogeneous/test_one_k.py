@@ -7,7 +7,7 @@ from algorithms.nonhomogeneous.test_k_one import ALGORITHMS, rows, setting
 from algorithms.nonhomogeneous.test_twins_of_revisited import FAMILIES, RECORDS, TINY, crowding, plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.tables_of_codes import CodeTable, code_tables
+from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import nonhomogeneous as twins
 
 from incrowd.algorithms.nonhomogeneous.one_k import widened
@@ -15,10 +15,8 @@ from incrowd.algorithms.nonhomogeneous.one_k import widened
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @settings(max_examples=200)
-@given(code_tables(most=14), st.integers(1, 4), st.sampled_from(["lm", "entropy"]))
+@given(code_tables(most=14, least=ks(1, 4)), ks(1, 4), st.sampled_from(["lm", "entropy"]))
 def test_rows_are_widened_as_by_the_twin(name: str, table: CodeTable, k: int, measure: str) -> None:
-    if len(table.points) < k:
-        return
     crowding = setting(table, measure)
     neighbourhoods = ALGORITHMS[name][0](k, measure).neighbourhoods(table.data)
     expected = twins.one_k(crowding, rows(crowding, neighbourhoods), k)
@@ -26,10 +24,8 @@ def test_rows_are_widened_as_by_the_twin(name: str, table: CodeTable, k: int, me
 
 
 @settings(max_examples=60)
-@given(code_tables(most=40), st.integers(1, 6), st.sampled_from(["lm", "entropy"]))
+@given(code_tables(most=40, least=ks(1, 6)), ks(1, 6), st.sampled_from(["lm", "entropy"]))
 def test_every_record_fits_k_rows_and_every_row_k_records(table: CodeTable, k: int, measure: str) -> None:
-    if len(table.points) < k:
-        return
     crowding = setting(table, measure)
     neighbourhoods = ALGORITHMS["expansion"][0](k, measure).neighbourhoods(table.data)
     published = rows(crowding, widened(table.data, neighbourhoods, k, measure))

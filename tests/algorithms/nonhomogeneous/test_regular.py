@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +11,8 @@ from algorithms.nonhomogeneous.test_k_one import ALGORITHMS, rows, setting
 from algorithms.nonhomogeneous.test_one_k import tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
-from support.tables_of_codes import CodeTable, code_tables
+from support.golden import golden
+from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import definitions as naive
 from twins import factor as twins
 from twins.nonhomogeneous import consistent
@@ -29,11 +28,7 @@ from incrowd.flow import Microdata, Neighbourhoods
 from incrowd.kernels import regular as kernels
 from incrowd.schema import Shape
 
-ART = next(
-    vector["input"]
-    for vector in json.loads((TESTS / "golden" / "revisited.json").read_text())["vectors"]
-    if vector["id"] == "ART"
-)
+ART, _ = golden("revisited", "ART")
 MEAN_RATIO, WORST_RATIO = 1.02, 1.3  # to the best there is
 MEASURES = st.sampled_from(["lm", "entropy"])
 
@@ -55,12 +50,16 @@ def loss(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm") -
 
 
 @settings(max_examples=150)
-@given(code_tables(most=30), st.integers(1, 6), MEASURES, st.sampled_from(["(k,1)", "(k,k)"]), st.booleans())
+@given(
+    code_tables(most=30, least=ks(1, 6)),
+    ks(1, 6),
+    MEASURES,
+    st.sampled_from(["(k,1)", "(k,k)"]),
+    st.booleans(),
+)
 def test_crowds_are_regular_and_rows_hold_them(
     table: CodeTable, k: int, measure: str, came: str, missing: bool
 ) -> None:
-    if len(table.points) < k:
-        return
     data = table.data
     if missing:  # the first code of every range
         kinds = (replace(a, missing=0 if a.shape is Shape.RANGE else -1) for a in data.attributes)
@@ -80,10 +79,8 @@ def test_crowds_are_regular_and_rows_hold_them(
 
 
 @settings(max_examples=40)
-@given(code_tables(most=30), st.integers(2, 5), MEASURES)
+@given(code_tables(most=30, least=ks(2, 5)), ks(2, 5), MEASURES)
 def test_the_same_input_gives_the_same_crowds(table: CodeTable, k: int, measure: str) -> None:
-    if len(table.points) < k:
-        return
     neighbourhoods = both_ways(table.data, k, measure)
     one, other = (mended(table.data, neighbourhoods, k, measure) for _ in range(2))
     assert (one.members == other.members).all()
@@ -136,12 +133,10 @@ def test_crowds_that_no_flow_could_start_from() -> None:
 
 
 @settings(max_examples=200)
-@given(code_tables(most=12), st.integers(2, 6), st.randoms(use_true_random=False))
+@given(code_tables(most=12, least=ks(2, 6)), ks(2, 6), st.randoms(use_true_random=False))
 def test_whatever_is_paired_can_be_completed(table: CodeTable, k: int, chance: Any) -> None:
     """Any pairs without too many of a row or record, as no flow would leave them."""
     n = len(table.points)
-    if n < k:
-        return
     mend = Mend.of(table.data, Neighbourhoods(np.arange(n + 1), np.arange(n, dtype=np.int32)), k, "lm")
     pairs = [(row, record) for row in range(n) for record in range(n) if row != record]
     chance.shuffle(pairs)
@@ -215,13 +210,11 @@ def test_assignments_are_the_cheapest(m: int, data: st.DataObject) -> None:
 
 
 @settings(max_examples=80)
-@given(code_tables(most=24), st.integers(2, 5), st.sampled_from(["lm", "entropy"]))
+@given(code_tables(most=24, least=ks(2, 5)), ks(2, 5), st.sampled_from(["lm", "entropy"]))
 def test_rings_in_clusters_are_regular_and_exchanges_never_lose(
     table: CodeTable, k: int, measure: str
 ) -> None:
     data = table.data
-    if len(data) < k:
-        return
     clusters = Agglomerative(k, measure=measure).group(data, (), silent)
     ring = rings(data, clusters, k)
     for record, label in enumerate(clusters.labels):

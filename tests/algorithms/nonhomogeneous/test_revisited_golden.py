@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from itertools import combinations
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from algorithms.nonhomogeneous.test_k_one import rows, setting
-from support.places import TESTS
+from support.golden import golden
 from support.tables_of_codes import CodeTable, paths_of
 from twins import nonhomogeneous as twins
 
@@ -20,14 +19,7 @@ from incrowd.algorithms.nonhomogeneous.one_k import widened
 from incrowd.flow import Neighbourhoods
 from incrowd.graph import Graph, classes, components
 
-GOLDEN = TESTS / "golden"
 Table = list[twins.Row]
-
-
-def golden(file: str, name: str) -> tuple[Any, Any]:
-    vectors = json.loads((GOLDEN / f"{file}.json").read_text(encoding="utf-8"))["vectors"]
-    vector = next(each for each in vectors if each["id"] == name)
-    return vector["input"], vector["expected"]
 
 
 # ---- Proposition 5.1: Algorithm 3 loses at most k-1 times what is needed

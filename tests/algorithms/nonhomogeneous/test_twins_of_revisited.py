@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
+from support.golden import vectors
 from twins import nonhomogeneous as twins
 
-VECTORS = {
-    vector["id"]: vector
-    for vector in json.loads((TESTS / "golden" / "revisited.json").read_text())["vectors"]
-}
+VECTORS = vectors("revisited")
 TINY = VECTORS["algorithms_tiny"]
 RECORDS = [tuple(record) for record in TINY["input"]["D"]]
 FAMILIES = [[frozenset(subset) for subset in family] for family in TINY["input"]["families"]]

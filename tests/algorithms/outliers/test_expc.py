@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
+from support.golden import vectors
 from support.plain_tables import PlainTable, as_printed, plain_tables
 from twins import plain as naive
 
@@ -25,11 +24,7 @@ APPROACHES: dict[str, tuple[type[Expanding], Any]] = {
     "gof": (OutliersFirst, naive.gof),
     "remove-outliers": (RemoveOutliers, naive.remove_outliers),
 }
-GOLDEN = {
-    vector["id"]: vector
-    for name in ("algorithms", "outliers")
-    for vector in json.loads((TESTS / "golden" / f"{name}.json").read_text())["vectors"]
-}
+GOLDEN = vectors("algorithms", "outliers")
 
 
 def sets(groups: Any) -> set[frozenset[int]]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.places import TESTS
-from support.tables_of_codes import CodeTable, code_tables, groups_of
+from support.golden import vectors
+from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
 from incrowd import Policy, publish
@@ -24,11 +23,7 @@ from incrowd.flow import Attribute, Microdata, Partition, Table
 from incrowd.kernels import closure
 from incrowd.schema import Kind, Shape
 
-GOLDEN = {
-    vector["id"]: vector
-    for name in ("revisited", "revisited_limits")
-    for vector in json.loads((TESTS / "golden" / f"{name}.json").read_text())["vectors"]
-}
+GOLDEN = vectors("revisited", "revisited_limits")
 MEASURES = {"LM": "lm", "EM": "entropy"}
 
 
@@ -73,25 +68,21 @@ def test_the_nine_records_of_the_vectors(case: str, distance: str, modified: boo
 
 @settings(deadline=None, max_examples=400)
 @given(
-    code_tables(most=25),
-    st.integers(1, 6),
+    code_tables(most=25, least=ks(1, 6)),
+    ks(1, 6),
     st.sampled_from(DISTANCES),
     st.sampled_from(["lm", "entropy"]),
     st.booleans(),
 )
 def test_agrees_with_naive(table: CodeTable, k: int, distance: str, measure: str, modified: bool) -> None:
-    if len(table.points) < k:
-        return
     expected = naive.agglomerative(table.points, table.axes, k, distance, measure, modified)
     assert groups_of(group(Agglomerative(k, distance, measure, modified), table)) == expected
 
 
 @settings(deadline=None, max_examples=100)
-@given(code_tables(kinds=["range", "tree"], most=20), st.integers(2, 4), st.sampled_from(DISTANCES))
+@given(code_tables(kinds=["range", "tree"], most=20, least=ks(2, 4)), ks(2, 4), st.sampled_from(DISTANCES))
 def test_domains_without_a_table_of_pairs_cost_the_same(table: CodeTable, k: int, distance: str) -> None:
     """Large domains take another way to the same costs."""
-    if len(table.points) < k:
-        return
     for measure in ("lm", "entropy"):
         expected = groups_of(group(Agglomerative(k, distance, measure), table))
         with pytest.MonkeyPatch.context() as patch:
@@ -100,10 +91,8 @@ def test_domains_without_a_table_of_pairs_cost_the_same(table: CodeTable, k: int
 
 
 @settings(deadline=None, max_examples=60)
-@given(code_tables(most=25), st.integers(2, 4), st.sampled_from(DISTANCES))
+@given(code_tables(most=25, least=ks(2, 4)), ks(2, 4), st.sampled_from(DISTANCES))
 def test_bunching_equal_records_first_changes_nothing(table: CodeTable, k: int, distance: str) -> None:
-    if len(table.points) < k:
-        return
     expected = groups_of(group(Agglomerative(k, distance), table))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("incrowd.algorithms.partitions.agglomerative.CLEAR", math.inf)
@@ -242,14 +231,12 @@ def test_sets_that_overlap_and_too_many_values_are_refused() -> None:
 
 
 @settings(deadline=None, max_examples=100)
-@given(code_tables(most=12), st.sampled_from(DISTANCES), st.sampled_from(["lm", "entropy"]))
+@given(code_tables(most=12, least=st.just(3)), st.sampled_from(DISTANCES), st.sampled_from(["lm", "entropy"]))
 def test_the_furthest_record_is_the_one_without_which_a_row_costs_least(
     table: CodeTable, distance: str, measure: str
 ) -> None:
     """Algorithm 2 drops the record with the largest dist(S, S without it)."""
     n = len(table.points)
-    if n < 3:
-        return
     whole = naive.row_cost(table.points, range(n), table.axes, measure)
     rests = [
         naive.row_cost(table.points, [m for m in range(n) if m != i], table.axes, measure) for i in range(n)
@@ -260,8 +247,8 @@ def test_the_furthest_record_is_the_one_without_which_a_row_costs_least(
     ]
     if distance == "8":  # |S union S| is |S|, not the sum of both
         far = [n * whole - n * whole - (n - 1) * rest for rest in rests]
-    assert GOLDEN["alg2_rule"]["expected"]["violations"] == 0
-    assert rests[int(np.argmax(far))] == pytest.approx(min(rests), abs=1e-9)
+    violations = int(rests[int(np.argmax(far))] > min(rests) + 1e-9)
+    assert violations == GOLDEN["alg2_rule"]["expected"]["violations"]
 
 
 def test_distance_10_prefers_small_unions_where_merging_gains() -> None:
@@ -287,10 +274,9 @@ class NeedsBoth:
 
 
 @settings(deadline=None, max_examples=80)
-@given(code_tables(most=25), st.integers(1, 4))
+@given(code_tables(most=25, least=ks(1, 4)), ks(1, 4))
 def test_guards_are_kept_by_merging(table: CodeTable, k: int) -> None:
-    if len(table.points) < max(k, 2):
-        return
+    assume(len(table.points) > 1)
     guard = NeedsBoth(len(table.points))
     free = groups_of(group(Agglomerative(k), table))
     kept = groups_of(group(Agglomerative(k), table, guard))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.places import TESTS
-from support.tables_of_codes import CodeTable, code_tables, groups_of
+from support.golden import vectors
+from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
 from incrowd.algorithms.costs import priced
@@ -18,10 +16,7 @@ from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata
 
-GOLDEN = {
-    vector["id"]: vector
-    for vector in json.loads((TESTS / "golden" / "revisited_limits.json").read_text())["vectors"]
-}
+GOLDEN = vectors("revisited_limits")
 
 
 def forest(table: CodeTable, k: int, measure: str = "lm") -> set[frozenset[int]]:
@@ -29,28 +24,24 @@ def forest(table: CodeTable, k: int, measure: str = "lm") -> set[frozenset[int]]
 
 
 @settings(deadline=None, max_examples=150)
-@given(code_tables(most=20), st.integers(2, 6), st.sampled_from(["lm", "entropy"]))
+@given(code_tables(most=20, least=ks(2, 6)), ks(2, 6), st.sampled_from(["lm", "entropy"]))
 def test_edges_agree_with_naive(table: CodeTable, k: int, measure: str) -> None:
-    if len(table.points) < k:
-        return
     to = Forest(k, measure)._edges(priced(table.data, measure), silent)
     found = {(u, int(v)) for u, v in enumerate(to) if v >= 0}
     assert found == set(naive.forest_edges(table.points, table.axes, k, measure))
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> list[int]:
+def trees(draw: st.DrawFn, least: st.SearchStrategy[int]) -> list[int]:
     """Where each vertex of a tree points: to an earlier one."""
-    n = draw(st.integers(1, 60))
+    n = draw(st.integers(draw(least), 60))
     near = draw(st.integers(1, n))  # 1 makes a path, n anything down to a star
     return [-1, *(draw(st.integers(max(0, i - near), i - 1)) for i in range(1, n))]
 
 
 @settings(deadline=None, max_examples=400)
-@given(trees(), st.integers(2, 7))
+@given(trees(ks(2, 7)), ks(2, 7))
 def test_pieces_have_k_to_3k_minus_3_records(to: list[int], k: int) -> None:
-    if len(to) < k:
-        return
     pieces = list(Trees(np.array(to)).pieces(k))
     assert sorted(v for piece in pieces for v in piece) == list(range(len(to)))
     assert all(k <= len(piece) <= max(3 * k - 3, k) for piece in pieces)
@@ -64,10 +55,8 @@ def test_a_star_is_parted_with_copies_of_its_middle(k: int) -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(code_tables(most=8), st.integers(2, 4))
+@given(code_tables(most=8, least=ks(2, 4)), ks(2, 4))
 def test_the_loss_keeps_the_bound_against_the_best_partition(table: CodeTable, k: int) -> None:
-    if len(table.points) < k:
-        return
     expected = GOLDEN["forest_bound"]["expected"]
     groups = forest(table, k)
     paid = sum(len(g) * naive.row_cost(table.points, sorted(g), table.axes, "lm") for g in groups)
@@ -76,8 +65,7 @@ def test_the_loss_keeps_the_bound_against_the_best_partition(table: CodeTable, k
     assert max(map(len, groups)) <= expected["max_group_sizes"][str(k)]
     edges = naive.forest_edges(table.points, table.axes, k, "lm")
     weight = sum(naive.row_cost(table.points, edge, table.axes, "lm") for edge in edges)
-    assert expected["forest_weight_never_above_OPT"]
-    assert weight <= best + 1e-9
+    assert (weight <= best + 1e-9) == expected["forest_weight_never_above_OPT"]
 
 
 def test_one_alone_needs_no_crowd_and_too_few_are_refused() -> None:

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from algorithms.partitions.test_lexicographic import NeedsBoth, listed, with_missing
 from algorithms.test_anatomy import Rule
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.places import ROOT
-from support.tables_of_codes import CodeTable, code_tables, groups_of
+from support.tables_of_codes import CodeTable, code_tables, groups_of, ks, ls, rare_values
 from twins import ordering as naive_orders
 
 from incrowd.algorithms.partitions.hilbert import Hilbert, _waiting, curve_order
@@ -93,10 +93,8 @@ def test_large_domains_are_compared_word_by_word(rng: np.random.Generator) -> No
 
 
 @settings(max_examples=500)
-@given(code_tables(), st.integers(1, 8))
+@given(code_tables(least=ks(1, 8)), ks(1, 8))
 def test_agrees_with_naive(table: CodeTable, k: int) -> None:
-    if len(table.points) < k:
-        return
     assert cut(table, k) == naive_orders.hilbert(table.points, table.axes, k)
 
 
@@ -113,32 +111,26 @@ def test_agrees_with_naive_over_many_blocks(
 
 
 @settings(max_examples=200)
-@given(code_tables(), st.integers(1, 8))
+@given(code_tables(least=ks(1, 8)), ks(1, 8))
 def test_parts_have_k_to_2k_less_one(table: CodeTable, k: int) -> None:
-    if len(table.points) < k:
-        return
     parts = cut(table, k)
     assert all(k <= len(part) <= 2 * k - 1 for part in parts)
     assert groups_of(Hilbert(k).group(table.data, (), silent)) == set(map(frozenset, parts))
 
 
 @settings(max_examples=150)
-@given(code_tables(most=12), st.integers(1, 4))
+@given(code_tables(most=12, least=ks(1, 4)), ks(1, 4))
 def test_no_cut_of_the_row_is_cheaper(table: CodeTable, k: int) -> None:
     """Not even one with larger parts."""
-    if len(table.points) < k:
-        return
     parts = cut(table, k)
     row = [i for part in parts for i in part]
     assert cost(table, parts) == min(cost(table, other) for other in naive_orders.all_cuts(row, k))
 
 
 @settings(max_examples=100)
-@given(st.lists(st.integers(0, 7), min_size=2, max_size=8), st.integers(2, 4))
+@given(ks(2, 4).flatmap(lambda k: st.lists(st.integers(0, 7), min_size=k, max_size=8)), ks(2, 4))
 def test_of_one_column_only_nested_groups_can_be_cheaper(codes: list[int], k: int) -> None:
     table = CodeTable([(code,) for code in codes], [("range", [0, 1, 3, 4, 9, 10, 20, 30])])
-    if len(codes) < k:
-        return
 
     def nested(parts: list[list[int]]) -> bool:
         ends = [(min(codes[i] for i in part), max(codes[i] for i in part)) for part in parts]
@@ -173,10 +165,9 @@ def test_missing_is_a_value_like_any_other() -> None:
 
 
 @settings(max_examples=100)
-@given(code_tables(most=25), st.integers(1, 4))
+@given(code_tables(most=25, least=ks(1, 4)), ks(1, 4))
 def test_guards_are_kept_by_merging_neighbours(table: CodeTable, k: int) -> None:
-    if len(table.points) < max(k, 2):
-        return
+    assume(len(table.points) > 1)
     guard = NeedsBoth(len(table.points))
     expected = naive_orders.merged(
         cut(table, k), table.points, table.axes, lambda part: guard.allows(np.array(part))
@@ -187,7 +178,17 @@ def test_guards_are_kept_by_merging_neighbours(table: CodeTable, k: int) -> None
 
 # Groups in which no value has more than 1/l
 
-VALUES = st.lists(st.integers(0, 5), min_size=1, max_size=40)
+
+@st.composite
+def eligible_values(
+    draw: st.DrawFn,
+    most: int,
+    k: st.SearchStrategy[int],
+    l: st.SearchStrategy[int],  # noqa: E741  the paper's letter
+) -> list[int]:
+    """At least k values, none with more than its share 1/l."""
+    n = draw(st.integers(max(draw(k), draw(l)), most))
+    return draw(rare_values(n, n // draw(l)))
 
 
 def rule_of(values: Sequence[int], l: int) -> Rule:  # noqa: E741  the paper's letter
@@ -204,23 +205,21 @@ def dealt(values: list[int], k: int, l: int) -> list[list[int]]:  # noqa: E741
 
 
 @settings(max_examples=300)
-@given(VALUES.filter(lambda values: len(values) <= 10), st.integers(1, 6), st.integers(2, 4))
+@given(eligible_values(10, ks(1, 6), ls(2, 4)), ks(1, 6), ls(2, 4))
 def test_one_pass_finds_what_is_earliest_by_definition(values: list[int], k: int, l: int) -> None:  # noqa: E741
     """The twins among themselves: going through the row once, and trying all sets of records."""
-    assume(len(values) >= k and naive_orders.eligible(values, range(len(values)), l))
     expected = naive_orders.dealt(values, k, l, naive_orders.by_definition)
     assert naive_orders.dealt(values, k, l) == expected
 
 
 @settings(max_examples=500)
-@given(VALUES, st.integers(1, 12), st.integers(1, 5))
+@given(eligible_values(40, ks(1, 12), ls(1, 5)), ks(1, 12), ls(1, 5))
 def test_groups_are_dealt_as_by_naive(values: list[int], k: int, l: int) -> None:  # noqa: E741
-    assume(len(values) >= k and naive_orders.eligible(values, range(len(values)), l))
     assert dealt(values, k, l) == naive_orders.dealt(values, k, l)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])  # many tables have no l
-@given(code_tables(), st.data(), st.integers(1, 8), st.integers(2, 4))
+@settings(max_examples=200)
+@given(code_tables(least=ks(1, 8)), st.data(), ks(1, 8), st.integers(2, 4))
 def test_groups_of_any_table_follow_the_curve(
     table: CodeTable,
     data: st.DataObject,
@@ -228,8 +227,9 @@ def test_groups_of_any_table_follow_the_curve(
     l: int,  # noqa: E741
 ) -> None:
     n = len(table.points)
-    values = data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
-    assume(n >= k and naive_orders.eligible(values, range(n), l))
+    assume(n >= l)
+    values = data.draw(rare_values(n, n // l))
+    assert naive_orders.eligible(values, range(n), l)
     row = curve_order(table.data).tolist()
     expected = naive_orders.dealt([values[i] for i in row], k, l)
     found = groups_of(Hilbert(k).group(table.data, (rule_of(values, l),), silent))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.places import TESTS
-from support.tables_of_codes import groups_of
+from support.golden import vectors
+from support.tables_of_codes import ONE, groups_of, ks
 from twins.incognito import Column, Twin, size
 
 from incrowd import publish
@@ -33,10 +32,7 @@ from incrowd.policy import Policy
 from incrowd.publishing.render import cell_texts
 from incrowd.schema import Kind, Shape
 
-GOLDEN = {
-    vector["id"]: vector
-    for vector in json.loads((TESTS / "golden" / "algorithms.json").read_text())["vectors"]
-}
+GOLDEN = vectors("algorithms")
 
 
 def attribute_of(name: str, column: Column) -> Attribute:
@@ -85,7 +81,9 @@ def trees(draw: st.DrawFn) -> list[tuple[str, ...]]:
 
 
 @st.composite
-def leveled_tables(draw: st.DrawFn, kinds: str = "trs", most: int = 14) -> Leveled:
+def leveled_tables(
+    draw: st.DrawFn, kinds: str = "trs", most: int = 14, least: st.SearchStrategy[int] = ONE
+) -> Leveled:
     columns: list[Column] = []
     for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3)):
         if kind == "t":
@@ -96,7 +94,7 @@ def leveled_tables(draw: st.DrawFn, kinds: str = "trs", most: int = 14) -> Level
         else:
             columns.append(("set", draw(st.integers(1, 4)), False))
     point = st.tuples(*(st.integers(0, size(column) - 1) for column in columns))
-    return Leveled(draw(st.lists(point, min_size=1, max_size=most)), columns)
+    return Leveled(draw(st.lists(point, min_size=draw(least), max_size=most)), columns)
 
 
 class NotAllEven:
@@ -144,32 +142,28 @@ NARROWED = Leveled(
 
 @pytest.mark.parametrize("measure", MEASURES)
 @settings(max_examples=100)
-@given(leveled_tables(), st.integers(1, 4), st.sampled_from(SHARES), st.sampled_from(GUARDS))
+@given(leveled_tables(least=ks(1, 4)), ks(1, 4), st.sampled_from(SHARES), st.sampled_from(GUARDS))
 @example(EQUAL_HEIGHTS, 2, "0.2", None)
 @example(LATER_AND_LOWER, 3, "0.2", None)
 @example(NARROWED, 3, "0.4", None)
 def test_finds_what_trying_all_finds(
     measure: str, table: Leveled, k: int, share: str, guard: Guard | None
 ) -> None:
-    if len(table.points) < k:
-        return
     expected = twin_of(table, k, share, guard).best(measure)
     recipe, guards = Incognito(k, measure, share), () if guard is None else (guard,)
     if expected is None:
         with pytest.raises(Infeasible, match="highest level"):
             recipe.group(table.data, guards, silent)
-        return
-    partition = recipe.group(table.data, guards, silent)
-    assert partition.levels == expected[0]
-    assert groups_of(partition) == expected[1]
+    else:
+        partition = recipe.group(table.data, guards, silent)
+        assert partition.levels == expected[0]
+        assert groups_of(partition) == expected[1]
 
 
 @settings(max_examples=100)
-@given(leveled_tables(), st.integers(1, 4), st.sampled_from(SHARES), st.booleans())
+@given(leveled_tables(least=ks(1, 4)), ks(1, 4), st.sampled_from(SHARES), st.booleans())
 def test_the_lattice_is_that_of_the_twin(table: Leveled, k: int, share: str, poor: bool) -> None:
     """Also without room to hold frequency sets, and without looking at fewer columns first."""
-    if len(table.points) < k:
-        return
     with pytest.MonkeyPatch.context() as changed:
         if poor:
             changed.setattr(incognito, "KEPT_BYTES", 0)
@@ -193,11 +187,9 @@ def test_every_vector_loses_what_the_twin_says(table: Leveled) -> None:
 
 
 @settings(max_examples=100)
-@given(leveled_tables(), st.integers(1, 3), st.sampled_from(SHARES))
+@given(leveled_tables(least=ks(1, 3)), ks(1, 3), st.sampled_from(SHARES))
 def test_what_is_published_costs_what_was_counted(table: Leveled, k: int, share: str) -> None:
     """Texts are read again, and measured as any release is."""
-    if len(table.points) < k:
-        return
     data, twin = table.data, twin_of(table, k, share)
     partition = Incognito(k, max_suppression=share).group(data, (), silent)
     assert partition.levels is not None

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.places import TESTS
-from support.tables_of_codes import CodeTable, code_tables
+from support.golden import vectors
+from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import ordering as naive_orders
 
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
@@ -21,12 +20,7 @@ from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata
 from incrowd.schema import Kind, Shape
 
-GOLDEN = {
-    vector["id"]: vector
-    for vector in json.loads(
-        (TESTS / "golden" / "nonhomogeneous_diversity.json").read_text(encoding="utf-8")
-    )["vectors"]
-}
+GOLDEN = vectors("nonhomogeneous_diversity")
 RULES = st.sampled_from(["text", "pseudocode"])
 
 
@@ -65,10 +59,8 @@ def test_the_vectors(vector: str, rule: str, expected: str) -> None:
 
 
 @settings(max_examples=500)
-@given(code_tables(), st.integers(1, 8), RULES)
+@given(code_tables(least=ks(1, 8)), ks(1, 8), RULES)
 def test_agrees_with_naive(table: CodeTable, k: int, rule: str) -> None:
-    if len(table.points) < k:
-        return
     assert cut(table, k, rule) == naive_orders.lexicographic(table.points, table.axes, k, rule)
 
 
@@ -82,10 +74,8 @@ def test_agrees_with_naive_where_runs_are_many(rng: np.random.Generator) -> None
 
 
 @settings(max_examples=300)
-@given(code_tables(), st.integers(1, 8), RULES)
+@given(code_tables(least=ks(1, 8)), ks(1, 8), RULES)
 def test_parts_are_large_enough_and_the_largest_are_all_alike(table: CodeTable, k: int, rule: str) -> None:
-    if len(table.points) < k:
-        return
     bound = GOLDEN["fig8_size_bound"]["expected"]
     parts = cut(table, k, rule)
     assert (min(map(len, parts)) >= k) == bound["every_partition_size>=k"]
@@ -95,10 +85,8 @@ def test_parts_are_large_enough_and_the_largest_are_all_alike(table: CodeTable, 
 
 
 @settings(max_examples=100)
-@given(code_tables(), st.integers(1, 6))
+@given(code_tables(least=ks(1, 6)), ks(1, 6))
 def test_the_row_is_sorted_by_the_smallest_domain_first(table: CodeTable, k: int) -> None:
-    if len(table.points) < k:
-        return
     sizes = [naive_orders.domain(axis) for axis in table.axes]
     by = sorted(range(len(sizes)), key=lambda j: sizes[j])
     row = [i for part in cut(table, k) for i in part]
@@ -114,10 +102,8 @@ def test_of_one_record_parts_are_equal_records(table: CodeTable) -> None:
 
 
 @settings(max_examples=100)
-@given(code_tables(), st.integers(1, 6), RULES)
+@given(code_tables(least=ks(1, 6)), ks(1, 6), RULES)
 def test_groups_are_the_parts(table: CodeTable, k: int, rule: str) -> None:
-    if len(table.points) < k:
-        return
     labels = Lexicographic(k, rule).group(table.data, (), silent).labels
     assert [np.flatnonzero(labels == g).tolist() for g in range(labels.max() + 1)] == [
         sorted(part) for part in cut(table, k, rule)
@@ -196,13 +182,12 @@ class FewOf:
 
 
 @settings(max_examples=200)
-@given(code_tables(most=25), st.integers(1, 4), st.sampled_from([NeedsBoth, FewOf]), st.data())
+@given(code_tables(most=25, least=ks(1, 4)), ks(1, 4), st.sampled_from([NeedsBoth, FewOf]), st.data())
 def test_guards_are_kept_by_merging_neighbours(
     table: CodeTable, k: int, kind: type[NeedsBoth] | type[FewOf], data: st.DataObject
 ) -> None:
     n = len(table.points)
-    if n < max(k, 2):
-        return
+    assume(n > 1)
     guard = kind(n)
     order = data.draw(st.permutations(range(n)))
     borders = sorted(data.draw(st.sets(st.integers(1, n - 1))))
@@ -216,10 +201,9 @@ def test_guards_are_kept_by_merging_neighbours(
 
 
 @settings(max_examples=50)
-@given(code_tables(most=25), st.integers(1, 4))
+@given(code_tables(most=25, least=ks(1, 4)), ks(1, 4))
 def test_a_guarded_cover_has_only_allowed_groups(table: CodeTable, k: int) -> None:
-    if len(table.points) < max(k, 2):
-        return
+    assume(len(table.points) > 1)
     guard = NeedsBoth(len(table.points))
     parts = cut(table, k, "text", guard)
     assert all(guard.allows(np.array(part)) and len(part) >= k for part in parts)

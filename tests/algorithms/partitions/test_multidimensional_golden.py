@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from support.golden import vectors
 from support.places import TESTS
 
 from incrowd.attacks import joined
@@ -17,10 +17,7 @@ from incrowd.measures import Published, published
 from incrowd.measures.query import average, count, predicate_matches
 from incrowd.schema import Column, Kind, Role, Schema
 
-VECTORS = {
-    vector["id"]: vector
-    for vector in json.loads((TESTS / "golden" / "multidimensional.json").read_text())["vectors"]
-}
+VECTORS = vectors("multidimensional")
 PATIENTS = VECTORS["table1_join"]["input"]["patients_corrected"]
 SCHEMA = Schema(
     (

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.places import TESTS
-from support.tables_of_codes import CodeTable, code_tables, groups_of
+from support.golden import vectors
+from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
 from incrowd import publish
@@ -21,10 +20,7 @@ from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Partition, Table
 from incrowd.policy import Policy
 
-GOLDEN = {
-    vector["id"]: vector
-    for vector in json.loads((TESTS / "golden" / "multidimensional.json").read_text())["vectors"]
-}
+GOLDEN = vectors("multidimensional")
 CHOICES = ("round-robin", "axis")
 
 
@@ -48,11 +44,9 @@ def test_agrees_with_naive(table: CodeTable, k: int, choose: str) -> None:
 
 
 @settings(max_examples=200)
-@given(code_tables(), st.integers(1, 4), st.sampled_from(CHOICES))
+@given(code_tables(least=ks(1, 4)), ks(1, 4), st.sampled_from(CHOICES))
 def test_every_column_is_recoded_on_its_own(table: CodeTable, k: int, choose: str) -> None:
     """A slab is an interval of codes, equal values share it, and a group is a combination of slabs."""
-    if len(table.points) < k:
-        return
     partition = group(table, k, choose)
     assert partition.slabs is not None
     assert partition.sizes.min() >= k
@@ -69,10 +63,8 @@ def test_every_column_is_recoded_on_its_own(table: CodeTable, k: int, choose: st
 
 
 @settings(max_examples=100)
-@given(code_tables(kinds=["range"]), st.integers(1, 4), st.randoms(use_true_random=False))
+@given(code_tables(kinds=["range"], least=ks(1, 4)), ks(1, 4), st.randoms(use_true_random=False))
 def test_the_order_of_records_does_not_matter(table: CodeTable, k: int, rng: np.random.Generator) -> None:
-    if len(table.points) < k:
-        return
     order = list(range(len(table.points)))
     rng.shuffle(order)
     shuffled = CodeTable([table.points[i] for i in order], table.axes)
@@ -92,10 +84,9 @@ class NotAllEven:
 
 
 @settings(max_examples=200)
-@given(code_tables(kinds=["range"]), st.integers(1, 3), st.sampled_from(CHOICES))
+@given(code_tables(kinds=["range"], least=ks(1, 3)), ks(1, 3), st.sampled_from(CHOICES))
 def test_guards_are_respected(table: CodeTable, k: int, choose: str) -> None:
-    if len(table.points) < max(k, 2):
-        return
+    assume(len(table.points) > 1)
     partition = group(table, k, choose, NotAllEven())
     assert partition.sizes.min() >= k
     assert all(any(i % 2 for i in members) for members in groups_of(partition))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.places import TESTS
-from support.tables_of_codes import CodeTable, code_tables, groups_of
+from support.golden import vectors
+from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins.ordering import UNIT
 from twins.topdown import Twin, topdown
 
@@ -29,8 +28,7 @@ from incrowd.kernels import topdown as kernels
 from incrowd.kernels import topdown_repair
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 
-VECTORS = json.loads((TESTS / "golden" / "algorithms.json").read_text())["vectors"]
-FIGURE = next(vector for vector in VECTORS if vector["id"] == "topdown_fig1")
+FIGURE = vectors("algorithms")["topdown_fig1"]
 ASSIGN = st.sampled_from(["weighted", "printed"])
 SEEDS = st.sampled_from(["heuristic", "exact"])
 MERGE = st.sampled_from(["both", "groups"])
@@ -84,12 +82,10 @@ def test_the_vector_of_figure_one() -> None:
 
 
 @settings(max_examples=400)
-@given(code_tables(most=25), st.integers(1, 6), ASSIGN, SEEDS, MERGE, st.booleans())
+@given(code_tables(most=25, least=ks(1, 6)), ks(1, 6), ASSIGN, SEEDS, MERGE, st.booleans())
 def test_agrees_with_naive(
     table: CodeTable, k: int, assign: str, seeds: str, merge: str, resplit: bool
 ) -> None:
-    if len(table.points) < k:
-        return
     expected = topdown(table.points, table.axes, k, assign, seeds, merge, resplit)
     recipe = exhaustive(k, assign=assign, seeds=seeds, merge=merge, resplit=resplit)
     assert groups_of(group(recipe, table)) == expected
@@ -252,11 +248,10 @@ class NeedsBoth:
 
 
 @settings(max_examples=100)
-@given(code_tables(most=25), st.integers(1, 4))
+@given(code_tables(most=25, least=ks(1, 4)), ks(1, 4))
 def test_guards_are_kept_by_merging_as_naive_does(table: CodeTable, k: int) -> None:
     n = len(table.points)
-    if n < max(k, 2):
-        return
+    assume(n > 1)
     guard = NeedsBoth(n)
     twin = Twin(table.points, table.axes, k)
     groups = twin.mended(twin.split(list(range(n))), "both", True)

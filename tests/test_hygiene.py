@@ -1,0 +1,123 @@
+"""What every test keeps to: it asserts something, and a property never returns early.
+
+An early return passes without a word. What a property is not about is not drawn at all, or thrown away by
+`assume` or `reject`, which `support.vacuity` counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support.places import TESTS
+
+# What fails by itself where a claim does not hold.
+ASSERTING = {"raises", "fail", "warns", "assert_frame_equal", "assert_array_equal", "assert_allclose"}
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def called(node: ast.AST) -> str:
+    """The last name of what is called or used as a decorator: given of `hypothesis.given(...)`."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def statements(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """All nodes of a function but those of functions inside it."""
+    left: list[ast.AST] = [*function.body]
+    while left:
+        node = left.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            left += ast.iter_child_nodes(node)
+
+
+def early_returns(tree: ast.AST) -> list[str]:
+    """Where a property returns without a value."""
+    return [
+        f"{function.name}, line {node.lineno}"
+        for function in functions(tree)
+        if any(called(decorator) == "given" for decorator in function.decorator_list)
+        for node in statements(function)
+        if isinstance(node, ast.Return)
+    ]
+
+
+def asserts(function: ast.FunctionDef, known: set[str]) -> bool:
+    """Does a function assert, itself or by what it calls or names?"""
+    nodes = list(ast.walk(function))
+    names = {called(node) for node in nodes if isinstance(node, ast.Call | ast.Name)}
+    return bool(names & known) or any(isinstance(node, ast.Assert) for node in nodes)
+
+
+@cache
+def trees() -> dict[str, ast.AST]:
+    paths = sorted(TESTS.rglob("*.py"))
+    return {str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def test_no_property_returns_early() -> None:
+    found = {path: early_returns(tree) for path, tree in trees().items()}
+    assert not {path: places for path, places in found.items() if places}
+
+
+def test_every_test_asserts_something() -> None:
+    helpers, tests = [], []
+    for path, tree in trees().items():
+        for function in functions(tree):
+            (tests if function.name.startswith("test_") else helpers).append((path, function))
+    known = set(ASSERTING)
+    while more := {helper.name for _, helper in helpers if asserts(helper, known)} - known:
+        known |= more
+    assert not [f"{path}::{test.name}" for path, test in tests if not asserts(test, known)]
+
+
+def test_early_returns_are_seen() -> None:
+    tree = ast.parse(
+        "@settings(max_examples=3)\n@given(x=integers())\ndef test_it(x):\n"
+        "    if x > 1:\n        return\n    def inner(): return 1\n    assert inner()\n"
+    )
+    assert early_returns(tree) == ["test_it, line 5"]
+
+
+VACUOUS = """
+from hypothesis import assume, given, settings, strategies as st
+
+@settings(database=None, derandomize=True)
+@given(st.integers(0, 9))
+def test_it(x):
+    assume(x {condition})
+    assert True
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "passes", "workers"),
+    [
+        pytest.param("< 3", False, 0, id="most-discarded"),
+        pytest.param("< 3", False, 1, id="most-discarded-with-xdist"),
+        pytest.param("< 7", True, 0, id="few-discarded"),
+    ],
+)
+def test_a_property_that_discards_most_examples_fails(
+    condition: str, passes: bool, workers: int, tmp_path: Path
+) -> None:
+    (tmp_path / "test_it.py").write_text(VACUOUS.format(condition=condition))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "support.vacuity", f"--numprocesses={workers}", "test_it.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode == 0) == passes, done.stdout
+    assert ("examples were discarded" in done.stdout) != passes
