@@ -25,7 +25,7 @@ from incrowd.release.audit import LINKS, links_of, parts_of, schema_from_dict
 from incrowd.release.readback import TableRows, original_rows, read_release, read_sensitive
 from incrowd.release.stage import audit_folder
 from incrowd.schema import MANIFEST, Claim, Schema, Verdict
-from incrowd.verifier import Public, verify
+from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, verify
 
 JOINED = "k-join-anonymity"
 
@@ -51,19 +51,15 @@ def verify_release(
     schema = schema_of(folder, table, policy, None if joined is None else joined.table)
     claims = _claims_to_hold(folder) if policy is None else _claims_asked(policy, table, schema)
     audit = audit_folder(folder.resolve())
+    links = links_of(audit, len(table)) if joined is None else people_behind_rows(folder)
     return verify(
-        folder,
+        ReleaseFiles(folder, _parquet_rows(folder, schema), _parquet_values(folder)),
         original_rows(original, table),
-        schema,
-        claims,
-        published=_parquet_rows(folder, schema),
-        buckets=_parquet_values(folder),
-        hint=links_of(audit, len(table)) if joined is None else people_behind_rows(folder),
-        parts=parts_of(audit, len(table)),
+        Expected(
+            schema, claims, max_suppression="as stated" if policy is None else _may_be_left_out(policy)
+        ),
+        witness=Witness(links, parts=parts_of(audit, len(table))),
         public=None if joined is None else joined.public,
-        public_file=None if joined is None else joined.file,
-        check_file=None if joined is None else joined.check_file,
-        max_suppression="as stated" if policy is None else _may_be_left_out(policy),
         progress=watch("verify"),
     )
 
@@ -78,7 +74,7 @@ class JoinedTables:
     """The public table of a release: as it was read, and as the judge wants it."""
 
     table: Table
-    public: Public
+    public: PublicTable
     file: Path
     second: Table | None
     check_file: Path | None
@@ -102,7 +98,8 @@ def joined_tables(
     second = None if check is None else tables.read(check)
     rows = None if check is None or second is None else original_rows(check, second)
     id = asked.id if asked is not None else _id_said(folder)
-    return JoinedTables(table, Public(original_rows(public, table), id, rows), public, second, check)
+    source = PublicTable(original_rows(public, table), id, rows, public, check)
+    return JoinedTables(table, source, public, second, check)
 
 
 def _claims_a_join(folder: Path) -> bool:
