@@ -18,8 +18,8 @@ ROOT = Path(incrowd.__file__).parent
 STAGES = ("tables", "encode", "generalize", "assign")
 
 # Seven floors, from the ground up. A part may import what is on a lower floor, never on its own or a higher
-# one: so stages do not know each other, and judges do not know what they judge. Only on the ground, where the
-# words are, a part may also import what stands before it.
+# one: so stages do not know each other, and the verifier does not know what it verifies. Only on the ground,
+# where the words are, a part may also import what stands before it.
 FLOORS: tuple[tuple[str, ...], ...] = (
     (
         *(
@@ -218,14 +218,14 @@ def test_nothing_runs_text_or_loads_objects(module: str) -> None:
     assert not unsafe(TREES[module])
 
 
-def test_the_judge_needs_the_standard_library_numpy_and_scipy_only() -> None:
+def test_the_verifier_needs_the_standard_library_numpy_and_scipy_only() -> None:
     allowed = {*sys.stdlib_module_names, "numpy", "scipy", "incrowd"}
     for module, tree in TREES.items():
         if part_of(module) == "verifier":
             assert {name.split(".")[0] for name in imports(tree)} <= allowed, module
 
 
-def test_the_judge_does_not_assert() -> None:
+def test_the_verifier_does_not_assert() -> None:
     """`python -O` would leave assertions out."""
     for module, tree in TREES.items():
         if part_of(module) == "verifier":
@@ -263,8 +263,12 @@ def test_looking_costs_nothing_heavy(script: str) -> None:
 
 PLANTED = {
     "a stage in a stage": (climbs, "incrowd.encode", "from incrowd.tables.rules import chosen"),
-    "a stage in a judge": (climbs, "incrowd.verifier.rows", "def f():\n    from incrowd.tables import read"),
-    "a helper in the judge": (climbs, "incrowd.verifier.rows", "from incrowd import values"),
+    "a stage in the verifier": (
+        climbs,
+        "incrowd.verifier.cells",
+        "def f():\n    from incrowd.tables import read",
+    ),
+    "a helper in the verifier": (climbs, "incrowd.verifier.cells", "from incrowd import values"),
     "the pipeline in a model": (climbs, "incrowd.models.size", "import incrowd.publishing.pipeline"),
     "numba in a stage": (strange_doors, "incrowd.algorithms.partitions.mondrian", "import numba as nb"),
     "duckdb in the command line": (strange_doors, "incrowd.cli.demo", "def f():\n    from duckdb import x"),

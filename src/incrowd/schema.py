@@ -1,7 +1,7 @@
-"""Words that every room shares, as plain data.
+"""The nouns that every part shares, as plain data: columns, claims, checks, verdicts.
 
-Nothing here computes: the judge (`verify.py`) imports this module and `errors` and nothing else, so
-whatever stands here must be too simple to be wrong.
+Nothing here computes: the verifier imports this module and `errors` and nothing else, so whatever is here
+must be too simple to be wrong.
 """
 
 from __future__ import annotations
@@ -139,9 +139,27 @@ class Claim:
         }
 
 
+# What the verifier has found when a check passes; beside these, each claim has a check of its own.
+CHECKS: Mapping[str, str] = {
+    "files": "the folder holds the manifest and the data it describes, unchanged, and nothing else",
+    "manifest": "the manifest states and claims exactly what was asked for",
+    "schema": "only the columns that may be published are published",
+    "cells": "every cell is well formed and has a meaning in its column",
+    "rows": "no row was added, and none is missing except those that may be suppressed",
+    "private": "sensitive and kept values are those of the original table",
+    "truth": "each row correctly describes exactly one original record",
+    "sensitive": "each group lists exactly the sensitive values of its own records",
+    "order": "the order of the rows reveals nothing about the order of the original table",
+    "domains": "the manifest states exactly the values that published cells name",
+    "levels": "every cell is at the hierarchy level that the manifest states for its column",
+    "means": "all class means are correct, and none is of fewer than five values unless accepted",
+    "odds": "a randomized assignment with the stated match probability is possible",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing the judge looked at."""
+    """One thing that the verifier looked at."""
 
     name: str
     passed: bool
@@ -150,7 +168,7 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Result):
-    """What the judge found. It is a refusal unless every required check ran and passed."""
+    """What the verifier found. It is a rejection unless every required check ran and passed."""
 
     required: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()

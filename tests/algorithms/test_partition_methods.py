@@ -17,6 +17,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from support.method_names import PARTITIONS, PARTS
 from support.requested import Request, classes_of, holds, requests, rows_of
+from support.verifier_cases import Case, verified
 from twins import definitions as naive
 
 from incrowd.algorithms.catalogue import METHODS
@@ -29,7 +30,6 @@ from incrowd.publishing.draft import Draft
 from incrowd.publishing.pipeline import Release
 from incrowd.publishing.render import published_table
 from incrowd.release.verifier_rows import TableRows
-from incrowd.verifier import Case, judge_rows
 
 # Methods that cut through equal values break ties by the order of records.
 STRICT = [name for name in PARTITIONS if getattr(PARTS[name], "strict", True)]
@@ -175,7 +175,7 @@ def test_merging_two_classes_keeps_every_promise(method: str, request_: Request,
     if release is None or len(release._draft.regions) < 2:
         reject()
     case = merged(release._draft, *rng.sample(range(len(release._draft.regions)), 2))
-    verdict = judge_rows(case)
+    verdict = verified(case)
     assert verdict.passed, verdict.failures
 
 
@@ -199,7 +199,7 @@ def test_rows_without_anything_private_are_judged_too(method: str, request_: Req
         reject()
     draft = release._draft
     unaided = Case(TableRows(draft.original), TableRows(draft.table), draft.schema, draft.claims)
-    assert judge_rows(unaided).passed
+    assert verified(unaided).passed
     cells = Counter(tuple(row[name] for name in request_.quasi) for row in rows_of(release.table))
     assert min(cells.values()) >= policy.k
 

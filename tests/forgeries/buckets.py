@@ -1,6 +1,6 @@
 """A good release whose sensitive values stand apart from the rows, written by hand, and ways to spoil it.
 
-Rows are exact and all different, so the judge can find out by itself who is behind each. There are two
+Rows are exact and all different, so the verifier can find out by itself who is behind each. There are two
 sensitive columns, counted together.
 """
 

@@ -54,7 +54,7 @@ class Joined(Parted):
     hosts: list[int] = field(default_factory=list)  # the group of each class
     numbers: list[int] = field(default_factory=list)  # what each group is called
     order: Callable[[int, Member], object] | None = None
-    other_public: list[list[str]] | None = None  # handed to the judge instead
+    other_public: list[list[str]] | None = None  # handed to the verifier instead
 
     def write(self, folder: Path) -> None:
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Broken engines: whatever stage is faulty, the judge says no and nothing is written."""
+"""Broken engines: whatever stage is faulty, the verifier says no and nothing is written."""
 
 from __future__ import annotations
 
@@ -190,16 +190,16 @@ def test_a_broken_engine_is_caught_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_judge_that_breaks_down_is_no_judge_that_agrees(
+def test_a_verifier_that_breaks_down_is_no_verifier_that_agrees(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr("incrowd.verifier.verdict.record_of_each_row", broken)
+    monkeypatch.setattr("incrowd.verifier.checks.record_of_each_row", broken)
     with pytest.raises(NotVerified) as caught:
         publish_to(people().table, people().policy, tmp_path / "out")
-    assert "broke off (RuntimeError)" in str(caught.value)
+    assert "stopped with an error (RuntimeError)" in str(caught.value)
     assert "secret" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.method_names import PARTITIONS
 from support.requested import Request, classes_of, people, rows_of
+from support.verifier_cases import Case, verified
 
 from incrowd.commands.measure import measure
 from incrowd.commands.publish import publish
@@ -24,7 +25,6 @@ from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.folder import read_rows
 from incrowd.release.verifier_rows import TableRows
 from incrowd.schema import Claim, Column, Kind, Role, Schema
-from incrowd.verifier import Case, judge_rows
 
 K = 4
 
@@ -44,14 +44,14 @@ def crowd(rows: Sequence[Sequence[str]], k: int) -> Case:
 def test_missing_is_a_category_of_its_own() -> None:
     """sdcMicro 225: there a gap matched everything, and the output was not k-anonymous without that."""
     rows = [("1", "F"), ("1", "F"), ("1", ""), ("2", "M"), ("2", "M")]
-    assert not judge_rows(crowd(rows, 2)).passed
-    assert judge_rows(crowd([*rows, ("1", "")], 2)).passed
+    assert not verified(crowd(rows, 2)).passed
+    assert verified(crowd([*rows, ("1", "")], 2)).passed
 
 
 def test_a_class_of_k_is_enough_and_one_of_k_less_one_is_not() -> None:
     """sdcMicro d5f9192: fewer than k violates k-anonymity, not fewer than or equal to k."""
-    assert judge_rows(crowd([("1", "F")] * 3 + [("2", "M")] * 3, 3)).passed
-    assert not judge_rows(crowd([("1", "F")] * 4 + [("2", "M")] * 2, 3)).passed
+    assert verified(crowd([("1", "F")] * 3 + [("2", "M")] * 3, 3)).passed
+    assert not verified(crowd([("1", "F")] * 4 + [("2", "M")] * 2, 3)).passed
 
 
 @pytest.mark.parametrize("method", PARTITIONS)
@@ -68,7 +68,7 @@ def test_the_judge_counts_rows_with_gaps(gap: int) -> None:
     """pycanon: grouping drops rows whose key has a gap, so a lone one is never seen."""
     lone = ["9", "X"]
     lone[gap] = ""
-    verdict = judge_rows(crowd([("1", "F")] * 5 + [tuple(lone)], 2))
+    verdict = verified(crowd([("1", "F")] * 5 + [tuple(lone)], 2))
     assert not verdict.passed
     assert verdict.facts["smallest_class"] == 1
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis import strategies as st
+from support.verifier_cases import Case, verified
 from twins import definitions as naive
 
 from incrowd.schema import Check, Claim, Column, Kind, Role, Schema
-from incrowd.verifier import Case, judge_rows
 
 Adjacency = list[list[int]]
 
@@ -86,7 +86,7 @@ class Tables:
 
     def check(self, model: str, k: int, **changes: Any) -> Check:
         case = replace(self.case, claims=[Claim(model, {"k": k})], **changes)
-        return next(check for check in judge_rows(case).checks if check.name == model)
+        return next(check for check in verified(case).checks if check.name == model)
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""The judge of sensitive values that stand apart from the rows accepts what is right and nothing else."""
+"""The verifier of sensitive values that stand apart from the rows accepts what is right and nothing else."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import pytest
 from forgeries.buckets import APART_FORGERIES, CLAIMS, HEADER, N, Parted, good, groups_of_four, numbered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from verifier.test_verifier import Lines, judged
+from support.verifier_cases import Case, verified
+from verifier.test_verifier import Lines, verified_folder
 
 from incrowd.schema import Claim, Column, Kind, Role, Schema, Verdict
-from incrowd.verifier import Case, judge_rows
-from incrowd.verifier.buckets import _deviations, check_numbers
-from incrowd.verifier.fault import Fault
+from incrowd.verifier.claims.buckets import _deviations, check_group_numbers
+from incrowd.verifier.failure import CheckFailed
 
 HINTED = pytest.mark.parametrize("hinted", [False, True], ids=["found", "hinted"])
 
 
 @HINTED
 def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool) -> None:
-    verdict = judged(good(), tmp_path, hinted)
+    verdict = verified_folder(good(), tmp_path, hinted)
     assert verdict.passed, verdict.failures
     assert verdict.facts["groups"] == 24
     assert verdict.facts["smallest_group"] == 4
@@ -45,11 +45,11 @@ def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None
     release = good()
     private = {text for row in release.original for text in row if len(text) > 2 and text.isalpha()}
     spoil(release)
-    verdict = judged(release, tmp_path, hinted)
+    verdict = verified_folder(release, tmp_path, hinted)
     assert not verdict.passed
     assert verdict.failures[0].name == caught_by, verdict.failures
     said = [check.detail for check in verdict.checks]
-    assert "broke off" not in verdict.failures[0].detail
+    assert "stopped with an error" not in verdict.failures[0].detail
     assert not any(text in " ".join(said) for text in private), "a message quotes a cell"
 
 
@@ -72,7 +72,7 @@ def twins() -> Parted:
 
 
 def exchanged(release: Parted) -> Parted:
-    """The judge cannot know better if the twins are behind each other's rows."""
+    """The verifier cannot know better if the twins are behind each other's rows."""
     one, other = release.truth.index(0), release.truth.index(1)
     release.truth[one], release.truth[other] = 1, 0
     return release
@@ -80,21 +80,23 @@ def exchanged(release: Parted) -> Parted:
 
 def test_links_decide_where_several_records_fit_a_row(tmp_path: Path) -> None:
     (tmp_path / "linked").mkdir()
-    assert judged(twins(), tmp_path / "linked", hinted=True).passed
+    assert verified_folder(twins(), tmp_path / "linked", hinted=True).passed
     (tmp_path / "mistaken").mkdir()
-    mistaken = judged(exchanged(twins()), tmp_path / "mistaken", hinted=True)
+    mistaken = verified_folder(exchanged(twins()), tmp_path / "mistaken", hinted=True)
     assert mistaken.failures[0].name == "sensitive"
     verdicts = set()
-    for turn in range(8):  # the order of rows decides which of the two the judge takes
+    for turn in range(8):  # the order of rows decides which of the two the verifier takes
         release = twins()
         release.truth = list(np.random.default_rng(turn).permutation(N))
         release.publish(groups_of_four(), numbered(groups_of_four()))
         (tmp_path / str(turn)).mkdir()
-        verdict = judged(release, tmp_path / str(turn))
+        verdict = verified_folder(release, tmp_path / str(turn))
         verdicts.add(verdict.passed)
         if not verdict.passed:
             assert verdict.failures[0].name == "sensitive"
-            assert "without the audit's links it cannot be decided" in verdict.failures[0].detail
+            assert (
+                "without the links in the audit folder this cannot be decided" in verdict.failures[0].detail
+            )
     assert verdicts == {True, False}
 
 
@@ -113,7 +115,7 @@ def case_of(groups: list[int], ills: list[int], lines: list[list[str]], claims: 
         Lines(["age", "group"], rows),
         SMALL,
         claims,
-        buckets=Lines(["group", "ill", "count"], lines),
+        sensitive=Lines(["group", "ill", "count"], lines),
     )
 
 
@@ -125,7 +127,7 @@ def test_claims_are_counted_as_the_definitions_say(table: list[tuple[int, int]],
     counted = Counter(zip(groups, ills, strict=True))
     lines: Any = [[str(g + 1), str(ill), str(c)] for (g, ill), c in sorted(counted.items())]
     claims = [Claim("sensitive-groups", {"k": k}), Claim("frequency-l-diversity", {"l": l}, "ill")]
-    verdict = judge_rows(case_of(groups, ills, lines, claims))
+    verdict = verified(case_of(groups, ills, lines, claims))
     failed = {check.name for check in verdict.failures}
     sizes = Counter(groups)
     often = max(Fraction(c, sizes[g]) for (g, _), c in counted.items())
@@ -147,34 +149,34 @@ def test_any_change_of_a_line_is_noticed(table: list[tuple[int, int]], data: st.
         line = data.draw(st.sampled_from(lines))
         place = data.draw(st.integers(0, 2))
         line[place] = data.draw(st.sampled_from(["1", "2", "3", "0", "4", "x", "", None]))
-    verdict = judge_rows(case_of(groups, ills, lines, CLAIMS[:1]))
+    verdict = verified(case_of(groups, ills, lines, CLAIMS[:1]))
     found = next(check for check in verdict.checks if check.name == "sensitive")
     assert found.passed == (lines == right)
-    assert "broke off" not in found.detail
+    assert "stopped with an error" not in found.detail
 
 
-def judged_at_hand(change: Any) -> Verdict:
+def verified_at_hand(change: Any) -> Verdict:
     table = [["1", "0", "1"], ["1", "1", "1"]]
     case = case_of([0, 0], [0, 1], table, [Claim("sensitive-groups", {"k": 2})])
-    return judge_rows(change(case))
+    return verified(change(case))
 
 
 def test_a_table_and_a_claim_go_together() -> None:
-    assert judged_at_hand(lambda case: case).passed
-    without = judged_at_hand(lambda case: replace(case, buckets=None))
+    assert verified_at_hand(lambda case: case).passed
+    without = verified_at_hand(lambda case: replace(case, sensitive=None))
     assert (without.failures[0].name, without.failures[0].detail) == (
         "sensitive",
         "the table of sensitive values is not there",
     )
-    unsaid = judged_at_hand(lambda case: replace(case, claims=[Claim("k-anonymity", {"k": 1})]))
+    unsaid = verified_at_hand(lambda case: replace(case, claims=[Claim("k-anonymity", {"k": 1})]))
     assert unsaid.failures[0].name == "schema"
 
 
 def test_a_column_called_group_cannot_be_told_from_the_groups() -> None:
     schema = Schema((Column("group", Role.QUASI, Kind.NUMERIC), Column("ill", Role.SENSITIVE)))
     people, rows = Lines(["group", "ill"], [["1", "0"]] * 2), Lines(["group", "group"], [["1", "1"]] * 2)
-    case = Case(people, rows, schema, CLAIMS[:1], buckets=Lines(HEADER, []))
-    assert judge_rows(case).failures[0].name == "schema"
+    case = Case(people, rows, schema, CLAIMS[:1], sensitive=Lines(HEADER, []))
+    assert verified(case).failures[0].name == "schema"
 
 
 def test_places_by_chance_are_no_order(rng: np.random.Generator) -> None:
@@ -190,7 +192,7 @@ def test_places_by_chance_are_no_order(rng: np.random.Generator) -> None:
 
 
 def test_equal_rows_of_a_group_have_no_order() -> None:
-    """Who of them is where cannot be seen, whatever the judge takes them for."""
+    """Who of them is where cannot be seen, whatever the verifier takes them for."""
     ills = [i // 30 for i in range(60)]
     counted: Any = [["1", "0", "30"], ["1", "1", "30"]]
     case = case_of([0] * 60, ills, counted, CLAIMS[:1])
@@ -199,12 +201,12 @@ def test_equal_rows_of_a_group_have_no_order() -> None:
         original=Lines(["age", "ill"], [["7", str(ill)] for ill in ills]),
         published=Lines(["age", "group"], [["7", "1"]] * 60),
     )
-    assert judge_rows(alike).passed
+    assert verified(alike).passed
 
 
 def test_numbers_by_chance_are_no_order(rng: np.random.Generator) -> None:
     for _ in range(50):
         group = rng.permutation(np.repeat(np.arange(150), 3))
-        check_numbers(group, np.arange(group.size))
-    with pytest.raises(Fault, match="numbered in the order"):
-        check_numbers(np.repeat(np.arange(150), 3), np.arange(450))
+        check_group_numbers(group, np.arange(group.size))
+    with pytest.raises(CheckFailed, match="numbered in the order"):
+        check_group_numbers(np.repeat(np.arange(150), 3), np.arange(450))

@@ -1,4 +1,4 @@
-"""The judge of releases in which people of a public table have rows, too: it accepts right ones only."""
+"""The verifier of releases in which people of a public table have rows, too: it accepts right ones only."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from forgeries.join import JOIN_FORGERIES, OWN, Joined, checked, good, large, or
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import golden
+from support.verifier_cases import Case, verified
 from twins import k_join_anonymity as naive
 from typer.testing import CliRunner
 from verifier.test_verifier import Lines
@@ -29,26 +30,28 @@ from incrowd.join import join
 from incrowd.release.audit import LINKS, schema_as_dict
 from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import Claim, Column, Kind, Role, Schema, Verdict
-from incrowd.verifier import Case, CsvRows, Public, judge_rows, verify
-from incrowd.verifier.fault import Fault
+from incrowd.verifier import CsvRows, Expected, PublicTable, Witness, verify
+from incrowd.verifier.claims.join import read_people
+from incrowd.verifier.columns import CodedColumn, Numbering, numbers_of
+from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.order import AS_PUBLIC, KEPT, MEMBERS, check_both_orders
-from incrowd.verifier.people import read_people
-from incrowd.verifier.rows import Numbering, Texts, numbers_of
 
 HINTED = pytest.mark.parametrize("hinted", [False, True], ids=["found", "hinted"])
 
 
-def judged(release: Joined, folder: Path, hinted: bool = False, **more: Any) -> Verdict:
+def verified_folder(
+    release: Joined, folder: Path, hinted: bool = False, links: Any = None, **more: Any
+) -> Verdict:
     folder.mkdir(exist_ok=True)
     release.write(folder / "release")
     release.write_original(folder / "original.csv")
     second = CsvRows(folder / "second.csv") if release.second is not None else None
-    told: dict[str, Any] = {
-        "hint": np.array(release.truth) if hinted else None,
-        "public": Public(CsvRows(folder / "public.csv"), "id", second),
+    given: dict[str, Any] = {
+        "witness": Witness(np.array(release.truth) if hinted else links),
+        "public": PublicTable(CsvRows(folder / "public.csv"), "id", second),
     }
     original = CsvRows(folder / "original.csv")
-    return verify(folder / "release", original, release.schema, release.claims, **(told | more))
+    return verify(folder / "release", original, Expected(release.schema, release.claims), **(given | more))
 
 
 # Whole releases
@@ -58,7 +61,7 @@ def judged(release: Joined, folder: Path, hinted: bool = False, **more: Any) -> 
 @pytest.mark.parametrize("make", [good, checked])
 def test_a_good_release_is_accepted(make: Callable[[], Joined], tmp_path: Path, hinted: bool) -> None:
     release = make()
-    verdict = judged(release, tmp_path, hinted)
+    verdict = verified_folder(release, tmp_path, hinted)
     assert verdict.passed, verdict.failures
     facts = verdict.facts
     assert facts["own"] == OWN
@@ -74,7 +77,7 @@ def test_a_good_release_is_accepted(make: Callable[[], Joined], tmp_path: Path, 
 def test_shares_of_own_people_are_told_where_links_tell(tmp_path: Path) -> None:
     release = good()
     shares = [Fraction(len(release.own_of(members)), len(members)) for members in release.classes_of]
-    told = judged(release, tmp_path, hinted=True).facts["presence"]
+    told = verified_folder(release, tmp_path, hinted=True).facts["presence"]
     assert told == {"least": str(min(shares)), "most": str(max(shares))}
 
 
@@ -82,7 +85,7 @@ def test_shares_of_own_people_are_told_where_links_tell(tmp_path: Path) -> None:
 def test_rows_alone_are_accepted_without_their_values(tmp_path: Path, hinted: bool) -> None:
     release = good()
     release.without_values()
-    verdict = judged(release, tmp_path, hinted)
+    verdict = verified_folder(release, tmp_path, hinted)
     assert verdict.passed, verdict.failures
     assert "sensitive" not in verdict.required
 
@@ -90,7 +93,7 @@ def test_rows_alone_are_accepted_without_their_values(tmp_path: Path, hinted: bo
 def test_a_source_and_a_date_may_be_said(tmp_path: Path) -> None:
     release = good()
     release.manifest["public"] |= {"source": "the voters' register", "date": "2024-02-29"}
-    assert judged(release, tmp_path).passed
+    assert verified_folder(release, tmp_path).passed
 
 
 @HINTED
@@ -100,11 +103,11 @@ def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None
     release = good()
     private = {text for row in release.original for text in row if len(text) > 2}
     spoil(release)
-    verdict = judged(release, tmp_path, hinted)
+    verdict = verified_folder(release, tmp_path, hinted)
     assert not verdict.passed
     assert verdict.failures[0].name == caught_by, verdict.failures
     said = " ".join(check.detail for check in verdict.checks)
-    assert "broke off" not in verdict.failures[0].detail
+    assert "stopped with an error" not in verdict.failures[0].detail
     assert not any(text in said for text in private), "a message quotes a cell"
 
 
@@ -117,47 +120,42 @@ def test_every_check_is_forged() -> None:
 def test_a_table_that_was_no_file_is_told_by_its_kind(tmp_path: Path) -> None:
     release = good()
     release.manifest["public"]["kind"] = "DataFrame"
-    assert judged(release, tmp_path).passed
+    assert verified_folder(release, tmp_path).passed
 
 
 def test_the_public_table_is_needed(tmp_path: Path) -> None:
-    verdict = judged(good(), tmp_path, public=None)
+    verdict = verified_folder(good(), tmp_path, public=None)
     assert verdict.failures[0].name == "manifest"
-    assert verdict.failures[0].detail == "to confirm it, the public table is needed"
+    assert verdict.failures[0].detail == "to verify it, the public table is needed"
 
 
 def test_a_second_source_that_was_used_is_needed(tmp_path: Path) -> None:
     release = checked()
     release.write(tmp_path / "before")
-    verdict = judged(release, tmp_path, public=Public(CsvRows(tmp_path / "public.csv"), "id"))
+    verdict = verified_folder(release, tmp_path, public=PublicTable(CsvRows(tmp_path / "public.csv"), "id"))
     assert verdict.failures[0].name == "manifest"
     assert "the table that confirmed the public one is needed" in verdict.failures[0].detail
 
 
 def test_a_public_table_that_cannot_be_read_is_no_verdict(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="cannot be read"):
-        judged(good(), tmp_path, public=Public(CsvRows(tmp_path / "gone.csv"), "id"))
+        verified_folder(good(), tmp_path, public=PublicTable(CsvRows(tmp_path / "gone.csv"), "id"))
 
 
 def test_files_of_tables_at_hand_are_compared(tmp_path: Path) -> None:
     """Rows that were read by somebody else come with their file, and the manifest must mean that one."""
     release = checked()
     assert release.second is not None
-    public = Public(
+    public = PublicTable(
         Lines(release.public_names, release.public), "id", Lines(release.public_names, release.second)
     )
-    right: dict[str, Any] = {
-        "public_file": tmp_path / "a" / "public.csv",
-        "check_file": tmp_path / "a" / "second.csv",
-    }
-    assert judged(release, tmp_path / "a", public=public, **right).passed
-    wrong: dict[str, Any] = {
-        "public_file": tmp_path / "b" / "public.csv",
-        "check_file": tmp_path / "b" / "public.csv",
-    }
-    assert judged(release, tmp_path / "b", public=public, **wrong).failures[0].name == "manifest"
-    swapped: dict[str, Any] = {"public_file": tmp_path / "c" / "second.csv"}
-    assert judged(release, tmp_path / "c", public=public, **swapped).failures[0].name == "manifest"
+    a, b, c = (tmp_path / name for name in "abc")
+    right = replace(public, file=a / "public.csv", check_file=a / "second.csv")
+    assert verified_folder(release, a, public=right).passed
+    wrong = replace(public, file=b / "public.csv", check_file=b / "public.csv")
+    assert verified_folder(release, b, public=wrong).failures[0].name == "manifest"
+    swapped = replace(public, file=c / "second.csv")
+    assert verified_folder(release, c, public=swapped).failures[0].name == "manifest"
 
 
 # Hints
@@ -183,7 +181,7 @@ def hints(release: Joined) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", hints(good()))
 def test_a_wrong_hint_does_no_harm(tmp_path: Path, name: str) -> None:
-    verdict = judged(good(), tmp_path, hint=hints(good())[name])
+    verdict = verified_folder(good(), tmp_path, links=hints(good())[name])
     assert verdict.passed, verdict.failures
     assert "presence" not in verdict.facts
 
@@ -200,16 +198,16 @@ def test_a_hint_that_leaves_out_an_own_person_is_none() -> None:
         Lines(["age", "sex"], [["30", "F"]]),
         SMALL,
         [JOIN],
-        public=Public(Lines(["id", "age", "sex"], [["b", "30", "F"]]), "id"),
+        public=PublicTable(Lines(["id", "age", "sex"], [["b", "30", "F"]]), "id"),
     )
-    assert judge_rows(case).passed
-    verdict = judge_rows(replace(case, hint=np.array([1])))
+    assert verified(case).passed
+    verdict = verified(replace(case, links=np.array([1])))
     assert verdict.passed
     assert "presence" not in verdict.facts
     elsewhere = replace(
-        case, original=Lines(case.original.names, [["a", "31", "F", "x"]]), hint=np.array([1])
+        case, original=Lines(case.original.names, [["a", "31", "F", "x"]]), links=np.array([1])
     )
-    assert [check.name for check in judge_rows(elsewhere).failures][:1] == ["truth"]
+    assert [check.name for check in verified(elsewhere).failures][:1] == ["truth"]
 
 
 def test_without_links_it_may_not_be_decided_whose_values_a_group_has() -> None:
@@ -221,18 +219,18 @@ def test_without_links_it_may_not_be_decided_whose_values_a_group_has() -> None:
             Lines(["age", "sex", "group"], [["[30,40]", "F", "1"], ["[30,40]", "F", "2"], ["40", "F", "2"]]),
             SMALL,
             [JOIN, GROUPS],
-            buckets=Lines(
+            sensitive=Lines(
                 ["group", "ill", "count"], [["1", "xy"[group == "1"], "1"], ["2", "yx"[group == "1"], "1"]]
             ),
-            public=Public(Lines(["id", "age", "sex"], [["c", "40", "F"], ["d", "40", "F"]]), "id"),
+            public=PublicTable(Lines(["id", "age", "sex"], [["c", "40", "F"], ["d", "40", "F"]]), "id"),
         )
-        verdicts.append(judge_rows(case))
+        verdicts.append(verified(case))
         right = {"2": [0, 2, 1], "1": [1, 0, 2]}[group]
-        assert judge_rows(replace(case, hint=np.array(right))).passed
+        assert verified(replace(case, links=np.array(right))).passed
     refused = [verdict for verdict in verdicts if not verdict.passed]
-    assert refused, "both cannot be right, if the judge matches the same rows to the same people"
+    assert refused, "both cannot be right, if the verifier matches the same rows to the same people"
     assert refused[0].failures[0].name == "sensitive"
-    assert "without the audit's links it cannot be decided" in refused[0].failures[0].detail
+    assert "without the links in the audit folder this cannot be decided" in refused[0].failures[0].detail
 
 
 # Against trying all assignments
@@ -306,24 +304,24 @@ def case_of(world: dict[str, Any], claims: Sequence[Claim]) -> Case:
         Lines(["age", "sex"], [cells(row) for row in world["rows"]]),
         SMALL,
         claims,
-        public=Public(Lines(NAMES, [texts(person) for person in world["public"]]), "id", other),
+        public=PublicTable(Lines(NAMES, [texts(person) for person in world["public"]]), "id", other),
     )
 
 
 def failed(verdict: Verdict) -> list[str]:
-    assert not [check for check in verdict.failures if "broke off" in check.detail]
+    assert not [check for check in verdict.failures if "stopped with an error" in check.detail]
     return [check.name for check in verdict.failures]
 
 
 @HINTED
 @settings(max_examples=150, deadline=None)
 @given(world=small_worlds())
-def test_the_judge_agrees_with_trying_all_assignments(hinted: bool, world: dict[str, Any]) -> None:
+def test_the_verifier_agrees_with_trying_all_assignments(hinted: bool, world: dict[str, Any]) -> None:
     rows, everybody, own = world["rows"], world["everybody"], len(world["own"])
     case = case_of(world, [Claim("k-join-anonymity", {"k": world["k"]})])
     if hinted:
-        case = replace(case, hint=np.array(world["truth"]))
-    verdict = judge_rows(case)
+        case = replace(case, links=np.array(world["truth"]))
+    verdict = verified(case)
     true = naive.is_true(rows, everybody, own)
     crowded = naive.is_crowded(rows, world["k"])
     assert verdict.passed == (true and crowded), verdict.failures
@@ -343,9 +341,11 @@ def test_whoever_is_found_everybody_own_has_a_row(world: dict[str, Any]) -> None
     case = replace(
         case_of(world, [JOIN, GROUPS]),
         published=Lines(["age", "sex", "group"], [[*cells(row), "1"] for row in rows]),
-        buckets=Lines(["group", "ill", "count"], [["1", ill, str(c)] for ill, c in sorted(counted.items())]),
+        sensitive=Lines(
+            ["group", "ill", "count"], [["1", ill, str(c)] for ill, c in sorted(counted.items())]
+        ),
     )
-    verdict = judge_rows(case)
+    verdict = verified(case)
     assert verdict.passed == naive.is_true(rows, world["everybody"], own), verdict.failures
 
 
@@ -365,9 +365,9 @@ def test_values_are_counted_for_own_people_only(world: dict[str, Any], data: st.
     published = Lines(
         ["age", "sex", "group"], [[*cells(r), str(g)] for r, g in zip(rows, groups, strict=True)]
     )
-    buckets = Lines(["group", "ill", "count"], lines)
-    case = replace(case, published=published, buckets=buckets, hint=np.array(truth))
-    verdict = judge_rows(case)
+    sensitive = Lines(["group", "ill", "count"], lines)
+    case = replace(case, published=published, sensitive=sensitive, links=np.array(truth))
+    verdict = verified(case)
     said: dict[int, list[str]] = {}
     for (group, ill), count in counted.items():
         said.setdefault(group, []).extend([ill] * count)
@@ -410,8 +410,8 @@ def printed(k: int, group_of: Sequence[int], groups_k: int) -> Case:
         Lines(["x", "y", "group"], rows),
         PLANE,
         [Claim("k-join-anonymity", {"k": k}), Claim("sensitive-groups", {"k": groups_k})],
-        buckets=Lines(["group", "v", "count"], [[*key, str(c)] for key, c in sorted(counted.items())]),
-        public=Public(
+        sensitive=Lines(["group", "v", "count"], [[*key, str(c)] for key, c in sorted(counted.items())]),
+        public=PublicTable(
             Lines(["id", "x", "y"], [[name, *map(str, point)] for name, point in drawn["PD"].items()]), "id"
         ),
     )
@@ -423,9 +423,9 @@ def test_the_papers_release_is_accepted() -> None:
     case = printed(drawn["k"], hosts, 3)
     said = golden("kja", "fig6_SI")[1]["SI"]
     for group, values in enumerate(said.values(), 1):
-        lines = [line for line in case.buckets or [] if line[0] == str(group)]
+        lines = [line for line in case.sensitive or [] if line[0] == str(group)]
         assert sorted(values) == sorted(v or "" for _, v, count in lines for _ in range(int(count or 0)))
-    verdict = judge_rows(case)
+    verdict = verified(case)
     assert verdict.passed, verdict.failures
     assert verdict.facts["people"] == expected["JT_size"]
     assert verdict.facts["rows"] == expected["proper_subset_size"]
@@ -434,8 +434,8 @@ def test_the_papers_release_is_accepted() -> None:
 
 def test_the_papers_release_is_not_more_than_it_is() -> None:
     hosts = [host + 1 for host in golden("kja", "fig5_kja_assumed")[1]["contained_in_AT_box"]]
-    assert failed(judge_rows(printed(4, hosts, 3))) == ["k-join-anonymity"]
-    assert failed(judge_rows(printed(3, hosts, 4))) == ["sensitive-groups"]
+    assert failed(verified(printed(4, hosts, 3))) == ["k-join-anonymity"]
+    assert failed(verified(printed(3, hosts, 4))) == ["sensitive-groups"]
 
 
 def test_values_by_class_give_somebody_away() -> None:
@@ -443,9 +443,9 @@ def test_values_by_class_give_somebody_away() -> None:
     case = printed(3, [1, 2, 3, 4], 2)
     told = golden("kja", "sg_disclosure")[1]["direct_SI_per_group_would_give"]["G,G1,G2"]
     assert [["4", v, str(c)] for v, c in told.items()] == [
-        line for line in case.buckets or [] if line[0] == "4"
+        line for line in case.sensitive or [] if line[0] == "4"
     ]
-    assert failed(judge_rows(case)) == ["sensitive-groups"]
+    assert failed(verified(case)) == ["sensitive-groups"]
 
 
 # At hand
@@ -457,29 +457,29 @@ def small(**changes: Any) -> Case:
         Lines(["age", "sex"], [["[30,40]", "F"], ["[30,40]", "F"]]),
         SMALL,
         [Claim("k-join-anonymity", {"k": 2})],
-        public=Public(Lines(["sex", "id", "age"], [["F", "b", "40"], ["F", "c", "44"]]), "id"),
+        public=PublicTable(Lines(["sex", "id", "age"], [["F", "b", "40"], ["F", "c", "44"]]), "id"),
     )
     return replace(case, **changes)
 
 
 def test_claim_and_public_table_go_together() -> None:
-    assert judge_rows(small()).passed
-    without = judge_rows(small(public=None))
+    assert verified(small()).passed
+    without = verified(small(public=None))
     assert (without.failures[0].name, without.failures[0].detail) == (
         "schema",
-        "to confirm it, the public table is needed",
+        "to verify it, the public table is needed",
     )
     columns = tuple(replace(c, role=Role.DROP) if c.name == "ill" else c for c in SMALL.columns)
-    unsaid = judge_rows(small(claims=[Claim("k-anonymity", {"k": 1})], schema=Schema(columns)))
+    unsaid = verified(small(claims=[Claim("k-anonymity", {"k": 1})], schema=Schema(columns)))
     assert (unsaid.failures[0].name, unsaid.failures[0].detail) == (
         "schema",
-        "a public table is there, and no claim speaks of it",
+        "a public table is given, but no claim is about it",
     )
 
 
 @pytest.mark.parametrize("parameters", [{}, {"k": 0}, {"k": "2"}, {"k": True}, {"k": 2, "l": 1}])
 def test_a_claim_has_its_parameter_and_no_other(parameters: Any) -> None:
-    assert failed(judge_rows(small(claims=[Claim("k-join-anonymity", parameters)]))) == ["k-join-anonymity"]
+    assert failed(verified(small(claims=[Claim("k-join-anonymity", parameters)]))) == ["k-join-anonymity"]
 
 
 PUBLIC_ROWS: dict[str, tuple[list[str | None], bool]] = {
@@ -502,9 +502,9 @@ PUBLIC_ROWS: dict[str, tuple[list[str | None], bool]] = {
 @pytest.mark.parametrize("name", PUBLIC_ROWS)
 def test_who_of_the_public_table_may_stand_in(name: str) -> None:
     row, usable = PUBLIC_ROWS[name]
-    public = Public(Lines(["sex", "id", "age"], [row, ["M", "c", "40"]]), "id")
+    public = PublicTable(Lines(["sex", "id", "age"], [row, ["M", "c", "40"]]), "id")
     case = small(public=public, schema=Schema(SMALL.columns, frozenset({"", "?"})))
-    verdict = judge_rows(case)
+    verdict = verified(case)
     assert verdict.passed == usable
     assert usable or failed(verdict)[0] == "truth"
 
@@ -526,8 +526,8 @@ SECOND_ROWS: dict[str, tuple[list[list[str | None]], bool]] = {
 def test_who_is_confirmed(name: str) -> None:
     rows, usable = SECOND_ROWS[name]
     names = ["sex", "id", "age"]
-    public = Public(Lines(names, [["F", "b", "40"], ["F", "c", "44"]]), "id", Lines(names, rows))
-    verdict = judge_rows(small(public=public))
+    public = PublicTable(Lines(names, [["F", "b", "40"], ["F", "c", "44"]]), "id", Lines(names, rows))
+    verdict = verified(small(public=public))
     assert verdict.passed == usable
     assert usable or failed(verdict)[0] in ("cells", "rows")
 
@@ -542,7 +542,7 @@ def test_rows_by_chance_have_no_order(tmp_path: Path) -> None:
         release.order = lambda place, member, places=places: places[place]
         release.publish_people()
         for hinted in (False, True):
-            assert judged(release, tmp_path / f"{turn}{hinted}", hinted).passed
+            assert verified_folder(release, tmp_path / f"{turn}{hinted}", hinted).passed
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["private", "public"])
@@ -556,7 +556,7 @@ def test_orders_among_other_rows_are_seen_where_links_tell(tmp_path: Path, own: 
     place_of: dict[Any, int] = dict(zip(some, sorted(mixed[: len(some)]), strict=True))
     rest = iter(mixed[len(some) :])
     ordered_by(lambda _r, _p, m: place_of[m] if m in place_of else next(rest))(release)
-    assert failed(judged(release, tmp_path, hinted=True)) == ["order"]
+    assert failed(verified_folder(release, tmp_path, hinted=True)) == ["order"]
 
 
 def test_two_orders_raise_no_false_alarm(rng: np.random.Generator) -> None:
@@ -572,7 +572,7 @@ def test_two_orders_raise_no_false_alarm(rng: np.random.Generator) -> None:
 def seen(kind: Any, match: Any, own: int, place: Any, linked: bool = False) -> str:
     try:
         check_both_orders(np.asarray(kind), np.asarray(match), own, np.asarray(place), linked)
-    except Fault as fault:
+    except CheckFailed as fault:
         return str(fault)
     return ""
 
@@ -628,7 +628,7 @@ TEXT_AGES = st.sampled_from(["1", "1.0", "2", "3", "?", "", None])
     st.lists(st.tuples(TEXT_IDS, TEXT_AGES), max_size=8, unique_by=lambda p: p[0]),
     st.none() | st.lists(st.tuples(TEXT_IDS, TEXT_AGES), max_size=8),
 )
-def test_publisher_and_judge_number_the_same_people(own: Any, public: Any, second: Any) -> None:
+def test_publisher_and_verifier_number_the_same_people(own: Any, public: Any, second: Any) -> None:
     names = ("id", "age")
     schema = Schema((Column("id", Role.IDENTIFIER), AGE), frozenset({"", "?"}))
     tables = [None if rows is None else table_of(names, rows) for rows in (own, public, second)]
@@ -637,8 +637,10 @@ def test_publisher_and_judge_number_the_same_people(own: Any, public: Any, secon
     joined = join(tables[0], schema, tables[1], "id", tables[2], "microdata")
     reading = Numbering(), Numbering()
     ids, ages = numbers_of(Lines(names, own), list(enumerate(reading)), "")
-    sources = Public(Lines(names, public), "id", None if second is None else Lines(names, second))
-    found = read_people(sources, schema, Texts(ids, list(reading[0])), {"age": ages}, {"age": reading[1]})
+    sources = PublicTable(Lines(names, public), "id", None if second is None else Lines(names, second))
+    found = read_people(
+        sources, schema, CodedColumn(ids, list(reading[0])), {"age": ages}, {"age": reading[1]}
+    )
     column = found.columns["age"]
     assert [column.texts[code] for code in column.codes] == joined.table.column("age").rows()
     assert (found.own, len(found)) == (int(joined.own.sum()), joined.own.size)
@@ -665,7 +667,7 @@ def written(release: Joined, folder: Path, linked: bool = True) -> Path:
 
 
 @pytest.mark.parametrize("linked", [True, False])
-def test_a_release_is_judged_again(tmp_path: Path, linked: bool) -> None:
+def test_a_release_is_verified_again(tmp_path: Path, linked: bool) -> None:
     folder = written(checked(), tmp_path, linked)
     public, second = tmp_path / "public.csv", tmp_path / "second.csv"
     verdict = verify_again(folder, tmp_path / "original.csv", None, public=public, check=second)

@@ -1,4 +1,4 @@
-"""The judge counts who may be behind which row as the definitions do."""
+"""The verifier counts who may be behind which row as the definitions do."""
 
 from __future__ import annotations
 
@@ -16,29 +16,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import golden
 from support.overlapping_tables import AGES, JOBS, TABLE, Adjacency, Lines, Tables, tables
+from support.verifier_cases import Case, verified
 from twins import definitions as naive
 
 from incrowd.graph import Graph, classes, largest
 from incrowd.schema import Check, Claim, Column, Kind, Role, Schema, Verdict
-from incrowd.verifier import Case, CsvRows, boxes, consistency, factor, judge_rows, verify
-from incrowd.verifier.domain import Domain
+from incrowd.verifier import CsvRows, Expected, Witness, verify
+from incrowd.verifier.claims import consistency_graph, kd_tree, nonhomogeneous
+from incrowd.verifier.domain import ColumnDomain
 
 NAMES = dict(zip(MODELS, ("1k", "k1", "kk", "global_1k", "global_k1", "k_factor"), strict=True))
 
 
-def judged(release: Crowded, folder: Path, hinted: bool = False) -> Verdict:
+def verified_folder(release: Crowded, folder: Path, hinted: bool = False) -> Verdict:
     release.write(folder / "release")
     release.write_original(folder / "original.csv")
-    hint = np.array(release.truth) if hinted else None
+    links = np.array(release.truth) if hinted else None
     original = CsvRows(folder / "original.csv")
-    return verify(
-        folder / "release",
-        original,
-        release.schema,
-        release.claims,
-        hint=hint,
-        neighbourhoods=release.neighbourhoods,
-    )
+    expected = Expected(release.schema, release.claims)
+    return verify(folder / "release", original, expected, witness=Witness(links, release.neighbourhoods))
 
 
 # Whole releases
@@ -52,7 +48,7 @@ def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool, witness: bool)
         *release.claims, Claim("k-anonymity", {"k": 1}), Claim("distinct-l-diversity", {"l": 1}, "ill")
     )
     release.neighbourhoods = release.neighbourhoods if witness else None
-    verdict = judged(release, tmp_path, hinted)
+    verdict = verified_folder(release, tmp_path, hinted)
     assert verdict.passed, verdict.failures
     assert verdict.facts["reached"] == dict.fromkeys(MODELS, 3) | {
         "k-anonymity": 1,
@@ -67,10 +63,10 @@ def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None
     caught_by, spoil = CROWD_FORGERIES[name]
     release = good()
     spoil(release)
-    verdict = judged(release, tmp_path, hinted)
+    verdict = verified_folder(release, tmp_path, hinted)
     assert not verdict.passed
     assert verdict.failures[0].name == caught_by, verdict.failures
-    assert "broke off" not in verdict.failures[0].detail
+    assert "stopped with an error" not in verdict.failures[0].detail
     said = " ".join(check.detail for check in verdict.checks)
     assert not any(text in said for row in release.original for text in row if len(text) > 2)
 
@@ -81,18 +77,18 @@ def test_a_draw_from_fewer_is_accepted_where_that_is_all_that_is_claimed(tmp_pat
         release = good(models=["kk-anonymity"])
         release.manifest["match_probability"] = {"drawn": drawn, "least": "1/3"}
         (tmp_path / drawn.replace("/", "-")).mkdir()
-        verdict = judged(release, tmp_path / drawn.replace("/", "-"))
+        verdict = verified_folder(release, tmp_path / drawn.replace("/", "-"))
         assert verdict.passed, verdict.failures
 
 
 def test_a_partition_says_nothing_of_a_draw(tmp_path: Path) -> None:
     release = good(models=["k1-anonymity"])
     release.say(Claim("k-anonymity", {"k": 1}))
-    verdict = judged(release, tmp_path)
+    verdict = verified_folder(release, tmp_path)
     assert verdict.failures[0].name == "manifest"
     del release.manifest["match_probability"]
     (tmp_path / "again").mkdir()
-    assert judged(release, tmp_path / "again").passed
+    assert verified_folder(release, tmp_path / "again").passed
 
 
 def test_every_claim_is_forged() -> None:
@@ -103,19 +99,22 @@ def test_every_claim_is_forged() -> None:
 def test_a_wrong_witness_of_a_good_table_only_costs_a_search(tmp_path: Path, name: str) -> None:
     release = good()
     release.neighbourhoods = spoilt(name, release)
-    verdict = judged(release, tmp_path)
+    verdict = verified_folder(release, tmp_path)
     assert verdict.passed, verdict.failures
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.uint8, np.uint64])
 def test_a_right_witness_saves_the_search(monkeypatch: pytest.MonkeyPatch, kind: type) -> None:
-    monkeypatch.setattr("incrowd.verifier.factor._largest_flow", None)  # so that a search would break off
+    monkeypatch.setattr(
+        "incrowd.verifier.claims.nonhomogeneous._largest_flow", None
+    )  # so that a search would break off
     release = good(models=["k-factor"])
     assert release.neighbourhoods is not None
     case = at_hand(release)
-    assert judge_rows(replace(case, neighbourhoods=release.neighbourhoods.astype(kind))).passed
+    assert verified(replace(case, neighbourhoods=release.neighbourhoods.astype(kind))).passed
     assert (
-        judge_rows(replace(case, neighbourhoods=None)).failures[0].detail == "the check broke off (TypeError)"
+        verified(replace(case, neighbourhoods=None)).failures[0].detail
+        == "the check stopped with an error (TypeError)"
     )
 
 
@@ -123,7 +122,11 @@ def at_hand(release: Crowded) -> Case:
     rows = Lines(release.names, release.rows)
     odds = release.manifest.get("match_probability")
     return Case(
-        Lines(release.original_names, release.original), rows, release.schema, release.claims, odds=odds
+        Lines(release.original_names, release.original),
+        rows,
+        release.schema,
+        release.claims,
+        match_probability=odds,
     )
 
 
@@ -137,18 +140,18 @@ def at_hand(release: Crowded) -> Case:
         ("a_factor_with_a_thin_row", "1 rows fit fewer than 3 records"),
         (
             "matches_without_a_factor",
-            "no choice of 3 records for every row takes none of them more than 3 times",
+            "the rows cannot be given 3 records each without some record serving more than 3",
         ),
         ("1k-anonymity one too high", "24 records fit fewer than 4 rows"),
-        ("k-factor of persons", "k-factor counts rows, and here a person may have several"),
-        ("of a column", "k-factor speaks of rows, not of a column"),
+        ("k-factor of persons", "k-factor counts rows, but here one person may have several rows"),
+        ("of a column", "k-factor is about all rows, not about one column"),
         ("k is huge", f"{N} rows fit fewer than {2**70} records"),
     ],
 )
 def test_a_refusal_counts(forgery: str, said: str) -> None:
     release = good()
     CROWD_FORGERIES[forgery][1](release)
-    assert judge_rows(at_hand(release)).failures[0].detail == said
+    assert verified(at_hand(release)).failures[0].detail == said
 
 
 def test_a_plain_partition_keeps_all_six() -> None:
@@ -158,7 +161,9 @@ def test_a_plain_partition_keeps_all_six() -> None:
     undone = [[text.lstrip("'") for text in row] for row in release.rows]
     original = Lines(release.original_names, release.original)
     odds = {"drawn": "1/4", "least": "1/4"}
-    verdict = judge_rows(Case(original, Lines(release.names, undone), release.schema, claims, odds=odds))
+    verdict = verified(
+        Case(original, Lines(release.names, undone), release.schema, claims, match_probability=odds)
+    )
     assert verdict.passed, verdict.failures
 
 
@@ -199,10 +204,10 @@ def fewest(edges: set[tuple[int, int]], side: int, n: int) -> int:
 
 def small_batches(patch: pytest.MonkeyPatch, pairs: int) -> None:
     """Everything in pieces, so that every seam is met."""
-    patch.setattr(boxes, "LEAF", 2)
-    patch.setattr(boxes, "PAIRS_AT_ONCE", pairs)
-    patch.setattr(consistency, "RUNS_AT_ONCE", pairs)
-    patch.setattr(consistency, "WITNESSES_AT_ONCE", pairs)
+    patch.setattr(kd_tree, "LEAF", 2)
+    patch.setattr(kd_tree, "PAIRS_AT_ONCE", pairs)
+    patch.setattr(consistency_graph, "RUNS_AT_ONCE", pairs)
+    patch.setattr(consistency_graph, "WITNESSES_AT_ONCE", pairs)
 
 
 @given(tables(6), st.sampled_from([1, 3, 100]))
@@ -275,7 +280,7 @@ def test_who_was_left_out_needs_no_crowd_but_counts_as_exposed() -> None:
 )
 @settings(deadline=None)
 def test_ranges_meet_and_cover(cell: str, one: int, other: int) -> None:
-    check_cell(Domain(TABLE.column("age"), AGES, TABLE.missing), cell, one, other)
+    check_cell(ColumnDomain(TABLE.column("age"), AGES, TABLE.missing), cell, one, other)
 
 
 @given(
@@ -285,10 +290,10 @@ def test_ranges_meet_and_cover(cell: str, one: int, other: int) -> None:
 )
 @settings(deadline=None)
 def test_sets_meet_and_cover(cell: str, one: int, other: int) -> None:
-    check_cell(Domain(TABLE.column("job"), [*JOBS, ""], TABLE.missing), cell, one, other)
+    check_cell(ColumnDomain(TABLE.column("job"), [*JOBS, ""], TABLE.missing), cell, one, other)
 
 
-def check_cell(domain: Domain, cell: str, one: int, other: int) -> None:
+def check_cell(domain: ColumnDomain, cell: str, one: int, other: int) -> None:
     """As holding rank by rank says; among other cells, so that numbers of cells matter."""
     low, high = min(one, other), max(one, other)
     ranks = np.arange(low, high + 1)
@@ -298,13 +303,13 @@ def check_cell(domain: Domain, cell: str, one: int, other: int) -> None:
         assert held.tolist() == indexed.hold(np.ones_like(ranks), ranks).tolist()
         at, first, last = np.array([1]), np.array([low]), np.array([high])
         assert regions.meet(at, first, last).tolist() == [held.any()]
-        assert regions.partition(at, first, last).tolist() == [held.all()]
+        assert regions.contain(at, first, last).tolist() == [held.all()]
 
 
 def test_parts_hold_their_records() -> None:
     rng = np.random.default_rng(3)
     ranks = [rng.integers(0, 9, 1000), rng.integers(0, 50, 1000)]
-    parts = boxes.cut(ranks, [1.0, 0.2])
+    parts = kd_tree.cut(ranks, [1.0, 0.2])
     assert sorted(parts.order.tolist()) == list(range(1000))
     for part in range(1000, parts.above.size):
         inside = parts.order[parts.start[part] : parts.stop[part]]
@@ -313,7 +318,7 @@ def test_parts_hold_their_records() -> None:
             assert column[inside].max() == high[part - 1000]
         around = parts.above[part]
         assert parts.start[around] <= parts.start[part] < parts.stop[part] <= parts.stop[around]
-    assert (np.diff(np.unique(parts.stop[parts.above[:1000]])) <= boxes.LEAF).all()
+    assert (np.diff(np.unique(parts.stop[parts.above[:1000]])) <= kd_tree.LEAF).all()
 
 
 # Too much to look at is no proof
@@ -322,9 +327,9 @@ def test_parts_hold_their_records() -> None:
 @pytest.mark.parametrize(
     ("room", "limit", "model"),
     [
-        (boxes, "MOST_RUNS", "kk-anonymity"),
-        (consistency, "MOST_EDGES", "k-factor"),
-        (factor, "MOST_FLOW", "k-factor"),
+        (kd_tree, "MOST_RUNS", "kk-anonymity"),
+        (consistency_graph, "MOST_EDGES", "k-factor"),
+        (nonhomogeneous, "MOST_FLOW", "k-factor"),
     ],
 )
 def test_what_is_too_large_is_refused(
@@ -332,7 +337,7 @@ def test_what_is_too_large_is_refused(
 ) -> None:
     monkeypatch.setattr(room, limit, 10)
     release = good(models=[model])
-    failed = judge_rows(at_hand(release)).failures[0]
+    failed = verified(at_hand(release)).failures[0]
     assert (failed.name, "too" in failed.detail) == (model, True)
 
 
@@ -352,14 +357,14 @@ def test_a_wide_table_has_no_square() -> None:
 
 
 def kept(adjacent: Adjacency, k: int) -> dict[str, bool]:
-    """Which claims the judge confirms of a graph of records and the rows that hold them."""
+    """Which claims the verifier confirms of a graph of records and the rows that hold them."""
     n = len(adjacent)
     holds = [[i for i in range(n) if j in adjacent[i]] for j in range(n)]
     return confirmed(at_hand(good(holds, k=k)))
 
 
 def confirmed(case: Case) -> dict[str, bool]:
-    checks = {check.name: check.passed for check in judge_rows(case).checks}
+    checks = {check.name: check.passed for check in verified(case).checks}
     return {NAMES[model]: checks[model] for model in MODELS}
 
 

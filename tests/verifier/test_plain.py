@@ -1,4 +1,4 @@
-"""The judge of plain classes, suppressed rows and whole levels."""
+"""The verifier of plain classes, suppressed rows and whole levels."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from forgeries.plain import PLAIN_FORGERIES, claimed, good, levels, say
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import vectors
-from verifier.test_verifier import Lines, judged
+from support.verifier_cases import Case, verified
+from verifier.test_verifier import Lines, verified_folder
 
 from incrowd.schema import Claim, Column, Kind, Role, Schema
-from incrowd.verifier import Case, judge_rows, standing, sweep
-from incrowd.verifier.places import Axis
+from incrowd.verifier.claims import plain_neighbours
+from incrowd.verifier.claims.plain_distance import ExactDistance, PlainAxis
 
 PLAIN: Mapping[str, Any] = {"margin": "0", "form": "both", "distinct": 2, "removal": "once", "rescale": "yes"}
 
@@ -30,7 +31,7 @@ PLAIN: Mapping[str, Any] = {"margin": "0", "form": "both", "distinct": 2, "remov
 
 @pytest.mark.parametrize("hinted", [False, True], ids=["found", "hinted"])
 def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool) -> None:
-    verdict = judged(good(), tmp_path, hinted)
+    verdict = verified_folder(good(), tmp_path, hinted)
     assert verdict.passed, verdict.failures
     assert verdict.facts["suppressed"] == 2
     assert verdict.facts["reached"] == {"k-anonymity": 10, "plain": 10}
@@ -52,7 +53,7 @@ def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool) -> None:
 def test_other_good_releases_are_accepted(tmp_path: Path, change: Any) -> None:
     release = good()
     change(release)
-    verdict = judged(release, tmp_path)
+    verdict = verified_folder(release, tmp_path)
     assert verdict.passed, verdict.failures
 
 
@@ -61,10 +62,10 @@ def test_no_forgery_is_accepted(tmp_path: Path, name: str) -> None:
     caught_by, spoil = PLAIN_FORGERIES[name]
     release = good()
     spoil(release)
-    verdict = judged(release, tmp_path)
+    verdict = verified_folder(release, tmp_path)
     assert not verdict.passed
     assert verdict.failures[0].name == caught_by, verdict.failures
-    assert "broke off" not in verdict.failures[0].detail
+    assert "stopped with an error" not in verdict.failures[0].detail
     said = " ".join(check.detail for check in verdict.checks)
     assert not any(text in said for text in ("1000", "95", "102"))
 
@@ -77,17 +78,17 @@ def test_the_top_level_and_missing_values(tmp_path: Path) -> None:
     release.claims = (Claim("k-anonymity", {"k": 1}),)
     say(release)
     (tmp_path / "a").mkdir()
-    verdict = judged(release, tmp_path / "a")
+    verdict = verified_folder(release, tmp_path / "a")
     assert verdict.passed, verdict.failures
     levels({"zip": 2})(release)
     (tmp_path / "b").mkdir()
-    assert judged(release, tmp_path / "b").failures[0].name == "levels"
+    assert verified_folder(release, tmp_path / "b").failures[0].name == "levels"
     for row in release.rows:
         row[1] = "*"
     say(release)
     levels({"zip": 2})(release)
     (tmp_path / "c").mkdir()
-    verdict = judged(release, tmp_path / "c")
+    verdict = verified_folder(release, tmp_path / "c")
     assert verdict.passed, verdict.failures
 
 
@@ -111,9 +112,9 @@ def numbers(rows: Mapping[int, Sequence[int]], group: Sequence[int], claim: Mapp
 
 
 def holds(case: Case) -> bool:
-    verdict = judge_rows(case)
+    verdict = verified(case)
     assert [check.name for check in verdict.failures] in ([], ["plain"]), verdict.failures
-    assert "broke off" not in verdict.checks[-1].detail
+    assert "stopped with an error" not in verdict.checks[-1].detail
     return verdict.passed
 
 
@@ -181,7 +182,7 @@ def test_at_the_distance_is_near_and_at_the_share_is_bad() -> None:
 def test_too_many_corners() -> None:
     rows = {i: [i] * 18 for i in range(4)}
     case = numbers(rows, [0, 1, 2, 3], {"p": "1", "d": "9"})
-    detail = judge_rows(case).failures[0].detail
+    detail = verified(case).failures[0].detail
     assert detail.startswith("too many corners")
     some = {"q0": "1", "s": "1"}
     assert holds(numbers(rows, [0, 1, 2, 3], {"p": "1", "d": "9", "columns": some}))
@@ -190,10 +191,10 @@ def test_too_many_corners() -> None:
 def test_how_many_are_left_out_is_limited_and_not_said() -> None:
     rows, claim = figure()
     case = numbers(rows, [7, 8, 9], claim)
-    assert judge_rows(replace(case, suppressed=1)).failures[0].name == "rows"
-    assert judge_rows(replace(case, max_suppression=None)).failures[0].name == "rows"
-    assert judge_rows(replace(case, max_suppression=Fraction(6, 9))).passed
-    assert judge_rows(replace(case, max_suppression=Fraction(5, 9))).failures[0].name == "rows"
+    assert verified(replace(case, suppressed=1)).failures[0].name == "rows"
+    assert verified(replace(case, max_suppression=None)).failures[0].name == "rows"
+    assert verified(replace(case, max_suppression=Fraction(6, 9))).passed
+    assert verified(replace(case, max_suppression=Fraction(5, 9))).failures[0].name == "rows"
 
 
 # Against the definition
@@ -311,7 +312,7 @@ class Twin:
         terms = (Fraction(said["p"]) - margin, Fraction(said["d"]) - margin)
         weights = {name: Fraction(weight) for name, weight in said["columns"].items()}
         rest = self.rest(said, weights, terms)
-        if not rest:  # the judge confirms nothing where nobody is left to be ordinary
+        if not rest:  # the verifier confirms nothing where nobody is left to be ordinary
             return False
         everyone = range(len(self.records))
         spans = self.spans(list(weights), rest if said["rescale"] == "yes" else everyone)
@@ -392,12 +393,12 @@ def cases(draw: st.DrawFn) -> tuple[Twin, list[tuple[tuple[Cell, ...], int]], di
 
 @settings(deadline=None, max_examples=200)
 @given(cases())
-def test_the_judge_agrees_with_the_definition(
+def test_the_verifier_agrees_with_the_definition(
     case: tuple[Twin, list[tuple[tuple[Cell, ...], int]], dict[str, Any]],
 ) -> None:
     twin, rows, said = case
     published = [[*(cell.text for cell in cells), *twin.records[i][4:]] for cells, i in rows]
-    verdict = judge_rows(
+    verdict = verified(
         Case(
             Lines(NAMES, twin.records),
             Lines(NAMES, published),
@@ -406,7 +407,7 @@ def test_the_judge_agrees_with_the_definition(
             max_suppression=Fraction(1),
         )
     )
-    assert "broke off" not in verdict.checks[-1].detail
+    assert "stopped with an error" not in verdict.checks[-1].detail
     assert {check.name for check in verdict.failures} <= {"plain"}, verdict.failures
     assert verdict.passed == twin.plain(rows, said)
 
@@ -422,10 +423,10 @@ def test_counts_are_those_of_fractions(seed: int, gaps: bool, distance: str) -> 
     reach, columns = Fraction(distance), 3
     places = [None, *range(-2, 9)]
     records = [rng.integers(0 if gaps else 3, 8, 70) for _ in range(columns)]
-    axes = [Axis(places, r, Fraction(w)) for r, w in zip(records, ("1", "2", "0.5"), strict=True)]
+    axes = [PlainAxis(places, r, Fraction(w)) for r, w in zip(records, ("1", "2", "0.5"), strict=True)]
     points = [rng.integers(0 if gaps else 1, len(places), 30) for _ in range(columns)]
     members = np.arange(5, 70)
-    exact = standing.Exact(axes, members, reach)
+    exact = ExactDistance(axes, members, reach)
     many = [
         int(exact.near([np.full(65, p[i]) for p in points], [r[members] for r in records]).sum())
         for i in range(30)
@@ -434,17 +435,17 @@ def test_counts_are_those_of_fractions(seed: int, gaps: bool, distance: str) -> 
     expected = [count <= limit for count in many]
     assert _brute(axes, points, members, reach) == many
     with pytest.MonkeyPatch.context() as patch:
-        for parts in (standing.PARTS_EACH, 0):
-            patch.setattr(standing, "PARTS_EACH", parts)
-            patch.setattr(standing, "RECORDS_A_PART", 10**9)
-            patch.setattr(sweep, "RECORDS", 16)
-            patch.setattr(sweep, "CHUNKS", 1)
-            patch.setattr(standing, "PAIRS_AT_ONCE", 100)
-            field = standing.Field(axes, members, members, reach)
+        for parts in (plain_neighbours.PARTS_EACH, 0):
+            patch.setattr(plain_neighbours, "PARTS_EACH", parts)
+            patch.setattr(plain_neighbours, "RECORDS_A_PART", 10**9)
+            patch.setattr(plain_neighbours, "RECORDS", 16)
+            patch.setattr(plain_neighbours, "CHUNKS", 1)
+            patch.setattr(plain_neighbours, "PAIRS_AT_ONCE", 100)
+            field = plain_neighbours.NearbyCounts(axes, members, members, reach)
             assert field.few(points, limit).tolist() == expected
 
 
-def _brute(axes: list[Axis], points: list[Any], members: Any, reach: Fraction) -> list[int]:
+def _brute(axes: list[PlainAxis], points: list[Any], members: Any, reach: Fraction) -> list[int]:
     spans = []
     for axis in axes:
         known = [p for p in (axis.places[c] for c in axis.records[members]) if p is not None]

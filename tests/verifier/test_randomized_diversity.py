@@ -1,4 +1,4 @@
-"""The judge on frequent values: in classes, and where rows are drawn inside parts."""
+"""The verifier on frequent values: in classes, and where rows are drawn inside parts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import golden
 from support.overlapping_tables import Lines
+from support.verifier_cases import Case, verified
 from twins import randomized_diversity as naive_drawn
 
 from incrowd.commands.measure import measure
@@ -26,22 +27,20 @@ from incrowd.flow import Table
 from incrowd.release.audit import LINKS, schema_as_dict
 from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import Check, Claim, Column, Kind, Role, Schema, Verdict
-from incrowd.verifier import Case, CsvRows, judge_rows, verify
+from incrowd.verifier import CsvRows, Expected, Witness, verify
 
 SCHEMA = Schema((Column("code", Role.QUASI), Column("ill", Role.SENSITIVE)))
 
 
-def judged(release: Diverse, folder: Path, hinted: bool = False) -> Verdict:
+def verified_folder(release: Diverse, folder: Path, hinted: bool = False) -> Verdict:
     release.write(folder / "release")
     release.write_original(folder / "original.csv")
+    links = np.array(release.truth) if hinted else None
     return verify(
         folder / "release",
         CsvRows(folder / "original.csv"),
-        release.schema,
-        release.claims,
-        hint=np.array(release.truth) if hinted else None,
-        neighbourhoods=release.neighbourhoods,
-        parts=release.parts,
+        Expected(release.schema, release.claims),
+        witness=Witness(links, release.neighbourhoods, release.parts),
     )
 
 
@@ -53,7 +52,7 @@ def judged(release: Diverse, folder: Path, hinted: bool = False) -> Verdict:
 def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool, witness: bool) -> None:
     release = diverse()
     release.neighbourhoods = release.neighbourhoods if witness else None
-    verdict = judged(release, tmp_path, hinted)
+    verdict = verified_folder(release, tmp_path, hinted)
     assert verdict.passed, verdict.failures
     assert verdict.facts["reached"] == {"k-factor": K, DRAWN: L}
     assert DRAWN in verdict.required
@@ -65,10 +64,10 @@ def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None
     caught_by, spoil = DRAWN_FORGERIES[name]
     release = diverse()
     spoil(release)
-    verdict = judged(release, tmp_path, hinted)
+    verdict = verified_folder(release, tmp_path, hinted)
     assert not verdict.passed
     assert verdict.failures[0].name == caught_by, verdict.failures
-    assert "broke off" not in verdict.failures[0].detail
+    assert "stopped with an error" not in verdict.failures[0].detail
     said = " ".join(check.detail for check in verdict.checks)
     assert not any(text in said for row in release.original for text in row if len(text) > 2)
 
@@ -81,7 +80,7 @@ def at_hand(release: Diverse, **changes: Any) -> Case:
         release.claims,
         neighbourhoods=release.neighbourhoods,
         parts=release.parts,
-        odds=release.manifest.get("match_probability"),
+        match_probability=release.manifest.get("match_probability"),
     )
     return replace(case, **changes)
 
@@ -89,22 +88,22 @@ def at_hand(release: Diverse, **changes: Any) -> Case:
 @pytest.mark.parametrize(
     ("forgery", "said"),
     [
-        ("parts with nothing", "to confirm it, the parts that are kept in the audit are needed"),
-        ("parts with a row less", "the parts that were handed over are not one number for each row"),
-        ("one_value_too_often", "a part has a value 2 times, which is more than one in 3 of 3 rows"),
+        ("parts with nothing", "to verify it, the parts that the audit folder keeps are needed"),
+        ("parts with a row less", "the given parts are not one whole number for each row"),
+        ("one_value_too_often", "in one part 2 rows have the same value, but at most k/l = 3/3 may"),
         ("parts with one cut below k", "4 rows fit fewer than 3 records of their part"),
         ("two_rows_that_reach_across_parts", "2 rows fit fewer than 3 records of their part"),
         (
             "a_factor_that_needs_two_parts",
-            "no choice of 3 records of their part for every row takes none of them more than 3 times",
+            "the rows cannot be given 3 records of their part each without some record serving more than 3",
         ),
-        ("of persons", "drawn-l-diversity counts rows, and here a person may have several"),
+        ("of persons", "drawn-l-diversity counts rows, but here one person may have several rows"),
     ],
 )
 def test_a_refusal_says_why(forgery: str, said: str) -> None:
     release = diverse()
     DRAWN_FORGERIES[forgery][1](release)
-    assert judge_rows(at_hand(release)).failures[0].detail == said
+    assert verified(at_hand(release)).failures[0].detail == said
 
 
 @pytest.mark.parametrize(
@@ -119,7 +118,7 @@ def test_a_refusal_says_why(forgery: str, said: str) -> None:
 )
 def test_only_what_parts_tell_apart_matters(parts: Any) -> None:
     release = diverse()
-    assert judge_rows(at_hand(release, parts=parts[release.truth])).passed
+    assert verified(at_hand(release, parts=parts[release.truth])).passed
 
 
 @pytest.mark.parametrize("name", WITNESSES)
@@ -127,24 +126,26 @@ def test_a_wrong_witness_of_a_good_table_only_costs_a_search(name: str) -> None:
     release = diverse()
     witness = WITNESSES[name](rings())
     neighbourhoods = witness[release.truth] if witness.shape[:1] == (N,) else witness
-    assert judge_rows(at_hand(release, neighbourhoods=neighbourhoods)).passed
+    assert verified(at_hand(release, neighbourhoods=neighbourhoods)).passed
 
 
 def test_a_right_witness_saves_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("incrowd.verifier.factor._largest_flow", None)  # so that a search would break off
+    monkeypatch.setattr(
+        "incrowd.verifier.claims.nonhomogeneous._largest_flow", None
+    )  # so that a search would break off
     release = diverse()
-    assert judge_rows(at_hand(release)).passed
-    checks = judge_rows(at_hand(release, neighbourhoods=None)).checks
-    assert Check(DRAWN, False, "the check broke off (TypeError)") in checks
+    assert verified(at_hand(release)).passed
+    checks = verified(at_hand(release, neighbourhoods=None)).checks
+    assert Check(DRAWN, False, "the check stopped with an error (TypeError)") in checks
 
 
 def test_a_witness_that_leaves_its_part_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide rows hold more than their part. A ring over all of them proves a k-factor, but no diverse draw."""
     release = diverse(holds=[list(range(N))] * N)
     release.witness(ring(N, K))
-    assert judge_rows(at_hand(release, odds={"drawn": "1/3", "least": f"1/{N}"})).passed
-    monkeypatch.setattr("incrowd.verifier.factor._largest_flow", None)
-    found = {check.name: check for check in judge_rows(at_hand(release)).checks}
+    assert verified(at_hand(release, match_probability={"drawn": "1/3", "least": f"1/{N}"})).passed
+    monkeypatch.setattr("incrowd.verifier.claims.nonhomogeneous._largest_flow", None)
+    found = {check.name: check for check in verified(at_hand(release)).checks}
     assert found["k-factor"].passed
     assert not found[DRAWN].passed
 
@@ -152,9 +153,9 @@ def test_a_witness_that_leaves_its_part_does_not_count(monkeypatch: pytest.Monke
 def test_half_of_an_odd_k_is_rounded_down() -> None:
     """Of three rows, two with one value are more than one in two."""
     release = diverse(l=2)
-    assert judge_rows(at_hand(release)).facts["reached"][DRAWN] == 3
+    assert verified(at_hand(release)).facts["reached"][DRAWN] == 3
     release.give(1, release.value(0))
-    assert [check.name for check in judge_rows(at_hand(release)).failures] == [DRAWN]
+    assert [check.name for check in verified(at_hand(release)).failures] == [DRAWN]
 
 
 def test_texts_of_one_value_are_one_value() -> None:
@@ -166,9 +167,14 @@ def test_texts_of_one_value_are_one_value() -> None:
     for pay, kept in (("2", True), ("1.0", False)):
         lines = [("a", "1"), ("a", pay)]
         case = Case(
-            Lines(names, lines), Lines(names, lines), schema, claims, odds=odds, parts=np.zeros(2, int)
+            Lines(names, lines),
+            Lines(names, lines),
+            schema,
+            claims,
+            match_probability=odds,
+            parts=np.zeros(2, int),
         )
-        assert judge_rows(case).passed is kept
+        assert verified(case).passed is kept
 
 
 # Against the definition
@@ -181,12 +187,12 @@ def case_of(holds: naive_drawn.Holds, values: list[str], parts: Any, claim: Clai
     original = Lines(names, [(code(i), values[i]) for i in range(n)])
     cells = [set_of({code(i) for i in holds[row]}) for row in range(n)]
     rows = Lines(names, list(zip(cells, values, strict=True)))
-    return Case(original, rows, SCHEMA, [claim], hint=np.arange(n), parts=parts)
+    return Case(original, rows, SCHEMA, [claim], links=np.arange(n), parts=parts)
 
 
 def confirms(case: Case) -> bool:
-    (check,) = (check for check in judge_rows(case).checks if check.name == DRAWN)
-    assert "broke off" not in check.detail
+    (check,) = (check for check in verified(case).checks if check.name == DRAWN)
+    assert "stopped with an error" not in check.detail
     return check.passed
 
 
@@ -245,7 +251,7 @@ def test_who_was_left_out_is_in_no_part() -> None:
 def test_frequency_diversity_agrees_with_its_definition(rows: list[tuple[str, str]], l: int) -> None:  # noqa: E741
     classes = [[ill for code, ill in rows if code == group] for group in {code for code, _ in rows}]
     lines = Lines(("code", "ill"), rows)
-    verdict = judge_rows(Case(lines, lines, SCHEMA, [Claim("frequency-l-diversity", {"l": l}, "ill")]))
+    verdict = verified(Case(lines, lines, SCHEMA, [Claim("frequency-l-diversity", {"l": l}, "ill")]))
     name = "frequency-l-diversity (ill)"
     (check,) = (check for check in verdict.checks if check.name == name)
     assert check.passed == all(naive_drawn.keeps_frequency(values, l) for values in classes)
@@ -259,9 +265,9 @@ def test_frequency_diversity_agrees_with_its_definition(rows: list[tuple[str, st
 def test_frequency_diversity_is_not_forged(parameters: dict[str, Any]) -> None:
     lines = Lines(("code", "ill"), [("p", "a"), ("p", "b")])
     claim = Claim("frequency-l-diversity", parameters, "ill")
-    verdict = judge_rows(Case(lines, lines, SCHEMA, [claim]))
+    verdict = verified(Case(lines, lines, SCHEMA, [claim]))
     assert [check.name for check in verdict.failures] == ["frequency-l-diversity (ill)"]
-    assert "broke off" not in verdict.failures[0].detail
+    assert "stopped with an error" not in verdict.failures[0].detail
 
 
 # The paper's examples
@@ -317,7 +323,7 @@ def written(release: Diverse, folder: Path) -> tuple[Path, Path]:
     return folder / "release", folder / "original.csv"
 
 
-def test_a_written_release_is_judged_with_the_parts_of_its_audit(tmp_path: Path) -> None:
+def test_a_written_release_is_verified_with_the_parts_of_its_audit(tmp_path: Path) -> None:
     release = diverse()
     folder, original = written(release, tmp_path)
     assert verify_release(folder, original, None).passed

@@ -12,7 +12,7 @@ from incrowd.cli import screen
 from incrowd.commands.inspect.profile import Profile
 from incrowd.publishing.disclosure import MOST_GIVEN_AWAY, Learnt, StandingIn, Told
 from incrowd.publishing.pipeline import WrittenRelease
-from incrowd.schema import Check, Role, Verdict
+from incrowd.schema import CHECKS, Check, Role, Verdict
 
 SHOWN_COMBINATIONS = 5
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
@@ -35,21 +35,6 @@ CLASSES = {
     "global_1k": "every person has k rows that nobody can rule out",
     "global_k1": "every row has k persons that nobody can rule out",
     "k_factor": "a draw exists in which no match is likelier than 1/k",
-}
-CHECKS = {
-    "files": "nothing but the manifest and the data, byte for byte as it says",
-    "manifest": "it says what was asked for, neither more nor less",
-    "schema": "exactly the columns that may be published",
-    "cells": "every cell can be read and means something in its column",
-    "rows": "no row was added, and none lost but those that may be left out",
-    "private": "sensitive and kept values are those of the original",
-    "truth": "every row is true of a record of its own",
-    "sensitive": "the values of each group are those of the records behind its rows",
-    "order": "the rows do not stand in the order of the original",
-    "domains": "the manifest names only values that the cells name",
-    "levels": "every cell stands at the level of its hierarchy that the manifest says",
-    "odds": "a draw as even as the manifest says is possible",
-    "means": "class means are right, and none is of fewer than five values",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 from incrowd.algorithms.catalogue import method
 from incrowd.contracts import Watch, unwatched
@@ -15,7 +16,7 @@ from incrowd.publishing.suppression import allowance_of
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.verifier_rows import TableRows, original_rows
 from incrowd.schema import MANIFEST, Claim, Verdict
-from incrowd.verifier import Public
+from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness
 from incrowd.verifier import verify as verify_folder
 
 
@@ -54,27 +55,22 @@ def verify(
     """
     folder = ReleaseFolder.open(release, original, Policy.of(policy), public, check)
     watch("read")
-    table, joined, schema = folder.original, folder.public, folder.schema
+    schema = folder.schema
     claims = _claims_to_hold(folder) if folder.policy is None else _claims_asked(folder)
-    rows, buckets = _parquet(folder)
+    links = folder.links if folder.public is None else folder.people_behind_rows
     return verify_folder(
-        folder.path,
-        original_rows(folder.source, table),
-        schema,
-        claims,
-        published=rows,
-        buckets=buckets,
-        hint=folder.links if joined is None else folder.people_behind_rows,
-        parts=folder.parts,
+        ReleaseFiles(folder.path, *_parquet(folder)),
+        original_rows(folder.source, folder.original),
+        Expected(schema, claims, max_suppression=_may_be_suppressed(folder.policy)),
+        witness=Witness(links, parts=folder.parts),
         public=_public(folder),
-        public_file=None if joined is None else _file(joined.source),
-        check_file=None if joined is None else _file(joined.check_source),
-        max_suppression="as stated" if folder.policy is None else _may_be_suppressed(folder.policy),
         progress=watch("verify"),
     )
 
 
-def _may_be_suppressed(policy: Policy) -> Fraction | None:
+def _may_be_suppressed(policy: Policy | None) -> Fraction | Literal["as stated"] | None:
+    if policy is None:
+        return "as stated"
     allowed = allowance_of(policy, method(policy.method))
     return None if allowed is None else Fraction(allowed.share)
 
@@ -110,13 +106,14 @@ def _parquet(folder: ReleaseFolder) -> tuple[TableRows | None, TableRows | None]
         raise NotVerified(f"the release cannot be read, so it is not what it claims: {problem}") from None
 
 
-def _public(folder: ReleaseFolder) -> Public | None:
+def _public(folder: ReleaseFolder) -> PublicTable | None:
     """The public table as the verifier wants it."""
     joined = folder.public
     if joined is None:
         return None
+    rows = original_rows(joined.source, joined.table)
     check = None if joined.check is None else original_rows(joined.check_source, joined.check)
-    return Public(original_rows(joined.source, joined.table), joined.id, check)
+    return PublicTable(rows, joined.id, check, _file(joined.source), _file(joined.check_source))
 
 
 def _file(source: object) -> Path | None:

@@ -1,6 +1,6 @@
 """The story: a table and a policy go in, a verified release comes out.
 
-Nothing is returned or given its final name before the judge has accepted it.
+Nothing is returned or given its final name before the verifier has accepted it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,16 @@ from incrowd.release.typed import typed_columns
 from incrowd.release.verifier_rows import TableRows, original_rows
 from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Role, Verdict
-from incrowd.verifier import Case, Public, judge_rows, verify
+from incrowd.verifier import (
+    Expected,
+    PublicTable,
+    PublishedTables,
+    ReleaseFiles,
+    Stated,
+    Witness,
+    verify,
+    verify_rows,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,35 +175,36 @@ def publish_in_memory(
 ) -> Release:
     """Anonymize a table and verify the result; nothing is written."""
     made = draft(source, policy, watch, public, check)
-    case = Case(
-        original=TableRows(made.original),
-        published=TableRows(made.table),
-        schema=made.schema,
-        claims=made.claims,
-        accepted=made.policy.accept,
-        hint=made.behind,
-        neighbourhoods=made.drawn.neighbourhoods,
-        parts=made.drawn.parts,
-        max_suppression=_allowed(made),
-        levels=made.manifest.get("levels"),
-        odds=made.manifest.get("match_probability"),
-        buckets=None if made.buckets is None else TableRows(made.buckets.table),
-        public=_public(made),
+    stated = Stated(
+        levels=made.manifest.get("levels"), match_probability=made.manifest.get("match_probability")
     )
-    return Release(judge_rows(case, watch("verify")), made, made.manifest)
+    sensitive = None if made.buckets is None else TableRows(made.buckets.table)
+    verdict = verify_rows(
+        TableRows(made.original),
+        PublishedTables(TableRows(made.table), sensitive, stated),
+        Expected(made.schema, made.claims, made.policy.accept, _allowed(made)),
+        witness=_witness(made),
+        public=_public(made),
+        progress=watch("verify"),
+    )
+    return Release(verdict, made, made.manifest)
+
+
+def _witness(made: Draft) -> Witness:
+    return Witness(made.behind, made.drawn.neighbourhoods, made.drawn.parts)
 
 
 def _allowed(made: Draft) -> Fraction | None:
     return None if made.left_out is None else Fraction(made.left_out.allowed.share)
 
 
-def _public(made: Draft) -> Public | None:
-    """The public table as the judge wants it."""
+def _public(made: Draft) -> PublicTable | None:
+    """The public table as the verifier wants it."""
     if made.standing is None:
         return None
     sources = made.standing.sources
     check = None if sources.check is None else TableRows(sources.check)
-    return Public(TableRows(sources.public), sources.provenance["id"], check)
+    return PublicTable(TableRows(sources.public), sources.provenance["id"], check)
 
 
 def publish_to(
@@ -264,18 +274,15 @@ def _described(path: Path) -> dict[str, Any]:
 
 
 def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
+    parquet = form.format != "csv"
+    rows = TableRows(read_rows(folder, lambda: made.schema)) if parquet else None
+    sensitive = TableRows(read_buckets(folder)) if parquet and made.buckets is not None else None
     return verify(
-        folder,
+        ReleaseFiles(folder, rows, sensitive),
         original_rows(made.source, made.original),
-        made.schema,
-        made.claims,
-        published=None if form.format == "csv" else TableRows(read_rows(folder, lambda: made.schema)),
-        buckets=None if form.format == "csv" or made.buckets is None else TableRows(read_buckets(folder)),
-        hint=made.behind,
-        neighbourhoods=made.drawn.neighbourhoods,
-        parts=made.drawn.parts,
+        Expected(made.schema, made.claims, max_suppression=_allowed(made)),
+        witness=_witness(made),
         public=_public(made),
-        max_suppression=_allowed(made),
         progress=progress,
     )
 
@@ -284,7 +291,7 @@ def _failures(verdict: Verdict) -> str:
     lines = [f"  {check.name}: {check.detail}" for check in verdict.failures]
     skipped = [name for name in verdict.required if name not in {check.name for check in verdict.checks}]
     lines += [f"  {name}: was not checked" for name in skipped]
-    return "the judge rejected the release; nothing was written\n" + "\n".join(lines)
+    return "the verifier rejected the release; nothing was written\n" + "\n".join(lines)
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 from incrowd.reports.bars import Bar, Picture, labelled, percent, shortened
 from incrowd.reports.svg import visible
-from incrowd.reports.words import CHECKS, ROLES, SHAPES
+from incrowd.reports.words import ROLES, SHAPES
+from incrowd.schema import CHECKS
 
 MOST_COLUMNS = 60  # that are drawn; all are in the facts
 LONGEST_TEXT = 2000

@@ -49,22 +49,6 @@ ROLES: Mapping[str, str] = {
 }
 SHAPES: Mapping[str, str] = {"range": "intervals", "node": "labels of a hierarchy", "set": "sets of values"}
 
-CHECKS: Mapping[str, str] = {
-    "files": "the folder holds the files that the manifest names, unchanged, and no others",
-    "manifest": "the manifest says what was asked for",
-    "schema": "the columns are those that may be published",
-    "cells": "every cell can be read",
-    "rows": "no row was made up, and none is lost but those that may be left out",
-    "private": "sensitive and kept values are untouched",
-    "truth": "every row is true of a record of its own",
-    "sensitive": "every group has the values of its own people",
-    "order": "the order of rows tells nothing",
-    "domains": "the manifest names no value that no cell names",
-    "levels": "cells stand at the level of their hierarchy that the manifest says",
-    "means": "means are right, and none is of too few values",
-    "odds": "the rows allow a draw as even as the manifest says",
-}
-
 VALUES_ARE_OPEN = (
     "That sensitive values stay unknown. Nothing is promised about them here: if all rows that fit a person "
     "have the same value, that value is known."

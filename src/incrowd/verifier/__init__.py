@@ -1,9 +1,27 @@
-"""The judge. It imports the words of `errors` and `schema` and nothing else of incrowd."""
+"""The verifier. It imports `errors` and `schema` and nothing else of incrowd.
 
-from incrowd.verifier.exhibits import Case
-from incrowd.verifier.folder import verify
-from incrowd.verifier.people import Public
-from incrowd.verifier.rows import CsvRows, Rows
-from incrowd.verifier.verdict import claim_name, judge_rows
+`verify` takes a release folder, `verify_rows` tables at hand. Read `checks` first: it has the checks in their
+order; `claims` has one module for each family of claims.
+"""
 
-__all__ = ["Case", "CsvRows", "Public", "Rows", "claim_name", "judge_rows", "verify"]
+from incrowd.verifier.checks import verify_rows
+from incrowd.verifier.claims.join import PublicTable
+from incrowd.verifier.claims.registry import claim_name
+from incrowd.verifier.columns import RowSource
+from incrowd.verifier.csv_file import CsvRows
+from incrowd.verifier.folder import ReleaseFiles, verify
+from incrowd.verifier.request import Expected, PublishedTables, Stated, Witness
+
+__all__ = [
+    "CsvRows",
+    "Expected",
+    "PublicTable",
+    "PublishedTables",
+    "ReleaseFiles",
+    "RowSource",
+    "Stated",
+    "Witness",
+    "claim_name",
+    "verify",
+    "verify_rows",
+]

@@ -1,4 +1,4 @@
-"""What a column's published cells hold, as ranks: exact, and compared many at a time.
+"""What published cells mean: the values that each cell stands for, as exact ranks of the column's domain.
 
 Every value of a quasi-identifier gets a rank: 0 is missing, real values follow in the column's order
 (leaves of a hierarchy depth first). A cell then holds the ranks ``low..high``, or a set of ranks.
@@ -7,30 +7,32 @@ Every value of a quasi-identifier gets a rank: 0 is missing, real values follow 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd.schema import MISSING, Column, Shape
-from incrowd.verifier.cells import Cell, parse
-from incrowd.verifier.fault import Fault, need
-from incrowd.verifier.rows import Codes, Ints
-from incrowd.verifier.values import Tree, tree_of, value
+from incrowd.schema import EVERYTHING, MISSING, Column, Kind, Shape
+from incrowd.verifier.cells import ParsedCell, interval_ends, parse
+from incrowd.verifier.columns import Bools, Ints
+from incrowd.verifier.csv_file import Codes
+from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.values import HierarchyTree, tree_of, value
 
-Bools = NDArray[np.bool_]
+Span = tuple[int, int]
 MISSING_RANK = 0
 LARGEST_INDEX = 2**24
 _PLAIN_SET = re.compile(r"\{[^\\{}\[\]*]+\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class CellRegion:
     """What one cell holds: ranks low..high, or only `members` of them; and missing or not."""
 
     low: int
@@ -40,7 +42,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Regions:
+class CellRegions:
     """The regions of a column's distinct cells, for looking up many at once."""
 
     low: Ints
@@ -67,7 +69,7 @@ class Regions:
         found |= self.missing[cells] & (first == MISSING_RANK)
         return found
 
-    def partition(self, cells: Ints, first: Ints, last: Ints) -> Bools:
+    def contain(self, cells: Ints, first: Ints, last: Ints) -> Bools:
         """Does cell i hold all of the ranks first[i]..last[i]?"""
         real = np.where(self.missing[cells], np.maximum(first, MISSING_RANK + 1), first)
         all_of: Bools = (self.low[cells] <= real) & (last <= self.high[cells])
@@ -90,7 +92,7 @@ class Regions:
         return self.below[wanted] if self.below.size else np.searchsorted(self.keys, wanted)
 
 
-class Domain:
+class ColumnDomain:
     """A column's values in the original, and with them the meaning of its published cells.
 
     Parameters
@@ -133,12 +135,12 @@ class Domain:
         """The texts that mean missing."""
         return self._absent
 
-    def regions(self, cells: Sequence[str]) -> Regions:
+    def regions(self, cells: Sequence[str]) -> CellRegions:
         """Read every distinct published cell of the column."""
         found = [self._read(cell) for cell in cells]
         members = (i * self.size + r for i, region in enumerate(found) for r in region.members or ())
         keys = np.sort(np.fromiter(members, np.int64))
-        return Regions(
+        return CellRegions(
             low=np.array([region.low for region in found], np.int64),
             high=np.array([region.high for region in found], np.int64),
             missing=np.array([region.missing for region in found], np.bool_),
@@ -148,8 +150,8 @@ class Domain:
             below=_index(keys, len(found) * self.size),
         )
 
-    def said(self) -> dict[str, Any]:
-        """What the cells read so far name of the domain: all that a manifest may say about it."""
+    def named(self) -> dict[str, Any]:
+        """What the cells read so far name of the domain: all that a manifest may state about it."""
         names = sorted(self._named)
         if self.column.shape is Shape.TREE:
             return {"labels": names}
@@ -158,20 +160,20 @@ class Domain:
         by_rank = sorted(names, key=self._named.__getitem__)
         return {"low": by_rank[0], "high": by_rank[-1]} if by_rank else {}
 
-    def _read(self, text: str) -> Region:
+    def _read(self, text: str) -> CellRegion:
         known = self._known_set(text)
         if known is not None:
             return known
         try:
             cell = parse(text)
             if cell.everything:
-                return Region(0, self.size - 1, missing=True)
+                return CellRegion(0, self.size - 1, missing=True)
             return self._reader(cell)
-        except Fault as fault:
-            raise Fault(f"column {self.column.name}: {fault}") from None
+        except CheckFailed as fault:
+            raise CheckFailed(f"column {self.column.name}: {fault}") from None
 
     @property
-    def _reader(self) -> Callable[[Cell], Region]:
+    def _reader(self) -> Callable[[ParsedCell], CellRegion]:
         readers = {Shape.RANGE: self._range, Shape.TREE: self._node, Shape.SET: self._set}
         return readers[self.column.shape]
 
@@ -187,8 +189,8 @@ class Domain:
     def _meaning(self, text: str) -> Any:
         try:
             return value(self.column, text)
-        except Fault as fault:
-            raise Fault(f"column {self.column.name} of the original: {fault}") from None
+        except CheckFailed as fault:
+            raise CheckFailed(f"column {self.column.name} of the original table: {fault}") from None
 
     def _rank_of_missing(self) -> int:
         """A missing value is a leaf where the hierarchy has one for it."""
@@ -199,7 +201,10 @@ class Domain:
         if text is None or text in self._absent:
             return self._missing_rank
         rank = self._rank_of(text)
-        need(rank is not None, f"column {self.column.name}: the hierarchy lacks a value of the original")
+        require(
+            rank is not None,
+            f"column {self.column.name}: a value of the original table is not in the hierarchy",
+        )
         return rank or 0
 
     def _rank_of(self, text: str) -> int | None:
@@ -209,7 +214,7 @@ class Domain:
         for column in self._spellings:
             try:
                 meaning = value(column, text)
-            except Fault:
+            except CheckFailed:
                 continue
             return self._rank.get(meaning if self._tree is None else _written(meaning))
         return None
@@ -219,68 +224,83 @@ class Domain:
 
     # How cells of each shape become regions
 
-    def _range(self, cell: Cell) -> Region:
-        need(len(cell.texts) + len(cell.intervals) <= 1, "a cell has several ranges")
+    def _range(self, cell: ParsedCell) -> CellRegion:
+        require(len(cell.texts) + len(cell.intervals) <= 1, "a cell has more than one range or value")
         if cell.intervals:
             low, high = self._ends(cell.intervals[0])
-            need(low < high, "an interval does not rise")
-            return Region(low, high, cell.missing)
+            require(low < high, "an interval does not go from a lower to a higher value")
+            return CellRegion(low, high, cell.missing)
         return self._single(cell)
 
-    def _ends(self, cuts: tuple[tuple[str, str], ...]) -> tuple[int, int]:
+    def _ends(self, interval: str) -> tuple[int, int]:
+        cuts = list(interval_ends(interval, self._most_commas))
         ranks = [(self._rank_of(low), self._rank_of(high)) for low, high in cuts]
         ends = [(low, high) for low, high in ranks if low is not None and high is not None]
-        need(len(ends) == 1, "an interval's ends are not two values of the original")
+        require(len(ends) == 1, "the ends of an interval are not two values of the original table")
         written = next(cut for cut, found in zip(cuts, ranks, strict=True) if found == ends[0])
         self._named.update(zip(written, ends[0], strict=True))
         return ends[0]
+
+    @cached_property
+    def _most_commas(self) -> int:
+        """How many commas the text of one value may have."""
+        texts = [*self._real, *self.column.order, *(text for subset in self.column.family for text in subset)]
+        # ISO allows 12:00:00,5 and the same in an offset
+        in_dates = 2 + self.column.format.count(",") if self.column.kind is Kind.DATE else 0
+        return max([in_dates, *(text.count(",") for text in texts)])
 
     def _value(self, text: str) -> int:
         if text not in self._met:
             self._met[text] = self._rank_of(text)
         rank = self._met[text]
         if rank is None:
-            raise Fault("a published value does not occur in the original")
+            raise CheckFailed("a published value does not occur in the original table")
         self._named[text] = rank
         return rank
 
-    def _single(self, cell: Cell) -> Region:
+    def _single(self, cell: ParsedCell) -> CellRegion:
         if not cell.texts:
             return self._only_missing()
         rank = self._value(cell.texts[0])
-        return Region(rank, rank, cell.missing)
+        return CellRegion(rank, rank, cell.missing)
 
-    def _only_missing(self) -> Region:
+    def _only_missing(self) -> CellRegion:
         if self._missing_rank != MISSING_RANK:
-            return Region(self._missing_rank, self._missing_rank)
-        return Region(1, 0, missing=True)
+            return CellRegion(self._missing_rank, self._missing_rank)
+        return CellRegion(1, 0, missing=True)
 
-    def _node(self, cell: Cell) -> Region:
-        need(not cell.intervals and len(cell.texts) <= 1, "a cell is more than one label")
+    def _node(self, cell: ParsedCell) -> CellRegion:
+        require(not cell.intervals and len(cell.texts) <= 1, "a cell has more than one label")
         if not cell.texts:
             return self._only_missing()
-        need(not cell.missing or self._missing_rank == MISSING_RANK, "missing is a leaf of the hierarchy")
+        require(
+            not cell.missing or self._missing_rank == MISSING_RANK,
+            "missing is written beside a label, though the hierarchy has a leaf for it",
+        )
         low, high = self._span(cell.texts[0])
-        return Region(1 + low, 1 + high, cell.missing)
+        return CellRegion(1 + low, 1 + high, cell.missing)
 
     def _span(self, label: str) -> tuple[int, int]:
-        tree: Tree | None = self._tree
+        tree: HierarchyTree | None = self._tree
         span = tree.span.get(label) if tree is not None else None
         if span is None:
-            raise Fault("a label is not in the hierarchy")
+            raise CheckFailed("a published label is not in the hierarchy")
         self._named[label] = 0
         return span
 
-    def _set(self, cell: Cell) -> Region:
-        need(not cell.intervals, "a set holds an interval")
+    def _set(self, cell: ParsedCell) -> CellRegion:
+        require(not cell.intervals, "a set contains an interval")
         ranks = frozenset(self._value(text) for text in cell.texts)
-        need(len(ranks) == len(cell.texts), "a set names a member twice")
-        need(not self._family or self._permissible(ranks, cell.missing), "a set is not permissible")
+        require(len(ranks) == len(cell.texts), "a set names the same member twice")
+        require(
+            not self._family or self._permissible(ranks, cell.missing),
+            "a published set is not one of the permissible sets",
+        )
         if len(ranks) < 2:
             return self._single(cell)
-        return Region(min(ranks), max(ranks), cell.missing, ranks)
+        return CellRegion(min(ranks), max(ranks), cell.missing, ranks)
 
-    def _known_set(self, text: str) -> Region | None:
+    def _known_set(self, text: str) -> CellRegion | None:
         """A plain set of values that were all read before; None leaves it to the careful reader.
 
         Values are remembered by what they mean, so a sign that a cell must escape, and the word missing,
@@ -293,7 +313,7 @@ class Domain:
         members = frozenset(rank for rank in ranks if rank is not None)
         if len(members) < max(len(ranks), 2) or MISSING in atoms:
             return None
-        return Region(min(members), max(members), members=members)
+        return CellRegion(min(members), max(members), members=members)
 
     def _permissible(self, ranks: frozenset[int], missing: bool) -> bool:
         """Is it a single value, the whole domain, or what some permissible sets have in common?"""
@@ -321,3 +341,44 @@ def _written(meaning: Any) -> str:
         exact = Decimal(meaning.numerator) / Decimal(meaning.denominator)
         return format(exact, "f")
     return meaning.date().isoformat() if isinstance(meaning, datetime) else str(meaning)
+
+
+def check_levels(
+    stated: Any,
+    domains: Mapping[str, ColumnDomain],
+    regions: Mapping[str, CellRegions],
+    cells: Mapping[str, Sequence[str]],
+) -> None:
+    """Every cell of a column with a hierarchy is a node of exactly the level that the manifest states."""
+    trees = {name: domain for name, domain in domains.items() if domain.column.shape is Shape.TREE}
+    if not isinstance(stated, Mapping) or set(stated) != set(trees):
+        raise CheckFailed("the manifest does not state one level for each quasi-identifier with a hierarchy")
+    for name, domain in trees.items():
+        tree, level = tree_of(domain.column.levels), stated[name]
+        known = type(level) is int and 0 <= level <= tree.height
+        require(known, f"column {name}: the hierarchy has no such level")
+        spans = [_span(regions[name], cells[name], tree, i) for i in range(len(cells[name]))]
+        fit = all(_is_node(span, gone, tree, level) for span, gone in spans)
+        require(fit, f"column {name}: a cell is not of level {level} of the hierarchy")
+        require(len(set(spans)) == len(spans), f"column {name}: two different cells mean the same")
+
+
+def _span(
+    regions: CellRegions, cells: Sequence[str], tree: HierarchyTree, i: int
+) -> tuple[Span | None, bool]:
+    """The first and the last leaf of a cell (None: of none), and whether it may be missing beside them."""
+    if cells[i] == EVERYTHING:
+        return (0, len(tree.leaf) - 1), False
+    low, high = int(regions.low[i]) - 1, int(regions.high[i]) - 1
+    return ((low, high) if low <= high else None), bool(regions.missing[i])
+
+
+def _is_node(span: Span | None, gone: bool, tree: HierarchyTree, level: int) -> bool:
+    """Missing stays by itself, unless a leaf stands for it; at the top it is one with the others."""
+    top = level == tree.height
+    if span is None or gone:
+        return span is None and not top
+    starts = tree.starts[level]
+    after = bisect_right(starts, span[0])
+    ends = starts[after] - 1 if after < len(starts) else len(tree.leaf) - 1
+    return starts[after - 1] == span[0] and ends == span[1]

@@ -6,87 +6,81 @@ import json
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from incrowd.errors import InputError
-from incrowd.schema import FORMAT_VERSION, MANIFEST, MISSING, Claim, Role, Schema, Verdict
-from incrowd.verifier.buckets import KEY as APART
-from incrowd.verifier.buckets import stands_apart
-from incrowd.verifier.exhibits import Case, Progress, silent
-from incrowd.verifier.fault import Fault, need
-from incrowd.verifier.odds import KEY as ODDS
-from incrowd.verifier.odds import drawn_from
-from incrowd.verifier.parameters import exactly
-from incrowd.verifier.people import Public, joins
-from incrowd.verifier.rows import CsvRows, Rows
-from incrowd.verifier.sources import KEY as PUBLIC
-from incrowd.verifier.sources import Files, check_sources, fingerprint
-from incrowd.verifier.verdict import Docket, Trial
+from incrowd.schema import FORMAT_VERSION, MANIFEST, MISSING, Claim, Role, Verdict
+from incrowd.verifier.checks import Checklist, ReleaseChecks
+from incrowd.verifier.claims.join import PublicTable, stated_rows
+from incrowd.verifier.columns import RowSource
+from incrowd.verifier.csv_file import CsvRows, fingerprint
+from incrowd.verifier.failure import CheckFailed, exactly, require
+from incrowd.verifier.request import (
+    Expected,
+    Progress,
+    PublishedTables,
+    Stated,
+    Verification,
+    Witness,
+    silent,
+)
 
 CSV, PARQUET = "data.csv", "data.parquet"
-VALUES = {CSV: "sensitive.csv", PARQUET: "sensitive.parquet"}  # only where values stand apart from the rows
+SENSITIVE = {CSV: "sensitive.csv", PARQUET: "sensitive.parquet"}  # only where values are published in buckets
 LARGEST_MANIFEST = 2**26
 KEYS = {"format", "version", "tool", "method", "claims", "accepted", "columns", "rows", "missing", "files"}
 LEVELS = "levels"  # only where whole levels of hierarchies are published
+BUCKETS, MATCHES, PUBLIC = "apart", "match_probability", "public"  # only with claims about them
 SHARE = "max_suppression"
 METHOD_KEYS = {"name", "options", "paper", "form"}
 _TOOL = re.compile(r"incrowd [0-9A-Za-z.+]+")
 
 
-def verify(
-    folder: str | Path,
-    original: Rows,
-    schema: Schema,
-    claims: Sequence[Claim],
-    *,
-    published: Rows | None = None,
-    buckets: Rows | None = None,
-    hint: NDArray[np.int64] | None = None,
-    neighbourhoods: NDArray[np.integer] | None = None,
-    parts: NDArray[np.integer] | None = None,
-    public: Public | None = None,
-    public_file: str | Path | None = None,
-    check_file: str | Path | None = None,
-    max_suppression: Fraction | Literal["as stated"] | None = "as stated",
-    progress: Progress = silent,
-) -> Verdict:
-    """Judge a release folder against its original.
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleaseFiles:
+    """A release folder, with the rows of its Parquet files, which the verifier cannot read by itself.
 
     Parameters
     ----------
     folder : path
-        Holds the data file, the manifest, the sensitive values if they stand apart, and nothing else.
-    original : Rows
+        Holds the data file, the manifest, the sensitive values if they are in buckets, and nothing else.
+    rows, sensitive : RowSource, optional
+        The rows of data.parquet and of sensitive.parquet.
+    """
+
+    folder: str | Path
+    rows: RowSource | None = None
+    sensitive: RowSource | None = None
+
+
+def verify(
+    release: str | Path | ReleaseFiles,
+    original: RowSource,
+    expected: Expected,
+    *,
+    witness: Witness | None = None,
+    public: PublicTable | None = None,
+    progress: Progress = silent,
+) -> Verdict:
+    """Verify a release folder against the original table.
+
+    Parameters
+    ----------
+    release : path or ReleaseFiles
+        The folder.
+    original : RowSource
         The table that the release was made from.
-    schema : Schema
-        What its columns are.
-    claims : sequence of Claim
-        What the release must claim, neither more nor less, and keep.
-    published : Rows, optional
-        The rows of data.parquet, which the judge cannot read by itself.
-    buckets : Rows, optional
-        The lines of sensitive.parquet, likewise.
-    hint : array of int64, optional
-        For each row the record whose private part it carries; saves a search, is never trusted.
-    neighbourhoods : array of shape (rows, k), optional
-        For each row the k records that it was made of, for the claim of a k-factor; a hint like the other.
-    parts : array of shape (rows,), optional
-        For each row the part of the table that it was drawn in, for the claim of a diverse draw; a hint, too.
-    public : Public, optional
-        The public table, for the claim of k-join-anonymity. Then `hint` numbers people: all records of the
-        original, then those of the public table who may stand in.
-    public_file, check_file : path, optional
-        The files of the public table and of its second source, where their rows are no `CsvRows`. Those that
-        are known must be what the manifest means, byte for byte.
-    max_suppression : Fraction or None
-        The share of records that the manifest must say may be left out, None if it may say none.
+    expected : Expected
+        What was asked for.
+    witness : Witness, optional
+        Hints that save a search; never trusted.
+    public : PublicTable, optional
+        The public table, with claims of k-join-anonymity only.
     progress : callable
-        Told how much is done, from 0 to 1.
+        Is called with how much is done, from 0 to 1.
 
     Returns
     -------
@@ -95,169 +89,151 @@ def verify(
     """
     for table in (original, *([public.rows] if public is not None else [])):
         list(table.names)  # a table that cannot be read is no verdict on the release
-    release = Folder(Path(folder))
-    docket = Docket()
-    docket.run("files", lambda: release.check_files(claims))
-    files = (public_file, check_file)
-    docket.run("manifest", lambda: release.check_manifest(schema, claims, public, files, max_suppression))
-    case = Case(
-        original=original,
-        published=release.rows(published),
-        schema=schema,
-        claims=claims,
-        suppressed=release.suppressed,
-        max_suppression=release.max_suppression,
-        levels=release.levels,
-        stated_rows=release.stated_rows,
-        accepted=release.accepted,
-        protected=published is None,
-        domains=release.domains,
-        hint=hint,
-        neighbourhoods=neighbourhoods,
-        parts=parts,
-        odds=release.odds,
-        buckets=release.values(published, buckets, claims),
-        stated_groups=release.stated_groups,
-        public=public,
-        stated_public=release.stated_public,
-        stated_check=release.stated_check,
-    )
-    trial = Trial(case, progress)
-    trial.run(docket)
-    return docket.verdict(("files", "manifest", *trial.required))
+    files = release if isinstance(release, ReleaseFiles) else ReleaseFiles(release)
+    folder = OpenedFolder(files, expected)
+    checklist = Checklist()
+    checklist.run("files", folder.check_files)
+    checklist.run("manifest", lambda: folder.check_manifest(public))
+    request = Verification(original, folder.published(), expected, witness or Witness(), public)
+    required = ReleaseChecks(request, progress).run(checklist)
+    return checklist.verdict(("files", "manifest", *required))
 
 
-class Folder:
+class OpenedFolder:
     """A release folder, trusted only as far as it has been checked."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        if not path.is_dir():
-            raise InputError(f"{path} is no folder; a release is a folder with {MANIFEST} in it")
-        self.stated_rows, self.suppressed = 0, 0
-        self.max_suppression: Fraction | None = None
-        self.levels: Any = None
-        self.stated_groups: int | None = None
-        self.stated_public: int | None = None
-        self.stated_check: int | None = None
-        self.accepted: Sequence[str] = ()
-        self.domains: Mapping[str, Any] = {}
-        self.odds: Any = None
-        self._names = sorted(entry.name for entry in path.iterdir())
-        self._said: Mapping[str, Any] = {}
+    def __init__(self, files: ReleaseFiles, expected: Expected) -> None:
+        self.path = Path(files.folder)
+        if not self.path.is_dir():
+            raise InputError(f"{self.path} is not a folder; a release is a folder with {MANIFEST} in it")
+        self._files, self._expected = files, expected
+        self._names = sorted(entry.name for entry in self.path.iterdir())
+        self._manifest: Mapping[str, Any] = {}
+        self._stated = Stated(domains={})
 
-    def rows(self, published: Rows | None) -> Rows:
-        """The published rows: the judge reads CSV by itself, anything else is handed to it."""
-        if published is None and PARQUET in self._names:
-            raise InputError(f"{PARQUET} must be read by the caller; hand its rows over as `published`")
-        if published is not None and CSV in self._names:
-            raise InputError(f"the judge reads {CSV} by itself; hand over no other rows")
-        return CsvRows(self.path / CSV, delimiter=",", marked=False) if published is None else published
+    def published(self) -> PublishedTables:
+        """What is published: the verifier reads CSV by itself, anything else is given to it."""
+        rows, sensitive = self._files.rows, self._files.sensitive
+        if rows is not None:
+            if CSV in self._names:
+                raise InputError(f"the verifier reads {CSV} by itself; pass no other rows")
+            return PublishedTables(rows, sensitive, self._stated)
+        if PARQUET in self._names:
+            raise InputError(f"{PARQUET} must be read by the caller; pass its rows in ReleaseFiles")
+        if self._expected.bucketed:
+            sensitive = CsvRows(self.path / SENSITIVE[CSV], delimiter=",", marked=False)
+        data = CsvRows(self.path / CSV, delimiter=",", marked=False)
+        return PublishedTables(data, sensitive, self._stated, protected=True)
 
-    def values(self, published: Rows | None, buckets: Rows | None, claims: Sequence[Claim]) -> Rows | None:
-        """The table of sensitive values, read as the rows are; None where there must be none."""
-        if published is not None or not stands_apart(claims):
-            return buckets
-        return CsvRows(self.path / VALUES[CSV], delimiter=",", marked=False)
-
-    def check_files(self, claims: Sequence[Claim]) -> str:
+    def check_files(self) -> str:
         """Exactly the manifest and the data, all plain files, the data byte for byte as the manifest says.
 
-        The data are one file, and where sensitive values stand apart, a second one of the same format.
+        The data are one file, and where sensitive values are in buckets, a second one of the same format.
         """
-        allowed = [
-            sorted([MANIFEST, name, *([VALUES[name]] if stands_apart(claims) else [])]) for name in VALUES
-        ]
-        what = "the rows and the sensitive values" if stands_apart(claims) else "one data file"
-        need(self._names in allowed, f"the folder holds something other than {MANIFEST} and {what}, or less")
+        buckets = self._expected.bucketed
+        allowed = [sorted([MANIFEST, name, *([SENSITIVE[name]] if buckets else [])]) for name in SENSITIVE]
+        what = "the rows and the sensitive values" if buckets else "one data file"
+        require(self._names in allowed, f"the folder does not hold exactly {MANIFEST} and {what}")
         for name in self._names:
             plain = stat.S_ISREG((self.path / name).lstat().st_mode)
-            need(plain, f"{name} is not a regular file")
-        self._said = _manifest(self.path / MANIFEST)
+            require(plain, f"{name} is not a regular file")
+        self._manifest = _read_manifest(self.path / MANIFEST)
         found = {name: fingerprint(self.path / name) for name in self._names if name != MANIFEST}
-        need(self._said.get("files") == found, "the manifest does not describe the data file that is there")
+        same = self._manifest.get("files") == found
+        require(same, "the data are not those that the manifest describes (size or SHA-256 differ)")
         return ""
 
-    def check_manifest(
-        self,
-        schema: Schema,
-        claims: Sequence[Claim],
-        public: Public | None = None,
-        files: Files = (None, None),
-        max_suppression: Fraction | Literal["as stated"] | None = "as stated",
-    ) -> str:
-        """Known keys only, and exactly what the schema and the required claims say."""
-        said = self._said
-        buckets = stands_apart(claims)
-        extra = {ODDS: drawn_from(claims), APART: buckets, PUBLIC: joins(claims)}
+    def check_manifest(self, public: PublicTable | None) -> str:
+        """Known keys only, and exactly what was asked for."""
+        stated, expected = self._manifest, self._expected
+        extra = {MATCHES: expected.randomized, BUCKETS: expected.bucketed, PUBLIC: expected.joined}
         wanted = KEYS | {key for key, there in extra.items() if there}
-        stated = {LEVELS} if said.get(LEVELS) is not None else set()
-        need(set(said) == wanted | stated, "the manifest has keys that are unknown or lacks some")
-        need(said["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
-        version = said["version"]
-        need(type(version) is int and version == FORMAT_VERSION, "the format's version is not known")
-        need(isinstance(said["tool"], str) and bool(_TOOL.fullmatch(said["tool"])), "the tool is not named")
-        need(said["missing"] == MISSING, "missing values are not written as the word missing")
-        _check_method(said["method"])
-        self.domains = _domains(said["columns"])
-        need(
-            _exactly(_plain(said["columns"]), _columns(schema, buckets, joins(claims))),
-            "the columns are not those of the schema",
+        levels = {LEVELS} if stated.get(LEVELS) is not None else set()
+        require(set(stated) == wanted | levels, "the manifest has unknown keys, or lacks some")
+        require(stated["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
+        version = stated["version"]
+        known = type(version) is int and version == FORMAT_VERSION
+        require(known, "the version of the release format is unknown")
+        tool = isinstance(stated["tool"], str) and bool(_TOOL.fullmatch(stated["tool"]))
+        require(tool, "the tool is not named")
+        require(stated["missing"] == MISSING, "missing values are not written as the word missing")
+        _check_method(stated["method"])
+        domains = _domains(stated["columns"])
+        same = _exactly(_without_domains(stated["columns"]), _columns(expected))
+        require(same, "the columns in the manifest are not those that the policy publishes")
+        _check_claims(stated["claims"], expected.claims)
+        accepted = _accepted(stated["accepted"])
+        rows, suppressed, share = _row_counts(stated["rows"])
+        as_asked = expected.max_suppression in ("as stated", share)
+        require(as_asked, "the manifest allows another share of suppressed records than was asked for")
+        groups = _groups(stated[BUCKETS], self._names) if expected.bucketed else None
+        public_rows, second_rows = stated_rows(stated[PUBLIC], public) if expected.joined else (None, None)
+        self._stated = Stated(
+            rows=rows,
+            suppressed=suppressed,
+            max_suppression=share,
+            accepted=accepted,
+            domains=domains,
+            levels=stated.get(LEVELS),
+            match_probability=stated.get(MATCHES),
+            groups=groups,
+            public_rows=public_rows,
+            second_rows=second_rows,
         )
-        _check_claims(said["claims"], claims)
-        self.accepted = _accepted(said["accepted"])
-        self.odds = said.get(ODDS)
-        self.stated_rows, self.suppressed, self.max_suppression = _row_counts(said["rows"])
-        as_asked = max_suppression in ("as stated", self.max_suppression)
-        need(as_asked, "the manifest lets another share of records be left out than was allowed")
-        self.levels = said.get(LEVELS)
-        if buckets:
-            self.stated_groups = _groups(said[APART], self._names)
-        if joins(claims):
-            self.stated_public, self.stated_check = check_sources(said[PUBLIC], public, files)
         return ""
 
 
-def _manifest(path: Path) -> Mapping[str, Any]:
-    need(path.stat().st_size <= LARGEST_MANIFEST, "the manifest is too large")
+def _read_manifest(path: Path) -> Mapping[str, Any]:
+    require(path.stat().st_size <= LARGEST_MANIFEST, "the manifest is too large")
     try:
-        said = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_constant)
+        stated = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_constant)
     except ValueError:
-        raise Fault("the manifest is not JSON") from None
-    if not isinstance(said, dict):
-        raise Fault("the manifest is not a JSON object")
-    return said
+        raise CheckFailed("the manifest is not JSON") from None
+    if not isinstance(stated, dict):
+        raise CheckFailed("the manifest is not a JSON object")
+    return stated
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    need(len({key for key, _ in pairs}) == len(pairs), "the manifest names a key twice")
+    require(len({key for key, _ in pairs}) == len(pairs), "the manifest has the same key twice")
     return dict(pairs)
 
 
 def _no_constant(_: str) -> None:
-    raise Fault("the manifest holds something that is no number")
+    raise CheckFailed("the manifest holds something that is not a number")
 
 
 def _check_method(method: Any) -> None:
-    need(isinstance(method, dict) and set(method) == METHOD_KEYS, "the method is not fully described")
-    need(all(isinstance(method[key], str) for key in ("name", "paper")), "the method has no name or paper")
-    need(method["form"] in ("hardened", "printed"), "the method's form is neither hardened nor printed")
-    need(isinstance(method["options"], dict), "the method's options are no table")
+    require(
+        isinstance(method, dict) and set(method) == METHOD_KEYS,
+        "the manifest does not fully describe the method",
+    )
+    require(all(isinstance(method[key], str) for key in ("name", "paper")), "the method has no name or paper")
+    require(
+        method["form"] in ("hardened", "printed"), "the form of the method is neither hardened nor printed"
+    )
+    require(isinstance(method["options"], dict), "the options of the method are not a table")
 
 
-def _groups(said: Any, names: Sequence[str]) -> int:
+def _groups(stated: Any, names: Sequence[str]) -> int:
     """How many groups the manifest says the table of sensitive values has, and in which file it is."""
-    need(isinstance(said, dict) and set(said) == {"file", "groups"}, "the sensitive values are not described")
-    need(said["file"] in set(VALUES.values()) & set(names), "the file of the sensitive values is not there")
-    need(type(said["groups"]) is int, "the number of groups is no number")
-    return int(said["groups"])
+    require(
+        isinstance(stated, dict) and set(stated) == {"file", "groups"},
+        "the manifest does not describe the sensitive values",
+    )
+    require(
+        stated["file"] in set(SENSITIVE.values()) & set(names),
+        "the file of the sensitive values is not there",
+    )
+    require(type(stated["groups"]) is int, "the number of groups is not a whole number")
+    return int(stated["groups"])
 
 
-def _columns(schema: Schema, buckets: bool, joined: bool) -> list[dict[str, Any]]:
+def _columns(expected: Expected) -> list[dict[str, Any]]:
     """Where people of a public table have rows, these show quasi-identifiers only."""
-    shown = schema.published
-    if joined:
-        shown = schema.having(Role.QUASI, *((Role.SENSITIVE,) if buckets else ()))
+    shown, buckets = expected.schema.published, expected.bucketed
+    if expected.joined:
+        shown = expected.schema.having(Role.QUASI, *((Role.SENSITIVE,) if buckets else ()))
     return [
         {
             "name": column.name,
@@ -271,24 +247,25 @@ def _columns(schema: Schema, buckets: bool, joined: bool) -> list[dict[str, Any]
     ]
 
 
-def _domains(said: Any) -> dict[str, Any]:
+def _domains(stated: Any) -> dict[str, Any]:
     """The domain of each column that has one; whether it is true is seen once the cells are read."""
-    need(
-        isinstance(said, list) and all(isinstance(column, dict) for column in said), "the columns are no list"
+    require(
+        isinstance(stated, list) and all(isinstance(column, dict) for column in stated),
+        "the columns in the manifest are not a list",
     )
-    return {column.get("name", ""): column["domain"] for column in said if "domain" in column}
+    return {column.get("name", ""): column["domain"] for column in stated if "domain" in column}
 
 
-def _plain(said: Any) -> list[dict[str, Any]]:
+def _without_domains(stated: Any) -> list[dict[str, Any]]:
     """The columns without their domains; only a quasi-identifier may have one."""
     quasi = Role.QUASI.value
-    return [{k: v for k, v in c.items() if k != "domain" or c.get("role") != quasi} for c in said]
+    return [{k: v for k, v in c.items() if k != "domain" or c.get("role") != quasi} for c in stated]
 
 
-def _check_claims(said: Any, required: Sequence[Claim]) -> None:
+def _check_claims(stated: Any, required: Sequence[Claim]) -> None:
     """As lists: a claim that is weaker, missing, additional or out of place is another list."""
     wanted = json.loads(json.dumps([claim.as_dict() for claim in required]))
-    need(_exactly(said, wanted), "the manifest does not claim exactly what is required")
+    require(_exactly(stated, wanted), "the manifest does not claim exactly what was asked for")
 
 
 def _exactly(one: Any, other: Any) -> bool:
@@ -296,20 +273,23 @@ def _exactly(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _accepted(said: Any) -> Sequence[str]:
-    if not isinstance(said, list) or not all(isinstance(name, str) for name in said):
-        raise Fault("the accepted exposures are no list of names")
-    return said
+def _accepted(stated: Any) -> Sequence[str]:
+    if not isinstance(stated, list) or not all(isinstance(name, str) for name in stated):
+        raise CheckFailed("the accepted exposures are not a list of names")
+    return stated
 
 
-def _row_counts(said: Any) -> tuple[int, int, Fraction | None]:
-    """Rows that are published, that are suppressed, and if that is not said, the share that may be."""
-    if not isinstance(said, dict) or not {"published", "suppressed"} <= set(said):
-        raise Fault("the row counts are incomplete")
-    unsaid = said["suppressed"] is None
-    share = exactly(said.get(SHARE), SHARE) if unsaid else None
-    need(share is None or share <= 1, f"{SHARE} is more than everybody")
-    need(len(said) == 2 + unsaid, "the row counts say more than they may")
-    counts = [said["published"], 0 if unsaid else said["suppressed"]]
-    need(all(type(count) is int and count >= 0 for count in counts), "a row count is no count")
+def _row_counts(stated: Any) -> tuple[int, int, Fraction | None]:
+    """Rows that are published, that are suppressed, and if that is not stated, the share that may be."""
+    if not isinstance(stated, dict) or not {"published", "suppressed"} <= set(stated):
+        raise CheckFailed("the manifest does not state all row counts")
+    unstated = stated["suppressed"] is None
+    share = exactly(stated.get(SHARE), SHARE) if unstated else None
+    require(share is None or share <= 1, f"{SHARE} is more than 1")
+    require(len(stated) == 2 + unstated, "the manifest states more about row counts than it may")
+    counts = [stated["published"], 0 if unstated else stated["suppressed"]]
+    require(
+        all(type(count) is int and count >= 0 for count in counts),
+        "a row count is not a whole number of at least 0",
+    )
     return counts[0], counts[1], share

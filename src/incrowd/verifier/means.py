@@ -1,4 +1,4 @@
-"""Class means beside a range, recomputed from the records behind each class.
+"""Means of equivalence classes beside a range, recomputed from the records behind each class.
 
 A mean is exact to one decimal place more than the column has, rounded half to even. Of few values a mean
 and a range together give the values away (SPEC 5), so a class with fewer than five rows, or fewer than
@@ -15,8 +15,9 @@ from itertools import count
 
 import numpy as np
 
-from incrowd.verifier.fault import need
-from incrowd.verifier.rows import Codes, Ints
+from incrowd.verifier.columns import Ints
+from incrowd.verifier.csv_file import Codes
+from incrowd.verifier.failure import require
 from incrowd.verifier.values import number
 
 FEWEST_VALUES = 5
@@ -39,15 +40,17 @@ class MeanColumn:
     def check(self, row_class: Ints, missing: frozenset[str], small_too: bool) -> None:
         values = [None if text is None or text in missing else number(text) for text in self.own_texts]
         places = 1 + max((_places(value) for value in values if value is not None), default=0)
-        classes = _Classes.of(row_class, self.own, values)
+        classes = _ClassSums.of(row_class, self.own, values)
         where = f"column {self.name}"
         for group, text in self._shown_by(row_class):
             enough = min(classes.rows[group], classes.values[group]) >= FEWEST_VALUES
             if not text:
-                need(not enough, f"{where}: a class does not show its mean")
+                require(not enough, f"{where}: a class with enough values does not show its mean")
                 continue
-            need(enough or small_too, f"{where}: a class of few values shows its mean")
-            need(_says(text, classes.mean(group), places), f"{where}: a mean is wrong")
+            require(
+                enough or small_too, f"{where}: a class with fewer than {FEWEST_VALUES} values shows its mean"
+            )
+            require(_states(text, classes.mean(group), places), f"{where}: a mean is wrong")
 
     def _shown_by(self, row_class: Ints) -> Iterator[tuple[int, str]]:
         """Each class with each of the texts that its rows show."""
@@ -57,7 +60,7 @@ class MeanColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Classes:
+class _ClassSums:
     """Rows, values that are not missing, and their exact sum, for each class."""
 
     rows: list[int]
@@ -65,7 +68,7 @@ class _Classes:
     sums: list[Fraction]
 
     @classmethod
-    def of(cls, row_class: Ints, own: Codes, values: Sequence[int | Fraction | None]) -> _Classes:
+    def of(cls, row_class: Ints, own: Codes, values: Sequence[int | Fraction | None]) -> _ClassSums:
         classes = int(row_class.max()) + 1
         counts, sums = [0] * classes, [Fraction(0)] * classes
         pairs, times = np.unique(row_class * len(values) + own, return_counts=True)
@@ -77,7 +80,7 @@ class _Classes:
         return cls(np.bincount(row_class).tolist(), counts, sums)
 
     def mean(self, group: int) -> Fraction:
-        need(self.values[group] > 0, "a class without values shows a mean")
+        require(self.values[group] > 0, "a class without values shows a mean")
         return self.sums[group] / self.values[group]
 
 
@@ -86,7 +89,7 @@ def _places(value: int | Fraction) -> int:
     return next(places for places in count() if (value * 10**places).denominator == 1)
 
 
-def _says(text: str, mean: Fraction, places: int) -> bool:
+def _states(text: str, mean: Fraction, places: int) -> bool:
     """Is the text the mean, rounded half to even, with no more than so many decimal places?"""
     written = _DECIMAL.fullmatch(text)
     if not written or len(written[1] or ".") - 1 > places:

@@ -1,8 +1,8 @@
-"""Do the rows still stand in the order of the input? Then a neighbour in the file is a neighbour in it.
+"""The order of the rows: does it still follow the original? Then neighbours in one file are so in the other.
 
 Every test compares with a shuffled file and raises a false alarm less than once in 10^9 of them. Rows
 that cannot be told apart (same class, same private part) count as one kind, so that the particular
-assignment that the judge found makes no difference.
+assignment that the verifier found makes no difference.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.verifier.domain import Bools
-from incrowd.verifier.fault import Fault, need
-from incrowd.verifier.rows import Ints
+from incrowd.verifier.columns import Bools, Ints
+from incrowd.verifier.failure import CheckFailed, require
 
 FEWEST_ROWS = 20
 MOST_NEIGHBOURS = 12  # a shuffled file has 13 or more with probability below 1/13! = 1.6e-10
@@ -22,9 +21,9 @@ CORRELATION_FROM = 100  # rows from which the correlation is as good as normally
 MOST_DEVIATIONS = 7.0  # two-sided 2.6e-12
 LOG_ODDS = math.log(2e10)
 
-KEPT = "the rows stand in the order of the original table"
-AS_PUBLIC = "the rows stand in the order of the public table"
-MEMBERS = "the rows stand in an order that tells who is in the private table"
+KEPT = "the rows are in the order of the original table, or in one that follows it"
+AS_PUBLIC = "the rows are in the order of the public table, or in one that follows it"
+MEMBERS = "the order of the rows reveals who is in the original table"
 
 
 def check_order(row_kind: Ints, match: Ints, records: int) -> str:
@@ -42,7 +41,7 @@ def check_order(row_kind: Ints, match: Ints, records: int) -> str:
 
 
 def check_both_orders(row_kind: Ints, match: Ints, own: int, public_place: Ints, linked: bool) -> str:
-    """Refuse rows that follow the order of one of two tables, or that tell who is in the private one.
+    """Refuse rows that follow the order of one of two tables, or that reveal who is in the private one.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def _check_not_first(row_kind: Ints, mine: Bools) -> None:
     if (first == own).all():
         agreeing = sum(map(_log_choices, np.bincount(row_kind).tolist(), own.tolist()))
         likely = agreeing - _log_choices(row_kind.size, int(own.sum()))
-        need(likely > -LOG_ODDS, MEMBERS)
+        require(likely > -LOG_ODDS, MEMBERS)
 
 
 def _log_choices(n: int, m: int) -> float:
@@ -99,8 +98,8 @@ def _check_some(row_kind: Ints, place: Ints, some: Bools, otherwise: str) -> Non
     rank[np.argsort(places, kind="stable")] = np.arange(places.size)
     try:
         check_order(kinds, rank, rank.size)
-    except Fault:
-        raise Fault(otherwise) from None
+    except CheckFailed:
+        raise CheckFailed(otherwise) from None
 
 
 def _check_neighbours(place: Ints) -> None:
@@ -113,7 +112,7 @@ def _check_neighbours(place: Ints) -> None:
     step = np.diff(place)[known[1:] & known[:-1]]
     same = int((place == np.arange(place.size)).sum())
     most = max(int((step == 1).sum()), int((step == -1).sum()), same)
-    need(most <= MOST_NEIGHBOURS, KEPT)
+    require(most <= MOST_NEIGHBOURS, KEPT)
 
 
 def _check_places(row_kind: Ints, match: Ints, kind_size: Ints) -> None:
@@ -123,7 +122,7 @@ def _check_places(row_kind: Ints, match: Ints, kind_size: Ints) -> None:
     agreeing = int((record_kind == row_kind).sum())
     mean = float((kind_size.astype(np.float64) ** 2).sum()) / row_kind.size
     slack = LOG_ODDS + math.sqrt(LOG_ODDS**2 + 4 * LOG_ODDS * mean)
-    need(agreeing <= mean + slack, KEPT)
+    require(agreeing <= mean + slack, KEPT)
 
 
 def _check_correlation(score: NDArray[np.float64], otherwise: str = KEPT) -> None:
@@ -133,4 +132,4 @@ def _check_correlation(score: NDArray[np.float64], otherwise: str = KEPT) -> Non
     length = math.sqrt(float((scores**2).sum()) * float((places**2).sum()))
     if length > 0:
         correlation = float((scores * places).sum()) / length
-        need(abs(correlation) * math.sqrt(score.size - 1) < MOST_DEVIATIONS, otherwise)
+        require(abs(correlation) * math.sqrt(score.size - 1) < MOST_DEVIATIONS, otherwise)

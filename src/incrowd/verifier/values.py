@@ -1,4 +1,4 @@
-"""What a column's texts mean: exact numbers, moments, and the tree of a hierarchy."""
+"""What a column's texts mean: exact numbers, dates, and the tree of a generalization hierarchy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from incrowd.schema import EVERYTHING, Column, Kind
-from incrowd.verifier.fault import Fault, need
+from incrowd.verifier.failure import CheckFailed, require
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,60}(\.[0-9]{0,60})?|\.[0-9]{1,60})([eE][+-]?[0-9]{1,2})?")
 
@@ -23,7 +23,7 @@ def number(text: str) -> int | Fraction:
     >>> number("0.1") + number("2e-1") == number("0.3")
     True
     """
-    need(_NUMBER.fullmatch(text) is not None, "a text is no number")
+    require(_NUMBER.fullmatch(text) is not None, "a text is not a number")
     return int(text) if text.isdigit() else Fraction(text)
 
 
@@ -32,7 +32,7 @@ def value(column: Column, text: str) -> Any:
     if column.kind is Kind.NUMERIC:
         return number(text)
     if column.kind is Kind.ORDERED:
-        need(text in column.order, "a text is not in the column's order")
+        require(text in column.order, "a value is not listed in the order of the column")
         return column.order.index(text)
     if column.kind is Kind.DATE:
         return _moment(text, column.format)
@@ -43,11 +43,11 @@ def _moment(text: str, form: str) -> datetime:
     try:
         return datetime.strptime(text, form) if form else datetime.fromisoformat(text)
     except ValueError:
-        raise Fault("a text is no date") from None
+        raise CheckFailed("a text is not a date") from None
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class HierarchyTree:
     """A hierarchy with its leaves in depth-first order, so that every node is a span of leaves.
 
     ``leaf[text]`` is a leaf's place, ``span[label]`` the first and last leaf under a label, and
@@ -63,7 +63,7 @@ class Tree:
         return len(self.starts) - 1
 
 
-def tree_of(levels: Sequence[Sequence[str]]) -> Tree:
+def tree_of(levels: Sequence[Sequence[str]]) -> HierarchyTree:
     """Read the rows of a hierarchy (leaf first, top last).
 
     Examples
@@ -72,17 +72,17 @@ def tree_of(levels: Sequence[Sequence[str]]) -> Tree:
     (0, 1)
     """
     rows = [tuple(row) for row in levels]
-    need(len(set(map(len, rows))) == 1, "the hierarchy has rows of different length")
+    require(len(set(map(len, rows))) == 1, "the hierarchy has rows of different lengths")
     if len({row[-1] for row in rows}) > 1 or len(rows[0]) == 1:
         rows = [(*row, EVERYTHING) for row in rows]
-    need(len({row[0] for row in rows}) == len(rows), "the hierarchy names a leaf twice")
+    require(len({row[0] for row in rows}) == len(rows), "the hierarchy has the same leaf twice")
     rows = _depth_first(rows)
     spans = _spans(rows)
     starts = tuple(
         tuple(sorted({low for (level, _), (low, _) in spans.items() if level == height}))
         for height in range(len(rows[0]))
     )
-    return Tree({row[0]: place for place, row in enumerate(rows)}, _names(spans), starts)
+    return HierarchyTree({row[0]: place for place, row in enumerate(rows)}, _names(spans), starts)
 
 
 def _depth_first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -92,7 +92,10 @@ def _depth_first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
         for level, label in enumerate(row):
             met.setdefault((level, label), len(met))
             above = row[level + 1] if level + 1 < len(row) else ""
-            need(parent.setdefault((level, label), above) == above, "the hierarchy does not nest")
+            require(
+                parent.setdefault((level, label), above) == above,
+                "the hierarchy is not a tree: a label has two parents",
+            )
     return sorted(rows, key=lambda row: [met[level, row[level]] for level in reversed(range(len(row)))])
 
 

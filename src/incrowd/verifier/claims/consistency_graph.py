@@ -1,7 +1,7 @@
-"""The graph that an adversary sees: which record may be behind which row, by generalised cells alone.
+"""The consistency graph that an adversary sees: which record may be behind which row, by generalized cells.
 
 Equal records are one node with a weight, and so are the rows of a class. Edges are never listed one by one:
-they are kept as runs of records in the order of `boxes`, and counted as runs.
+they are kept as runs of records in the order of `kd_tree`, and counted as runs.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.verifier.boxes import Runs, Search
-from incrowd.verifier.domain import MISSING_RANK, Bools, Regions
-from incrowd.verifier.fault import Fault
-from incrowd.verifier.rows import Codes, Ints, fold
-from incrowd.verifier.truth import Evidence
+from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
+from incrowd.verifier.columns import Bools, Ints, fold
+from incrowd.verifier.csv_file import Codes
+from incrowd.verifier.domain import MISSING_RANK, CellRegions
+from incrowd.verifier.failure import CheckFailed
+from incrowd.verifier.truth import CodedTables
 
 MOST_EDGES = 30_000_000  # the search for a factor takes 80 bytes each
 RUNS_AT_ONCE = 2_000_000
@@ -24,7 +25,7 @@ WITNESSES_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class DegreeCounts:
     """A number for each distinct record and for each class, and how often each occurs."""
 
     records: Ints
@@ -39,54 +40,54 @@ class Tally:
         return int(self.row_weight[self.rows < k].sum())
 
 
-class Consistency:
+class ConsistencyGraph:
     """Records and rows, joined where the row's cells hold the record. What is asked for is found once.
 
     Parameters
     ----------
-    evidence : Evidence
+    tables : CodedTables
         Both tables.
     match : array of shape (rows,)
         For each row a record of its own that it holds.
     neighbourhoods : array of shape (rows, k), optional
-        For each row the records that somebody says it was made of. Never trusted.
+        For each row the records that a witness says it was made of. Never trusted.
     """
 
     def __init__(
-        self, evidence: Evidence, match: Ints, neighbourhoods: NDArray[np.integer] | None = None
+        self, tables: CodedTables, match: Ints, neighbourhoods: NDArray[np.integer] | None = None
     ) -> None:
-        self._evidence, self._match, self._neighbourhoods = evidence, match, neighbourhoods
-        self.rows = evidence.row_class.size
-        self.left_out = evidence.record_private.size - self.rows
-        self.row_weight = np.bincount(evidence.row_class)
+        self._tables, self._match, self._neighbourhoods = tables, match, neighbourhoods
+        self.rows = tables.row_class.size
+        self.left_out = tables.record_private.size - self.rows
+        self.row_weight = np.bincount(tables.row_class)
 
-    def inside(self, parts: Ints) -> Consistency:
+    def inside(self, parts: Ints) -> ConsistencyGraph:
         """The same graph without the edges from one part into another.
 
         Row p is in the part ``parts[p]``, numbered 0..m-1 without gaps, and the record that it was matched to
         is in the same part; a record without a row is in none. So a part is one more column, of which every
-        row says one value.
+        row has one value.
         """
-        evidence, size = self._evidence, int(parts.max()) + 1
-        record_part = np.full(evidence.record_private.size, MISSING_RANK, np.int64)
+        tables, size = self._tables, int(parts.max()) + 1
+        record_part = np.full(tables.record_private.size, MISSING_RANK, np.int64)
         record_part[self._match] = MISSING_RANK + 1 + parts
-        row_class = fold([evidence.row_class, parts], [self.row_weight.size, size])
+        row_class = fold([tables.row_class, parts], [self.row_weight.size, size])
         first = np.unique(row_class, return_index=True)[1]
-        cells = [column[evidence.row_class[first]] for column in evidence.class_cells]
+        cells = [column[tables.row_class[first]] for column in tables.class_cells]
         narrowed = replace(
-            evidence,
-            record_ranks=[*evidence.record_ranks, record_part],
+            tables,
+            record_ranks=[*tables.record_ranks, record_part],
             row_class=row_class,
             class_cells=[*cells, parts[first]],
-            regions=[*evidence.regions, _one_value_each(size)],
+            regions=[*tables.regions, _one_value_each(size)],
         )
-        return Consistency(narrowed, self._match, self._neighbourhoods)
+        return ConsistencyGraph(narrowed, self._match, self._neighbourhoods)
 
     @cached_property
     def kind(self) -> Ints:
         """Which distinct record each record is."""
-        evidence = self._evidence
-        return fold(evidence.record_ranks, [regions.size for regions in evidence.regions])
+        tables = self._tables
+        return fold(tables.record_ranks, [regions.size for regions in tables.regions])
 
     @cached_property
     def record_weight(self) -> Ints:
@@ -95,17 +96,17 @@ class Consistency:
     @cached_property
     def runs(self) -> Runs:
         first = np.unique(self.kind, return_index=True)[1]
-        evidence = self._evidence
-        ranks = [column[first] for column in evidence.record_ranks]
-        return Search(ranks, evidence.class_cells, evidence.regions).runs()
+        tables = self._tables
+        ranks = [column[first] for column in tables.record_ranks]
+        return RegionSearch(ranks, tables.class_cells, tables.regions).runs()
 
     @cached_property
-    def degrees(self) -> Tally:
+    def degrees(self) -> DegreeCounts:
         """How many rows each record is consistent with, and how many records each row."""
         return self._tally(np.zeros_like(self.record_weight), np.zeros_like(self.row_weight))
 
     @cached_property
-    def matches(self) -> Tally:
+    def matches(self) -> DegreeCounts:
         """As `degrees`, counting only edges that are part of some assignment.
 
         Such an edge lies on a cycle that alternates with the known assignment: its ends are in one strongly
@@ -114,7 +115,7 @@ class Consistency:
         """
         return self._tally(*self._components())
 
-    def _tally(self, record_label: Ints, row_label: Ints) -> Tally:
+    def _tally(self, record_label: Ints, row_label: Ints) -> DegreeCounts:
         """Count edges between records and rows of the same label."""
         order, n = self.runs.parts.order, self.record_weight.size
         key = record_label[order] * n + np.arange(n)
@@ -132,7 +133,7 @@ class Consistency:
             change += _sums(start, weight, n + 1) - _sums(stop, weight, n + 1)
         records = np.empty(n, np.int64)
         records[of] = np.cumsum(change)[:n]
-        return Tally(records, rows, self.record_weight, self.row_weight)
+        return DegreeCounts(records, rows, self.record_weight, self.row_weight)
 
     def _components(self) -> tuple[Ints, Ints]:
         """The component of each distinct record and of each class."""
@@ -157,7 +158,7 @@ class Consistency:
         place = np.empty(kinds, np.int64)
         place[parts.order] = np.arange(kinds)
         inner = np.flatnonzero(parts.above != np.arange(parts.above.size))
-        own = np.unique(self._evidence.row_class * kinds + self.kind[self._match])
+        own = np.unique(self._tables.row_class * kinds + self.kind[self._match])
         hidden = place[np.unique(self.kind[self._unpublished])]
         edges = [
             (inner, parts.above[inner]),
@@ -171,7 +172,7 @@ class Consistency:
 
     @property
     def _unpublished(self) -> Bools:
-        alone = np.ones(self._evidence.record_private.size, np.bool_)
+        alone = np.ones(self._tables.record_private.size, np.bool_)
         alone[self._match] = False
         return alone
 
@@ -179,18 +180,18 @@ class Consistency:
         """Every edge, as a distinct record and a class."""
         size = self.runs.stop - self.runs.start
         if int(size.sum()) > MOST_EDGES:
-            raise Fault("the rows hold too many records each for the judge to search without a witness")
+            raise CheckFailed("the rows are consistent with too many records to search without a witness")
         ends = np.cumsum(size)
         place = np.arange(ends[-1] if ends.size else 0) + np.repeat(self.runs.start - (ends - size), size)
         return self.runs.parts.order[place], np.repeat(self.runs.row, size)
 
     def witnessed(self, k: int) -> bool:
-        """Do the crowds that were handed over show by themselves that every row may be any of k records?
+        """Do the given neighbourhoods show by themselves that every row may be any of k records?
 
         Every row must have k different records that it holds, and no record may serve more than k rows. Where
         there are as many rows as records, each then serves exactly k.
         """
-        neighbourhoods, records = self._neighbourhoods, self._evidence.record_private.size
+        neighbourhoods, records = self._neighbourhoods, self._tables.record_private.size
         if (
             neighbourhoods is None
             or neighbourhoods.shape != (self.rows, k)
@@ -209,14 +210,16 @@ class Consistency:
 
     def _hold(self, rows: Ints, neighbourhoods: Ints) -> bool:
         return bool(
-            self._evidence.told(np.repeat(rows, neighbourhoods.shape[1]), neighbourhoods[rows].ravel()).all()
+            self._tables.consistent(
+                np.repeat(rows, neighbourhoods.shape[1]), neighbourhoods[rows].ravel()
+            ).all()
         )
 
 
-def _one_value_each(size: int) -> Regions:
+def _one_value_each(size: int) -> CellRegions:
     """Cell i holds the value of rank i, counted from the first that is not missing."""
     rank, never = np.arange(size) + MISSING_RANK + 1, np.zeros(size, np.bool_)
-    return Regions(
+    return CellRegions(
         low=rank,
         high=rank,
         missing=never,

@@ -1,20 +1,21 @@
-"""How far each class lies from the whole table: earth mover's distances in whole numbers.
+"""Claims of t-closeness: the earth mover's distance of each class from the whole table, in whole numbers.
 
-Each function gives numerators and denominators, one of each for every class.
+Each distance gives numerators and denominators, one of each for every class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from incrowd.verifier.fault import need
-from incrowd.verifier.rows import Ints
-from incrowd.verifier.values import Tree
+from incrowd.schema import Claim, Column, Kind
+from incrowd.verifier.claims.classes import ClaimSubject, EquivalenceClasses, Histogram, rounded_up
+from incrowd.verifier.columns import Ints
+from incrowd.verifier.failure import CheckFailed, decimal, require
+from incrowd.verifier.values import HierarchyTree, tree_of
 
 CELLS_AT_ONCE = 2_000_000
 SAFE_IN_INT64 = 2**62
@@ -23,35 +24,46 @@ CLOSE = 1e-9  # floats decide only what differs by more than this
 Shares = tuple[Sequence[int], Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Histogram:
-    """How often each value occurs in each class: ``count[i]`` times ``value[i]`` in ``group[i]``.
+def t_closeness(claim: Claim, subject: ClaimSubject) -> str:
+    """No class is farther than t from the whole table, in earth mover's distance."""
+    classes = subject.classes
+    limit, distance = decimal(claim, "t"), str(claim.parameters["distance"])
+    if distance == "equal":
+        worst = farthest(equal(classes.histogram(claim)))
+    elif distance == "ordered":
+        require(classes.column(claim).kind is not Kind.CATEGORICAL, "the values of the column have no order")
+        worst = farthest(ordered(classes.histogram(claim)))
+    elif distance == "hierarchical":
+        worst = farthest(hierarchical(*_histogram_of_leaves(claim, classes)))
+    else:
+        raise CheckFailed("the verifier does not know this distance")
+    require(worst <= limit, f"one class is at a distance of {rounded_up(worst)} from the whole table")
+    return rounded_up(worst)
 
-    Sorted by group, then value; values are numbered 0..size-1 in an order that may have a meaning.
-    """
 
-    group: Ints
-    value: Ints
-    count: Ints
-    size: int
+def _histogram_of_leaves(claim: Claim, classes: EquivalenceClasses) -> tuple[Histogram, HierarchyTree]:
+    """The values of the claim's column as leaves of its hierarchy."""
+    column = classes.column(claim)
+    found = classes.sensitive[column.name]
+    tree, leaf = _leaves(column, found.texts, classes.schema.missing)
+    return Histogram.of(classes.row_class, leaf[found.codes], len(tree.leaf)), tree
 
-    @classmethod
-    def of(cls, groups: Ints, values: Ints, size: int) -> Histogram:
-        key, count = np.unique(groups * size + values, return_counts=True)
-        return cls(key // size, key % size, count.astype(np.int64), size)
 
-    @property
-    def rows(self) -> Ints:
-        """The size of each class."""
-        return np.bincount(self.group, self.count).astype(np.int64)
-
-    @property
-    def total(self) -> Ints:
-        """How often each value occurs in the whole table."""
-        return np.bincount(self.value, self.count, minlength=self.size).astype(np.int64)
-
-    def __len__(self) -> int:
-        return int(self.group[-1]) + 1
+def _leaves(column: Column, texts: Sequence[str], missing: frozenset[str]) -> tuple[HierarchyTree, Ints]:
+    """The leaf of each text. Missing that is no leaf hangs from the root by itself."""
+    require(bool(column.levels), "the column has no hierarchy")
+    levels = list(column.levels)
+    if len({row[-1] for row in levels}) > 1 or len(levels[0]) == 1:
+        levels = [(*row, "") for row in levels]
+    named = next((row[0] for row in levels if row[0] in missing), None)
+    if named is None and any(text in missing for text in texts):
+        named = "\0"
+        levels.append((*[named] * (len(levels[0]) - 1), levels[0][-1]))
+    tree = tree_of(levels)
+    leaves = [named if text in missing else text for text in texts]
+    places = [tree.leaf.get(leaf or "", -1) for leaf in leaves]
+    require(min(places) >= 0, "a value of the column is not in its hierarchy")
+    return tree, np.array(places, np.int64)
 
 
 def _wide(largest: int) -> Any:
@@ -98,11 +110,11 @@ def ordered(found: Histogram) -> Shares:
     return sums.tolist(), [steps * n * size for size in rows.tolist()]
 
 
-def hierarchical(found: Histogram, tree: Tree) -> Shares:
+def hierarchical(found: Histogram, tree: HierarchyTree) -> Shares:
     """Σ over inner nodes of height/H · min(surplus, lack) among their children (Li et al. 2007)."""
     rows, total = found.rows, found.total
     n = int(rows.sum())
-    need(4 * n * n * (tree.height + 1) < SAFE_IN_INT64, "the table is too large for this distance")
+    require(4 * n * n * (tree.height + 1) < SAFE_IN_INT64, "the table is too large for this distance")
     sums: list[int] = []
     for start in range(0, len(found), step := max(1, CELLS_AT_ONCE // found.size)):
         here = slice(*np.searchsorted(found.group, [start, start + step]))
@@ -113,7 +125,7 @@ def hierarchical(found: Histogram, tree: Tree) -> Shares:
     return sums, [tree.height * n * size for size in rows.tolist()]
 
 
-def _costs(extra: Ints, tree: Tree) -> Ints:
+def _costs(extra: Ints, tree: HierarchyTree) -> Ints:
     """What moving costs inside each node, for classes (one per line) and leaves (depth first)."""
     cost = np.zeros(extra.shape[0], np.int64)
     children = tree.starts[0]

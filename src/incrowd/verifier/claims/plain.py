@@ -1,4 +1,4 @@
-"""Plain classes: nobody of a class stands out, whichever of its values is whose.
+"""Claims of plain classes: nobody of a class is an outlier, whichever of its values is whose.
 
 A point is a place for each quasi-identifier with sensitive values. It stands out if at least p of all records
 lie farther from it than d. In a class every value must be ordinary at some place, and every place with some
@@ -11,19 +11,21 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from incrowd.schema import Claim, Role, Schema
-from incrowd.verifier.boxes import Runs, Search
-from incrowd.verifier.exhibits import Exhibits
-from incrowd.verifier.fault import Fault, need
-from incrowd.verifier.parameters import exactly, whole
-from incrowd.verifier.places import Axis, corner_values, quasi_axis, sensitive_axis
-from incrowd.verifier.rows import Ints, fold
-from incrowd.verifier.standing import Field, Floats
+from incrowd.verifier.claims.classes import ClaimSubject
+from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
+from incrowd.verifier.claims.plain_distance import PlainAxis, corner_values, quasi_axis, sensitive_axis
+from incrowd.verifier.claims.plain_neighbours import Floats, NearbyCounts
+from incrowd.verifier.columns import Ints, fold
+from incrowd.verifier.failure import CheckFailed, exactly, require, whole
 
-MODEL = "plain"
+if TYPE_CHECKING:
+    from incrowd.verifier.tables import BothTables
+
 PARAMETERS = ("p", "d", "margin", "form", "distinct", "removal", "rescale", "columns")
 FORMS = {"corner": ("corner",), "candidate": ("candidate",), "both": ("corner", "candidate")}
 MOST_CORNERS = 2**16
@@ -32,7 +34,7 @@ MOST_CANDIDATES = 60_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PlainTerms:
     """What a claim of plain classes says. `share` and `reach` are p and d less the margin."""
 
     share: Fraction
@@ -44,82 +46,88 @@ class Terms:
     weights: Mapping[str, Fraction]
 
     @classmethod
-    def of(cls, claim: Claim, schema: Schema) -> Terms:
-        need(not claim.column, "plain speaks of all columns that it names")
-        said = claim.parameters
-        margin, p = exactly(said["margin"], "margin"), exactly(said["p"], "p")
+    def of(cls, claim: Claim, schema: Schema) -> PlainTerms:
+        require(not claim.column, "plain is about all columns that it lists, not about one column")
+        stated = claim.parameters
+        margin, p = exactly(stated["margin"], "margin"), exactly(stated["p"], "p")
         terms = cls(
             share=p - margin,
-            reach=exactly(said["d"], "d") - margin,
-            forms=FORMS.get(str(said["form"]), ()),
+            reach=exactly(stated["d"], "d") - margin,
+            forms=FORMS.get(str(stated["form"]), ()),
             distinct=whole(claim, "distinct"),
-            removal=str(said["removal"]),
-            rescale=said["rescale"] == "yes",
-            weights=_weights(said["columns"], schema),
+            removal=str(stated["removal"]),
+            rescale=stated["rescale"] == "yes",
+            weights=_weights(stated["columns"], schema),
         )
-        need(p <= 1 and terms.share > 0, "p less the margin is not above 0, or p above 1")
-        need(terms.reach > 0, "d less the margin is not above 0")
-        need(bool(terms.forms), "the judge does not know this form")
-        need(terms.removal in ("once", "repeat", "none"), "the judge does not know this removal")
-        need(said["rescale"] in ("yes", "no"), "rescale is neither yes nor no")
-        need(terms.distinct > 1, "distinct is below 2")
+        require(p <= 1 and terms.share > 0, "p minus the margin is not above 0, or p is above 1")
+        require(terms.reach > 0, "d minus the margin is not above 0")
+        require(bool(terms.forms), "the verifier does not know this form")
+        require(terms.removal in ("once", "repeat", "none"), "the verifier does not know this removal")
+        require(stated["rescale"] in ("yes", "no"), "rescale is neither yes nor no")
+        require(terms.distinct > 1, "distinct is less than 2")
         return terms
 
 
-def _weights(said: object, schema: Schema) -> dict[str, Fraction]:
-    if not isinstance(said, Mapping):
-        raise Fault("the columns of the distance are not named")
+def _weights(stated: object, schema: Schema) -> dict[str, Fraction]:
+    if not isinstance(stated, Mapping):
+        raise CheckFailed("the columns of the distance are not listed")
     known = {column.name: column.role for column in schema.having(Role.QUASI, Role.SENSITIVE)}
-    need(set(said) <= set(known), "the distance has columns that are neither known nor sensitive")
-    need(any(known[name] is Role.SENSITIVE for name in said), "no column of the distance is sensitive")
-    weights = {name: exactly(weight, "a weight") for name, weight in said.items()}
-    need(min(weights.values()) > 0, "a weight is not above 0")
+    require(
+        set(stated) <= set(known),
+        "the distance uses columns that are neither quasi-identifiers nor sensitive",
+    )
+    require(any(known[name] is Role.SENSITIVE for name in stated), "no column of the distance is sensitive")
+    weights = {name: exactly(weight, "a weight") for name, weight in stated.items()}
+    require(min(weights.values()) > 0, "a weight is not above 0")
     return weights
 
 
-def check_plain(claim: Claim, schema: Schema, tables: Exhibits) -> int:
-    """The fewest different sensitive values of a class, if all classes are plain; else a Fault."""
-    terms = Terms.of(claim, schema)
-    scene = Scene(terms, schema, tables)
-    fewest = int(np.bincount(scene.values.owner).min())
-    need(fewest >= terms.distinct, f"a class has {fewest} different combinations of sensitive values")
+def plain(claim: Claim, subject: ClaimSubject) -> int:
+    """The fewest different combinations of sensitive values of a class, if all classes are plain."""
+    schema = subject.classes.schema
+    terms = PlainTerms.of(claim, schema)
+    classes = PlainClasses(terms, schema, subject.tables)
+    fewest = int(np.bincount(classes.values.owner).min())
+    require(
+        fewest >= terms.distinct, f"one class has only {fewest} different combinations of sensitive values"
+    )
     if "corner" in terms.forms:
-        scene.check(scene.corners(), "corner of its cells")
+        classes.check(classes.corners(), "corner of its cells")
     if "candidate" in terms.forms:
-        scene.check(scene.candidates(), "person who fits it")
+        classes.check(classes.candidates(), "person who fits it")
     return fewest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bunch:
+class ClassItems:
     """Things of classes: thing i belongs to ``owner[i]``, ascending, and has ``codes[j][i]`` in column j."""
 
     owner: Ints
     codes: Sequence[Ints]
 
-    def sorted_by(self, score: Floats) -> Bunch:
+    def sorted_by(self, score: Floats) -> ClassItems:
         order = np.lexsort((score, self.owner))
-        return Bunch(self.owner[order], [column[order] for column in self.codes])
+        return ClassItems(self.owner[order], [column[order] for column in self.codes])
 
-    def of(self, first: int, last: int) -> Bunch:
+    def of(self, first: int, last: int) -> ClassItems:
         """Those of the classes first..last, with these numbered from 0."""
         low, high = np.searchsorted(self.owner, [first, last + 1])
-        return Bunch(self.owner[low:high] - first, [column[low:high] for column in self.codes])
+        return ClassItems(self.owner[low:high] - first, [column[low:high] for column in self.codes])
 
     def starts(self, classes: int) -> Ints:
         """Where the things of each class start; one number more than there are classes."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.owner, minlength=classes))])
 
 
-class Scene:
+class PlainClasses:
     """Both tables, as far as a claim of plain classes speaks of them."""
 
-    def __init__(self, terms: Terms, schema: Schema, tables: Exhibits) -> None:
+    def __init__(self, terms: PlainTerms, schema: Schema, tables: BothTables) -> None:
         self._terms, self._tables, self._quasi = terms, tables, list(tables.quasi)
         self._known = [name for name in self._quasi if name in terms.weights]
         private = [c for c in schema.having(Role.SENSITIVE) if c.name in terms.weights]
         shown = all(c.name in tables.values and c.name in tables.sensitive for c in private)
-        need(shown, "its sensitive columns are not in the rows")
+        require(shown, "the rows do not show its sensitive columns")
         self._axes = {
             name: quasi_axis(tables.domains[name], tables.quasi[name].codes, terms.weights[name])
             for name in self._known
@@ -131,13 +139,13 @@ class Scene:
             self._axes[column.name], codes = sensitive_axis(column, own, seen, schema.missing, weight)
             row_codes.append(codes)
         self._private = [self._axes[column.name] for column in private]
-        self._records, self._classes = tables.own, int(tables.evidence.row_class.max()) + 1
+        self._records, self._classes = tables.own, int(tables.coded.row_class.max()) + 1
         self._rest = self._remaining()
-        need(bool(self._rest.size), "everybody stands out by sensitive values alone")
+        require(bool(self._rest.size), "everybody is an outlier by sensitive values alone")
         axes, scale = list(self._axes.values()), self._rest if terms.rescale else np.arange(self._records)
-        self._field = Field(axes, self._rest, scale, terms.reach)
+        self._field = NearbyCounts(axes, self._rest, scale, terms.reach)
         self.values = self._by_centre(
-            _distinct(tables.evidence.row_class, row_codes, self._private), len(self._known)
+            _distinct(tables.coded.row_class, row_codes, self._private), len(self._known)
         )
 
     def _limit(self, counted: int) -> int:
@@ -150,7 +158,7 @@ class Scene:
         rest = everybody
         while self._terms.removal != "none" and rest.size:
             scale = rest if self._terms.rescale else everybody
-            field = Field(self._private, rest, scale, self._terms.reach)
+            field = NearbyCounts(self._private, rest, scale, self._terms.reach)
             kind = fold([axis.records[rest] for axis in self._private], _sizes(self._private))
             first = rest[np.unique(kind, return_index=True)[1]]
             odd = field.few([axis.records[first] for axis in self._private], self._limit(rest.size))
@@ -161,24 +169,24 @@ class Scene:
                 break
         return rest
 
-    def _by_centre(self, bunch: Bunch, first: int) -> Bunch:
+    def _by_centre(self, bunch: ClassItems, first: int) -> ClassItems:
         """Within a class those first that are likely to be ordinary."""
         some = range(first, first + len(bunch.codes))
         return bunch.sorted_by(self._field.centrality(some, bunch.codes)) if bunch.codes else bunch
 
-    def corners(self) -> Iterator[tuple[int, int, Bunch]]:
+    def corners(self) -> Iterator[tuple[int, int, ClassItems]]:
         """For some classes at a time the corners of their cells."""
-        evidence, count = self._tables.evidence, np.ones(self._classes)
+        coded, count = self._tables.coded, np.ones(self._classes)
         choices = []
         for name in self._known:
             j = self._quasi.index(name)
             domain, cells = self._tables.domains[name], self._tables.cells[name]
-            found = corner_values(domain, self._axes[name], evidence.regions[j], cells)
-            size = np.array(list(map(len, found)))[evidence.class_cells[j]]
-            table = np.array([(values * 3)[:3] for values in found])[evidence.class_cells[j]]
+            found = corner_values(domain, self._axes[name], coded.regions[j], cells)
+            size = np.array(list(map(len, found)))[coded.class_cells[j]]
+            table = np.array([(values * 3)[:3] for values in found])[coded.class_cells[j]]
             choices.append((size, table))
             count *= size
-        need(bool(count.max() <= MOST_CORNERS), f"too many corners: a class has {int(count.max())}")
+        require(bool(count.max() <= MOST_CORNERS), f"too many corners: one class has {int(count.max())}")
         for first, last in _spells(count.astype(np.int64)):
             amount = count[first : last + 1].astype(np.int64)
             owner = np.repeat(np.arange(amount.size), amount)
@@ -188,32 +196,38 @@ class Scene:
                 here = size[first + owner]
                 codes.append(table[first + owner, left % here])
                 left //= here
-            yield first, last, Bunch(owner, codes)
+            yield first, last, ClassItems(owner, codes)
 
-    def candidates(self) -> Iterator[tuple[int, int, Bunch]]:
+    def candidates(self) -> Iterator[tuple[int, int, ClassItems]]:
         """For some classes at a time the people who may be in them, as their known places."""
-        evidence, rest = self._tables.evidence, self._rest
-        ranks = [column[rest] for column in evidence.record_ranks]
-        kinds = np.unique(fold(ranks, [regions.size for regions in evidence.regions]), return_index=True)[1]
-        runs = Search([column[kinds] for column in ranks], evidence.class_cells, evidence.regions).runs()
+        coded, rest = self._tables.coded, self._rest
+        ranks = [column[rest] for column in coded.record_ranks]
+        kinds = np.unique(fold(ranks, [regions.size for regions in coded.regions]), return_index=True)[1]
+        runs = RegionSearch([column[kinds] for column in ranks], coded.class_cells, coded.regions).runs()
         runs = replace(runs, row=(row := runs.row[order := np.argsort(runs.row)]), part=runs.part[order])
         size = np.zeros(self._classes, np.int64)
         np.add.at(size, row, runs.stop - runs.start)
-        need(bool(size.all()), f"{int((size == 0).sum())} classes fit nobody who is ordinary by values alone")
-        need(int(size.sum()) <= MOST_CANDIDATES, "the classes hold too many records each for the judge")
+        require(
+            bool(size.all()),
+            f"{int((size == 0).sum())} classes fit nobody except outliers by sensitive values alone",
+        )
+        require(
+            int(size.sum()) <= MOST_CANDIDATES,
+            "the classes are consistent with too many records to look at them all",
+        )
         axes = [self._axes[name] for name in self._known]
         for first, last in _spells(size):
             owner, person = _people(runs, *np.searchsorted(row, [first, last + 1]).tolist())
             codes = [axis.records[rest[kinds[person]]] for axis in axes]
             yield first, last, _distinct(owner - first, codes, axes)
 
-    def check(self, spells: Iterator[tuple[int, int, Bunch]], what: str) -> None:
+    def check(self, spells: Iterator[tuple[int, int, ClassItems]], what: str) -> None:
         """Every value of a class must be ordinary at some place, and every place with some value."""
         for first, last, places in spells:
             columns = self._by_centre(places, 0)
             self._check_some(self.values.of(first, last), columns, last - first + 1, what)
 
-    def _check_some(self, values: Bunch, places: Bunch, classes: int, what: str) -> None:
+    def _check_some(self, values: ClassItems, places: ClassItems, classes: int, what: str) -> None:
         """Try them in order, the likely first; a value and a place that are ordinary together are done."""
         sides = (values, places)
         starts = [side.starts(classes) for side in sides]
@@ -230,8 +244,11 @@ class Scene:
             left[1][place[fine]] = False
             tried += width
             over = [np.diff(starts[1 - i])[sides[i].owner] <= tried for i in (0, 1)]
-            need(not (left[0] & over[0]).any(), f"a class has a value that stands out at every {what}")
-            need(not (left[1] & over[1]).any(), f"a class has a {what} at which every value stands out")
+            require(not (left[0] & over[0]).any(), f"in one class a value is an outlier at every {what}")
+            require(
+                not (left[1] & over[1]).any(),
+                f"in one class there is a {what} at which every value is an outlier",
+            )
             width = max(1, min(tried, AT_ONCE // max(int(left[0].sum() + left[1].sum()), 1)))
 
     def _ordinary(self, points: Sequence[Ints]) -> Ints:
@@ -250,14 +267,14 @@ def _tries(things: Ints, owner: Ints, starts: Ints, tried: int, width: int) -> t
     return thing[there], other[there]
 
 
-def _distinct(owner: Ints, codes: Sequence[Ints], axes: Sequence[Axis]) -> Bunch:
+def _distinct(owner: Ints, codes: Sequence[Ints], axes: Sequence[PlainAxis]) -> ClassItems:
     classes = int(owner.max()) + 1
     kind = fold([owner, *codes], [classes, *_sizes(axes)])
     first = np.unique(kind, return_index=True)[1]
-    return Bunch(owner[first], [column[first] for column in codes])
+    return ClassItems(owner[first], [column[first] for column in codes])
 
 
-def _sizes(axes: Sequence[Axis]) -> list[int]:
+def _sizes(axes: Sequence[PlainAxis]) -> list[int]:
     return [len(axis.places) for axis in axes]
 
 

@@ -1,4 +1,4 @@
-"""Which classes hold which records, without comparing each with each.
+"""A k-d tree over records: which classes hold which records, without comparing each with each.
 
 Records are cut in half again and again, each time along the column in which they lie widest apart; every
 part knows the smallest and largest rank of its records. A class goes down from the whole table to the parts
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.verifier.domain import Bools, Regions
-from incrowd.verifier.fault import Fault
-from incrowd.verifier.rows import Codes, Ints
+from incrowd.verifier.columns import Bools, Ints
+from incrowd.verifier.csv_file import Codes
+from incrowd.verifier.domain import CellRegions
+from incrowd.verifier.failure import CheckFailed
 
 LEAF = 16  # records that are looked at one by one
 PAIRS_AT_ONCE = 400_000
@@ -24,7 +25,7 @@ Pairs = tuple[Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class KdTree:
     """Distinct records in an order in which every part of the table is a run of places.
 
     Numbers below ``order.size`` are single places, later ones the parts of each level from the whole
@@ -52,9 +53,9 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs:
-    """Class ``row[i]`` holds every record of the part ``part[i]``; no record is said twice of a class."""
+    """Class ``row[i]`` holds every record of the part ``part[i]``; no record is named twice for a class."""
 
-    parts: Parts
+    parts: KdTree
     row: Codes
     part: Codes
 
@@ -67,7 +68,7 @@ class Runs:
         return self.parts.stop[self.part]
 
 
-def cut(ranks: Sequence[Ints], weights: Sequence[float]) -> Parts:
+def cut(ranks: Sequence[Ints], weights: Sequence[float]) -> KdTree:
     """Cut records into parts; a column counts the more, the larger its weight.
 
     Examples
@@ -89,7 +90,7 @@ def cut(ranks: Sequence[Ints], weights: Sequence[float]) -> Parts:
             widest = np.argmax((high[-1] - low[-1]) * np.array(weights)[:, None], axis=0)
             part = np.repeat(np.arange(1 << level), np.diff(bounds[-1]))
             order = order[np.lexsort((columns[widest[part], order], part))]
-    return Parts(
+    return KdTree(
         order=order,
         start=np.concatenate([np.arange(n), *(ends[:-1] for ends in bounds)]),
         stop=np.concatenate([np.arange(n) + 1, *(ends[1:] for ends in bounds)]),
@@ -108,11 +109,11 @@ def _above(leaves: Ints, depth: int) -> Ints:
     return np.concatenate([around, np.maximum(halves, n)])
 
 
-class Search:
+class RegionSearch:
     """The search for all records that classes hold."""
 
     def __init__(
-        self, ranks: Sequence[Ints], class_cells: Sequence[Ints], regions: Sequence[Regions]
+        self, ranks: Sequence[Ints], class_cells: Sequence[Ints], regions: Sequence[CellRegions]
     ) -> None:
         self._ranks, self._cells, self._regions = ranks, class_cells, regions
         # Where cells are narrow, a cut keeps most classes out of one half.
@@ -128,7 +129,7 @@ class Search:
         for row, part in self._found():
             count += row.size
             if count > MOST_RUNS:
-                raise Fault("the rows hold too many records each for the judge to look at all")
+                raise CheckFailed("the rows are consistent with too many records to look at them all")
             rows.append(row.astype(np.int32))
             parts.append(part.astype(np.int32))
         return Runs(self.parts, np.concatenate(rows), np.concatenate(parts))
@@ -165,12 +166,12 @@ class Search:
         left = np.arange(row.size)
         for cells, regions, low, high in self._columns():
             place = part[left] - self.parts.whole
-            left = left[regions.partition(cells[row[left]], low[place], high[place])]
+            left = left[regions.contain(cells[row[left]], low[place], high[place])]
         covered = np.zeros(row.size, np.bool_)
         covered[left] = True
         return covered
 
-    def _columns(self) -> Iterator[tuple[Ints, Regions, Ints, Ints]]:
+    def _columns(self) -> Iterator[tuple[Ints, CellRegions, Ints, Ints]]:
         return zip(self._cells, self._regions, self.parts.low, self.parts.high, strict=True)
 
     def _single(self, row: Ints, part: Ints) -> Iterator[Pairs]:

@@ -1,7 +1,7 @@
-"""Sensitive values that stand apart from the rows: a table of groups, counted again from the original.
+"""Claims about buckets (as in Anatomy): a table of sensitive values by group, counted again.
 
-A row names its group, and the table says how often each value occurs in it. Nothing published tells which of
-a group's values is whose; so the judge needs to know which record is behind each row.
+A row names its group, and the table says how often each value occurs in the group. Nothing published tells
+which of a group's values is whose; so the verifier needs to know which record is behind each row.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.schema import Claim
-from incrowd.verifier.fault import Fault, need
+from incrowd.verifier.claims.classes import ClaimSubject, smallest
+from incrowd.verifier.columns import CodedColumn, Ints, Numbering, Restoring, RowSource, fold, numbers_of
+from incrowd.verifier.csv_file import Codes
+from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.order import MOST_DEVIATIONS, check_order
-from incrowd.verifier.rows import Codes, Ints, Numbering, Restoring, Rows, fold, numbers_of
 
-KEY = "apart"  # in the manifest
 GROUP, COUNT = "group", "count"
-MODEL = "sensitive-groups"
 WHAT = "the table of sensitive values"
 _WHOLE = re.compile(r"[1-9][0-9]{0,17}")
 
 
-def stands_apart(claims: Sequence[Claim]) -> bool:
-    """Do the claims speak of sensitive values apart from the rows?"""
-    return any(claim.model == MODEL for claim in claims)
+def sensitive_groups(claim: Claim, subject: ClaimSubject) -> int:
+    """Every group of sensitive values has at least k people."""
+    return smallest(claim, subject, "group of sensitive values")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hidden:
+class OriginalValues:
     """The sensitive columns of the original: the number of each record's text, and the numbering itself."""
 
     codes: Mapping[str, Codes]
@@ -40,7 +40,7 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class BucketLines:
     """The table: line i says that values ``codes[name][i]`` occur ``count[i]`` times in ``group[i]``."""
 
     group: Ints
@@ -55,64 +55,66 @@ class Lines:
         np.add.at(sizes, self.group, self.count)
         return sizes
 
-    def spread(self) -> tuple[Ints, dict[str, tuple[Codes, Sequence[str]]]]:
+    def spread(self) -> tuple[Ints, dict[str, CodedColumn]]:
         """One entry for each person: the group, and the number of the value in each column."""
         columns = {
-            name: (np.repeat(codes, self.count), self.texts[name]) for name, codes in self.codes.items()
+            name: CodedColumn(np.repeat(codes, self.count), self.texts[name])
+            for name, codes in self.codes.items()
         }
         return np.repeat(self.group, self.count), columns
 
 
-def read_lines(table: Rows, hidden: Hidden, undo: Callable[[str], str]) -> Lines:
+def read_lines(table: RowSource, hidden: OriginalValues, undo: Callable[[str], str]) -> BucketLines:
     """Read the table; its values get the numbers that they have in the original."""
     names = [GROUP, *hidden.codes, COUNT]
-    need(
-        [undo(name) for name in table.names] == names, f"{WHAT} has not exactly the columns that it must have"
+    require(
+        [undo(name) for name in table.names] == names,
+        f"{WHAT} does not have exactly the columns that it must have",
     )
     group, count = Numbering(), Numbering()
     values = [Restoring(numbers, undo) for numbers in hidden.numbers.values()]
     columns = numbers_of(table, list(enumerate([group, *values, count])), WHAT)
-    need(columns[0].size > 0, f"{WHAT} is empty")
-    return Lines(
-        group=_whole(group, columns[0], "a group has no number") - 1,
+    require(columns[0].size > 0, f"{WHAT} is empty")
+    return BucketLines(
+        group=_whole(group, columns[0], f"a group in {WHAT} is not a whole number of at least 1") - 1,
         codes=dict(zip(hidden.codes, columns[1:-1], strict=True)),
         texts={name: list(numbers) for name, numbers in hidden.numbers.items()},
-        count=_whole(count, columns[-1], "a count is not a whole number of at least 1"),
+        count=_whole(count, columns[-1], f"a count in {WHAT} is not a whole number of at least 1"),
     )
 
 
 def _whole(texts: Numbering, codes: Codes, otherwise: str) -> Ints:
-    need(all(text is not None and _WHOLE.fullmatch(text) for text in texts), otherwise)
+    require(all(text is not None and _WHOLE.fullmatch(text) for text in texts), otherwise)
     return np.array([int(text) for text in texts], np.int64)[codes]
 
 
 def groups_of_rows(codes: Codes, texts: Sequence[str]) -> Ints:
     """The group of each row, numbered from 0: they are called 1, 2, … without gaps."""
     called = Numbering({text: place for place, text in enumerate(texts)})
-    group = _whole(called, codes, "a row names no number of a group") - 1
-    need(
-        int(group.max()) + 1 == len(texts), "the groups that rows name are not numbered 1, 2, … without gaps"
+    group = _whole(called, codes, "the group of a row is not a whole number of at least 1") - 1
+    require(
+        int(group.max()) + 1 == len(texts), "the groups of the rows are not numbered 1, 2, … without gaps"
     )
     return group
 
 
-def check_lines(lines: Lines, row_group: Ints, stated: int | None, people: int) -> None:
+def check_lines(lines: BucketLines, row_group: Ints, stated: int | None, people: int) -> None:
     """Both tables name the same groups, with as many people; lines are sorted, and none occurs twice.
 
     Only `people` of the rows may be of somebody who has values; where that is every row, a group has as many
     values as rows, else no more.
     """
     groups = int(row_group.max()) + 1
-    need(stated in (None, groups), "there are not as many groups as the release says")
-    need(int(lines.group.max()) < groups, f"{WHAT} has a group that no row names")
-    need(np.unique(lines.group).size == groups, f"rows name a group that {WHAT} does not have")
+    require(stated in (None, groups), "the manifest states another number of groups")
+    require(int(lines.group.max()) < groups, f"{WHAT} has a group that no row belongs to")
+    require(np.unique(lines.group).size == groups, f"rows belong to a group that {WHAT} does not have")
     _check_sorted(lines)
     total = sum(lines.count.tolist())  # as Python's whole numbers: forged ones may be huge
     wrong = total != people or (lines.sizes > np.bincount(row_group)).any()
-    need(not wrong, f"the counts in {WHAT} are not the sizes of the groups")
+    require(not wrong, f"the counts in {WHAT} do not add up to the sizes of the groups")
 
 
-def _check_sorted(lines: Lines) -> None:
+def _check_sorted(lines: BucketLines) -> None:
     """By number of the group and then by text, so that the order of lines tells nothing."""
     ranks = [lines.group]
     for name, codes in lines.codes.items():
@@ -121,11 +123,13 @@ def _check_sorted(lines: Lines) -> None:
         place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
         ranks.append(place[codes])
     line = fold(ranks, [int(rank.max()) + 1 for rank in ranks])
-    need(np.unique(line).size == line.size, f"a line of {WHAT} occurs twice")
-    need(bool((np.diff(line) > 0).all()), f"the lines of {WHAT} are not sorted by group and text")
+    require(np.unique(line).size == line.size, f"{WHAT} has the same line twice")
+    require(bool((np.diff(line) > 0).all()), f"the lines of {WHAT} are not sorted by group and text")
 
 
-def check_values(lines: Lines, row_group: Ints, match: Ints, hidden: Hidden, linked: bool) -> None:
+def check_values(
+    lines: BucketLines, row_group: Ints, match: Ints, hidden: OriginalValues, linked: bool
+) -> None:
     """In every group, the values of its rows' records are exactly those that the table says.
 
     Parameters
@@ -140,20 +144,20 @@ def check_values(lines: Lines, row_group: Ints, match: Ints, hidden: Hidden, lin
     said = np.zeros(size, np.int64)
     np.add.at(said, of_line, lines.count)
     lacking = int(np.maximum(said - np.bincount(of_record, minlength=size), 0).sum())
-    need(not lacking, f"{WHAT} has {lacking} values that no record is left for")
+    require(not lacking, f"{WHAT} has {lacking} values more than the original table")
     has = match < of_record.size
     of_row = row_group[has] * size + of_record[match[has]]
     groups = _differing(of_row, lines.group * size + of_line, lines.count, size)
     if groups:
         if linked:
-            raise Fault(f"{groups} groups have other values than {WHAT} says")
-        raise Fault(
-            f"without the audit's links it cannot be decided whose values a group has: several records fit a "
-            f"row, and as the judge matches them, {groups} groups have other values than {WHAT} says"
+            raise CheckFailed(f"in {groups} groups, {WHAT} does not list the values of their records")
+        raise CheckFailed(
+            f"without the links in the audit folder this cannot be decided: several records fit a row, and as"
+            f" the verifier matches them, {groups} groups have other values than {WHAT} lists"
         )
 
 
-def _joint(lines: Lines, hidden: Hidden) -> tuple[Ints, Ints]:
+def _joint(lines: BucketLines, hidden: OriginalValues) -> tuple[Ints, Ints]:
     """One number for each combination of sensitive texts, of records and of lines."""
     both = [np.concatenate([codes, lines.codes[name]]) for name, codes in hidden.codes.items()]
     part = fold(both, [len(hidden.numbers[name]) for name in hidden.codes])
@@ -169,7 +173,7 @@ def _differing(of_row: Ints, of_line: Ints, count: Ints, size: int) -> int:
     return int(np.unique(key[surplus != 0] // size).size)
 
 
-def check_numbers(row_group: Ints, match: Ints) -> None:
+def check_group_numbers(row_group: Ints, match: Ints) -> None:
     """Refuse numbers of groups that follow the order in which the original has their records."""
     groups = int(row_group.max()) + 1
     first = np.full(groups, match.max(initial=0) + 1)
@@ -178,11 +182,11 @@ def check_numbers(row_group: Ints, match: Ints) -> None:
     place[np.argsort(first, kind="stable")] = np.arange(groups)
     try:
         check_order(np.arange(groups), place, groups)
-    except Fault:
-        raise Fault("the groups are numbered in the order of the original table") from None
+    except CheckFailed:
+        raise CheckFailed("the groups are numbered in the order of the original table") from None
 
 
-def check_places(row_group: Ints, row_class: Ints, match: Ints, hidden: Hidden) -> None:
+def check_value_order(row_group: Ints, row_class: Ints, match: Ints, hidden: OriginalValues) -> None:
     """Refuse rows whose order follows their sensitive values, in the whole file or inside groups.
 
     A row does not show its values, so its place must not either. Rows of one group that say the same count
@@ -197,7 +201,7 @@ def check_places(row_group: Ints, row_class: Ints, match: Ints, hidden: Hidden) 
         for score in _scores(codes[match[has]], list(hidden.numbers[name])):
             even = np.bincount(kind[has], score, size.size)[kind[seen]] / size[kind[seen]]
             most = max(_deviations(np.zeros_like(group), even), _deviations(group, even))
-            need(most < MOST_DEVIATIONS, "the rows stand in an order that tells their sensitive values")
+            require(most < MOST_DEVIATIONS, "the order of the rows reveals their sensitive values")
 
 
 def _scores(value: Codes, texts: Sequence[str]) -> Iterator[Ints]:

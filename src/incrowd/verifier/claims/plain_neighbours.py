@@ -1,8 +1,10 @@
-"""How many records lie near a point, as exact arithmetic would count them.
+"""Counting neighbours for claims of plain classes: has a point few records near it?
 
-Records are cut into parts as in `boxes`. A point goes down to the parts that it is neither sure to reach nor
-sure to miss, until what is sure decides. Floats decide with a margin; what lies within the margin is decided
-in whole numbers, for the points for which it matters.
+The counts are those of exact arithmetic. Records are cut into parts as in `kd_tree`. A point goes down to the
+parts that it is neither sure to reach nor sure to miss, until what is sure decides. Floats decide with a
+margin; what lies within the margin is decided in whole numbers, for the points for which it matters. Where
+boxes around records tell too little (many columns, long distances), points are compared with all records by
+products of matrices.
 """
 
 from __future__ import annotations
@@ -15,11 +17,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.verifier.boxes import cut
-from incrowd.verifier.domain import Bools
-from incrowd.verifier.places import ABSENT, Axis, Place
-from incrowd.verifier.rows import Ints, fold
-from incrowd.verifier.sweep import Sweep
+from incrowd.verifier.claims.kd_tree import cut
+from incrowd.verifier.claims.plain_distance import ABSENT, ExactDistance, PlainAxis
+from incrowd.verifier.columns import Bools, Ints, fold
 
 POINTS_AT_ONCE = 4096
 PAIRS_AT_ONCE = 200_000
@@ -31,13 +31,16 @@ ROUNDING = 1e-14  # of the largest number met; a difference of two floats is wro
 SQUARES = 1e-13  # of the square of the largest number; a square that is a sum of products is wrong by less
 FAR = 10  # times the distance: whoever is farther away is put here, so that numbers stay small
 GRID = 2.0**30
+RECORDS = 512  # in a tile of a product
+TILE = 2**18  # numbers multiplied for a tile: few enough that the product is not shared out to threads
+CHUNKS = 4  # tiles of records between looks at who is decided
 
 Floats = NDArray[np.float64]
 Points = Sequence[Ints]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Column:
+class _PlacedColumn:
     """One column of the records: positions by value, and what the parts of the table hold.
 
     Positions count in spans, times the root of the weight: squares of differences add up. `unit` is what a
@@ -68,11 +71,11 @@ class _Column:
 
     def between(self, one: Ints, other: Ints) -> Floats:
         gone = (one == ABSENT).astype(np.int64) + (other == ABSENT)
-        buckets: Floats = np.abs(self.position[one] - self.position[other])
-        return np.where(gone == 1, self.unit, np.where(gone == 2, 0.0, buckets)) if gone.any() else buckets
+        steps: Floats = np.abs(self.position[one] - self.position[other])
+        return np.where(gone == 1, self.unit, np.where(gone == 2, 0.0, steps)) if gone.any() else steps
 
 
-class Field:
+class NearbyCounts:
     """Records, and which points have few of them near.
 
     Parameters
@@ -87,11 +90,11 @@ class Field:
         A record is near if it is no farther away than this.
     """
 
-    def __init__(self, axes: Sequence[Axis], members: Ints, scale: Ints, reach: Fraction) -> None:
+    def __init__(self, axes: Sequence[PlainAxis], members: Ints, scale: Ints, reach: Fraction) -> None:
         codes = [axis.records[members] for axis in axes]
         kind = fold(codes, [len(axis.places) for axis in axes])
         first = np.unique(kind, return_index=True)[1]
-        self.size, self._exact = members.size, Exact(axes, scale, reach)
+        self.size, self._exact = members.size, ExactDistance(axes, scale, reach)
         positions = [
             _positions(axis, *ends, reach) for axis, ends in zip(axes, self._exact.ends, strict=True)
         ]
@@ -112,9 +115,9 @@ class Field:
         self._sure = sure**2 if sure > 0 else -1.0
         self._hopeless = (float(reach) * (1 + CLOSE) + ROUNDING * largest) ** 2
         self._cancelled = SQUARES * largest**2
-        self._sweeps: dict[bool, Sweep] = {}
+        self._sweeps: dict[bool, ProductSweep] = {}
 
-    def _column(self, position: Floats, own: Ints, unit: float) -> _Column:
+    def _column(self, position: Floats, own: Ints, unit: float) -> _PlacedColumn:
         at, gone = position[own], own == ABSENT
         low, high, gap = [], [], []
         for level in range(self._depth + 1):
@@ -122,7 +125,7 @@ class Field:
             low.append(np.minimum.reduceat(np.where(gone, np.inf, at), starts))
             high.append(np.maximum.reduceat(np.where(gone, -np.inf, at), starts))
             gap.append(np.logical_or.reduceat(gone, starts))
-        return _Column(position, unit, np.concatenate(low), np.concatenate(high), np.concatenate(gap))
+        return _PlacedColumn(position, unit, np.concatenate(low), np.concatenate(high), np.concatenate(gap))
 
     def centrality(self, some: Sequence[int], points: Points) -> Floats:
         """How far points lie from the middle of all records, in some of the columns; a rule of thumb."""
@@ -147,14 +150,14 @@ class Field:
             self._swept(points, np.concatenate(stubborn), limit, found)
         return found
 
-    def _sweep(self, points: Sequence[Floats]) -> Sweep:
+    def _sweep(self, points: Sequence[Floats]) -> ProductSweep:
         """All records, with or without room for missing values."""
         gaps = any(column.gap[0] for column in self._columns) or any(np.isnan(at).any() for at in points)
         if gaps not in self._sweeps:
             at = [c.position[own] for c, own in zip(self._columns, self._values, strict=True)]
             units = [column.unit for column in self._columns]
             limits = (self._sure - self._cancelled, self._hopeless + self._cancelled)
-            self._sweeps[gaps] = Sweep(at, units, self._weight, limits, gaps)
+            self._sweeps[gaps] = ProductSweep(at, units, self._weight, limits, gaps)
         return self._sweeps[gaps]
 
     def _swept(self, points: Points, who: Ints, limit: int, found: Bools) -> None:
@@ -227,48 +230,7 @@ class Field:
         found[who[sure <= limit]] = True
 
 
-class Exact:
-    """The same distance in whole numbers: differences in the columns' own units, weighed."""
-
-    def __init__(self, axes: Sequence[Axis], scale: Ints, reach: Fraction) -> None:
-        self._places = [axis.places for axis in axes]
-        self.ends = [_ends(axis, scale) for axis in axes]
-        pairs = zip(axes, self.ends, strict=True)
-        weights = [Fraction(axis.weight) / (high - low) ** 2 for axis, (low, high) in pairs]
-        common = math.lcm(*(number.denominator for number in (*weights, reach**2)))
-        self._weights = [int(weight * common) for weight in weights]
-        self._most = int(reach**2 * common)
-
-    def near(self, points: Points, records: Points) -> Bools:
-        """Is record i near point i?"""
-        columns = zip(self._places, self.ends, points, records, strict=True)
-        buckets = [list(_differences(at, high - low, *sides)) for at, (low, high), *sides in columns]
-        verdict = {steps: self._within(steps) for steps in set(zip(*buckets, strict=True))}
-        return np.fromiter(map(verdict.__getitem__, zip(*buckets, strict=True)), np.bool_)
-
-    def _within(self, steps: tuple[int, ...]) -> bool:
-        return sum(w * step * step for w, step in zip(self._weights, steps, strict=True)) <= self._most
-
-
-def _differences(places: Sequence[Place], span: int, one: Ints, other: Ints) -> Iterator[int]:
-    """Missing differs from everything else by the whole span."""
-    for a, b in zip(one.tolist(), other.tolist(), strict=True):
-        here, there = places[a], places[b]
-        if a == ABSENT or b == ABSENT or here is None or there is None:
-            yield 0 if a == b else span
-        else:
-            yield abs(here - there)
-
-
-def _ends(axis: Axis, scale: Ints) -> tuple[int, int]:
-    """The smallest and the largest place of some records; a span of nought counts as one."""
-    met = [axis.places[i] for i in np.unique(axis.records[scale]).tolist() if i != ABSENT]
-    real = [place for place in met if place is not None]
-    low, high = min(real, default=0), max(real, default=1)
-    return low, max(high, low + 1)
-
-
-def _positions(axis: Axis, low: int, high: int, reach: Fraction) -> Floats:
+def _positions(axis: PlainAxis, low: int, high: int, reach: Fraction) -> Floats:
     span, unit = high - low, math.sqrt(axis.weight)
     beyond = span * (2 + math.ceil(FAR * float(reach) / unit))
     least, most = low - beyond, high + beyond
@@ -305,3 +267,99 @@ def _halves(who: Ints, sure: Ints, point: Ints, part: Ints) -> Iterator[tuple[In
     at = int(np.searchsorted(point, middle))
     yield from _halves(who[:middle], sure[:middle], point[:at], part[:at])
     yield from _halves(who[middle:], sure[middle:], point[at:] - middle, part[at:])
+
+
+class ProductSweep:
+    """Points against all records; records are the right side of a product of matrices.
+
+    The square of a distance is written as a product of what a point and a record bring along, so that a tile
+    of points and records is one product of two small matrices. Records from the middle of the table come
+    first: of ordinary points most are decided before the others are looked at.
+
+    Parameters
+    ----------
+    positions : sequence of arrays of shape (records,)
+        One for each column; not a number is missing.
+    units : sequence of float
+        What a missing value differs by.
+    weight : array of shape (records,)
+        How often each record occurs.
+    limits : pair of float
+        Squares up to the first are near, squares above the second are not.
+    gaps : bool
+        Is anything missing, in records or points?
+    """
+
+    def __init__(
+        self,
+        positions: Sequence[Floats],
+        units: Sequence[float],
+        weight: Ints,
+        limits: tuple[float, float],
+        gaps: bool,
+    ) -> None:
+        self._units, self._gaps = units, gaps
+        self._sure, self._hopeless = limits
+        order = np.argsort(_from_the_middle(positions, units, weight), kind="stable")
+        self._right = self._features([at[order] for at in positions], of_points=False).T.copy()
+        self._weight = weight[order].astype(np.float64)
+        self._left = np.concatenate([np.cumsum(self._weight[::-1])[::-1], [0.0]])
+
+    def decided(self, positions: Sequence[Floats], limit: int) -> tuple[Bools, Bools]:
+        """Which points surely have more records near than `limit`, and which surely have not."""
+        features = self._features(positions, of_points=True)
+        sure, most = np.zeros(len(features)), np.zeros(len(features))
+        left = np.arange(len(features))
+        for first in range(0, self._weight.size, RECORDS * CHUNKS):
+            last = min(first + RECORDS * CHUNKS, self._weight.size)
+            self._count(features, left, (first, last), sure, most)
+            left = left[(sure[left] <= limit) & (most[left] + self._left[last] > limit)]
+            if not left.size:
+                break
+        many: Bools = sure > limit
+        open_ = np.zeros(len(features), np.bool_)
+        open_[left] = True
+        return many, ~many & ~open_
+
+    def _features(self, positions: Sequence[Floats], of_points: bool) -> Floats:
+        """The factors of each point or record: their products add up to the square of the distance.
+
+        With m = 1 for a real value and 0 for a missing one, a column adds
+        m m' (x - x')² + w (m + m' - 2 m m') for the weight w.
+        """
+        found: list[Floats] = []
+        own, ones = np.zeros(positions[0].size), np.ones(positions[0].size)
+        for at, unit in zip(positions, self._units, strict=True):
+            if not self._gaps:
+                own += at * at
+                found.append(-2 * at if of_points else at)
+                continue
+            real, x, w = (~np.isnan(at)).astype(np.float64), np.nan_to_num(at), unit * unit
+            own += w * real
+            found += [real * x * x - 2 * w * real, real, -2 * x] if of_points else [real, real * x * x, x]
+        found += [own, ones] if of_points else [ones, own]
+        return np.stack(found, axis=1)
+
+    def _count(self, features: Floats, who: Ints, some: tuple[int, int], sure: Floats, most: Floats) -> None:
+        height = max(TILE // (RECORDS * features.shape[1]), 1)
+        for at in range(0, who.size, height):
+            here = who[at : at + height]
+            rows = features[here]
+            for first in range(*some, RECORDS):
+                records = slice(first, min(first + RECORDS, some[1]))
+                square = rows @ self._right[:, records]
+                near, may_be = square <= self._sure, square <= self._hopeless
+                amount = near.astype(np.float64) @ self._weight[records]
+                sure[here] += amount
+                # Hardly ever does anything lie between.
+                same = np.count_nonzero(near) == np.count_nonzero(may_be)
+                most[here] += amount if same else may_be.astype(np.float64) @ self._weight[records]
+
+
+def _from_the_middle(positions: Sequence[Floats], units: Sequence[float], weight: Ints) -> Floats:
+    away = np.zeros(weight.size)
+    for at, unit in zip(positions, units, strict=True):
+        real = ~np.isnan(at)
+        middle = float((at[real] * weight[real]).sum()) / max(float(weight[real].sum()), 1.0)
+        away += np.where(real, at - middle, unit) ** 2
+    return away

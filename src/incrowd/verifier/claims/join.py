@@ -1,0 +1,300 @@
+"""Claims of k-join-anonymity: people of a private table hide among people of a public one.
+
+People are all records of the private table, then those of the public one who are not among them, each in the
+order of their table. Whoever of the public table has no id, lacks a quasi-identifier, is not confirmed, or
+may be somebody of the private table whose id is written differently does not count; of rows with one id the
+first counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from incrowd.schema import Column, Role, Schema
+from incrowd.verifier.columns import Bools, CodedColumn, Ints, Numbering, RowSource, fold, numbers_of
+from incrowd.verifier.csv_file import Codes, CsvRows, fingerprint
+from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.values import value
+
+PUBLIC, SECOND = "the public table", "the table that confirms the public one"
+TABLE, MUST, MAY = {"sha256", "kind", "rows"}, {"rows", "id"}, {"source", "date", "checked_against"}
+NEEDED = "to verify it, the public table is needed"
+NOT_THERE = -1
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_BETWEEN = dict.fromkeys(map(ord, " \t\N{NO-BREAK SPACE}-./_\0"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublicTable:
+    """The public table that a release was joined with.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The table.
+    id : str
+        The column that identifies people in both tables.
+    check : RowSource, optional
+        A second source. Only those people count whom it describes in the same way and no other.
+    file, check_file : path, optional
+        The files of both, where their rows are no `CsvRows`. The manifest must mean these, byte for byte.
+    """
+
+    rows: RowSource
+    id: str
+    check: RowSource | None = field(default=None, repr=False)
+    file: str | Path | None = None
+    check_file: str | Path | None = None
+
+    def check_columns(self, schema: Schema) -> None:
+        """All quasi-identifiers and the id are there, once; the id is never published."""
+        known = [column.role for column in schema.columns if column.name == self.id]
+        require(
+            known == [Role.IDENTIFIER],
+            "the column that joins both tables is not an identifier of the original table",
+        )
+        wanted = [self.id, *(column.name for column in schema.having(Role.QUASI))]
+        for table, what in ((self.rows, PUBLIC), (self.check, SECOND)):
+            names = list(table.names) if table is not None else wanted
+            lacking = [name for name in wanted if names.count(name) != 1]
+            require(not lacking, f"{what} does not have exactly one column {', '.join(lacking)}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedPeople:
+    """Who may be behind rows: `own` people of the private table, then others of the public one.
+
+    ``public_place`` is everyone's row in the public table, -1 of those whom it does not have.
+    """
+
+    own: int
+    columns: Mapping[str, CodedColumn]
+    public_place: Ints
+    public_rows: int
+    second_rows: int = 0
+
+    def __len__(self) -> int:
+        return self.public_place.size
+
+
+def read_people(
+    public: PublicTable,
+    schema: Schema,
+    ids: CodedColumn,
+    quasi: Mapping[str, Codes],
+    numbers: Mapping[str, Numbering],
+) -> JoinedPeople:
+    """Read the public table, and the second source.
+
+    Parameters
+    ----------
+    ids : Texts
+        The ids of the private table.
+    quasi : mapping
+        Its quasi-identifiers, as numbers of texts.
+    numbers : mapping
+        These numbers; they go on with the texts of the public table.
+    """
+    own = _own_ids(ids, schema)
+    known = Numbering(own)
+    picks = [(public.id, known), *numbers.items()]
+    place = list(public.rows.names).index
+    codes = numbers_of(public.rows, [(place(name), number) for name, number in picks], PUBLIC)
+    person, columns = codes[0], dict(zip(numbers, codes[1:], strict=True))
+    usable = _first_of_each(person) & (person >= len(own)) & ~_among(_no_id(schema), known)[person]
+    usable &= ~_alike(known, len(own))[person]
+    for name, column in columns.items():
+        usable &= ~_among({None, *schema.missing}, numbers[name])[column]
+    second_rows = 0
+    if public.check is not None:
+        confirmed, second_rows = _confirmed(public, public.check, schema, known, person, numbers, columns)
+        usable &= confirmed
+    external = np.flatnonzero(usable)
+    of_own = np.full(len(known), NOT_THERE, np.int64)
+    of_own[person[::-1]] = np.arange(person.size)[::-1]  # the first row of each id
+    return JoinedPeople(
+        own=len(own),
+        columns={name: _joined(quasi[name], columns[name][external], numbers[name]) for name in numbers},
+        public_place=np.concatenate([of_own[: len(own)], external]),
+        public_rows=person.size,
+        second_rows=second_rows,
+    )
+
+
+def _own_ids(ids: CodedColumn, schema: Schema) -> dict[Any, int]:
+    """The ids of the private table by their places: every one is there, and none twice."""
+    require(not _no_id(schema) & set(ids.texts), "a record of the original table has no id")
+    require(len(ids.texts) == ids.codes.size, "two records of the original table have the same id")
+    return {ids.texts[code]: place for place, code in enumerate(ids.codes.tolist())}
+
+
+def _no_id(schema: Schema) -> set[str | None]:
+    return {None, "", *schema.missing}
+
+
+def _among(some: set[str | None], texts: Numbering) -> Bools:
+    return np.fromiter((text in some for text in texts), np.bool_, len(texts))
+
+
+def _alike(ids: Numbering, own: int) -> Bools:
+    """Which ids differ from one of the first `own` only in what some write and others leave out.
+
+    Whether 7 and 007 are one person nobody can tell, and nobody may hide among rows of their own.
+    """
+    bare = [_bare(text or "") for text in ids]
+    known = set(bare[:own])
+    return np.fromiter((text in known for text in bare), np.bool_, len(bare))
+
+
+def _bare(id: str) -> str:
+    """An id without capitals, the .0 of a float, signs between its digits, and leading zeros.
+
+    Examples
+    --------
+    >>> _bare("007-12"), _bare("A 1.0")
+    ('712', 'a1')
+    """
+    return id.casefold().removesuffix(".0").translate(_BETWEEN).lstrip("0")
+
+
+def _first_of_each(person: Codes) -> Bools:
+    first = np.zeros(person.size, np.bool_)
+    first[np.unique(person, return_index=True)[1]] = True
+    return first
+
+
+def _confirmed(
+    public: PublicTable,
+    second: RowSource,
+    schema: Schema,
+    ids: Numbering,
+    person: Codes,
+    numbers: Mapping[str, Numbering],
+    columns: Mapping[str, Codes],
+) -> tuple[Bools, int]:
+    """Which rows of the public table the second source repeats, with equal values; and how many rows it has.
+
+    Whom it describes in several ways it confirms in none of them.
+    """
+    known = Numbering(ids)
+    spelt = {name: Numbering(number) for name, number in numbers.items()}
+    place = list(second.names).index
+    picks = [(place(name), number) for name, number in {public.id: known, **spelt}.items()]
+    there = numbers_of(second, picks, SECOND)
+    both, sizes = [np.concatenate([person, there[0]])], [len(known)]
+    for (name, texts), codes in zip(spelt.items(), there[1:], strict=True):
+        means = _meanings(schema.column(name), texts)
+        both.append(means[np.concatenate([columns[name], codes])])
+        sizes.append(len(texts))
+    line = fold(both, sizes)
+    repeated, first = np.unique(line[person.size :], return_index=True)
+    ways = np.bincount(there[0][first], minlength=len(known))
+    return np.isin(line[: person.size], repeated) & (ways[person] == 1), there[0].size
+
+
+def _meanings(column: Column, texts: Numbering) -> Codes:
+    """Texts that mean the same get the same number; what cannot be read means itself."""
+    meant = Numbering()
+    return np.fromiter((meant[_meaning(column, text)] for text in texts), np.int32, len(texts))
+
+
+def _meaning(column: Column, text: str | None) -> Any:
+    try:
+        return (True, value(column, text or ""))
+    except CheckFailed:
+        return (False, text)
+
+
+def _joined(own: Codes, others: Codes, texts: Numbering) -> CodedColumn:
+    """One column of all people, with those texts only that some of them have."""
+    used, codes = np.unique(np.concatenate([own, others]), return_inverse=True)
+    all_texts = list(texts)
+    return CodedColumn(codes.reshape(-1).astype(np.int32), [all_texts[code] for code in used.tolist()])
+
+
+def check_join_schema(public: PublicTable | None, schema: Schema) -> None:
+    """What a release of two tables must have, and must not have."""
+    if public is None:
+        raise CheckFailed(NEEDED)
+    means = any(column.mean for column in schema.published)
+    require(not means, "a mean would describe people of both tables at once")
+    several = schema.having(Role.ENTITY)
+    require(not several, "with a public table k counts rows, but here one person may have several rows")
+    public.check_columns(schema)
+
+
+def check_joined_rows(rows: int, people: JoinedPeople) -> None:
+    """Everybody of the private table has a row, and only people of either table do."""
+    own, everyone = people.own, len(people)
+    require(rows >= own, f"there are {rows} rows, fewer than the {own} people of the original table")
+    require(rows <= everyone, f"there are {rows} rows, more than the {everyone} people of both tables")
+
+
+def presence(row_class: Ints, mine: Bools) -> dict[str, str]:
+    """The least and the largest share that people of the private table have in a class."""
+    sizes = np.bincount(row_class).tolist()
+    own = np.bincount(row_class[mine], minlength=len(sizes)).tolist()
+    shares = [Fraction(part, size) for part, size in zip(own, sizes, strict=True)]
+    return {"least": str(min(shares)), "most": str(max(shares))}
+
+
+def stated_rows(said: Any, public: PublicTable | None) -> tuple[int, int | None]:
+    """How many rows the manifest says the public table and its second source have.
+
+    It must mean those that are given: a file by its SHA-256, anything else by what kind of thing it was.
+    """
+    if public is None:
+        raise CheckFailed(NEEDED)
+    words = "the manifest does not describe the public table, or has unknown keys for it"
+    require(isinstance(said, dict) and MUST <= set(said) <= TABLE | MUST | MAY, words)
+    require(said["id"] == public.id, "the manifest says that another column identifies people")
+    source = said.get("source", "somebody")
+    require(isinstance(source, str) and bool(source), "the source of the public table has no name")
+    require(_is_day(said.get("date", "2000-01-01")), "the date of the public table is not a date")
+    rows = _check_table({key: said[key] for key in TABLE & set(said)}, PUBLIC, public.rows, public.file)
+    if public.check is None:
+        unchecked = "checked_against" not in said
+        require(unchecked, "to verify it, the table that confirmed the public one is needed")
+        return rows, None
+    require(
+        "checked_against" in said, "the manifest does not say that a second source confirmed the public table"
+    )
+    return rows, _check_table(said["checked_against"], SECOND, public.check, public.check_file)
+
+
+def _check_table(said: Any, what: str, table: RowSource, file: str | Path | None) -> int:
+    known = isinstance(said, dict) and set(said) in ({"sha256", "rows"}, {"kind", "rows"})
+    require(known, f"the manifest does not describe {what}, or has unknown keys for it")
+    name, rows = said.get("sha256", said.get("kind")), said["rows"]
+    require(
+        isinstance(name, str) and bool(name), f"the manifest gives neither a SHA-256 nor a kind for {what}"
+    )
+    require(type(rows) is int and rows >= 0, f"the number of rows of {what} is not a whole number")
+    if "sha256" in said:
+        require(_DIGEST.fullmatch(name) is not None, f"the manifest gives no valid SHA-256 for {what}")
+        path = _file_of(table, file)
+        same = path is None or fingerprint(path)["sha256"] == name
+        require(same, f"{what} is not the one that the release was made with")
+    return int(rows)
+
+
+def _file_of(rows: RowSource, file: str | Path | None) -> Path | None:
+    """The file of a table, if it is known."""
+    if file is not None:
+        return Path(file)
+    return rows.path if isinstance(rows, CsvRows) else None
+
+
+def _is_day(text: Any) -> bool:
+    try:
+        return isinstance(text, str) and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

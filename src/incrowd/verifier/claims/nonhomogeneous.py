@@ -1,0 +1,181 @@
+"""Claims of non-homogeneous generalization: who is consistent with which row, and how likely each match is.
+
+(1,k)-, (k,1)-, (k,k)-anonymity and their global forms count neighbours or matches in the consistency graph.
+A k-factor gives every row k records that it holds, so that no record serves more than k rows. Then an
+assignment can be drawn at random in which nobody is behind any row with a probability above 1/k: the factor
+falls apart into k assignments, of which one is drawn. With as many rows as records every record serves
+exactly k rows; a record that may have been left out may serve fewer.
+
+That something was drawn cannot be seen in one release. What can be seen is whether such a draw is possible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from incrowd.schema import Claim, Role
+from incrowd.verifier.claims.classes import ClaimSubject
+from incrowd.verifier.claims.consistency_graph import ConsistencyGraph, DegreeCounts
+from incrowd.verifier.columns import Ints
+from incrowd.verifier.failure import CheckFailed, require, whole
+
+MOST_FLOW = 2**31 - 1  # scipy counts in 32 bits
+DRAWN_FROM_K = frozenset({"k-factor", "drawn-l-diversity"})
+_SHARE = re.compile(r"1|[1-9][0-9]{0,17}/[1-9][0-9]{0,17}")
+
+
+def one_k(claim: Claim, subject: ClaimSubject) -> int:
+    """Every record fits at least k rows."""
+    k = _rows_wanted(claim, subject)
+    return _records_reach(subject.graph.degrees, k, "fit")
+
+
+def k_one(claim: Claim, subject: ClaimSubject) -> int:
+    """Every row fits at least k records."""
+    k = _rows_wanted(claim, subject)
+    return _rows_reach(subject.graph.degrees, k, "fit")
+
+
+def k_k(claim: Claim, subject: ClaimSubject) -> int:
+    """Both (1,k)- and (k,1)-anonymity."""
+    return min(one_k(claim, subject), k_one(claim, subject))
+
+
+def global_one_k(claim: Claim, subject: ClaimSubject) -> int:
+    """Every record has at least k rows that it may be behind while all others find rows, too."""
+    k = _rows_wanted(claim, subject)
+    return _records_reach(subject.graph.matches, k, "match")
+
+
+def global_k_one(claim: Claim, subject: ClaimSubject) -> int:
+    """Every row has at least k records that may be behind it while all others find rows, too."""
+    k = _rows_wanted(claim, subject)
+    return _rows_reach(subject.graph.matches, k, "match")
+
+
+def k_factor(claim: Claim, subject: ClaimSubject) -> int:
+    """An assignment can be drawn in which no match has a probability above 1/k."""
+    k = _rows_wanted(claim, subject)
+    _require_factor(subject.graph, k)
+    return k
+
+
+def _require_factor(graph: ConsistencyGraph, k: int, where: str = "") -> None:
+    if graph.witnessed(k):
+        return
+    _rows_reach(graph.degrees, k, "fit", where)
+    if not graph.left_out:
+        _records_reach(graph.degrees, k, "fit", where)
+    otherwise = f"the rows cannot be given {k} records{where} each without some record serving more than {k}"
+    require(has_factor(graph, k), otherwise)
+
+
+def _rows_wanted(claim: Claim, subject: ClaimSubject) -> int:
+    require(not claim.column, f"{claim.model} is about all rows, not about one column")
+    return _rows_counted(claim, subject)
+
+
+def _rows_counted(claim: Claim, subject: ClaimSubject) -> int:
+    several = subject.classes.schema.having(Role.ENTITY)
+    require(not several, f"{claim.model} counts rows, but here one person may have several rows")
+    return whole(claim, "k")
+
+
+def _records_reach(found: DegreeCounts, k: int, verb: str, where: str = "") -> int:
+    few = found.records_below(k)
+    require(not few, f"{few} records {verb} fewer than {k} rows{where}")
+    return int(found.records.min())
+
+
+def _rows_reach(found: DegreeCounts, k: int, verb: str, where: str = "") -> int:
+    few = found.rows_below(k)
+    require(not few, f"{few} rows {verb} fewer than {k} records{where}")
+    return int(found.rows.min())
+
+
+def drawn_diversity(claim: Claim, subject: ClaimSubject) -> int:
+    """In every part at most k/l rows have the same value, and everybody's row can be drawn from k rows of the
+    part: then nobody has any value with a probability above 1/l."""
+    k, wanted = _rows_counted(claim, subject), whole(claim, "l")
+    part = _part_of_each_row(subject)
+    most = int(subject.classes.histogram(claim, part).count.max())
+    too_often = f"in one part {most} rows have the same value, but at most k/l = {k}/{wanted} may"
+    require(most * wanted <= k, too_often)
+    _require_factor(subject.graph.inside(part), k, " of their part")
+    return k // most
+
+
+def _part_of_each_row(subject: ClaimSubject) -> Ints:
+    """The parts that the witness names, numbered without gaps."""
+    given = subject.parts
+    if given is None:
+        raise CheckFailed("to verify it, the parts that the audit folder keeps are needed")
+    fit = given.shape == (subject.graph.rows,) and given.dtype.kind in "iu"
+    require(fit, "the given parts are not one whole number for each row")
+    part: Ints = np.unique(given, return_inverse=True)[1].reshape(-1)
+    return part
+
+
+def has_factor(graph: ConsistencyGraph, k: int) -> bool:
+    """By searching; every row must hold at least k records."""
+    return reaches(graph, Fraction(1, k))
+
+
+def reaches(graph: ConsistencyGraph, level: Fraction) -> bool:
+    """Can an assignment be drawn in which no match is likelier than `level`?"""
+    return _largest_flow(graph, level.denominator, level.numerator) == level.denominator * graph.rows
+
+
+def _largest_flow(graph: ConsistencyGraph, k: int, most: int) -> int:
+    """Of k units from each record and to each row, how many pass, at most `most` between any two?"""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    require(
+        k * (graph.rows + graph.left_out) <= MOST_FLOW,
+        "the table is too large to search without the neighbourhoods as a witness",
+    )
+    record, row = graph.edges()
+    records, rows = graph.record_weight, graph.row_weight
+    source, sink = records.size + rows.size, records.size + rows.size + 1
+    first = records.size
+    pairs = np.minimum(most * records[record] * rows[row], k * np.minimum(records[record], rows[row]))
+    tail = np.concatenate([np.full(first, source), record, first + np.arange(rows.size)])
+    head = np.concatenate([np.arange(first), first + row, np.full(rows.size, sink)])
+    room = np.concatenate([k * records, pairs, k * rows]).astype(np.int32)
+    network = csr_array((room, (tail.astype(np.int32), head.astype(np.int32))), shape=(sink + 1, sink + 1))
+    return int(maximum_flow(network, source, sink).flow_value)
+
+
+def check_match_probability(stated: Any, claims: Sequence[Claim], graph: ConsistencyGraph) -> str:
+    """The check `odds`: what the manifest states of match probabilities can be, and agrees with the claims.
+
+    A randomized assignment with matches no likelier than `drawn` must exist, and one for `least`. That none
+    lies below `least` is confirmed only as far as the fewest neighbours of a record or row tell.
+    """
+    known = isinstance(stated, dict) and set(stated) == {"drawn", "least"}
+    require(known, "the manifest does not state both match probabilities")
+    texts = [stated["drawn"], stated["least"]]
+    exact = all(isinstance(text, str) and _SHARE.fullmatch(text) for text in texts)
+    require(exact, "a stated match probability is not a fraction")
+    drawn, least = map(Fraction, texts)
+    require(least <= drawn <= 1, "the stated match probability is less than the stated least one, or above 1")
+    require(drawn.numerator == 1, "the stated match probability is not one in a whole number of rows")
+    for claim in claims:
+        promised = claim.parameters.get("k")
+        if claim.model in DRAWN_FROM_K and isinstance(promised, int) and promised > 0:
+            require(drawn <= Fraction(1, promised), "the stated match probability is above 1/k")
+    if drawn < 1 and not graph.witnessed(drawn.denominator):
+        require(reaches(graph, drawn), "no randomized assignment has the stated match probability")
+    if least < drawn:
+        require(reaches(graph, least), "no randomized assignment has the stated least match probability")
+    fewest = int(graph.degrees.rows.min())
+    if not graph.left_out:
+        fewest = min(fewest, int(graph.degrees.records.min()))
+    require(least >= Fraction(1, fewest), "the stated least match probability is lower than is possible")
+    return ""

@@ -1,0 +1,141 @@
+"""Columns as numbers: each table is read once, and no table of texts is ever held in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.verifier.csv_file import CellCoder, Codes, CsvGrid, CsvRows
+from incrowd.verifier.failure import CheckFailed, require
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Cells = Sequence[str | None]
+
+ROWS_AT_ONCE = 256
+
+_STARTS = tuple("'=+-@\t\r")
+_GUARDED = re.compile(r"'+[=+\-@\t\r]")
+_DANGEROUS = re.compile(r"[=+\-@\t\r]")
+_PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class RowSource(Protocol):
+    """A table as texts. None is NULL."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    def __iter__(self) -> Iterator[Cells]: ...
+
+
+class Numbering(dict[Any, int]):
+    """Numbers things as they are met: 0, 1, 2, …"""
+
+    def __missing__(self, thing: Hashable) -> int:
+        number = self[thing] = len(self)
+        return number
+
+
+class Restoring(dict[str | None, int]):
+    """Numbers texts by what they are once a protection is undone; NULL is `null`."""
+
+    def __init__(self, numbers: Numbering, undo: Callable[[str], str], null: str = "") -> None:
+        super().__init__()
+        self.numbers = numbers
+        self._undo, self._null = undo, null
+
+    def __missing__(self, text: str | None) -> int:
+        number = self[text] = self.numbers[self._null if text is None else self._undo(text)]
+        return number
+
+
+def restored(text: str) -> str:
+    """A text of a published CSV file without its protection against being run as a formula.
+
+    Examples
+    --------
+    >>> restored("'=1+1"), restored("-5"), restored("'s-Hertogenbosch")
+    ('=1+1', '-5', "'s-Hertogenbosch")
+    """
+    if not text.startswith(_STARTS):
+        return text
+    if _GUARDED.match(text):
+        return text[1:]
+    if _DANGEROUS.match(text) and not _PLAIN_NUMBER.fullmatch(text):
+        raise CheckFailed("a text that a spreadsheet would run as a formula is not protected")
+    return text
+
+
+def as_is(text: str) -> str:
+    """Outside CSV nothing is protected."""
+    return text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedColumn:
+    """A column of texts, each distinct text once: row i has ``texts[codes[i]]``."""
+
+    codes: Codes
+    texts: Sequence[Any]
+
+
+Picks = Sequence[tuple[int, Mapping[str | None, int]]]
+
+
+def numbers_of(rows: RowSource, picks: Picks, what: str) -> list[Codes]:
+    """Read all rows once; for each picked column, the number of each row's text."""
+    parts: list[list[Codes]] = [[np.empty(0, np.int32)] for _ in picks]
+    blocks = _csv_blocks(rows, picks, what) if isinstance(rows, CsvRows) else _blocks(rows, picks, what)
+    for block in blocks:
+        for part, codes in zip(parts, block, strict=True):
+            part.append(codes)
+    return [np.concatenate(part) for part in parts]
+
+
+def _blocks(rows: RowSource, picks: Picks, what: str) -> Iterator[list[Codes]]:
+    width, stream = len(rows.names), iter(rows)
+    while block := list(islice(stream, ROWS_AT_ONCE)):
+        yield _numbered(block, picks, width, what)
+
+
+def _csv_blocks(rows: CsvRows, picks: Picks, what: str) -> Iterator[list[Codes]]:
+    """Plain pieces of a file are cut into cells all at once, others row by row."""
+    coders = [(place, CellCoder(numbers)) for place, numbers in picks]
+    width = len(rows.names)
+    for piece in rows.pieces():
+        grid = CsvGrid.of(piece, rows.delimiter, width)
+        if grid is not None:
+            yield [grid.codes(place, coder) for place, coder in coders]
+        else:
+            yield _numbered(rows.parsed(piece), picks, width, what)
+
+
+def _numbered(block: Sequence[Cells], picks: Picks, width: int, what: str) -> list[Codes]:
+    require(set(map(len, block)) <= {width}, f"{what} has rows with more or fewer cells than its header")
+    columns = list(zip(*block, strict=True)) or [()] * width
+    return [
+        np.fromiter(map(numbers.__getitem__, columns[place]), np.int32, len(block))
+        for place, numbers in picks
+    ]
+
+
+def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
+    """One number for each distinct combination of columns, 0..m-1 in the order of the combinations."""
+    key, size = np.zeros(columns[0].size, np.int64), 1
+    for codes, radix in zip(columns, sizes, strict=True):
+        if size * radix >= 2**62:
+            key, size = _ranked(key)
+        key, size = key * radix + codes, size * radix
+    return _ranked(key)[0]
+
+
+def _ranked(key: Ints) -> tuple[Ints, int]:
+    distinct, place = np.unique(key, return_inverse=True)
+    return place.reshape(-1).astype(np.int64, copy=False), distinct.size

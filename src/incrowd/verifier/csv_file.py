@@ -1,0 +1,275 @@
+"""Reading CSV files, independently of the reader that publishes: by rows, or all cells of a column at once.
+
+Pieces of a file in which every quote opens or closes a whole cell are cut into cells all at once. Anything
+else (doubled quotes, carriage returns, blank lines, NUL) is left to the csv module, which is slower and knows
+every case.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import TableError
+
+BYTES_AT_ONCE = 2**19
+DELIMITERS = ",;\t|"
+LARGEST_CELL = 2**31 - 1
+MARK = "\ufeff".encode()
+QUOTE, LINE_FEED = ord('"'), ord("\n")
+SHORT = 8  # bytes of a cell that fits into one number
+SLOT_BITS = 16
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+_KEEP = np.array([(1 << (8 * length)) - 1 for length in range(SHORT + 1)], np.uint64)
+
+Codes = NDArray[np.int32]
+
+
+class CsvRows:
+    """A CSV file, gzipped if its name ends in .gz.
+
+    Parameters
+    ----------
+    path : path
+        A file with a header, in UTF-8.
+    delimiter : str
+        Without one, the header decides: the one of ``, ; tab |`` that cuts it into most names.
+    marked : bool
+        May the file start with a byte order mark? Where it may not, the mark is part of the first name.
+    """
+
+    def __init__(self, path: str | Path, delimiter: str = "", marked: bool = True) -> None:
+        self.path = Path(path)
+        self._delimiters = delimiter or DELIMITERS
+        self._marked = marked
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._layout[1]
+
+    @property
+    def delimiter(self) -> str:
+        return self._layout[0]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for piece in self.pieces():
+            yield from self.parsed(piece)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file after its header, cut where lines end."""
+        _ = self.names  # a file without a header is an error, not a table without rows
+        pieces = self._pieces()
+        first = next(pieces, b"")
+        if below := first[len(self._header_of(first)) :]:
+            yield below
+        yield from pieces
+
+    def parsed(self, piece: bytes) -> list[list[str]]:
+        """The rows of a piece, by the csv module. Blank lines are no rows, unless a row is one cell."""
+        with self._problems_named():
+            rows = _parsed(piece, self.delimiter)
+        return [row or [""] for row in rows if row or len(self.names) == 1]
+
+    @cached_property
+    def _layout(self) -> tuple[str, list[str]]:
+        """The delimiter and the header."""
+        csv.field_size_limit(LARGEST_CELL)
+        header = self._header_of(next(self._pieces(), b""))
+        with self._problems_named():
+            found = {mark: names for mark in self._delimiters if (names := _header(header, mark)) is not None}
+            if not found:
+                raise csv.Error("no delimiter fits")
+        delimiter, names = max(found.items(), key=lambda layout: len(layout[1]))
+        if not names:
+            raise TableError(f"{self.path.name} has no header")
+        return delimiter, names
+
+    def _header_of(self, piece: bytes) -> bytes:
+        """The first line of a piece; a line feed inside quotes does not end it."""
+        end = piece.find(b"\n") + 1
+        while end and piece[:end].count(b'"') % 2:
+            end = piece.find(b"\n", end) + 1
+        return piece[:end] if end else piece
+
+    def _pieces(self) -> Iterator[bytes]:
+        with self._problems_named(), self._open() as file:
+            rest = file.read(len(MARK))
+            if self._marked and rest == MARK:
+                rest = b""
+            while block := file.read(BYTES_AT_ONCE):
+                rest += block
+                end = _last_line_end(rest)
+                if end:
+                    yield rest[:end]
+                    rest = rest[end:]
+            if rest:
+                yield rest if rest.endswith(b"\n") else rest + b"\n"
+
+    def _open(self) -> BinaryIO:
+        opened: Any = gzip.open if self.path.suffix.lower() == ".gz" else open
+        file: BinaryIO = opened(self.path, "rb")
+        return file
+
+    @contextmanager
+    def _problems_named(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeDecodeError:
+            raise TableError(f"{self.path.name} is not UTF-8; save it as UTF-8") from None
+        except (csv.Error, OSError, EOFError, zlib.error) as problem:
+            reason = type(problem).__name__
+            raise TableError(f"{self.path.name} cannot be read as CSV ({reason})") from None
+
+
+def _header(line: bytes, delimiter: str) -> list[str] | None:
+    """The names in a header; None if it makes no sense with this delimiter: `"a","b"` has none with `;`."""
+    try:
+        return (_parsed(line, delimiter) or [[]])[0]
+    except csv.Error:
+        return None
+
+
+def _parsed(piece: bytes, delimiter: str) -> list[list[str]]:
+    lines = io.StringIO(piece.decode(), newline="")
+    return list(csv.reader(lines, delimiter=delimiter, strict=True))
+
+
+def _last_line_end(text: bytes) -> int:
+    """Where the last line ends that is complete: after a line feed outside quotes. 0 if there is none."""
+    end = text.rfind(b"\n") + 1
+    quotes = text.count(b'"', 0, end)
+    while end and quotes % 2:
+        before = text.rfind(b"\n", 0, end - 1) + 1
+        quotes -= text.count(b'"', before, end)
+        end = before
+    return end
+
+
+class CellCoder:
+    """Numbers the cells of one column, remembering short cells in a table of slots.
+
+    A slot holds one cell's bytes and number. A cell whose slot is taken by another is looked up in
+    `numbers` each time: slower, never wrong.
+    """
+
+    def __init__(self, numbers: Mapping[str | None, int]) -> None:
+        self.numbers = numbers
+        self.long = _Long(numbers)
+        self._bytes = np.zeros(1 << SLOT_BITS, np.uint64)
+        self._number = np.full(1 << SLOT_BITS, -1, np.int32)
+
+    def codes(self, words: NDArray[np.uint64]) -> Codes:
+        """The number of each cell, given as its bytes in one number (the first byte lowest)."""
+        slot = (words * SPREAD) >> np.uint64(64 - SLOT_BITS)
+        found = np.where(self._bytes[slot] == words, self._number[slot], -1).astype(np.int32)
+        unknown = np.flatnonzero(found < 0)
+        if unknown.size:
+            distinct, place = np.unique(words[unknown], return_inverse=True)
+            numbers = np.array([self.long[_bytes(word)] for word in distinct.tolist()], np.int32)
+            found[unknown] = numbers[place]
+            self._remember(distinct, numbers)
+        return found
+
+    def _remember(self, words: NDArray[np.uint64], numbers: Codes) -> None:
+        slot = (words * SPREAD) >> np.uint64(64 - SLOT_BITS)
+        slot, first = np.unique(slot, return_index=True)
+        free = self._number[slot] < 0
+        self._bytes[slot[free]] = words[first[free]]
+        self._number[slot[free]] = numbers[first[free]]
+
+
+class _Long(dict[bytes, int]):
+    """Numbers cells by their bytes, decoding each only once."""
+
+    def __init__(self, numbers: Mapping[str | None, int]) -> None:
+        super().__init__()
+        self._numbers = numbers
+
+    def __missing__(self, cell: bytes) -> int:
+        number = self[cell] = self._numbers[cell.decode()]
+        return number
+
+
+def _bytes(word: int) -> bytes:
+    return word.to_bytes(SHORT, "little").rstrip(b"\0")
+
+
+class CsvGrid:
+    """The cells of some lines: cell (i, j) is ``data[starts[i, j]:ends[i, j]]``."""
+
+    def __init__(self, data: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        self._data = data
+        # column by column, in the order in which they are read
+        self._starts = np.ascontiguousarray(starts.T, dtype=np.int32)
+        self._ends = np.ascontiguousarray(ends.T, dtype=np.int32)
+        padded = np.frombuffer(data + bytes(SHORT), np.uint8)
+        # Every place of the text, read as the eight bytes that start there.
+        self._words = np.ndarray((len(data) + 1,), "<u8", padded, strides=(1,))
+
+    @classmethod
+    def of(cls, data: bytes, delimiter: str, width: int) -> CsvGrid | None:
+        """Cut lines into cells; None if that takes more than looking for delimiters outside quotes."""
+        if b'""' in data or b"\r" in data or b"\0" in data:
+            return None
+        text = np.frombuffer(data, np.uint8)
+        cut = (text == ord(delimiter)) | (text == LINE_FEED)
+        quotes = np.flatnonzero(text == QUOTE)
+        if quotes.size:
+            if quotes.size % 2 or not _around_cells(cut, quotes):
+                return None
+            cut &= (np.cumsum(text == QUOTE, dtype=np.int32) & 1) == 0
+        ends = np.flatnonzero(cut)
+        if ends.size % width or not _aligned(text[ends].reshape(-1, width)):
+            return None
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        quoted = text[np.minimum(starts, len(data) - 1)] == QUOTE
+        return cls(data, (starts + quoted).reshape(-1, width), (ends - quoted).reshape(-1, width))
+
+    def __len__(self) -> int:
+        return int(self._starts.shape[1])
+
+    def codes(self, column: int, coder: CellCoder) -> Codes:
+        """The number of each cell of a column."""
+        starts, ends = self._starts[column], self._ends[column]
+        length = ends - starts
+        long = np.flatnonzero(length > SHORT)
+        if not long.size:
+            return coder.codes(self._words[starts] & _KEEP[length])
+        short, found = np.flatnonzero(length <= SHORT), np.empty(length.size, np.int32)
+        found[short] = coder.codes(self._words[starts[short]] & _KEEP[length[short]])
+        data, number = self._data, coder.long
+        ends_of_cells = zip(starts[long].tolist(), ends[long].tolist(), strict=True)
+        found[long] = [number[data[start:end]] for start, end in ends_of_cells]
+        return found
+
+
+def _around_cells(cut: NDArray[np.bool_], quotes: NDArray[np.int64]) -> bool:
+    """Does every first quote follow a cut, and every second one come before a cut?"""
+    before, after = quotes[::2] - 1, quotes[1::2] + 1
+    opens = bool(cut[before[before >= 0]].all())
+    return opens and bool((after < cut.size).all()) and bool(cut[after].all())
+
+
+def _aligned(cuts: NDArray[np.uint8]) -> bool:
+    """Does every line end after as many cells as there are columns?"""
+    feeds = cuts == LINE_FEED
+    return bool(feeds[:, -1].all()) and not feeds[:, :-1].any()
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    """What a manifest says of a file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"sha256": digest, "bytes": file.tell()}

@@ -1,0 +1,183 @@
+"""What is verified: the tables, what was asked for, what the manifest states, and hints, never trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import InputError
+from incrowd.schema import Claim, Column, Role, Schema
+from incrowd.verifier.claims import registry
+from incrowd.verifier.claims.buckets import GROUP
+from incrowd.verifier.claims.join import PublicTable
+from incrowd.verifier.columns import RowSource, as_is, restored
+
+MEAN = "_mean"
+Progress = Callable[[float], None]
+
+
+def silent(done: float) -> None:
+    """A progress that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expected:
+    """What was asked for.
+
+    Parameters
+    ----------
+    schema : Schema
+        What the columns of the original table are.
+    claims : sequence of Claim
+        What the release must claim, neither more nor less, and keep.
+    accepted : sequence of str, optional
+        Exposures accepted by name. None: whatever the manifest states.
+    max_suppression : Fraction or None
+        The share of records that may have no row, where the manifest does not say how many have none; None if
+        it must say. By default whatever the manifest states.
+    """
+
+    schema: Schema
+    claims: Sequence[Claim]
+    accepted: Sequence[str] | None = None
+    max_suppression: Fraction | Literal["as stated"] | None = "as stated"
+
+    def __post_init__(self) -> None:
+        if not self.claims:
+            raise InputError("the release claims nothing, so there is nothing to verify")
+
+    @property
+    def bucketed(self) -> bool:
+        """Must sensitive values be published in buckets, in a table of their own?"""
+        return registry.requires(self.claims, registry.BUCKETS)
+
+    @property
+    def randomized(self) -> bool:
+        """Must the release state how likely its matches are?"""
+        return registry.requires(self.claims, registry.MATCHES)
+
+    @property
+    def joined(self) -> bool:
+        """Do people of a public table have rows, too?"""
+        return registry.joins(self.claims)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Witness:
+    """Hints that save a search. They are checked before they are used, and never trusted.
+
+    Parameters
+    ----------
+    links : array of shape (rows,), optional
+        For each row the record that it describes. With a public table they number people: all records of the
+        original, then those of the public table who count.
+    neighbourhoods : array of shape (rows, k), optional
+        For each row the k records that it was made of, for claims of a k-factor.
+    parts : array of shape (rows,), optional
+        For each row the part of the table that it was drawn in, for claims of drawn l-diversity.
+    """
+
+    links: NDArray[np.int64] | None = field(default=None, repr=False)
+    neighbourhoods: NDArray[np.integer] | None = field(default=None, repr=False)
+    parts: NDArray[np.integer] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stated:
+    """What a manifest states and the tables must confirm. What is None is not stated.
+
+    `suppressed` is the number of records without a row; where `max_suppression` is stated, the manifest does
+    not tell that number. `groups` are those of the table of sensitive values; `public_rows` and `second_rows`
+    are of the public table and of the one that confirms it.
+    """
+
+    rows: int | None = None
+    suppressed: int = 0
+    max_suppression: Fraction | None = None
+    accepted: Sequence[str] = ()
+    domains: Mapping[str, Any] | None = None
+    levels: Any = None
+    match_probability: Any = None
+    groups: int | None = None
+    public_rows: int | None = None
+    second_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedTables:
+    """What is published.
+
+    Parameters
+    ----------
+    rows : RowSource
+        The rows.
+    sensitive : RowSource, optional
+        The table of sensitive values by group, where they are published in buckets.
+    stated : Stated
+        What the manifest states.
+    protected : bool
+        Are texts protected against being run as formulas, as in CSV files?
+    """
+
+    rows: RowSource
+    sensitive: RowSource | None = None
+    stated: Stated = Stated()
+    protected: bool = False
+
+    @property
+    def undo(self) -> Callable[[str], str]:
+        return restored if self.protected else as_is
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verification:
+    """Everything that one verification is given."""
+
+    original: RowSource
+    published: PublishedTables
+    expected: Expected
+    witness: Witness = Witness()
+    public: PublicTable | None = None
+
+    @property
+    def stated(self) -> Stated:
+        return self.published.stated
+
+    @property
+    def schema(self) -> Schema:
+        return self.expected.schema
+
+    @property
+    def accepted(self) -> Sequence[str]:
+        asked = self.expected.accepted
+        return self.stated.accepted if asked is None else asked
+
+    @property
+    def max_suppression(self) -> Fraction | None:
+        asked = self.expected.max_suppression
+        return self.stated.max_suppression if asked == "as stated" else asked
+
+    @property
+    def private(self) -> tuple[Column, ...]:
+        """The columns that rows show as they are: none where some rows are of people without such values."""
+        if self.expected.joined:
+            return ()
+        return self.schema.having(*((Role.KEEP,) if self.expected.bucketed else (Role.SENSITIVE, Role.KEEP)))
+
+    @property
+    def means(self) -> tuple[Column, ...]:
+        """The columns with a mean for each class."""
+        return tuple(column for column in self.schema.published if column.mean)
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names that the published table must have: a mean comes right after its column, a group last."""
+        shown = [c for c in self.schema.published if c.role is Role.QUASI or c in self.private]
+        pairs = ((c.name, c.name + MEAN) if c.mean else (c.name,) for c in shown)
+        names = tuple(name for pair in pairs for name in pair)
+        return (*names, GROUP) if self.expected.bucketed else names

@@ -1,0 +1,178 @@
+"""The tables of a verification, each read once and turned into numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from incrowd.schema import Role
+from incrowd.verifier.claims.buckets import GROUP, OriginalValues
+from incrowd.verifier.claims.join import JoinedPeople, PublicTable, read_people
+from incrowd.verifier.columns import (
+    CodedColumn,
+    Ints,
+    Numbering,
+    Restoring,
+    RowSource,
+    as_is,
+    fold,
+    numbers_of,
+)
+from incrowd.verifier.csv_file import Codes
+from incrowd.verifier.domain import ColumnDomain
+from incrowd.verifier.request import MEAN, Progress, Verification
+from incrowd.verifier.truth import CodedTables
+
+NO_CELL = "["  # no cell is written so, hence a generalized cell that is NULL is refused like a malformed one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BothTables:
+    """Both tables as numbers: for truth, and what else claims and means are about."""
+
+    coded: CodedTables
+    quasi: Mapping[str, CodedColumn]  # original
+    entity: Codes | None  # original
+    means: Mapping[str, CodedColumn]  # published
+    sensitive: Mapping[str, CodedColumn]  # published in the rows
+    bucketed: OriginalValues | None  # original, where values are published in buckets
+    groups: CodedColumn | None  # published
+    values: Mapping[str, CodedColumn]  # the same columns of the original, with the same numbers
+    domains: Mapping[str, ColumnDomain]  # of each quasi-identifier
+    cells: Mapping[str, Sequence[str]]  # published, each distinct one once
+    named: Mapping[str, Any]  # what the published cells name of each quasi-identifier's domain
+    people: JoinedPeople | None = None  # of both tables, where a public one is joined
+
+    @property
+    def own(self) -> int:
+        """How many records the original has."""
+        return self.coded.record_private.size if self.people is None else self.people.own
+
+
+def read(request: Verification, progress: Progress) -> BothTables:
+    """Read the original, then the release."""
+    bucketed, undo = request.expected.bucketed, request.published.undo
+    private = {c.name: Numbering() for c in request.private}
+    hidden = {c.name: Numbering() for c in request.schema.having(Role.SENSITIVE)} if bucketed else {}
+    quasi = [c.name for c in request.schema.having(Role.QUASI)]
+    records = _TableReader(request.original, "the original table", as_is)
+    values = {name: Numbering() for name in quasi}
+    records.want(values)
+    records.want({c.name: Restoring(Numbering(), as_is) for c in request.schema.having(Role.ENTITY)})
+    records.want({request.public.id: Numbering()} if request.public is not None else {})
+    records.want({name: Restoring(numbers, as_is) for name, numbers in (private | hidden).items()})
+    records.read()
+    progress(0.3)
+    people = _people(request, request.public, records, values) if request.public is not None else None
+    progress(0.4)
+
+    rows = _TableReader(request.published.rows, "the release", undo)
+    rows.want({name: Restoring(Numbering(), undo, null=NO_CELL) for name in quasi})
+    rows.want({c.name + MEAN: Numbering() for c in request.means})
+    rows.want({name: Restoring(numbers, undo) for name, numbers in private.items()})
+    rows.want({GROUP: Numbering()} if bucketed else {})
+    rows.read()
+    progress(0.8)
+    return _both(request, records, rows, hidden, people)
+
+
+def _people(
+    request: Verification, public: PublicTable, records: _TableReader, numbers: Mapping[str, Numbering]
+) -> JoinedPeople:
+    own = {name: records.found[name].codes for name in numbers}
+    return read_people(public, request.schema, records.found[public.id], own, numbers)
+
+
+def _both(
+    request: Verification,
+    records: _TableReader,
+    rows: _TableReader,
+    hidden: Mapping[str, Numbering],
+    people: JoinedPeople | None,
+) -> BothTables:
+    schema, bucketed = request.schema, request.expected.bucketed
+    found = records.found if people is None else people.columns
+    originals = {c.name: found[c.name] for c in schema.having(Role.QUASI)}
+    domains = [
+        ColumnDomain(schema.column(name), own.texts, schema.missing) for name, own in originals.items()
+    ]
+    shown = [_in_order(rows.found[name]) for name in originals]
+    record_private, row_private = _private(request, records, rows, len(records if people is None else people))
+    row_class, class_cells = _classes(shown)
+    regions = [domain.regions(cells.texts) for domain, cells in zip(domains, shown, strict=True)]
+    entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
+    return BothTables(
+        coded=CodedTables(
+            record_private=record_private,
+            record_ranks=[d.ranks[own.codes] for d, own in zip(domains, originals.values(), strict=True)],
+            row_private=row_private,
+            row_class=row_class,
+            class_cells=class_cells,
+            regions=regions,
+        ),
+        quasi=originals,
+        entity=entity[0] if entity else None,
+        means={c.name: rows.found[c.name + MEAN] for c in request.means},
+        sensitive={c.name: rows.found[c.name] for c in request.private if c.role is Role.SENSITIVE},
+        values={c.name: records.found[c.name] for c in request.private if c.role is Role.SENSITIVE},
+        domains=dict(zip(originals, domains, strict=True)),
+        cells={name: column.texts for name, column in zip(originals, shown, strict=True)},
+        bucketed=OriginalValues({n: records.found[n].codes for n in hidden}, hidden) if bucketed else None,
+        groups=rows.found[GROUP] if bucketed else None,
+        named={name: domain.named() for name, domain in zip(originals, domains, strict=True)},
+        people=people,
+    )
+
+
+def _private(
+    request: Verification, records: _TableReader, rows: _TableReader, size: int
+) -> tuple[Ints, Ints]:
+    """One number for each private part, the same in both tables for the same texts."""
+    names = [c.name for c in request.private]
+    both = [np.concatenate([records.found[name].codes, rows.found[name].codes]) for name in names]
+    sizes = [len(rows.found[name].texts) for name in names]
+    if not names:
+        both, sizes = [np.zeros(size + len(rows), np.int32)], [1]
+    part = fold(both, sizes)
+    return part[:size], part[size:]
+
+
+def _in_order(column: CodedColumn) -> CodedColumn:
+    """The same column with its texts sorted, so that no number tells in which order rows were met."""
+    order = sorted(range(len(column.texts)), key=column.texts.__getitem__)
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order))
+    return CodedColumn(place[column.codes], [column.texts[i] for i in order])
+
+
+def _classes(columns: Sequence[CodedColumn]) -> tuple[Ints, list[Ints]]:
+    """The class of each row, and for each column the cell that each class shows."""
+    row_class = fold([column.codes for column in columns], [len(column.texts) for column in columns])
+    first = np.unique(row_class, return_index=True)[1]
+    return row_class, [column.codes[first].astype(np.int64) for column in columns]
+
+
+class _TableReader:
+    """One pass over a table: name the columns that are wanted, then read."""
+
+    def __init__(self, rows: RowSource, what: str, undo: Callable[[str], str]) -> None:
+        self._rows, self._what = rows, what
+        self._place = {undo(name): place for place, name in enumerate(rows.names)}
+        self._wanted: dict[str, Numbering | Restoring] = {}
+        self.found: dict[str, CodedColumn] = {}
+
+    def want(self, columns: Mapping[str, Numbering | Restoring]) -> None:
+        self._wanted.update(columns)
+
+    def read(self) -> None:
+        picks = [(self._place[name], numbers) for name, numbers in self._wanted.items()]
+        codes = numbers_of(self._rows, picks, self._what)
+        for (name, numbers), column in zip(self._wanted.items(), codes, strict=True):
+            met = numbers.numbers if isinstance(numbers, Restoring) else numbers
+            self.found[name] = CodedColumn(column, list(met))
+
+    def __len__(self) -> int:
+        return next(iter(self.found.values())).codes.size

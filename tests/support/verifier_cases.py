@@ -1,0 +1,55 @@
+"""One verification as a single flat noun, so that a test can replace any part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from incrowd.schema import Claim, Schema, Verdict
+from incrowd.verifier import (
+    Expected,
+    PublicTable,
+    PublishedTables,
+    RowSource,
+    Stated,
+    Witness,
+    verify_rows,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Everything that `verify_rows` takes."""
+
+    original: RowSource
+    published: RowSource
+    schema: Schema
+    claims: Sequence[Claim]
+    suppressed: int = 0
+    max_suppression: Fraction | Literal["as stated"] | None = "as stated"
+    levels: Any = None
+    domains: Mapping[str, Any] | None = None
+    links: Any = None
+    neighbourhoods: Any = None
+    parts: Any = None
+    match_probability: Any = None
+    sensitive: RowSource | None = None
+    public: PublicTable | None = None
+
+
+def verified(case: Case) -> Verdict:
+    stated = Stated(
+        suppressed=case.suppressed,
+        levels=case.levels,
+        domains=case.domains,
+        match_probability=case.match_probability,
+    )
+    return verify_rows(
+        case.original,
+        PublishedTables(case.published, case.sensitive, stated),
+        Expected(case.schema, case.claims, max_suppression=case.max_suppression),
+        witness=Witness(case.links, case.neighbourhoods, case.parts),
+        public=case.public,
+    )
