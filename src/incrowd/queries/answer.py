@@ -1,4 +1,4 @@
-"""What a release answers."""
+"""The answer to a query: certain bounds, an estimate, and what the estimate assumes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Bound = int | Fraction | date
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What can be said of an aggregate: certain bounds, and an estimate with what it takes for granted.
+    """An aggregate: certain bounds, and an estimate with what it takes for granted.
 
     ``lower`` and ``upper`` hold for every table that the release may be about; None is unknown. ``nobody``
     says whether it may be that no known value is asked about: then SUM is 0, and AVG, MIN and MAX, which
@@ -45,10 +45,10 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """In words that JSON knows: fractions and days are texts."""
-        said: dict[str, Any] = {
+        found: dict[str, Any] = {
             "aggregate": self.aggregate,
-            "lower": said_exactly(self.lower),
-            "upper": said_exactly(self.upper),
+            "lower": exact_text(self.lower),
+            "upper": exact_text(self.upper),
             "estimate": self.estimate,
             "assumption": self.assumption,
             "exact": self.exact,
@@ -58,15 +58,15 @@ class Answer:
             "about": self.about,
         }
         groups = [{"value": value, **answer.as_dict()} for value, answer in self.groups.items()]
-        return {**said, **({"groups": groups} if self.groups else {})}
+        return {**found, **({"groups": groups} if self.groups else {})}
 
 
-def said_exactly(bound: Bound | None) -> int | str | None:
+def exact_text(bound: Bound | None) -> int | str | None:
     """A bound for JSON.
 
     Examples
     --------
-    >>> said_exactly(Fraction(73, 2)), said_exactly(Fraction(4)), said_exactly(None)
+    >>> exact_text(Fraction(73, 2)), exact_text(Fraction(4)), exact_text(None)
     ('73/2', 4, None)
     """
     if isinstance(bound, date):

@@ -12,7 +12,7 @@ from incrowd.algorithms.partitions.forest import Forest
 from incrowd.contracts import Progress, silent
 from incrowd.flow import Microdata, Neighbourhoods, Partition, Table, TextColumn
 from incrowd.generalize.closure import generalize
-from incrowd.measures.loss import Entropy, GlobalPenalty
+from incrowd.measures.loss import EntropyLoss, GlobalPenalty
 from incrowd.measures.published import Published, published
 from incrowd.publishing.render import cell_texts
 
@@ -51,7 +51,7 @@ ALGORITHMS: Mapping[str, Hide] = {**VARIANTS, **NERGIZ_CLIFTON, FOREST: _forest,
 def loss(data: Microdata, partition: Partition | Neighbourhoods, measure: str) -> float:
     """What the published rows lost: the mean over all cells, read from the texts of the rows themselves."""
     rows = rows_of(data, partition)
-    return (Entropy() if measure == "EM" else GlobalPenalty()).value(rows, data)
+    return (EntropyLoss() if measure == "EM" else GlobalPenalty()).value(rows, data)
 
 
 def rows_of(data: Microdata, partition: Partition | Neighbourhoods) -> Published:
