@@ -1,4 +1,4 @@
-"""A release as it is asked: its distinct rows, and what is known of the people behind them."""
+"""The distinct rows of a release as queries need them, and what is known of the people behind them."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class DistinctRows:
 
     ``codes`` (r,) are their cells by column, ``count`` (r,) how many rows say the same. ``classes`` (r,)
     numbers rows that are equal in their quasi-identifiers. ``means`` are class means, and which of them each
-    row has. ``group`` (r,) is the group of each where sensitive values stand ``apart``. ``uncertain`` says
-    that rows may be of people of a public table and nothing tells of how many; with ``at_least_one``, one of
+    row has. ``group`` (r,) is the group of each where sensitive values are in ``buckets``. ``uncertain`` says
+    that rows may be of people of a public table, and of how many is not known; with ``at_least_one``, one of
     each class is of the private table.
     """
 
@@ -67,12 +67,13 @@ def read_published(release: object, policy: Policy | None) -> DistinctRows:
     schema = folder.published_schema
     buckets = folder.buckets if folder.bucketed else None
     known = PublicKnowledge.of(policy or folder.policy, schema)
-    return _made(folder.rows, schema, known, buckets, folder.manifest)
+    return distinct_rows_of(folder.rows, schema, known, buckets, folder.manifest)
 
 
-def _made(
+def distinct_rows_of(
     rows: Table, schema: Schema, public: PublicKnowledge, buckets: Table | None, manifest: Mapping[str, Any]
 ) -> DistinctRows:
+    """The distinct rows of a release, with what the manifest tells of the people behind them."""
     _check_names(rows, schema, buckets)
     columns: dict[str, PublishedColumn] = {}
     means = {}
