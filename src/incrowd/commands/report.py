@@ -104,7 +104,7 @@ def _public(folder: Path) -> dict[str, Any]:
     neighbourhoods = "match_probability" in manifest
     for column in columns:
         if column["role"] == Role.SENSITIVE and not column["apart"] and not neighbourhoods:
-            column["by_class"] = released.told_by_class(labels, sizes, rows.column(column["name"]))
+            column["by_class"] = released.values_by_class(labels, sizes, rows.column(column["name"]))
     buckets = groups_said(folder)
     fewest = {
         column["name"]: column["by_class"]["fewest_values"] for column in columns if "by_class" in column
@@ -118,7 +118,7 @@ def _public(folder: Path) -> dict[str, Any]:
         "columns": columns,
         "claims": _claims(folder, int(sizes.min()) if sizes.size else 0, values),
         "not_promised": not_promised(manifest),
-        "classes": released.sizes_told(sizes),
+        "classes": released.size_facts(sizes),
         "match_probability": manifest.get("match_probability"),
         "groups": None if buckets is None else buckets.as_dict(),
         "public_table": manifest.get("public"),
