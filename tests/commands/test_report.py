@@ -30,7 +30,7 @@ from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.folder import JOINED
-from incrowd.reports.released import MOST_BINS, classes_of, columns_of, sizes_told
+from incrowd.reports.released import MOST_BINS, classes_of, columns_of, size_facts
 from incrowd.reports.spread import before_and_after
 from incrowd.reports.words import MEANS, UNKNOWN, meaning
 
@@ -274,7 +274,7 @@ def test_widths_of_cells_by_hand() -> None:
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=60))
 def test_the_histogram_of_sizes_counts_every_class_once(sizes: list[int]) -> None:
-    told = sizes_told(np.array(sizes))
+    told = size_facts(np.array(sizes))
     parts = told["histogram"]
     assert len(parts) <= MOST_BINS
     assert sum(part["classes"] for part in parts) == len(sizes)

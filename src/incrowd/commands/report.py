@@ -118,7 +118,7 @@ def _published(folder: ReleaseFolder) -> dict[str, Any]:
     overlapping = "match_probability" in manifest
     for column in columns:
         if column["role"] == Role.SENSITIVE and not column["apart"] and not overlapping:
-            column["by_class"] = released.told_by_class(labels, sizes, rows.column(column["name"]))
+            column["by_class"] = released.values_by_class(labels, sizes, rows.column(column["name"]))
     buckets = folder.bucket_counts
     fewest = {
         column["name"]: column["by_class"]["fewest_values"] for column in columns if "by_class" in column
@@ -132,7 +132,7 @@ def _published(folder: ReleaseFolder) -> dict[str, Any]:
         "columns": columns,
         "claims": _claims(folder, int(sizes.min()) if sizes.size else 0, values),
         "not_promised": not_promised(manifest),
-        "classes": released.sizes_told(sizes),
+        "classes": released.size_facts(sizes),
         "match_probability": manifest.get("match_probability"),
         "groups": None if buckets is None else buckets.as_dict(),
         "public_table": manifest.get("public"),

@@ -105,12 +105,12 @@ class Picture:
         return parts
 
     def _head(self, height: int) -> str:
-        told = "; ".join(f"{bar.label}: {bar.said}" for bar in self.rows)
+        about = "; ".join(f"{bar.label}: {bar.said}" for bar in self.rows)
         return (
             f"<svg class='picture' viewBox='0 0 {WIDTH} {height}' role='img' "
             f"aria-labelledby='{self.id}-title {self.id}-desc'>\n"
             f"<title id='{self.id}-title'>{text(self.title)}</title>\n"
-            f"<desc id='{self.id}-desc'>{text(told)}</desc>"
+            f"<desc id='{self.id}-desc'>{text(about)}</desc>"
         )
 
 

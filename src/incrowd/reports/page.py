@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs nothing else, made from facts by templates that escape every text."""
+"""The report as one HTML file that needs nothing else: templates over facts, every text escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the published files tell about themselves: columns, widths of cells, classes. Nothing else is read."""
+"""Facts of a release from its published files alone: columns, widths of cells, equivalence classes."""
 
 from __future__ import annotations
 
@@ -156,12 +156,12 @@ def classes_of(names: Sequence[str], rows: Table) -> tuple[Ints, Ints]:
     return labels, np.bincount(labels, minlength=first.size)
 
 
-def sizes_told(sizes: Ints) -> dict[str, Any]:
+def size_facts(sizes: Ints) -> dict[str, Any]:
     """How large classes are: the ends, the middle, and how many there are of which size.
 
     Examples
     --------
-    >>> sizes_told(np.array([2, 2, 3]))["histogram"]
+    >>> size_facts(np.array([2, 2, 3]))["histogram"]
     [{'from': 2, 'to': 2, 'classes': 2, 'rows': 4}, {'from': 3, 'to': 3, 'classes': 1, 'rows': 3}]
     """
     if not sizes.size:
@@ -197,7 +197,7 @@ def _histogram(sizes: Ints) -> list[dict[str, int]]:
     return found
 
 
-def told_by_class(labels: Ints, sizes: Ints, column: TextColumn) -> dict[str, int]:
+def values_by_class(labels: Ints, sizes: Ints, column: TextColumn) -> dict[str, int]:
     """How many values of a column a class has at the fewest, and how many rows lie in classes with one."""
     wide = len(column.texts)
     pairs = np.unique(labels * wide + column.codes)

@@ -7,9 +7,9 @@ from typing import Any
 
 # {others} is one less than k. Every registered model has an entry: a test says so.
 MEANS: Mapping[str, str] = {
-    "k-anonymity": "Everyone hides among at least {k} people: what the row says about quasi-identifiers, it "
-    "says of at least {others} others as well. Whoever looks for a person picks the right row with a chance "
-    "of at most 1 in {k}.",
+    "k-anonymity": "Every equivalence class has at least {k} people: a row's quasi-identifiers fit at least "
+    "{others} others as well. Whoever looks for a person picks the right row with a chance of at most 1 in "
+    "{k}.",
     "1k-anonymity": "Every person fits at least {k} rows.",
     "k1-anonymity": "Every row fits at least {k} people.",
     "kk-anonymity": "Every person fits at least {k} rows, and every row fits at least {k} people.",
@@ -17,28 +17,28 @@ MEANS: Mapping[str, str] = {
     "who knows the quasi-identifiers of everybody in the table.",
     "global-k1-anonymity": "Every row has at least {k} people who cannot be ruled out, even by somebody who "
     "knows the quasi-identifiers of everybody in the table.",
-    "k-factor": "Rows differ from person to person, and who is behind which row was drawn by chance: nobody "
-    "is behind any row with a chance above 1 in {k}, even for somebody who knows how the release was made.",
-    "distinct-l-diversity": "Whoever finds the crowd of a person still has at least {l} different values of "
-    "{column} to choose from.",
-    "entropy-l-diversity": "Within every crowd, {column} is at least as uncertain as {l} equally frequent "
-    "values would be.",
-    "recursive-l-diversity": "Within every crowd, the most frequent value of {column} is less than {c} times "
-    "as frequent as all values from the {l}th most frequent on, taken together.",
-    "frequency-l-diversity": "Within every crowd, no value of {column} makes up more than 1/{l}: whoever "
-    "finds the crowd of a person guesses the value with a chance of at most 1 in {l}.",
-    "drawn-l-diversity": "By the draw that decided who is behind which row, nobody has any value of {column} "
+    "k-factor": "Rows differ from person to person, and people were assigned to rows at random: nobody has "
+    "any row with a chance above 1 in {k}, even for somebody who knows how the release was made.",
+    "distinct-l-diversity": "Whoever finds the equivalence class of a person still has at least {l} "
+    "different values of {column} to choose from.",
+    "entropy-l-diversity": "Within every equivalence class, {column} is at least as uncertain as {l} "
+    "equally frequent values would be.",
+    "recursive-l-diversity": "Within every equivalence class, the most frequent value of {column} is less "
+    "than {c} times as frequent as all values from the {l}th most frequent on, taken together.",
+    "frequency-l-diversity": "Within every equivalence class, no value of {column} makes up more than "
+    "1/{l}: whoever finds the class of a person guesses the value with a chance of at most 1 in {l}.",
+    "drawn-l-diversity": "By the randomized assignment of people to rows, nobody has any value of {column} "
     "with a chance above 1 in {l}.",
-    "t-closeness": "Within every crowd, values of {column} are spread nearly as in the whole table: the "
-    "distance between the two ({distance}) is at most {t}, where 0 is the same and 1 is as different as can "
-    "be.",
-    "plain": "No crowd tells that somebody in it stands out from all others, nor who or which value that "
+    "t-closeness": "Within every equivalence class, values of {column} are spread nearly as in the whole "
+    "table: the distance between the two ({distance}) is at most {t}, where 0 is the same and 1 is as "
+    "different as can be.",
+    "plain": "No group tells that somebody in it stands out from all others, nor who or which value that "
     "would be. To stand out means that a share of at least {p} of all people lies further away than {d}.",
-    "sensitive-groups": "Sensitive values stand apart from the rows, in groups of at least {k} people: "
-    "whoever finds a person's row learns of the value only that it is one of the group's.",
-    "k-join-anonymity": "Everyone hides among at least {k} people, some of whom are people of a public table "
-    "who have rows as well. Whoever looks for a person and does not know who is in the private table picks "
-    "the right row with a chance of at most 1 in {k}.",
+    "sensitive-groups": "Sensitive values are published in buckets of at least {k} people, beside the rows: "
+    "whoever finds a person's row learns of the value only that it is one of its bucket.",
+    "k-join-anonymity": "Every group has at least {k} people, some of whom are people of a public table who "
+    "have rows as well. Whoever looks for a person and does not know who is in the private table picks the "
+    "right row with a chance of at most 1 in {k}.",
 }
 UNKNOWN = "This report knows no words for this promise; its numbers stand beside it."
 
@@ -68,7 +68,7 @@ JOINED = (
 )
 TWO_AT_ONCE = (
     "Anything about two people at once. Whoever knows one person's row knows more about the rows of others "
-    "than in a crowd of equal rows."
+    "than in an equivalence class."
 )
 KEPT = (
     "That sensitive and kept columns together are no fingerprint: they are published as they are, and tell "
@@ -76,7 +76,7 @@ KEPT = (
 )
 ALWAYS = (
     "Anything about two releases put together. A second release about the same people, or what others "
-    "publish about them, may narrow a crowd down to one.",
+    "publish about them, may narrow a class down to one.",
     "That columns have the right roles. A column that others know, but that is published as it is, undoes "
     "the promise.",
     "Anonymity in the sense of a law. That is for people to decide; this report helps them to.",
