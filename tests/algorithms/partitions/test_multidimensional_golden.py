@@ -58,6 +58,7 @@ def codes_of(data: Microdata, name: str, wanted: Any) -> np.ndarray[Any, np.dtyp
     return np.array([wanted(text) for text in attribute.texts])
 
 
+@pytest.mark.quick
 def test_lee_is_found_by_joining() -> None:
     vector = VECTORS["table1_join"]
     voters = texts(vector["input"]["voters"], ["name", "age", "sex", "zip"])
@@ -67,6 +68,7 @@ def test_lee_is_found_by_joining() -> None:
     assert found == vector["expected"]["joined"]
 
 
+@pytest.mark.quick
 def test_the_published_tables_stop_the_join() -> None:
     voters = texts(VECTORS["table1_join"]["input"]["voters"], ["name", "age", "sex", "zip"])
     rows = VECTORS["table3"]["input"]["table"]
@@ -74,6 +76,7 @@ def test_the_published_tables_stop_the_join() -> None:
     assert joined(voters, table, ["age", "sex", "zip"]) == []
 
 
+@pytest.mark.quick
 def test_average_age_of_men_comes_from_the_means(data: Microdata) -> None:
     vector = VECTORS["table4_queries"]
     rows = vector["input"]["table_corrected"]
@@ -92,6 +95,7 @@ def test_average_age_of_men_comes_from_the_means(data: Microdata) -> None:
     assert average(shown, means, nobody) is None
 
 
+@pytest.mark.quick
 def test_young_men_are_counted_exactly_only_from_table_3(data: Microdata) -> None:
     expected = VECTORS["table4_queries"]["expected"]
     young_men = {
@@ -106,6 +110,7 @@ def test_young_men_are_counted_exactly_only_from_table_3(data: Microdata) -> Non
     assert table2.estimate == fraction(expected["Q2_uniform_from_Table2"])
 
 
+@pytest.mark.quick
 def test_which_predicates_match() -> None:
     vector = VECTORS["predicate_match"]
     man = np.array([row[1] == "M" for row in PATIENTS])
@@ -118,8 +123,9 @@ def test_which_predicates_match() -> None:
         assert predicate_matches(young_man, labels) == vector["expected"]["Q2_matches"][table]
 
 
+@pytest.mark.quick
 def test_every_vector_of_the_paper_is_used() -> None:
     """A vector that no test names is a vector that nobody checks."""
-    tests = "".join(path.read_text() for path in TESTS.glob("test_*.py"))
+    tests = "".join(path.read_text() for path in TESTS.rglob("test_*.py"))
     unused = [name for name in VECTORS if name not in tests]
     assert unused == []
