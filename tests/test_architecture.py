@@ -14,6 +14,7 @@ import pytest
 
 import incrowd
 
+pytestmark = pytest.mark.quick
 ROOT = Path(incrowd.__file__).parent
 STAGES = ("tables", "encode", "generalize", "assign")
 

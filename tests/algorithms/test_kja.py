@@ -228,6 +228,7 @@ def test_private_people_do_not_keep_together_because_they_stand_first(base: str)
 # Trimming
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["trim_greedy_vs_opt", "trim_k2", "trim_k3", "trim_k4"])
 def test_the_vectors_of_trimming(name: str) -> None:
     given_, expected = VECTORS[name]["input"], VECTORS[name]["expected"]

@@ -231,6 +231,7 @@ def ring_target(n: int, k: int, truth: Any = None, claimed: int | None = None) -
 # ---- the papers' graphs
 
 
+@pytest.mark.quick
 def test_table_4_has_one_person_with_one_match() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "table4")
     data = microdata([ranged("a", given_["T"])], [[value] for value in given_["T"]])
@@ -245,6 +246,7 @@ def test_table_4_has_one_person_with_one_match() -> None:
     assert likely.details["persons_above_1_in_k"] == 1
 
 
+@pytest.mark.quick
 def test_the_ring_is_not_even() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "figure5_ring")
     target = ring_target(given_["n"], given_["k"])
@@ -257,6 +259,7 @@ def test_the_ring_is_not_even() -> None:
     assert matching(target).details["persons_below_k"] == 0
 
 
+@pytest.mark.quick
 def test_one_known_person_in_a_ring() -> None:
     """The largest posterior over all single pairs, if all assignments are equally likely, is 3/4."""
     given_, expected = golden("nonhomogeneous_graphs", "corruption_53")
@@ -274,6 +277,7 @@ def test_one_known_person_in_a_ring() -> None:
     assert max(posterior(graph.without([pair])).worst or Fraction(0) for pair in pairs) == uniform
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("size", [3, 5])
 def test_one_known_person_in_a_class(size: int) -> None:
     _, expected = golden("nonhomogeneous_graphs", "corruption_53")
@@ -291,6 +295,7 @@ def tiny() -> tuple[Microdata, Published]:
     return data, release(data, [[box(cell[0], cell[-1]) for cell in row] for row in rows])
 
 
+@pytest.mark.quick
 def test_a_known_algorithm_tells_who_is_behind_its_rows() -> None:
     given_, expected = golden("synthesis", "known_algorithm_attack")
     data, made = tiny()

@@ -92,6 +92,7 @@ def fig1() -> tuple[list[str], JoinTarget]:
     return names, scene_of(data, labels, 3, listed=[name in said["PD"] for name in names])
 
 
+@pytest.mark.quick
 def test_equijoin_of_figure_1() -> None:
     expected = VECTORS["fig1_equijoin"]["expected"]
     names, scene = fig1()
@@ -103,6 +104,7 @@ def test_equijoin_of_figure_1() -> None:
     assert not result.holds
 
 
+@pytest.mark.quick
 def test_sensitive_groups_of_figure_6() -> None:
     vector = VECTORS["sg_disclosure"]
     said, expected = vector["input"], vector["expected"]
@@ -124,6 +126,7 @@ def test_sensitive_groups_of_figure_6() -> None:
     assert expected["direct_SI_per_group_would_give"] == {"G,G1,G2": {"v3": 1}}
 
 
+@pytest.mark.quick
 def test_presence_of_figure_6() -> None:
     vector = VECTORS["sg_disclosure"]
     places = {"U": [1, 2], "V": [1, 3], "Y": [4, 1], "G1": [5, 4], "G2": [5, 4]}  # assumed, as in the vectors
@@ -160,6 +163,7 @@ def inferences() -> list[dict[str, Any]]:
     )
 
 
+@pytest.mark.quick
 def test_every_world_of_the_trimming_vector() -> None:
     """The twin finds what the vector says, and the attack claims what is certain in groups larger than k."""
     vector = VECTORS["trim_minimality_attack"]
@@ -187,6 +191,7 @@ def test_every_world_of_the_trimming_vector() -> None:
     assert claimed == 2 * (4 + 8 + 4)
 
 
+@pytest.mark.quick
 def test_dropping_rows_of_a_ring_tells_who_is_there() -> None:
     """SPEC 13.2: rows without private people are dropped one by one, and all but one pattern name people."""
     vector = VECTORS["ring_in_kja_drop_rows"]
@@ -221,6 +226,7 @@ def test_groups_are_published_whole_or_not_at_all(table: CodeTable, k: int, data
     assert scene.rows.min() >= k
 
 
+@pytest.mark.quick
 def test_rows_of_the_private_table_alone_are_no_crowd() -> None:
     """SPEC 13.3: boxes over two people each, but only the private ones have rows."""
     vector = VECTORS["mt_rows_only"]

@@ -136,6 +136,7 @@ def test_the_theorems_name_somebody_who_is_not_there(name: str, rule: str) -> No
     assert "candidate-row" not in {t.rule for t in found.inferences}  # what is certain says nothing false
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("case", ["unsafe", "over_conservative"])
 def test_candidates_tell_what_corners_do_not_and_the_other_way_round(case: str) -> None:
     given = GOLDEN["corner_vs_candidates"]["input"][case]
@@ -179,6 +180,7 @@ def test_justin_is_not_distance_constrained() -> None:
     assert not scene.constrained(JUSTIN, with_justin("2b").cells)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("config", CONFIGS)
 def test_the_values_that_make_justin_an_outlier(config: str) -> None:
     """Golden fig2b_association: they are counted, and not all three of the text."""

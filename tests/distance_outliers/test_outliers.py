@@ -408,6 +408,7 @@ def figure(columns: Sequence[str], p: Any, d: Any, **more: Any) -> Space:
     return Space.of(encode(table, schema), Setting(p=p, d=d, **wanted))
 
 
+@pytest.mark.quick
 def test_figures_2_and_3_in_configuration_a() -> None:
     expected = GOLDEN["figs_plain_configA"]["expected"]
     space = figure(("age", "zip", "income"), 0.65, 0.86)
@@ -444,6 +445,7 @@ TAKING = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("which", TAKING)
 def test_which_parameters_make_justin_an_outlier(which: str) -> None:
     """All that are listed do; with gender in the distance none of them does."""
@@ -469,6 +471,7 @@ def test_which_parameters_make_justin_an_outlier(which: str) -> None:
                 assert not found, (d, far)
 
 
+@pytest.mark.quick
 def test_bill_is_an_outlier_by_income_alone() -> None:
     for p, d, expected in GOLDEN["bill_global"]["expected"]["check"]:
         assert bool(figure(("age", "income"), p, f"{d:f}").removed[BILL]) == expected
@@ -482,6 +485,7 @@ def numbers(records: dict[str, list[int]], p: Any, d: Any, form: str, distinct: 
     return Matrix(Space.of(encode(table, Schema(tuple(columns))), setting))
 
 
+@pytest.mark.quick
 def test_corners_and_people_tell_different_things() -> None:
     given_, expected = GOLDEN["corner_vs_candidates"]["input"], GOLDEN["corner_vs_candidates"]["expected"]
     for name, people_plain in (("unsafe", False), ("over_conservative", True)):
@@ -504,6 +508,7 @@ def test_corners_and_people_tell_different_things() -> None:
             assert matrix.plain(np.array([i - 1 for i in json.loads(group)])) == told[word]
 
 
+@pytest.mark.quick
 def test_two_plain_groups_may_be_no_plain_group_together() -> None:
     case, expected = GOLDEN["plain_not_union_closed"]["input"], GOLDEN["plain_not_union_closed"]["expected"]
     matrix = numbers(case["D"], case["p"], case["d"], "corner", distinct=2)

@@ -308,6 +308,7 @@ def test_least_probability_by_linear_program(graph: Graph) -> None:
             lambda_star(graph)
 
 
+@pytest.mark.quick
 def test_a_factor_is_what_a_bounded_probability_needs() -> None:
     given_, expected = golden("nonhomogeneous_diversity", "kfactor_equivalence")
     rng = np.random.default_rng(2)
@@ -380,6 +381,7 @@ def test_large_components_are_left_open_unless_all_is_possible() -> None:
 # ---- the papers' graphs
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["table2", "table3"])
 def test_published_tables_of_the_first_section(name: str) -> None:
     given_, expected = golden("nonhomogeneous_graphs", name)
@@ -396,6 +398,7 @@ def test_published_tables_of_the_first_section(name: str) -> None:
     assert reached["global_1k"] == expected["min_effective_matches"]
 
 
+@pytest.mark.quick
 def test_neighbours_that_are_no_matches() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "table4")
     data = microdata([ranged("a", given_["T"])], [[value] for value in given_["T"]])
@@ -416,6 +419,7 @@ def test_neighbours_that_are_no_matches() -> None:
     assert found.exposed(2)[0].tolist() == [1]
 
 
+@pytest.mark.quick
 def test_three_matches_each_and_yet_one_half() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "figure4")
     lists = given_["edges_1based_i_to_j (t_i in t'_j, incl. self-loops)"]
@@ -434,6 +438,7 @@ def test_three_matches_each_and_yet_one_half() -> None:
     assert lambda_star(graph) == Fraction(1, 2)
 
 
+@pytest.mark.quick
 def test_a_ring_is_not_even() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "figure5_ring")
     n = given_["n"]
@@ -450,6 +455,7 @@ def test_a_ring_is_not_even() -> None:
     assert lambda_star(graph) == Fraction(1, 3)
 
 
+@pytest.mark.quick
 def test_every_assignment_of_a_ring_extends_to_a_factor() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "lemma1_ring53")
     adjacent = ring(given_["n"], given_["k"])
@@ -469,6 +475,7 @@ def test_every_assignment_of_a_ring_extends_to_a_factor() -> None:
     assert triples == expected["n_factorisations"]
 
 
+@pytest.mark.quick
 def test_one_known_person_tells_about_the_others() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "corruption_53")
 
@@ -482,6 +489,7 @@ def test_one_known_person_tells_about_the_others() -> None:
     assert worst(Graph.of([range(5)] * 5)) == fraction(expected["homogeneous_group_of_5"])
 
 
+@pytest.mark.quick
 def test_classes_of_the_four_tables() -> None:
     given_, expected = golden("revisited", "prop45")
     columns = [
@@ -494,6 +502,7 @@ def test_classes_of_the_four_tables() -> None:
         assert classes(graph, given_["k"]) == expected[name]["classes"]
 
 
+@pytest.mark.quick
 def test_one_k_reveals_most_records() -> None:
     given_, expected = golden("revisited_limits", "one_k_insecure")
     n, k = given_["n"], given_["k"]
@@ -503,6 +512,7 @@ def test_one_k_reveals_most_records() -> None:
     assert components(graph).exposed(k)[0].tolist() == list(range(n - k))
 
 
+@pytest.mark.quick
 def test_a_row_may_have_fewer_records_than_records_have_rows() -> None:
     given_, expected = golden("revisited_limits", "global_not_k1")
     graph = Graph.of(given_["adj_0based"])
@@ -532,6 +542,7 @@ def test_two_matches_each_mean_two_both_ways() -> None:
     assert (graphs, violations) == (expected["graphs"], expected["violations"])
 
 
+@pytest.mark.quick
 def test_three_matches_each_are_not_equally_likely() -> None:
     given_, expected = golden("revisited_limits", "global_equal_probability")
     graph = Graph.of(given_["adj_0based"])

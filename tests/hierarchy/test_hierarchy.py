@@ -119,6 +119,7 @@ def test_what_is_no_tree_is_refused(rows: list[tuple[str, ...]], message: str) -
         Hierarchy.from_rows(rows, "zip")
 
 
+@pytest.mark.quick
 def test_boxes_of_figures_1_to_3() -> None:
     """The printed gender ranges, M=1 and F=2, are nodes of the flat tree."""
     vector = vectors("outliers")["figure_boxes"]
@@ -141,6 +142,7 @@ def naive_closed(family: Iterable[frozenset[int]]) -> bool:
     return all(a & b in sets for a, b in product(sets, sets) if a & b)
 
 
+@pytest.mark.quick
 def test_closure_is_unique_only_in_closed_families() -> None:
     vector = vectors("revisited_limits")["closure_uniqueness"]
     bad, domain = vector["input"]["family_bad"], range(1, 5)
@@ -157,6 +159,7 @@ def test_closure_is_unique_only_in_closed_families() -> None:
     assert intervals.closure({2, 3}) == {2, 3}
 
 
+@pytest.mark.quick
 def test_closure_in_steps_depends_on_no_order() -> None:
     vector = vectors("revisited_limits")["closure_incremental_fails"]
     family = Family.of(range(1, 5), vector["input"]["family"], complete=True)
@@ -167,6 +170,7 @@ def test_closure_in_steps_depends_on_no_order() -> None:
         assert sorted(grown) == vector["expected"]["closure_of_all"]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["A1", "A2", "A3", "A4", "A5", "A6"])
 def test_families_of_the_artificial_table(name: str) -> None:
     vector = vectors("revisited")["ART"]

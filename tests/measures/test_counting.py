@@ -71,6 +71,7 @@ def asked(sides: Sequence[Sequence[int]]) -> RangeCount:
     return RangeCount({name: Between(side[0], side[1]) for name, side in zip("xy", sides, strict=True)})
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("how", ["continuous", "discrete"])
 @pytest.mark.parametrize("row", range(5))
 def test_range_counts_of_the_join_paper(row: int, how: How) -> None:
@@ -92,6 +93,7 @@ def test_range_counts_of_the_join_paper(row: int, how: How) -> None:
         assert error.mean == close(fraction(wanted[f"{name}_{how}_relerr"]))
 
 
+@pytest.mark.quick
 def test_modified_measures_of_figures_2_and_5() -> None:
     given_, expected = golden("kja", "fig5_kja_assumed")
     everyone = {**given_["MT"], **given_["PD"]}
@@ -113,6 +115,7 @@ def test_modified_measures_of_figures_2_and_5() -> None:
     assert (found["ncp_perimeter"], found["dm"]) == (expected["ncp_perimeter"], expected["DM"]) == (62, 25)
 
 
+@pytest.mark.quick
 def test_presence_of_the_join_paper() -> None:
     given_, expected = golden("kja", "sg_disclosure")
     hosts = golden("kja", "range_count")[0]["host_sg"]

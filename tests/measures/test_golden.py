@@ -32,6 +32,7 @@ def number(value: Any) -> float:
     return value["num"] / value["den"] if isinstance(value, dict) else float(value)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["table2_corrected", "table2_as_printed", "table3"])
 def test_classes_of_the_patient_tables(name: str) -> None:
     given_, expected = golden("multidimensional", name)
@@ -46,6 +47,7 @@ def test_classes_of_the_patient_tables(name: str) -> None:
     assert found["c_avg"] == number(expected["C_AVG"])
 
 
+@pytest.mark.quick
 def test_perimeter_of_figure_2() -> None:
     given_, expected = golden("kja", "fig2_ncp")
     records = list(given_["MT"].values())
@@ -58,6 +60,7 @@ def test_perimeter_of_figure_2() -> None:
     assert found["dm"] == expected["DM"]
 
 
+@pytest.mark.quick
 def test_measures_of_a_join_count_microdata_only() -> None:
     given_, expected = golden("kja", "fig5_kja_assumed")
     records = list(given_["MT"].values())
@@ -70,6 +73,7 @@ def test_measures_of_a_join_count_microdata_only() -> None:
     assert found["dm"] == expected["modified_dm"]
 
 
+@pytest.mark.quick
 def test_order_of_usefulness() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "def3_order")
     records = golden("nonhomogeneous_graphs", "table2")[0]["T"]
@@ -93,6 +97,7 @@ def three_by_three(records: Sequence[Sequence[int]]) -> Microdata:
     return microdata([flat(name, ["1", "2", "3"]) for name in "xyz"], records)
 
 
+@pytest.mark.quick
 def test_ring_costs_less_than_the_partition() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "ncp_8_vs_6")
     records = given_["tuples"]
@@ -107,6 +112,7 @@ def test_ring_costs_less_than_the_partition() -> None:
         assert CertaintyPenalty().value(release(data, rows), data) * unit == total
 
 
+@pytest.mark.quick
 def test_global_penalty_of_the_ring() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "gcp_example")
     records = given_["tuples"]
@@ -122,6 +128,7 @@ def information_loss(attribute: Attribute, cell: str) -> float:
     return float(measure_all(release(data, [[cell]]), data, 1)["il"])
 
 
+@pytest.mark.quick
 def test_information_loss_of_single_cells() -> None:
     _, expected = golden("outliers", "IL_definitions")
     age = ranged("age", [20, 30, 40])
@@ -145,6 +152,7 @@ def people(rows: Sequence[Sequence[Any]]) -> dict[int, list[Any]]:
     return {row[0]: [row[2], {"M": "1", "F": "2"}[row[3]], row[4]] for row in rows}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("figure", ["2a", "2b", "3"])
 def test_boxes_of_the_outlier_paper(figure: str) -> None:
     given_, expected = golden("outliers", "figure_boxes")
@@ -167,6 +175,7 @@ def test_boxes_of_the_outlier_paper(figure: str) -> None:
     assert found["dm"] == sum(len(group) ** 2 for group in groups) + 9 * gone
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("domain", ["range over all 9 (zip 06001-06022)", "range without Bill (06001-06013)"])
 @pytest.mark.parametrize("candidate", [4, 5, 7, 9])
 def test_information_loss_of_example_71(domain: str, candidate: int) -> None:
@@ -179,6 +188,7 @@ def test_information_loss_of_example_71(domain: str, candidate: int) -> None:
     )
 
 
+@pytest.mark.quick
 def test_information_loss_of_example_71_with_the_typing_error() -> None:
     given_, expected = golden("outliers", "example71_IL")
     records = people(golden("outliers", "figure_boxes")[0]["rows"])
@@ -194,6 +204,7 @@ def loss_with(records: Mapping[int, Sequence[Any]], group: Sequence[int], candid
     return float(measure_all(release(data, [row] * len(records)), data, 3)["il"])
 
 
+@pytest.mark.quick
 def test_entropy_is_not_monotone() -> None:
     given_, expected = golden("revisited_limits", "entropy_not_monotone")
     values = [pair.split(":") for pair in given_["values"].split(",")]
@@ -223,6 +234,7 @@ def listed(subset: str) -> list[int]:
     return list(json.loads(subset))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["A1", "A2", "A3", "A4", "A5", "A6"])
 def test_subsets_of_the_artificial_data(name: str) -> None:
     expected = golden("revisited", "ART")[1]["per_attribute"][name]
@@ -236,6 +248,7 @@ def test_subsets_of_the_artificial_data(name: str) -> None:
     assert everything["entropy"] == pytest.approx(expected["H_full"], abs=1e-6)
 
 
+@pytest.mark.quick
 def test_suppressing_the_artificial_data() -> None:
     columns = [art_column(f"A{i}") for i in range(1, 7)]
     records = [[row[0] for row in rows] for rows in zip(*(records for _, records in columns), strict=True)]
@@ -245,6 +258,7 @@ def test_suppressing_the_artificial_data() -> None:
     assert found["entropy"] == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["2-anon", "(1,2)-anon", "(2,1)-anon", "(2,2)-anon"])
 def test_loss_of_the_k_type_examples(name: str) -> None:
     given_, expected = golden("revisited", "prop45")

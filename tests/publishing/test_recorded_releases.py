@@ -21,6 +21,7 @@ import incrowd as ic
 from incrowd.algorithms.catalogue import METHODS
 from incrowd.examples import write_example
 
+pytestmark = pytest.mark.quick
 FIGURES = TESTS / "recorded" / "demo_releases.json"
 PLAIN = ("expc", "gnof", "gof", "remove-outliers")
 DRAWN = {"ring l": 0.1}  # groups are dealt by chance: how far the loss may be from the recorded one

@@ -73,6 +73,7 @@ def ranged(text: str) -> str:
     return f"[{text.replace('-', ',')}]" if "-" in text else text
 
 
+@pytest.mark.quick
 def test_the_average_and_the_count_of_the_multidimensional_paper(tmp_path: Path) -> None:
     given_ = vectors("multidimensional")["table4_queries"]
     rows = [
@@ -90,6 +91,7 @@ def test_the_average_and_the_count_of_the_multidimensional_paper(tmp_path: Path)
     assert (count.lower, count.exact) == (given_["expected"]["Q2_COUNT_male_age<=36"], True)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("table", ["table2", "table3"])
 def test_which_predicates_match_which_release(table: str, tmp_path: Path) -> None:
     given_ = vectors("multidimensional")["predicate_match"]
@@ -105,6 +107,7 @@ def test_which_predicates_match_which_release(table: str, tmp_path: Path) -> Non
         assert (young.lower, young.upper, young.estimate) == (0, 4, float(fraction(wanted)))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("how", ["continuous", "discrete"])
 def test_range_counts_of_the_join_paper(how: str, tmp_path: Path) -> None:
     given_, expected = (vectors("kja")["range_count"][part] for part in ("input", "expected"))

@@ -24,6 +24,7 @@ def as_numbers(subset: tuple[str, ...]) -> list[int]:
     return [int(value.removeprefix("a")) for value in subset]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_probabilities_and_sets_are_those_of_the_paper(name: str) -> None:
     assert list(ATTRIBUTES[name].shares) == GOLDEN["input"]["probabilities"][name]
@@ -32,10 +33,12 @@ def test_probabilities_and_sets_are_those_of_the_paper(name: str) -> None:
     assert whole == list(range(1, len(ATTRIBUTES[name].shares) + 1))
 
 
+@pytest.mark.quick
 def test_the_paper_has_no_other_attribute() -> None:
     assert set(ATTRIBUTES) == set(GOLDEN["input"]["probabilities"])
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_full_attributes_have_the_entropy_of_the_paper(name: str) -> None:
     entropy = -sum(share * math.log2(share) for share in ATTRIBUTES[name].shares)

@@ -385,6 +385,7 @@ def test_figures_that_were_not_run_are_not_judged() -> None:
     assert all(each.says.startswith(("Figure 16", "Figure 17")) for each in found)
 
 
+@pytest.mark.quick
 def test_gains_are_held_beside_the_printed_ones_of_the_golden_file() -> None:
     targets = vectors("kja")
     for line, gains in targets["ratio_targets"]["expected"].items():

@@ -77,6 +77,7 @@ def test_the_people_of_table_1_are_those_of_the_golden_vector() -> None:
     assert patients.facts(patients.examine())["linked"] == vector["expected"]["joined"]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("cuts", "vector"), [("single", "table2_corrected"), ("strict", "table3")], ids=["Table 2", "Table 3"]
 )
@@ -93,6 +94,7 @@ def test_tables_2_and_3_come_out_as_corrected(cuts: str, vector: str) -> None:
     assert printed == fraction(golden["expected"]["C_DM_by_printed_formula_|E|/2"])
 
 
+@pytest.mark.quick
 def test_table_2_as_printed_is_the_golden_misprint() -> None:
     vector = GOLDEN["table2_as_printed"]
     rows = [[age.strip("[]"), sex[0], code.strip("[]")] for age, sex, code in patients.PRINTED_TABLE_2]
@@ -102,6 +104,7 @@ def test_table_2_as_printed_is_the_golden_misprint() -> None:
     assert patients.penalties(sizes)[0] == vector["expected"]["C_DM"]
 
 
+@pytest.mark.quick
 def test_the_printed_zip_codes_give_other_classes() -> None:
     expected = GOLDEN["mondrian_table3"]["expected"]
     strict = patients.grouped((patients.ZIP, patients.AGE), first=False)[1]
@@ -110,6 +113,7 @@ def test_the_printed_zip_codes_give_other_classes() -> None:
     assert patients.classes_of(strict) == expected["groups_0based"]
 
 
+@pytest.mark.quick
 def test_queries_of_table_4() -> None:
     expected = GOLDEN["table4_queries"]["expected"]
     found = patients.examine()
@@ -136,6 +140,7 @@ def test_what_is_said_of_the_examples() -> None:
 # Worst cases
 
 
+@pytest.mark.quick
 def test_stars_reach_the_golden_bound() -> None:
     for name, example in GOLDEN["bound_2d(k-1)+m"]["expected"]["tight_examples"].items():
         d, k, m = (int(part.split("=")[1]) for part in name.split(","))
@@ -144,6 +149,7 @@ def test_stars_reach_the_golden_bound() -> None:
         assert found.largest == found.bound == example["bound"]
 
 
+@pytest.mark.quick
 def test_golden_tables_break_what_is_claimed() -> None:
     simple = GOLDEN["bound_fails_simple"]["expected"]
     printed, mended = (

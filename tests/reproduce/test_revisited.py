@@ -73,6 +73,7 @@ def outcome(small: list[LossTrial]) -> Outcome:
 # What is printed
 
 
+@pytest.mark.quick
 def test_the_printed_table_is_the_one_of_the_vectors() -> None:
     for data, measures in GOLDEN["input"]["table"].items():
         for measure, rows in measures.items():
@@ -82,6 +83,7 @@ def test_the_printed_table_is_the_one_of_the_vectors() -> None:
     assert printed("ART", "EM", KK, 7) is None
 
 
+@pytest.mark.quick
 def test_the_reductions_of_the_printed_table_are_the_ones_that_are_asked_for() -> None:
     tables = list(TABLE.values())
     gains = [1 - a / b for rows in tables for a, b in zip(rows[BEST], rows[FOREST], strict=True)]

@@ -10,7 +10,7 @@ from support.places import TESTS
 
 def vectors(*files: str) -> dict[str, Any]:
     """All vectors of these files by their ids."""
-    found = {}
+    found: dict[str, Any] = {}
     for file in files:
         text = (TESTS / "golden" / f"{file}.json").read_text(encoding="utf-8")
         found |= {vector["id"]: vector for vector in json.loads(text)["vectors"]}

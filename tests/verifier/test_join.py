@@ -417,6 +417,7 @@ def printed(k: int, group_of: Sequence[int], groups_k: int) -> Case:
     )
 
 
+@pytest.mark.quick
 def test_the_papers_release_is_accepted() -> None:
     drawn, expected = golden("kja", "fig5_kja_assumed")
     hosts = [host + 1 for host in expected["contained_in_AT_box"]]
@@ -432,12 +433,14 @@ def test_the_papers_release_is_accepted() -> None:
     assert verdict.facts["reached"] == {"k-join-anonymity": 3, "sensitive-groups": 3}
 
 
+@pytest.mark.quick
 def test_the_papers_release_is_not_more_than_it_is() -> None:
     hosts = [host + 1 for host in golden("kja", "fig5_kja_assumed")[1]["contained_in_AT_box"]]
     assert failed(verified(printed(4, hosts, 3))) == ["k-join-anonymity"]
     assert failed(verified(printed(3, hosts, 4))) == ["sensitive-groups"]
 
 
+@pytest.mark.quick
 def test_values_by_class_give_somebody_away() -> None:
     """Direct, with the values of each class: {G, G1, G2} would say v3 of the one who is private."""
     case = printed(3, [1, 2, 3, 4], 2)

@@ -376,6 +376,7 @@ def ranges(records: Sequence[Sequence[int]], rows: Sequence[Sequence[Sequence[in
     return Case(Lines(names, [list(map(str, r)) for r in records]), Lines(names, texts), schema, claims)
 
 
+@pytest.mark.quick
 def test_the_four_tables() -> None:
     given_, expected = golden("revisited", "prop45")
     for name, rows in given_["tables"].items():
@@ -383,6 +384,7 @@ def test_the_four_tables() -> None:
         assert found == {model: expected[name]["classes"][model] for model in NAMES.values()}
 
 
+@pytest.mark.quick
 def test_neighbours_that_are_no_matches() -> None:
     given_, expected = golden("nonhomogeneous_graphs", "table4")
     found = confirmed(ranges([[t] for t in given_["T"]], [[ends] for ends in given_["ranges"]], 2))
@@ -390,6 +392,7 @@ def test_neighbours_that_are_no_matches() -> None:
     assert found["global_1k"] is expected["global_1_2_anonymous"]
 
 
+@pytest.mark.quick
 def test_one_k_reveals_most_records() -> None:
     given_, expected = golden("revisited_limits", "one_k_insecure")
     n, k = given_["n"], given_["k"]
@@ -398,12 +401,14 @@ def test_one_k_reveals_most_records() -> None:
     assert found == {model: expected["classes"][model] for model in NAMES.values()}
 
 
+@pytest.mark.quick
 def test_a_row_may_have_fewer_records_than_records_have_rows() -> None:
     given_, _ = golden("revisited_limits", "global_not_k1")
     found = kept(given_["adj_0based"], given_["k"])
     assert [name for name, holds in found.items() if holds] == ["1k", "global_1k"]
 
 
+@pytest.mark.quick
 def test_three_matches_each_and_yet_no_factor() -> None:
     given_, expected = golden("revisited_limits", "global_equal_probability")
     found = kept(given_["adj_0based"], given_["k"])

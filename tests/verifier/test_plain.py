@@ -125,6 +125,7 @@ def figure() -> tuple[dict[int, list[int]], dict[str, Any]]:
     return rows, {"p": "0.65", "d": "0.86", "columns": {"q0": "1", "q2": "1", "s": "1"}}
 
 
+@pytest.mark.quick
 def test_the_groups_of_the_figures() -> None:
     rows, claim = figure()
     expected = vectors("outliers")["figs_plain_configA"]["expected"]["groups"]
@@ -137,6 +138,7 @@ def test_the_groups_of_the_figures() -> None:
         assert holds(case) == found["candidates"], group
 
 
+@pytest.mark.quick
 def test_neither_form_implies_the_other() -> None:
     said = vectors("outliers")["corner_vs_candidates"]["input"]
     for name, corner in (("unsafe", True), ("over_conservative", False)):
@@ -150,6 +152,7 @@ def test_neither_form_implies_the_other() -> None:
         assert not holds(numbers(rows, one["group"], {**claim, "form": "both"}))
 
 
+@pytest.mark.quick
 def test_two_plain_groups_need_not_make_one() -> None:
     said = vectors("outliers")["plain_not_union_closed"]["input"]
     rows = {int(i): row for i, row in said["D"].items()}
@@ -158,6 +161,7 @@ def test_two_plain_groups_need_not_make_one() -> None:
     assert [holds(numbers(rows, group, claim)) for group in groups] == [True, True, False]
 
 
+@pytest.mark.quick
 def test_a_smaller_box_may_not_be_plain() -> None:
     """In the smaller box one of the four has no place, so somebody else stands in who has that value."""
     said = vectors("synthesis")["refine_breaks_plain"]["input"]

@@ -273,6 +273,7 @@ def test_frequency_diversity_is_not_forged(parameters: dict[str, Any]) -> None:
 # The paper's examples
 
 
+@pytest.mark.quick
 def test_the_papers_ring_is_rejected_and_its_halves_are_accepted() -> None:
     given_, expected = golden("nonhomogeneous_diversity", "ldiv_ring_claim")
     values, l = given_["order"], given_["l"]  # noqa: E741
@@ -293,6 +294,7 @@ def test_the_papers_ring_is_rejected_and_its_halves_are_accepted() -> None:
         assert naive_drawn.most_of_a_value(halves, values, assignment) == 1
 
 
+@pytest.mark.quick
 def test_a_ring_of_two_values_is_safe_and_rejected_all_the_same() -> None:
     """With l=2 there are two assignments, and none breaks; parts ask for more than is needed here."""
     given_, expected = golden("nonhomogeneous_diversity", "ldiv_ring_l2")

@@ -93,6 +93,7 @@ def part_of(counts: list[int]) -> tuple[list[int], Parts]:
     return values, Parts(np.arange(len(values), dtype=np.int32), np.array([0, len(values)]))
 
 
+@pytest.mark.quick
 def test_every_eligible_part_can_be_ordered_as_printed() -> None:
     tested = failures = 0
     for l in range(2, 7):  # noqa: E741
@@ -106,6 +107,7 @@ def test_every_eligible_part_can_be_ordered_as_printed() -> None:
     assert {"tested": tested, "failures": failures} == GOLDEN["ldiv_ring_order"]["expected"]
 
 
+@pytest.mark.quick
 def test_every_eligible_part_can_be_cut_into_parts_of_distinct_values() -> None:
     tested = failures = 0
     for l in range(2, 7):  # noqa: E741
@@ -203,6 +205,7 @@ def test_nobody_has_a_value_with_more_than_its_chance(
         assert max(shown.values()) * l <= k
 
 
+@pytest.mark.quick
 def test_the_printed_order_breaks_its_own_claim() -> None:
     """Golden: of the 20 assignments of the ring abcabc 14 give somebody a value with chance 2/3."""
     vector = GOLDEN["ldiv_ring_claim"]
@@ -355,6 +358,7 @@ def test_that_parts_were_merged_tells_something() -> None:
     assert largest_posterior(table, (0, 0, 0, 1, 1, 2), 2) == 1
 
 
+@pytest.mark.quick
 def test_an_order_by_values_gives_them_away() -> None:
     """Golden: whoever knows the rule of the order is certain of somebody's value in 84 of 120 worlds."""
     vector = GOLDEN["ldiv_ring_known_order_attack"]

@@ -73,6 +73,7 @@ def test_the_factor_is_attained(family: str) -> None:
     assert found == attained["worst_ratio"] == attained["bound"]
 
 
+@pytest.mark.quick
 def test_the_factor_fails_for_bits() -> None:
     """Pairs of the first three are dear, all three together cheap: their closure holds a frequent value."""
     given, expected = golden("revisited_limits", "prop51_entropy")
@@ -209,6 +210,7 @@ def test_k_matches_each_are_not_yet_a_factor(name: str) -> None:
 # ---- Table I
 
 
+@pytest.mark.quick
 def test_the_printed_reductions_follow_from_the_printed_losses() -> None:
     given, expected = golden("revisited", "table1")
     losses = [lines for measures in given["table"].values() for lines in measures.values()]

@@ -72,6 +72,7 @@ def test_too_few_records_are_refused() -> None:
         Ring(3).group(table.data, (), silent)
 
 
+@pytest.mark.quick
 def test_the_ring_of_figure_five() -> None:
     given_, expected = GOLDEN["figure5_ring"]["input"], GOLDEN["figure5_ring"]["expected"]
     n, k = given_["n"], given_["k"]
@@ -99,6 +100,7 @@ def test_no_row_says_less_than_that_of_the_whole_part(table: CodeTable, k: int, 
     assert worse == GOLDEN["lemma2_random"]["expected"]["violations"]
 
 
+@pytest.mark.quick
 def test_the_ring_is_no_local_optimum_of_two_columns() -> None:
     vector = GOLDEN["ring_local_optimality_sets"]
     points = [tuple(row) for row in vector["input"]["tuples_lexicographic"]]
@@ -120,6 +122,7 @@ def fits(rows: list[set[int]], n: int) -> list[list[int]]:
     return [[row for row, values in enumerate(rows) if record in values] for record in range(n)]
 
 
+@pytest.mark.quick
 def test_the_ring_is_a_local_optimum_of_one_column_of_sets() -> None:
     """Whatever value is taken out of a row, no draw is even any more."""
     vector = GOLDEN["ring_local_optimality_1attr"]
@@ -136,6 +139,7 @@ def test_the_ring_is_a_local_optimum_of_one_column_of_sets() -> None:
     assert (not any(shrinks)) == vector["expected"]["locally_optimal"]
 
 
+@pytest.mark.quick
 def test_the_ring_is_no_local_optimum_of_ranges_in_a_bad_order() -> None:
     vector = GOLDEN["ring_local_optimality_range"]
     order, k = vector["input"]["order"], vector["input"]["k"]

@@ -83,6 +83,7 @@ def printed_loss(table: PlainTable, group: list[int]) -> Fraction:
     return total
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_the_running_example(k: int) -> None:
     given_, expected = (GOLDEN["expc_running_example"][key] for key in ("input", "expected"))
@@ -106,6 +107,7 @@ def test_the_running_example(k: int) -> None:
     assert float(lost / 9) == pytest.approx(wanted["IL_average_with_Bill_removed"], abs=1e-9)
 
 
+@pytest.mark.quick
 def test_the_loss_of_example_7_1() -> None:
     table, ids = people()
     losses = GOLDEN["example71_IL"]["expected"]["IL"]["range over all 9 (zip 06001-06022)"]
@@ -114,6 +116,7 @@ def test_the_loss_of_example_7_1() -> None:
         assert printed_loss(table, group) == Fraction(fraction["num"], fraction["den"])
 
 
+@pytest.mark.quick
 def test_an_outlier_whom_no_group_hides_is_left_out() -> None:
     """Theorem 6.2 is false: this one is no outlier by the sensitive value, and is in no plain group."""
     vector = GOLDEN["thm62_counterexample"]["input"]

@@ -49,6 +49,7 @@ def loss(table: CodeTable, groups: set[frozenset[int]], measure: str) -> float:
     return paid / len(table.points)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("case", GOLDEN["algorithms_tiny"]["expected"])
 @pytest.mark.parametrize("modified", [False, True])
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -175,6 +176,7 @@ def test_costs_of_closures_agree_with_naive(table: CodeTable, measure: str, data
         assert groups.cost[g] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.quick
 def test_the_artificial_attributes_cost_what_the_paper_says() -> None:
     """Each subset of each attribute, in a table of 100 records with the expected frequencies."""
     vector = GOLDEN["ART"]
@@ -251,6 +253,7 @@ def test_the_furthest_record_is_the_one_without_which_a_row_costs_least(
     assert violations == GOLDEN["alg2_rule"]["expected"]["violations"]
 
 
+@pytest.mark.quick
 def test_distance_10_prefers_small_unions_where_merging_gains() -> None:
     vector = GOLDEN["dist10_sign"]
     for size, word in zip(vector["input"]["sizes"], ("value_size2", "value_size8"), strict=True):

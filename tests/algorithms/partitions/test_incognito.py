@@ -217,6 +217,7 @@ def texts_of(data: Microdata, partition: Partition) -> Table:
     return Table.of(said)
 
 
+@pytest.mark.quick
 def test_the_patients() -> None:
     vector = GOLDEN["incognito_patients_k2"]
     people = vector["input"]["patients(age,sex,zip)"]

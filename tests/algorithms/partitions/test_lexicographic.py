@@ -42,6 +42,7 @@ def typed(rows: list[list[int]]) -> CodeTable:
 # Figure 8
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("vector", "rule", "expected"),
     [

@@ -159,6 +159,7 @@ def test_a_workload_that_nobody_reads_is_refused() -> None:
 # The paper
 
 
+@pytest.mark.quick
 def test_the_patients_example() -> None:
     vector = GOLDEN["mondrian_patients"]
     table = points_on(vector["input"]["points(age,sex M=0 F=1,zip)"])
@@ -166,6 +167,7 @@ def test_the_patients_example() -> None:
     assert groups_of(partition) == {frozenset(g) for g in vector["expected"]["groups_0based"]}
 
 
+@pytest.mark.quick
 def test_table_3_needs_the_zip_order_of_the_source() -> None:
     vector = GOLDEN["mondrian_table3"]
     key = next(iter(vector["input"]))
@@ -181,6 +183,7 @@ def test_table_3_needs_the_zip_order_of_the_source() -> None:
     }
 
 
+@pytest.mark.quick
 def test_the_median_claim_is_false_and_repaired() -> None:
     vector = GOLDEN["median_claim"]
     table = points_on([[v] for v in vector["input"]["values"]])
@@ -208,6 +211,7 @@ def test_median_repair_exhaustively() -> None:
     assert tests == expected["tests"]
 
 
+@pytest.mark.quick
 def test_the_size_bound_fails_without_the_repair() -> None:
     table = points_on([[1]] * 49 + [[2]] * 51)
     expected = GOLDEN["bound_fails_simple"]["expected"]
@@ -230,6 +234,7 @@ def test_sizes_keep_the_bound(table: CodeTable, k: int, choose: str) -> None:
         assert k <= len(inside) <= 2 * len(table.axes) * (k - 1) + copies
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("d", "k", "m"), list(itertools.product((1, 2, 3), (2, 3), (1, 2, 3))))
 def test_the_bound_is_tight(d: int, k: int, m: int) -> None:
     rows = [[0] * d for _ in range(m)]
@@ -240,6 +245,7 @@ def test_the_bound_is_tight(d: int, k: int, m: int) -> None:
     assert len(group(StrictMondrian(k), points_on(rows))) == 1
 
 
+@pytest.mark.quick
 def test_first_cuts_of_figure_1() -> None:
     vector = GOLDEN["figure1_cuts"]
     points = vector["input"]["points(zip,age)"]
@@ -255,6 +261,7 @@ def test_first_cuts_of_figure_1() -> None:
     assert any(all(part <= side or not part & side for part in groups_of(partition)) for side in first)
 
 
+@pytest.mark.quick
 def test_leaf_sizes_of_the_joins_paper() -> None:
     vector = GOLDEN["fig3_sizes"]
     table = points_on([[i, i * 7 % 13] for i in range(vector["input"]["n"])])

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from support.golden import vectors
 from support.places import TESTS
 
@@ -51,6 +52,7 @@ def release(rows: list[list[str]], means: list[Any] | None = None) -> Queryable:
     return Queryable.of(Table.of(shown), Schema((age, sex, code)))
 
 
+@pytest.mark.quick
 def test_lee_is_found_by_joining() -> None:
     vector = VECTORS["table1_join"]
     voters = texts(vector["input"]["voters"], ["name", "age", "sex", "zip"])
@@ -60,6 +62,7 @@ def test_lee_is_found_by_joining() -> None:
     assert found == vector["expected"]["joined"]
 
 
+@pytest.mark.quick
 def test_the_published_tables_stop_the_join() -> None:
     voters = texts(VECTORS["table1_join"]["input"]["voters"], ["name", "age", "sex", "zip"])
     rows = VECTORS["table3"]["input"]["table"]
@@ -67,6 +70,7 @@ def test_the_published_tables_stop_the_join() -> None:
     assert joined(voters, table, ["age", "sex", "zip"]) == []
 
 
+@pytest.mark.quick
 def test_average_age_of_men_comes_from_the_means() -> None:
     vector = VECTORS["table4_queries"]
     rows, expected = vector["input"]["table_corrected"], vector["expected"]
@@ -82,6 +86,7 @@ def test_average_age_of_men_comes_from_the_means() -> None:
     assert release(cells, means).ask("SELECT AVG(age) WHERE sex = 'X'").estimate is None
 
 
+@pytest.mark.quick
 def test_young_men_are_counted_exactly_only_from_table_3() -> None:
     expected = VECTORS["table4_queries"]["expected"]
     young_men = "SELECT COUNT(*) WHERE sex = 'M' AND age <= 36"
@@ -93,6 +98,7 @@ def test_young_men_are_counted_exactly_only_from_table_3() -> None:
     assert table2.estimate == fraction(expected["Q2_uniform_from_Table2"])
 
 
+@pytest.mark.quick
 def test_which_predicates_match() -> None:
     vector = VECTORS["predicate_match"]
     man = np.array([row[1] == "M" for row in PATIENTS])
@@ -105,6 +111,7 @@ def test_which_predicates_match() -> None:
         assert predicate_matches(young_man, labels) == vector["expected"]["Q2_matches"][table]
 
 
+@pytest.mark.quick
 def test_every_vector_of_the_paper_is_used() -> None:
     """A vector that no test names is a vector that nobody checks."""
     tests = "".join(path.read_text() for path in TESTS.rglob("test_*.py"))

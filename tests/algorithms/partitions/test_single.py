@@ -101,6 +101,7 @@ def test_a_veto_leaves_no_trace() -> None:
     assert partition.slabs[:, 0].tolist() == [0] * 8
 
 
+@pytest.mark.quick
 def test_size_can_grow_with_the_table() -> None:
     vector = GOLDEN["single_dim_linear"]
     rows = [[0, i] for i in range(50)] + [[1, 0], [1, 0]]  # its second axis first, since it is cut first
@@ -109,6 +110,7 @@ def test_size_can_grow_with_the_table() -> None:
     assert partition.sizes.max() == vector["expected"]["largest_region"]
 
 
+@pytest.mark.quick
 def test_figure_1_has_no_second_cut() -> None:
     vector = GOLDEN["figure1_cuts"]
     rows = vector["input"]["points(zip,age)"]
@@ -119,6 +121,7 @@ def test_figure_1_has_no_second_cut() -> None:
     assert len(partition) - 2 == len(vector["expected"]["single_dimensional_cuts_after_first"])
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("choose", CHOICES)
 def test_table_2_of_the_patients(choose: str) -> None:
     """Sex is cut first; then no line is left, and every age is published as the whole slab."""
