@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import typer.main
+from support import module_table
 from support.places import ROOT
 from typer.testing import CliRunner
 
@@ -216,12 +217,14 @@ def test_files_that_are_mentioned_exist(page: Path) -> None:
     assert not set(re.findall(r"\b(\w+\.py)\b", text)) - known
 
 
-def test_the_architecture_lists_every_part() -> None:
-    tree = section("docs/architecture.md", "Tree")
-    home = ROOT / "src" / "incrowd"
-    parts = [path.name for path in home.glob("*.py") if path.name != "__init__.py"]
-    parts += [f"{path.parent.name}/" for path in home.glob("*/__init__.py")]
-    assert not [part for part in parts if not re.search(rf"^  {re.escape(part)} ", tree, re.MULTILINE)]
+def test_the_architecture_lists_every_module_by_its_own_docstring() -> None:
+    """If not: python tests/support/module_table.py"""
+    assert module_table.shown() == module_table.table()
+    assert not [where for where, about, _ in module_table.rows() if len(about) < 20]
+
+
+def test_the_architecture_is_short_enough_to_be_read() -> None:
+    assert len(said("docs/architecture.md").splitlines()) < 250
 
 
 @pytest.mark.parametrize("page", ["README.md", *sorted(path.name for path in DOCS.glob("*.md"))])
