@@ -301,12 +301,12 @@ class Model(Promise, Protocol):
         ...
 
 
-Part = TypeVar("Part", bound=type)
+Part = TypeVar("Part")
 _CATALOGUE: dict[str, dict[str, Any]] = {}
 
 
 def register(family: str, name: str) -> Callable[[Part], Part]:
-    """Enter a class into the catalogue under a name that policies use."""
+    """Enter a part into the catalogue under a name that policies use."""
 
     def enter(part: Part) -> Part:
         known = _CATALOGUE.setdefault(family, {})

@@ -15,7 +15,8 @@ from twins import attacks as naive
 from incrowd import tables
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
 from incrowd.algorithms.partitions.ordering import Parts
-from incrowd.attacks import GivenAway, Target, as_they_are, claimed, given_away, rows
+from incrowd.attacks.rebuild import GivenAway, claimed, given_away, rows
+from incrowd.attacks.target import Target, as_they_are
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Attribute, Microdata, Neighbourhoods, Partition, Table, TextColumn

@@ -14,7 +14,7 @@ from algorithms.test_anatomy import clinic, policy
 from support.commands import incrowd
 from support.requested import rows_of
 
-from incrowd.commands.attack import attack_release
+from incrowd.commands.attack import attack
 from incrowd.commands.audit import audit
 from incrowd.commands.measure import measure
 from incrowd.commands.publish import publish
@@ -160,7 +160,7 @@ def test_values_that_cannot_be_read_are_wrong_input(laid: Path, text: str, tmp_p
 
 def test_it_is_attacked(laid: Path) -> None:
     """Rows are found, as was accepted; nothing was promised about that."""
-    found = attack_release(laid / "csv", laid / "people.csv", None)
+    found = attack(laid / "csv", laid / "people.csv")
     assert found.holds
     assert found.k is None
     assert found.known == 120

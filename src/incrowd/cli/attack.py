@@ -38,14 +38,19 @@ def attack(
     """
     with boundary(as_json):
         from incrowd.cli.attack_stories import show_attacks
-        from incrowd.commands.attack import attack_release
-        from incrowd.policy import Policy
+        from incrowd.commands.attack import attack
 
-        asked = Policy.load(policy) if policy else None
         with screen.watching(as_json) as watch:
-            attacked = attack_release(folder, original, asked, watch, public, planted, outliers, also)
+            attacked = attack(
+                *(folder, original, policy),
+                public=public,
+                planted=planted,
+                outliers=outliers,
+                also=also,
+                watch=watch,
+            )
         if as_json:
-            screen.print_json(attacked.as_dict())
+            screen.print_json(attacked.to_dict())
         else:
             show_attacks(attacked)
         if not attacked.holds:

@@ -8,7 +8,7 @@ from typing import Any
 from incrowd.attacks import AttackResult, Rate
 from incrowd.cli import screen
 from incrowd.cli.stories import CLASSES
-from incrowd.commands.attack_result import Attacked
+from incrowd.commands.attack import Attacked
 from incrowd.commands.audit import Audit
 
 NOTEWORTHY = 1.5  # times what a group alone tells
