@@ -67,12 +67,13 @@ def read_published(release: object, policy: Policy | None) -> DistinctRows:
     schema = folder.published_schema
     buckets = folder.buckets if folder.bucketed else None
     known = PublicKnowledge.of(policy or folder.policy, schema)
-    return _made(folder.rows, schema, known, buckets, folder.manifest)
+    return distinct_rows_of(folder.rows, schema, known, buckets, folder.manifest)
 
 
-def _made(
+def distinct_rows_of(
     rows: Table, schema: Schema, public: PublicKnowledge, buckets: Table | None, manifest: Mapping[str, Any]
 ) -> DistinctRows:
+    """The distinct rows of a release, with what the manifest tells of the people behind them."""
     _check_names(rows, schema, buckets)
     columns: dict[str, PublishedColumn] = {}
     means = {}

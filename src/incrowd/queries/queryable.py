@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InputError
+from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.predicate import Comparison, Name, check_measured
 from incrowd.predicate.sql import Question, parse
@@ -20,9 +21,9 @@ from incrowd.queries import answering
 from incrowd.queries.answer import Answer, Bound
 from incrowd.queries.answering import Chosen, Ints, Taken
 from incrowd.queries.columns import Ends, Flags, Floats, RangeColumn
-from incrowd.queries.published import DistinctRows, read_published
-from incrowd.queries.reading import QueriedBuckets
-from incrowd.schema import Kind
+from incrowd.queries.published import DistinctRows, distinct_rows_of, read_published
+from incrowd.queries.reading import PublicKnowledge, QueriedBuckets
+from incrowd.schema import Kind, Schema
 
 MOST_GROUPS = 1_000  # answers of one GROUP BY
 EVENLY = "values lie evenly in their cells, and columns have nothing to do with each other"
@@ -105,6 +106,11 @@ class Queryable:
             }
             published = replace(published, columns=columns)
         return cls(published)
+
+    @classmethod
+    def of(cls, rows: Table, schema: Schema) -> Queryable:
+        """Published rows in memory, as the schema describes them."""
+        return cls(distinct_rows_of(rows, schema, PublicKnowledge.of(None, schema), None, {}))
 
     def ask(self, sql: str) -> Answer:
         """Answer one query.

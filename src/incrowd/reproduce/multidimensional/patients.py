@@ -24,7 +24,7 @@ from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize.groups import Groups
 from incrowd.generalize.means import means_of
 from incrowd.measures.published import Published
-from incrowd.measures.query import Allowed, Count, average, count
+from incrowd.queries import Answer, Queryable
 from incrowd.reproduce.outcome import Sheet, Statement
 from incrowd.reproduce.trial import rows_of
 from incrowd.schema import Column, Kind, Role, Schema
@@ -53,7 +53,7 @@ PRINTED_TABLE_2 = tuple(
     ("[35-38]", sex, {"Male": _BOTH_ZIPS, "Female": code}[sex])
     for sex, code in zip((row[1] for row in PATIENTS), ("", "533441", "", "", "533449", ""), strict=True)
 )
-PRINTED_MEAN = Fraction(36)  # of the class [37-38]
+PRINTED_MEAN = "36"  # of the class [37-38]
 MISPRINTS = (
     ("1", "the fifth patient has the zip code 533448", "533441", "the class of Tables 3 and 4 has one code"),
     ("2", "the fifth patient has the zip code 533449", "533441", "else two classes have one record"),
@@ -165,38 +165,37 @@ def _found() -> str:
     return ", ".join(f"{name} has {disease}" for name, disease in _linked()) or "nobody is found"
 
 
-def _men(data: Microdata) -> Allowed:
-    return {SEX: np.array([text == "Male" for text in data.attributes[1].texts])}
-
-
-def _young_men(data: Microdata) -> Allowed:
-    return {**_men(data), AGE: np.array([int(text) <= 36 for text in data.attributes[0].texts])}
-
-
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What the two queries of section 2.4 get from a table."""
 
-    mean: Fraction | None
-    young: Count
+    mean: float | None
+    young: Answer
 
     @property
     def words(self) -> tuple[str, str]:
-        mean = "" if self.mean is None else f"{float(self.mean):g}"
+        mean = "" if self.mean is None else f"{self.mean:g}"
         if self.young.exact:
-            return mean, f"{self.young.least}, exactly"
-        return mean, f"{self.young.least} to {self.young.most}, evenly spread {self.young.estimate}"
+            return mean, f"{self.young.lower}, exactly"
+        return mean, f"{self.young.lower} to {self.young.upper}, evenly spread {self.young.estimate:g}"
 
 
-def answers(found: Patients, partition: Partition, means: Sequence[Fraction]) -> Answers:
-    rows = found.rows(partition)
-    by_row = np.array([*means, None], dtype=object)[:-1]
-    return Answers(average(rows, by_row, _men(found.data)), count(rows, _young_men(found.data)))
+def answers(found: Patients, partition: Partition, means: Sequence[str]) -> Answers:
+    rows, names = found.rows(partition), (AGE, SEX, ZIP)
+    shown = {
+        name: [cell_of(rows, j, i).replace("-", ",") for i in range(len(rows))]
+        for j, name in enumerate(names)
+    }
+    age, zip_code = (Column(name, Role.QUASI, Kind.NUMERIC, mean=name == AGE) for name in (AGE, ZIP))
+    schema = Schema((age, Column(SEX, Role.QUASI), zip_code))
+    release = Queryable.of(Table.of({**shown, f"{AGE}_mean": means}), schema)
+    mean = release.ask(f"SELECT AVG({AGE}) WHERE {SEX} = 'Male'").estimate
+    return Answers(mean, release.ask(f"SELECT COUNT(*) WHERE {SEX} = 'Male' AND {AGE} <= 36"))
 
 
 def all_answers(found: Patients) -> dict[str, Answers]:
     """From Table 2, from Table 4, and from Table 4 with the mean that is printed."""
-    single, strict = ([*map(Fraction, found.means(partition))] for partition in (found.single, found.strict))
+    single, strict = (found.means(partition) for partition in (found.single, found.strict))
     last = found.strict.labels[5]
     printed = [
         PRINTED_MEAN if label == last else mean
@@ -303,7 +302,7 @@ def _on_queries(found: Patients) -> list[Statement]:
     two, four = got["Table 2, with means"], got["Table 4"]
     first = "Table 4: with means the first query is answered precisely"
     detail = f"{four.words[0]}; with the printed mean {got['Table 4 as printed'].words[0]}"
-    exact = four.young.exact and four.young.least == young
+    exact = four.young.exact and four.young.lower == young
     return [
         Statement(first, four.mean == mean, detail),
         Statement("Table 4: the second query is answered precisely", exact, four.words[1]),

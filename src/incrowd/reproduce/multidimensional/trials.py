@@ -17,7 +17,6 @@ from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.measures.boxes import RangeCount, allowed_codes, random_boxes
 from incrowd.measures.counting import average_relative_error
 from incrowd.measures.loss import AverageClass, Discernibility
-from incrowd.measures.query import predicate_matches
 from incrowd.reproduce.multidimensional.data import NumberTable
 from incrowd.reproduce.stored import SEED
 from incrowd.reproduce.trial import inhabited, rows_of, run_each
@@ -107,6 +106,26 @@ def who(data: Microdata, query: RangeCount) -> NDArray[np.bool_]:
         if attribute.name in query.sides:
             inside &= allowed_codes(attribute, query.sides[attribute.name])[data.codes[:, j]]
     return inside
+
+
+def predicate_matches(satisfied: NDArray[np.bool_], labels: Codes) -> bool:
+    """Does a release match a predicate: is no class partly satisfied?
+
+    Parameters
+    ----------
+    satisfied : array of shape (n,)
+        Whether each original record satisfies the predicate.
+    labels : array of shape (n,)
+        The class of each record.
+
+    Examples
+    --------
+    >>> predicate_matches(np.array([True, True, False]), np.array([0, 0, 1], np.int32))
+    True
+    """
+    sizes = np.bincount(labels)
+    hits = np.bincount(labels[satisfied], minlength=sizes.size)
+    return bool(((hits == 0) | (hits == sizes)).all())
 
 
 def trial(data: Microdata, way: Way, k: int, asked: Mapping[str, Predicates]) -> CutPoint:
