@@ -15,7 +15,7 @@ from twins.query import holds
 from incrowd.encode import encode
 from incrowd.errors import InputError
 from incrowd.flow import Table
-from incrowd.predicate import Domain, Name, Predicate, in_units, intervals, parse_condition
+from incrowd.predicate import ColumnDomain, Name, Predicate, in_units, intervals, parse_predicate
 from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.values import read_texts
 
@@ -63,8 +63,8 @@ def test_codes_satisfy_what_rows_do(case: tuple[Kind, list[str | None], list[tup
     schema = Schema((Column("x", Role.QUASI, kind), Column("y", Role.QUASI, Kind.NUMERIC)))
     data = encode(table, schema)
     sql = " AND ".join(sql_of("x", op, [spelt(text, kind) for text in texts]) for op, texts in compared)
-    predicate = parse_condition(sql) if sql else Predicate()
-    mask = Domain.of(data.attributes[0]).satisfying(predicate.comparisons)
+    predicate = parse_predicate(sql) if sql else Predicate()
+    mask = ColumnDomain.of(data.attributes[0]).satisfying(predicate.conditions)
     literals = [(op, [value(text, kind) for text in texts]) for op, texts in compared]
     literals = [(op, said[:2] if op == "BETWEEN" else said) for op, said in literals]
     expected = [
@@ -81,24 +81,24 @@ def test_both_evaluations_agree(case: tuple[Kind, list[str | None], list[tuple[s
     kind, rows, compared = case
     values = read_texts([text for text in rows if text is not None], kind)
     sql = " AND ".join(sql_of("x", op, [spelt(text, kind) for text in texts]) for op, texts in compared)
-    comparisons = parse_condition(sql).comparisons if sql else ()
-    found = intervals(comparisons, kind, "x", 5)
+    conditions = parse_predicate(sql).conditions if sql else ()
+    found = intervals(conditions, kind, "x", 5)
     places = [2 * in_units(one, found.scale) for one in values]  # type: ignore[arg-type]
     inside = [
         any((low is None or low <= at) and (high is None or at <= high) for low, high in found.ends)
         for at in places
     ]
-    assert Domain("x", kind, values).satisfying(comparisons).tolist() == inside
+    assert ColumnDomain("x", kind, values).satisfying(conditions).tolist() == inside
 
 
 def test_a_label_stands_for_the_values_under_it() -> None:
     rows = tuple((leaf, label, "*") for label, leaves in LEVELS.items() for leaf in leaves)
     schema = Schema((Column("place", Role.QUASI, levels=rows),))
     data = encode(Table.of({"place": ["Ulm", "Nice", "", "Bonn"]}), schema)
-    domain = Domain.of(data.attributes[0])
+    domain = ColumnDomain.of(data.attributes[0])
 
     def found(sql: str) -> list[bool]:
-        mask: list[bool] = domain.satisfying(parse_condition(sql).comparisons)[data.codes[:, 0]].tolist()
+        mask: list[bool] = domain.satisfying(parse_predicate(sql).conditions)[data.codes[:, 0]].tolist()
         return mask
 
     assert found("place = 'DE'") == [True, False, False, True]
@@ -113,7 +113,7 @@ def test_names_may_have_other_capitals_unless_quoted() -> None:
         Name("AGE", quoted=True).among(["age", "sex"], "in the table")
     with pytest.raises(InputError, match="not in the table: age"):
         Name("age").among(["Age", "AGE"], "in the table")
-    by_column = parse_condition("Age > 3 AND sex = 'F' AND age < 9").by_column(["age", "sex"], "in the table")
+    by_column = parse_predicate("Age > 3 AND sex = 'F' AND age < 9").by_column(["age", "sex"], "in the table")
     assert {name: [one.operator for one in said] for name, said in by_column.items()} == {
         "age": [">", "<"],
         "sex": ["="],
@@ -122,7 +122,7 @@ def test_names_may_have_other_capitals_unless_quoted() -> None:
 
 def test_what_lies_on_no_line_has_no_order() -> None:
     with pytest.raises(InputError, match="sex is categorical"):
-        Domain("sex", Kind.CATEGORICAL, ["F", "M"]).satisfying(parse_condition("sex < 'M'").comparisons)
+        ColumnDomain("sex", Kind.CATEGORICAL, ["F", "M"]).satisfying(parse_predicate("sex < 'M'").conditions)
     with pytest.raises(InputError, match="age holds numbers"):
-        Domain("age", Kind.NUMERIC, [1]).satisfying(parse_condition("age < 'secret'").comparisons)
-    assert np.array_equal(Domain("age", Kind.NUMERIC, [1, None]).satisfying(()), [True, True])
+        ColumnDomain("age", Kind.NUMERIC, [1]).satisfying(parse_predicate("age < 'secret'").conditions)
+    assert np.array_equal(ColumnDomain("age", Kind.NUMERIC, [1, None]).satisfying(()), [True, True])

@@ -17,7 +17,7 @@ from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Attribute, Microdata, Table
 from incrowd.hierarchy import Hierarchy
 from incrowd.measures import Published, better, measure_all, parse_cells, published
-from incrowd.measures.loss import AverageClass, CertaintyPenalty, Discernibility, Entropy, GlobalPenalty
+from incrowd.measures.loss import AverageClass, CertaintyPenalty, Discernibility, EntropyLoss, GlobalPenalty
 from incrowd.measures.published import group_sizes
 from incrowd.schema import Kind, Shape
 
@@ -191,7 +191,7 @@ def test_rare_values_beside_common_ones_keep_their_bits() -> None:
     data = Microdata(codes, (flat("x", "abcd"),))
     bits = 3 / 8 * log2(8 / 3) + 5 / 8 * log2(8 / 5)
     table = release(data, [["{c|d}"]])
-    assert Entropy(removed="ignored").value(table, data) == pytest.approx(bits, abs=1e-14)
+    assert EntropyLoss(removed="ignored").value(table, data) == pytest.approx(bits, abs=1e-14)
 
 
 @given(

@@ -31,7 +31,7 @@ from incrowd.distance_outliers import Cell, Lines, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, distinct_rows
-from incrowd.measures import Cells, Published
+from incrowd.measures import CellCoverage, Published
 
 Flags = NDArray[np.bool_]
 
@@ -347,14 +347,14 @@ def shown_classes(published: Published, space: Space, values: Codes, truth: Ints
     return tuple(made)
 
 
-def _columns(published: Published) -> Iterator[tuple[Attribute, Cells]]:
+def _columns(published: Published) -> Iterator[tuple[Attribute, CellCoverage]]:
     return zip(published.attributes, published.cells, strict=True)
 
 
 class _Cells:
     """The cells of one published column as those of a matrix, each made once."""
 
-    def __init__(self, attribute: Attribute, cells: Cells, axis: Axis | None) -> None:
+    def __init__(self, attribute: Attribute, cells: CellCoverage, axis: Axis | None) -> None:
         self.attribute, self.cells, self.axis = attribute, cells, axis
         self.made: dict[int, Cell] = {}
 

@@ -21,7 +21,7 @@ from incrowd.attacks.rate import Rate
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
 from incrowd.flow import Attribute, Microdata, distinct_rows
-from incrowd.measures import Cells, Published
+from incrowd.measures import CellCoverage, Published
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _said(published: Published) -> Said:
     )
 
 
-def _named(attribute: Attribute, cells: Cells) -> tuple[Ints, NDArray[np.int32]]:
+def _named(attribute: Attribute, cells: CellCoverage) -> tuple[Ints, NDArray[np.int32]]:
     """The values that each cell says to occur: where they start, and the values, ascending."""
     alone = cells.count == 1
     if attribute.shape is Shape.SET:

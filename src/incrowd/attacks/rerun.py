@@ -15,7 +15,7 @@ import numpy as np
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import NO_ROW, Ints, Target, first_met
 from incrowd.errors import TableError
-from incrowd.measures import Cells, Published
+from incrowd.measures import CellCoverage, Published
 
 
 def rerun(target: Target, remade: Published) -> AttackResult:
@@ -60,7 +60,7 @@ def said_alike(remade: Published, published: Published) -> Ints:
     return np.where(rows < len(published), rows, NO_ROW)
 
 
-def _translated(cells: Cells, shown: Cells) -> Ints:
+def _translated(cells: CellCoverage, shown: CellCoverage) -> Ints:
     """Each cell's number among the other table's cells, -1 if none of them says the same."""
     known: dict[tuple[object, ...], int] = {}
     for cell in range(len(shown)):
@@ -68,7 +68,7 @@ def _translated(cells: Cells, shown: Cells) -> Ints:
     return np.array([known.get(_meaning(cells, cell), NO_ROW) for cell in range(len(cells))], dtype=np.int64)
 
 
-def _meaning(cells: Cells, cell: int) -> tuple[object, ...]:
+def _meaning(cells: CellCoverage, cell: int) -> tuple[object, ...]:
     runs = slice(cells.starts[cell], cells.starts[cell + 1])
     ends = (float(cells.lower[cell]), float(cells.upper[cell]))
     return (*cells.first[runs].tolist(), -1, *cells.last[runs].tolist(), *ends)

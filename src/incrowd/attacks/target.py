@@ -13,7 +13,7 @@ from incrowd.attacks.rate import Rate
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.graph import Components, Graph, components, consistency
-from incrowd.measures import Cells, Published
+from incrowd.measures import CellCoverage, Published
 
 Ints = NDArray[np.int64]
 Edges = NDArray[np.bool_]
@@ -111,14 +111,14 @@ def as_they_are(data: Microdata) -> Published:
     return Published(data.attributes, tuple(_values(attribute) for attribute in data.attributes), columns)
 
 
-def _values(attribute: Attribute) -> Cells:
+def _values(attribute: Attribute) -> CellCoverage:
     """A cell for each value, and one for everything."""
     size = len(attribute)
     code = np.arange(size, dtype=np.int32)
     low, high = np.append(code, np.int32(0)), np.append(code, np.int32(size - 1))
     place = attribute.position
     lies = np.arange(size + 1) == attribute.missing
-    return Cells(
+    return CellCoverage(
         low=np.where(lies, np.int32(-1), low),
         high=np.where(lies, np.int32(-1), high),
         lower=np.append(place, place.min(initial=0.0)),

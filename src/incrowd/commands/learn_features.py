@@ -18,7 +18,7 @@ from incrowd.flow import Attribute, Microdata, Table, TextColumn
 from incrowd.graph import consistency
 from incrowd.measures import Published
 from incrowd.measures.buckets import BucketLines
-from incrowd.measures.cells import Cells
+from incrowd.measures.cells import CellCoverage
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import infer_kind, offsets, read_texts
 
@@ -42,7 +42,7 @@ class Learnable:
     known: Flags
     place: Floats | None
     of: NDArray[np.int32] | None
-    cells: Cells | None = None
+    cells: CellCoverage | None = None
     attribute: Attribute | None = None
 
     def tally(self, kinds: Floats) -> Floats:
@@ -89,7 +89,7 @@ def _ends(low: NDArray[Any], high: NDArray[Any]) -> Floats:
     return np.stack([low, high], axis=1).astype(np.float64)
 
 
-def _real(cells: Cells, low: NDArray[Any], high: NDArray[Any]) -> tuple[Floats, Floats]:
+def _real(cells: CellCoverage, low: NDArray[Any], high: NDArray[Any]) -> tuple[Floats, Floats]:
     return np.where(cells.low < 0, np.nan, low), np.where(cells.low < 0, np.nan, high)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, distinct_rows
-from incrowd.measures.cells import Cells
+from incrowd.measures.cells import CellCoverage
 from incrowd.measures.published import Published
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def consistency(published: Published, data: Microdata) -> Graph:
     return Graph(record_weight, row_weight, indptr, indices, record_of, row_of, max(left_out, 0))
 
 
-def _regions(rows: Sequence[Codes], cells: Sequence[Cells]) -> Regions:
+def _regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> Regions:
     """What distinct rows cover: runs are named only where a cell has more than one."""
     from incrowd.kernels import boxtree
 

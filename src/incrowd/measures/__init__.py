@@ -1,7 +1,7 @@
-"""What a release lost: measures of a published table against its original."""
+"""Information loss and other measures of a published table against its original."""
 
 from incrowd.measures.boxes import Among, Between, RangeCount, random_boxes
-from incrowd.measures.cells import Cells, parse_cells
+from incrowd.measures.cells import CellCoverage, parse_cells
 from incrowd.measures.counting import average_relative_error, estimate, estimates, exact_estimate, weights_of
 from incrowd.measures.loss import measure_all, per_attribute
 from incrowd.measures.order import better, better_rows
@@ -11,7 +11,7 @@ from incrowd.measures.published import Published, published
 __all__ = [
     "Among",
     "Between",
-    "Cells",
+    "CellCoverage",
     "Presence",
     "Published",
     "RangeCount",

@@ -1,4 +1,8 @@
-"""Boxes to ask about: what a range-count query can say, and boxes drawn at random."""
+"""Boxes of range-count queries: sides by column, and boxes drawn at random.
+
+A side is no condition of a `Predicate`: it is drawn, not written, in the unit of positions or by codes, and
+it may ask for missing values, which satisfy no condition.
+"""
 
 from __future__ import annotations
 

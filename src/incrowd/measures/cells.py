@@ -1,4 +1,4 @@
-"""What a published cell covers, read back from its text.
+"""The values that a published cell covers, read back from its text.
 
 A cell is read against the column it generalises: every text becomes the set of codes it leaves possible,
 kept as runs of neighbouring codes. A value, a range and a tree node are one run, a set is several, and
@@ -27,7 +27,7 @@ Run = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class CellCoverage:
     """What c texts of one column cover.
 
     ``low``, ``high`` are the smallest and largest real code, -1 where only missing is covered.
@@ -55,7 +55,7 @@ class Cells:
         return self.low.size
 
     def __repr__(self) -> str:
-        return f"Cells({len(self)})"
+        return f"CellCoverage({len(self)})"
 
     @property
     def owner(self) -> NDArray[np.int64]:
@@ -68,7 +68,7 @@ class Cells:
         return [code for r in runs for code in range(self.first[r], self.last[r] + 1)]
 
 
-def parse_cells(attribute: Attribute, texts: Sequence[str | None]) -> Cells:
+def parse_cells(attribute: Attribute, texts: Sequence[str | None]) -> CellCoverage:
     """Read the distinct texts of one published column.
 
     Parameters
@@ -103,7 +103,7 @@ def parse_cells(attribute: Attribute, texts: Sequence[str | None]) -> Cells:
     return _columns(attribute, known)
 
 
-class _Part(NamedTuple):
+class _CellRuns(NamedTuple):
     """What a text covers; without a real value the ends are the wrong way round, so that they join well."""
 
     runs: tuple[Run, ...]
@@ -118,15 +118,15 @@ class _Reader:
     def __init__(self, attribute: Attribute) -> None:
         self.attribute = attribute
         real = [code for code in range(len(attribute)) if code != attribute.missing]
-        self.line = _Line(attribute, real)
+        self.line = _ValueLine(attribute, real)
         self.values = {escaped(attribute.texts[code]): code for code in real}
         self.nodes = _nodes(attribute, escaped)
-        self._known: dict[str, _Part | None] = {}
+        self._known: dict[str, _CellRuns | None] = {}
         # Other tools do not escape. Their texts are tried last, so that ours keep their meaning.
         self.plain_values = {attribute.texts[code]: code for code in real}
         self.plain_nodes = _nodes(attribute, str)
 
-    def cell(self, text: str | None) -> _Part | None:
+    def cell(self, text: str | None) -> _CellRuns | None:
         """What a cell covers, or None if it cannot be read."""
         if text is None or text == MISSING:
             return self._missing() or self._plain(text)
@@ -137,7 +137,7 @@ class _Reader:
             return self._set(body) or self._plain(text)
         return self._member(text) or self._plain(text)
 
-    def _member(self, text: str) -> _Part | None:
+    def _member(self, text: str) -> _CellRuns | None:
         """A value, a range, a label or missing: what may also stand inside a set."""
         if text == MISSING:
             return self._missing()
@@ -150,27 +150,27 @@ class _Reader:
         place = self.line.place(text)
         return None if place is None else self._between(place, place)
 
-    def _plain(self, text: str | None) -> _Part | None:
+    def _plain(self, text: str | None) -> _CellRuns | None:
         if text in self.plain_values:
             return self._value(self.plain_values[text])
         if text in self.plain_nodes:
             return self.plain_nodes[text]
         return self._missing() if text == "" else None
 
-    def _missing(self) -> _Part | None:
+    def _missing(self) -> _CellRuns | None:
         code = self.attribute.missing
         return None if code < 0 else self._covering(((code, code),), np.inf, -np.inf)
 
-    def _everything(self) -> _Part | None:
+    def _everything(self) -> _CellRuns | None:
         places = self.line.sorted_places
         ends = (places[0], places[-1]) if places else (np.inf, -np.inf)
         return self._covering(((0, len(self.attribute) - 1),), *ends)
 
-    def _value(self, code: int) -> _Part:
+    def _value(self, code: int) -> _CellRuns:
         place = float(self.attribute.position[code])
         return self._covering(((code, code),), place, place)
 
-    def _range(self, text: str) -> _Part | None:
+    def _range(self, text: str) -> _CellRuns | None:
         for ends in range_ends(text):
             lower, upper = map(self._place, ends)
             if lower is not None and upper is not None:
@@ -182,7 +182,7 @@ class _Reader:
         code = self.values.get(text, self.plain_values.get(text, -1))
         return self.line.places[code] if code in self.line.places else self.line.place(text)
 
-    def _between(self, lower: float, upper: float) -> _Part | None:
+    def _between(self, lower: float, upper: float) -> _CellRuns | None:
         order, inside = self.line.order, self.line.between(lower, upper)
         if not inside:
             return None
@@ -190,7 +190,7 @@ class _Reader:
             return self._covering(((order[inside[0]], order[inside[-1]]),), lower, upper)
         return self._covering(_joined((order[i], order[i]) for i in inside), lower, upper)
 
-    def _set(self, body: str) -> _Part | None:
+    def _set(self, body: str) -> _CellRuns | None:
         if self.attribute.shape is Shape.SET and "\\" not in body:
             codes = list(map(self.values.get, body.split("|")))
             if None not in codes:  # by far the most common kind, and ends mean nothing here
@@ -204,37 +204,39 @@ class _Reader:
         runs = _joined(run for part in known for run in part.runs)
         return self._covering(runs, min(p.lower for p in known), max(p.upper for p in known))
 
-    def _remembered(self, text: str) -> _Part | None:
+    def _remembered(self, text: str) -> _CellRuns | None:
         """A member of a set, read once however many sets it is in."""
         if text not in self._known:
             self._known[text] = self._member(text) or self._plain(text)
         return self._known[text]
 
-    def _covering(self, runs: tuple[Run, ...], lower: float, upper: float) -> _Part:
+    def _covering(self, runs: tuple[Run, ...], lower: float, upper: float) -> _CellRuns:
         """The part with these runs, under the smallest node that holds them.
 
         A missing value beside the tree has no node; with anything else, only the whole covers both.
         """
         tree = self.attribute.tree
         if tree is None or runs[0][0] >= len(tree.leaves):
-            return _Part(runs, lower, upper, -1)
+            return _CellRuns(runs, lower, upper, -1)
         high = runs[-1][1]
-        return _Part(runs, lower, upper, tree.covering(runs[0][0], high) if high < len(tree.leaves) else 0)
+        return _CellRuns(
+            runs, lower, upper, tree.covering(runs[0][0], high) if high < len(tree.leaves) else 0
+        )
 
 
-def _nodes(attribute: Attribute, spell: Callable[[str], str]) -> dict[str, _Part]:
+def _nodes(attribute: Attribute, spell: Callable[[str], str]) -> dict[str, _CellRuns]:
     """What each label covers. Of nodes with one label, which all mean the same leaves, the lowest stays."""
     tree, place = attribute.tree, attribute.position
     if tree is None:
         return {}
     ends = zip(tree.low.tolist(), tree.high.tolist(), strict=True)
     return {
-        spell(tree.labels[node]): _Part(((low, high),), float(place[low]), float(place[high]), node)
+        spell(tree.labels[node]): _CellRuns(((low, high),), float(place[low]), float(place[high]), node)
         for node, (low, high) in enumerate(ends)
     }
 
 
-class _Line:
+class _ValueLine:
     """The real values of a column where they lie on a line; without an order of values the line is empty."""
 
     def __init__(self, attribute: Attribute, real: Sequence[int]) -> None:
@@ -319,7 +321,7 @@ def _real_ends(runs: NDArray[np.int32], starts: NDArray[np.int64], missing: int)
     return np.where(high < 0, -1, low).astype(np.int32), high.astype(np.int32)
 
 
-def _columns(attribute: Attribute, parts: Sequence[_Part]) -> Cells:
+def _columns(attribute: Attribute, parts: Sequence[_CellRuns]) -> CellCoverage:
     starts = np.concatenate([[0], np.cumsum([len(part.runs) for part in parts], dtype=np.int64)])
     runs = np.array([run for part in parts for run in part.runs], dtype=np.int32).reshape(-1, 2)
     low, high = _real_ends(runs, starts, attribute.missing)
@@ -327,7 +329,7 @@ def _columns(attribute: Attribute, parts: Sequence[_Part]) -> Cells:
     unknown = (runs[:, 0] <= attribute.missing) & (attribute.missing <= runs[:, 1])
     ends = np.array([(part.lower, part.upper) for part in parts], dtype=np.float64).reshape(-1, 2)
     ends[(low < 0) | (attribute.shape is not Shape.RANGE)] = 0.0
-    return Cells(
+    return CellCoverage(
         low=low,
         high=high,
         lower=ends[:, 0],
@@ -342,7 +344,7 @@ def _columns(attribute: Attribute, parts: Sequence[_Part]) -> Cells:
     )
 
 
-def _first_equal(said: Iterable[tuple[_Part, list[float]]]) -> Codes:
+def _first_equal(said: Iterable[tuple[_CellRuns, list[float]]]) -> Codes:
     """For each part the first that covers the same codes, with the same ends and node."""
     met: dict[tuple[object, ...], int] = {}
     same = [met.setdefault((part.runs, part.node, *ends), cell) for cell, (part, ends) in enumerate(said)]

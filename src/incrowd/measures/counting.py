@@ -1,4 +1,4 @@
-"""How many people lie in a box: estimated from published rows alone, and how far off that is.
+"""Range-count queries: how many people lie in a box, estimated from published rows, and the error of that.
 
 A row stands for as many people as its weight says, and each of them lies anywhere in its cells with the same
 chance. So the estimate is a sum over rows: weight times, for each column, the share of the cell that the box
@@ -31,7 +31,7 @@ from incrowd.measures.boxes import (
     check_names,
     check_ways,
 )
-from incrowd.measures.cells import Cells
+from incrowd.measures.cells import CellCoverage
 from incrowd.measures.published import Published
 
 Weights = NDArray[np.float64] | NDArray[np.object_]  # people behind each row: floats, or Fractions
@@ -234,7 +234,7 @@ class _Level:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tally:
+class _PrefixTree:
     """Distinct rows as a tree of their common beginnings, leaves first, and the people behind each leaf.
 
     A share that many rows have in common is multiplied once, after their people were added up.
@@ -259,11 +259,11 @@ class _Tally:
 
 def _tallied(
     columns: Sequence[Codes], sizes: Sequence[int], n: int, weights: NDArray[np.float64] | None
-) -> _Tally:
+) -> _PrefixTree:
     order = sorted(range(len(columns)), key=sizes.__getitem__)  # few values first: few beginnings
     first, which = distinct_rows([columns[j] for j in order], [sizes[j] for j in order], n)
     people = np.bincount(which, weights, first.size).astype(np.float64)
-    return _Tally(people, tuple(_levels([(j, columns[j][first]) for j in order])))
+    return _PrefixTree(people, tuple(_levels([(j, columns[j][first]) for j in order])))
 
 
 def _levels(columns: Sequence[tuple[int, Codes]]) -> list[_Level]:
@@ -303,7 +303,7 @@ def _code_shares(attribute: Attribute, side: Between | Among | None) -> NDArray[
 
 
 def _cell_shares(
-    attribute: Attribute, cells: Cells, query: RangeCount, how: Ways, exact: bool
+    attribute: Attribute, cells: CellCoverage, query: RangeCount, how: Ways, exact: bool
 ) -> NDArray[Any] | None:
     """The share of each cell that a query asks for, None where it does not ask."""
     side = query.sides.get(attribute.name)
@@ -320,7 +320,7 @@ def _cell_shares(
     return shares
 
 
-def _lengths(cells: Cells, side: Between, exact: bool) -> NDArray[Any]:
+def _lengths(cells: CellCoverage, side: Between, exact: bool) -> NDArray[Any]:
     """The share of each cell's length, missing beside it being one of the values that the cell covers."""
     lower, upper = _numbers(cells.lower, exact), _numbers(cells.upper, exact)
     low, high = _numbers(np.array([side.lower, side.upper]), exact)

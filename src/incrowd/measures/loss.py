@@ -1,7 +1,7 @@
-"""How much a published table lost: every measure of the papers, one class each.
+"""Information loss: every measure of the papers, one class each.
 
 All are 'lower is better'. Most charge each cell and add the charges up; they differ in what a cell costs
-and in what the sum is divided by. A record that was left out costs as much as a row of ``*``.
+and in what the sum is divided by. A suppressed record costs as much as a row of ``*``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from incrowd.contracts import AnyLimit, Choice, Limit, Limited, catalogue, option_names, register
 from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Attribute, Codes, Microdata
-from incrowd.measures.cells import Cells
+from incrowd.measures.cells import CellCoverage
 from incrowd.measures.published import Published
 from incrowd.schema import Shape
 
@@ -27,7 +27,7 @@ REMOVED = Choice(("charged", "ignored"))
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a measure says, for the catalogue and the docs."""
+    """The meaning of a measure, for the catalogue and the docs."""
 
     meaning: str
     unit: str
@@ -37,7 +37,7 @@ class About:
 
 
 class Measure(Protocol):
-    """Judges a published table against its original."""
+    """Compares a published table with its original."""
 
     about: ClassVar[About]
 
@@ -45,11 +45,11 @@ class Measure(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class MeasuredColumn:
     """One column of a published table beside its codes in the original."""
 
     attribute: Attribute
-    cells: Cells
+    cells: CellCoverage
     original: Codes
 
     @property
@@ -114,7 +114,7 @@ class CellMeasure(Limited):
     about: ClassVar[About]
     per: ClassVar[str]  # the sum is divided by the number of these: "table", "record" or "cell"
 
-    def costs(self, column: Compared) -> Costs:
+    def costs(self, column: MeasuredColumn) -> Costs:
         """What each cell costs; if a measure does not say otherwise, the share of its domain."""
         return _losses(column)
 
@@ -131,7 +131,7 @@ class CellMeasure(Limited):
         return {name: _share(self._total(published, data, j), divisor) for j, name in enumerate(names)}
 
     def _total(self, published: Published, data: Microdata, j: int) -> float:
-        column = Compared(published.attributes[j], published.cells[j], data.codes[:, j])
+        column = MeasuredColumn(published.attributes[j], published.cells[j], data.codes[:, j])
         if len(column.attribute) < 2:
             return 0.0
         costs = self.costs(column)
@@ -156,7 +156,7 @@ class Perimeter(CellMeasure):
         paper="kja 2.1, Fig. 2",
     )
 
-    def costs(self, column: Compared) -> Costs:
+    def costs(self, column: MeasuredColumn) -> Costs:
         return 2.0 * _sides(column)
 
 
@@ -175,7 +175,7 @@ class CertaintyPenalty(CellMeasure):
         paper="nonhomogeneous Def. 8, after Xu et al. 2006",
     )
 
-    def costs(self, column: Compared) -> Costs:
+    def costs(self, column: MeasuredColumn) -> Costs:
         if self.form == "plain" or column.by_width:
             return _losses(column)
         count = column.cells.count
@@ -198,7 +198,7 @@ class GlobalPenalty(CellMeasure):
 
 @register("measure", "entropy")
 @dataclass(frozen=True)
-class Entropy(CellMeasure):
+class EntropyLoss(CellMeasure):
     """Mean bits needed to tell a value again, given its cell and the original frequencies."""
 
     per: ClassVar = "cell"
@@ -209,7 +209,7 @@ class Entropy(CellMeasure):
         paper="revisited (3)",
     )
 
-    def costs(self, column: Compared) -> Costs:
+    def costs(self, column: MeasuredColumn) -> Costs:
         cells = column.cells
         frequency = np.bincount(column.original, minlength=len(column.attribute)).astype(np.float64)
         weight = frequency * np.log2(np.maximum(frequency, 1.0))
@@ -234,7 +234,7 @@ class InformationLoss(CellMeasure):
         paper="outliers Def. 3.7",
     )
 
-    def costs(self, column: Compared) -> Costs:
+    def costs(self, column: MeasuredColumn) -> Costs:
         if not column.by_width:
             return _losses(column)
         return np.minimum((_sides(column) + 1.0) / (column.attribute.span + 1.0), 1.0)
@@ -267,7 +267,7 @@ class TreeLevel(CellMeasure):
         paper="revisited II, after Aggarwal et al. 2005",
     )
 
-    def costs(self, column: Compared) -> Costs:
+    def costs(self, column: MeasuredColumn) -> Costs:
         tree, cells = column.attribute.tree, column.cells
         if tree is None:
             return (cells.count > 1).astype(np.float64)
@@ -330,7 +330,7 @@ def _share(total: float, divisor: float) -> float:
     return total / divisor if divisor else 0.0
 
 
-def _sides(column: Compared) -> Costs:
+def _sides(column: MeasuredColumn) -> Costs:
     """Side length of each cell: its width where that means something, else its values beyond the first.
 
     Missing beside a range counts as one of the column's values: it makes the side longer by an even
@@ -344,13 +344,13 @@ def _sides(column: Compared) -> Costs:
     return np.maximum(width, np.minimum(span, width + step))
 
 
-def _losses(column: Compared) -> Costs:
+def _losses(column: MeasuredColumn) -> Costs:
     """Share of its domain that each cell covers: 0 for a single value, 1 for everything."""
     whole = column.attribute.span if column.by_width else len(column.attribute) - 1
     return np.minimum(_sides(column) / whole, 1.0)
 
 
-def _covered(cells: Cells, amount: Costs) -> Costs:
+def _covered(cells: CellCoverage, amount: Costs) -> Costs:
     """Sum of an amount per code over the codes of each cell."""
     running = np.concatenate([[0.0], np.cumsum(amount)])
     runs = running[cells.last + 1] - running[cells.first]

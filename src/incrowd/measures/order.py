@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes
-from incrowd.measures.cells import Cells
+from incrowd.measures.cells import CellCoverage
 from incrowd.measures.published import Published
 
 Flags = NDArray[np.bool_]
@@ -60,7 +60,7 @@ def _compared(first: Published, second: Published) -> tuple[Flags, Flags]:
     return inside, smaller
 
 
-def _inside(a: Cells, rows_a: Codes, b: Cells, rows_b: Codes, size: int) -> Flags:
+def _inside(a: CellCoverage, rows_a: Codes, b: CellCoverage, rows_b: Codes, size: int) -> Flags:
     """For each row: does cell rows_a of a lie within cell rows_b of b? Codes are below size.
 
     Runs never touch, so a run lies within a cell exactly if it lies within one run of it: the last one
@@ -75,7 +75,7 @@ def _inside(a: Cells, rows_a: Codes, b: Cells, rows_b: Codes, size: int) -> Flag
     return whole
 
 
-def _runs_of(cells: Cells, rows: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _runs_of(cells: CellCoverage, rows: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Every run of every row: which row, which run."""
     lengths = np.diff(cells.starts)[rows]
     row = np.repeat(np.arange(rows.size), lengths)

@@ -1,8 +1,8 @@
-"""Whose rows are of the private table: what a crowd from outside tells about presence, and what it cost.
+"""Presence in the private table: what rows of people of a public table reveal about it, and their cost.
 
 Where people of a public table stand in, not every published row is about somebody of the private one. How
-large the share is in each group is what the release tells about who is there. And only what happened to rows
-of the private table is a loss: the others were never to be published.
+large the share is in each group is what the release reveals about who is there. And only what happened to
+rows of the private table is a loss: the others were never to be published.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ class Presence:
 
 
 def presence(labels: Codes, own: Flags, covered: Flags | None = None) -> Presence:
-    """What groups tell about who is in the private table.
+    """What groups reveal about who is in the private table.
 
     Parameters
     ----------
     labels : array of shape (n,)
         The group of each person of both tables, numbered from 0 without gaps; -1 for people without a row.
-        Sensitive groups give what the release says; groups of equal rows what is true and not said.
+        Sensitive groups give what the release discloses; equivalence classes what is true and not disclosed.
     own : array of shape (n,)
         Who is in the private table.
     covered : array of shape (n,), optional
@@ -150,8 +150,8 @@ def covered_by(published: Published, data: Microdata) -> Flags:
 def measure_own(published: Published, own: Flags, data: Microdata, k: int) -> dict[str, float | int]:
     """Every measure over the rows of the private table alone, as if no others were published.
 
-    Boxes are those that were published, so they are over everybody who hides in them. ``ncp_perimeter`` and
-    ``dm`` are the modified ones of the join paper: a person pays for the box, and for the other people of the
+    Boxes are those that were published, so they are over all people of a class. ``ncp_perimeter`` and ``dm``
+    are the modified ones of the join paper: a person pays for the box, and for the other people of the
     private table who say the same.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A published table, read against the original it was made from."""
+"""A published table, read against the original that it was made from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError, unknown
 from incrowd.flow import Attribute, Codes, Microdata, Table, row_keys
-from incrowd.measures.cells import Cells, parse_cells
+from incrowd.measures.cells import CellCoverage, parse_cells
 from incrowd.schema import EVERYTHING
 
 _DENSE = 4  # count in an array while it has at most this many places for each row
@@ -21,12 +21,12 @@ _DENSE = 4  # count in an array while it has at most this many places for each r
 class Published:
     """What every published row says: row i covers cell ``rows[j][i]`` of attribute j.
 
-    Cells that say the same have one number. The last cell of each column is ``*``: it stands for what is
-    known about a record that was left out. Nothing is known about which record is behind which row.
+    Cells that cover the same have one number. The last cell of each column is ``*``: it stands for what is
+    known about a suppressed record. Nothing is known about which record is behind which row.
     """
 
     attributes: tuple[Attribute, ...]
-    cells: tuple[Cells, ...]
+    cells: tuple[CellCoverage, ...]
     rows: tuple[Codes, ...]
 
     def __post_init__(self) -> None:

@@ -1,18 +1,18 @@
 """Predicates in SQL: one form of a condition, parsed once, evaluated on codes and on the number line.
 
-A predicate is a conjunction of comparisons of columns with literals, which stay texts until the kind of their
-column reads them. Two evaluations share nothing but that reading: `Domain` compares value by value (the truth
-about an original, the cuts of Mondrian), `intervals` computes in half units (answers of a release). So the
-first can find the second wrong.
+A predicate is a conjunction of conditions, each a comparison of a column with literals. Literals stay texts
+until the kind of their column reads them. Two evaluations share nothing but that reading: `ColumnDomain`
+compares value by value (the truth about an original, the cuts of Mondrian), `intervals` computes in half
+units (the answers of a release). So the first can find the second wrong.
 """
 
-from incrowd.predicate.comparison import Comparison, Name, Operator, Predicate
-from incrowd.predicate.domain import Domain, check_measured
+from incrowd.predicate.condition import Condition, Name, Operator, Predicate
+from incrowd.predicate.domain import ColumnDomain, check_measured
 from incrowd.predicate.line import Intervals, canonical, decimals, in_units, intervals
 
 __all__ = [
-    "Comparison",
-    "Domain",
+    "ColumnDomain",
+    "Condition",
     "Intervals",
     "Name",
     "Operator",
@@ -22,11 +22,11 @@ __all__ = [
     "decimals",
     "in_units",
     "intervals",
-    "parse_condition",
+    "parse_predicate",
 ]
 
 
-def parse_condition(sql: str) -> Predicate:
+def parse_predicate(sql: str) -> Predicate:
     """Read a condition as it stands after WHERE.
 
     Raises
@@ -36,9 +36,9 @@ def parse_condition(sql: str) -> Predicate:
 
     Examples
     --------
-    >>> [(c.column.text, c.operator) for c in parse_condition("age > 3 AND sex = 'F'").comparisons]
+    >>> [(c.column.text, c.operator) for c in parse_predicate("age > 3 AND sex = 'F'").conditions]
     [('age', '>'), ('sex', '=')]
     """
-    from incrowd.predicate.sql import condition  # the parser of SQL is heavy, and few need it
+    from incrowd.predicate.sql import parse_where  # the parser of SQL is heavy, and few need it
 
-    return condition(sql)
+    return parse_where(sql)

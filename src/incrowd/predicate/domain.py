@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import InputError
 from incrowd.flow import Attribute
-from incrowd.predicate.comparison import Comparison, quantity
+from incrowd.predicate.condition import Condition, quantity
 from incrowd.schema import Kind
 from incrowd.values import Value, read_texts
 
@@ -26,14 +26,14 @@ def check_measured(name: str, kind: Kind) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Domain:
+class ColumnDomain:
     """The distinct values of a column by code, None where missing, and the codes under each label.
 
     Examples
     --------
-    >>> age = Domain("age", Kind.NUMERIC, [20, 35, None])
-    >>> from incrowd.predicate.sql import condition
-    >>> age.satisfying(condition("age < 36 AND age <> 20").comparisons).tolist()
+    >>> age = ColumnDomain("age", Kind.NUMERIC, [20, 35, None])
+    >>> from incrowd.predicate.sql import parse_where
+    >>> age.satisfying(parse_where("age < 36 AND age <> 20").conditions).tolist()
     [False, True, False]
     """
 
@@ -43,7 +43,7 @@ class Domain:
     labels: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, attribute: Attribute) -> Domain:
+    def of(cls, attribute: Attribute) -> ColumnDomain:
         """The domain of a quasi-identifier; inner nodes of its hierarchy are labels."""
         read = read_texts(attribute.texts, attribute.kind)
         values = [None if code == attribute.missing else value for code, value in enumerate(read)]
@@ -56,14 +56,14 @@ class Domain:
     def __len__(self) -> int:
         return len(self.values)
 
-    def satisfying(self, comparisons: Sequence[Comparison]) -> NDArray[np.bool_]:
-        """Which codes satisfy all comparisons: (m,). A missing value satisfies none."""
+    def satisfying(self, conditions: Sequence[Condition]) -> NDArray[np.bool_]:
+        """Which codes satisfy all conditions: (m,). A missing value satisfies none."""
         mask = np.ones(len(self), np.bool_)
-        for one in comparisons:
+        for one in conditions:
             mask &= self._satisfying(one)
         return mask
 
-    def _satisfying(self, one: Comparison) -> NDArray[np.bool_]:
+    def _satisfying(self, one: Condition) -> NDArray[np.bool_]:
         if one.by_name:
             chosen = {code for text in one.literals for code in self._named(text)}
             wanted = one.operator != "<>"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from incrowd.predicate.comparison import Comparison, quantity
+from incrowd.predicate.condition import Condition, quantity
 from incrowd.schema import Kind
 from incrowd.values import EXACT, number_text, read_number
 
@@ -51,8 +51,8 @@ class Intervals:
     scale: int
 
 
-def intervals(comparisons: Sequence[Comparison], kind: Kind, column: str, scale: int) -> Intervals:
-    """The part of the line that satisfies all comparisons.
+def intervals(conditions: Sequence[Condition], kind: Kind, column: str, scale: int) -> Intervals:
+    """The part of the line that satisfies all conditions.
 
     Parameters
     ----------
@@ -61,18 +61,18 @@ def intervals(comparisons: Sequence[Comparison], kind: Kind, column: str, scale:
 
     Examples
     --------
-    >>> from incrowd.predicate.sql import condition
-    >>> intervals(condition("age < 36").comparisons, Kind.NUMERIC, "age", 0).ends
+    >>> from incrowd.predicate.sql import parse_where
+    >>> intervals(parse_where("age < 36").conditions, Kind.NUMERIC, "age", 0).ends
     ((None, 71),)
-    >>> intervals(condition("age <> 36").comparisons, Kind.NUMERIC, "age", 0).ends
+    >>> intervals(parse_where("age <> 36").conditions, Kind.NUMERIC, "age", 0).ends
     ((None, 71), (73, None))
     """
-    read = [tuple(quantity(text, kind, column) for text in one.literals) for one in comparisons]
+    read = [tuple(quantity(text, kind, column) for text in one.literals) for one in conditions]
     numbers = [value for values in read for value in values if not isinstance(value, date)]
     scale = max([scale, *map(decimals, numbers)])
     step = 2 if kind is Kind.DATE else 1  # the next day, or whatever lies next to a number
     found: tuple[Interval, ...] = EVERYWHERE
-    for one, values in zip(comparisons, read, strict=True):
+    for one, values in zip(conditions, read, strict=True):
         found = _both(
             found, _satisfying(one.operator, [2 * in_units(value, scale) for value in values], step)
         )

@@ -12,14 +12,14 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from incrowd.errors import InputError
-from incrowd.predicate.comparison import Comparison, Name, Operator, Predicate
+from incrowd.predicate.condition import Condition, Name, Operator, Predicate
 
 Aggregate = Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
 
 LONGEST = 20_000  # characters of a query
 FORM = "SELECT COUNT(*) [WHERE age <= 36 AND sex = 'F']"
 EVERYBODY = Predicate()
-CONDITION = "age <= 36 AND sex = 'F'"
+WHERE = "age <= 36 AND sex = 'F'"
 _AGGREGATES: dict[type[exp.Expr], Aggregate] = {
     exp.Count: "COUNT",
     exp.Sum: "SUM",
@@ -74,7 +74,7 @@ def parse(text: str) -> Question:
     Examples
     --------
     >>> asked = parse("select avg(age) from clinic where sex = 'F' and age <= 36")
-    >>> asked.aggregate, asked.column.text, [c.operator for c in asked.where.comparisons]
+    >>> asked.aggregate, asked.column.text, [c.operator for c in asked.where.conditions]
     ('AVG', 'age', ['=', '<='])
     >>> parse("SELECT COUNT(*) WHERE a = 1 OR b = 2")
     Traceback (most recent call last):
@@ -94,9 +94,9 @@ def parse(text: str) -> Question:
     return Question(aggregate, column, EVERYBODY if where is None else _predicate(where.this), group)
 
 
-def condition(text: str) -> Predicate:
+def parse_where(text: str) -> Predicate:
     """Read a condition as it stands after WHERE."""
-    return _predicate(_statement(text, "condition", CONDITION))
+    return _predicate(_statement(text, "condition", WHERE))
 
 
 def _refuse(what: str, advice: str = "") -> NoReturn:
@@ -163,11 +163,11 @@ def _name(found: exp.Expr | None, otherwise: str) -> Name:
 
 
 def _predicate(tree: exp.Expr) -> Predicate:
-    return Predicate(tuple(map(_comparison, _conjunction(tree))))
+    return Predicate(tuple(map(_condition, _conjunction(tree))))
 
 
 def _conjunction(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """The comparisons that AND joins, from left to right; without recursion, however many there are."""
+    """The conditions that AND joins, from left to right; without recursion, however many there are."""
     waiting = [tree]
     while waiting:
         found = waiting.pop()
@@ -179,23 +179,23 @@ def _conjunction(tree: exp.Expr) -> Iterator[exp.Expr]:
             yield found
 
 
-def _comparison(found: exp.Expr) -> Comparison:
+def _condition(found: exp.Expr) -> Condition:
     if isinstance(found, exp.Or):
         _refuse("OR", "conditions are joined by AND")
     if isinstance(found, exp.Between):
         literals = (_literal(found.args["low"]), _literal(found.args["high"]))
-        return Comparison(_compared(found.this), "BETWEEN", literals)
+        return Condition(_compared(found.this), "BETWEEN", literals)
     if isinstance(found, exp.In):
         if found.args.get("query") is not None or not found.expressions:
             _refuse("IN of anything but a list of values")
-        return Comparison(_compared(found.this), "IN", tuple(map(_literal, found.expressions)))
+        return Condition(_compared(found.this), "IN", tuple(map(_literal, found.expressions)))
     operator = _COMPARISONS.get(type(found))
     if operator is None:
         _refuse(f"{found.key.upper()} in WHERE", "a column is compared by =, <>, <, <=, >, >=, BETWEEN or IN")
     if isinstance(found.expression, exp.Column):
         turned = _TURNED.get(operator, operator)
-        return Comparison(_compared(found.expression), turned, (_literal(found.this),))
-    return Comparison(_compared(found.this), operator, (_literal(found.expression),))
+        return Condition(_compared(found.expression), turned, (_literal(found.this),))
+    return Condition(_compared(found.this), operator, (_literal(found.expression),))
 
 
 def _compared(found: exp.Expr) -> Name:

@@ -1,4 +1,4 @@
-"""Questions to a release, answered from its published files alone."""
+"""Queries to a release, answered from its published files alone."""
 
 from incrowd.queries.answer import Answer
 from incrowd.queries.queryable import Queryable

@@ -1,4 +1,4 @@
-"""What a release answers."""
+"""The answer to a query: certain bounds, an estimate, and what the estimate assumes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Bound = int | Fraction | date
 
 @dataclass(frozen=True, repr=False)
 class Answer(Result):
-    """What can be said of an aggregate: certain bounds, and an estimate with what it takes for granted.
+    """An aggregate: certain bounds, and an estimate with what it takes for granted.
 
     ``lower`` and ``upper`` hold for every table that the release may be about; None is unknown. ``nobody``
     says whether it may be that no known value is asked about: then SUM is 0, and AVG, MIN and MAX, which
@@ -47,26 +47,26 @@ class Answer(Result):
 
     def headline(self) -> str:
         if self.exact:
-            return f"{self.aggregate} is exactly {said_exactly(self.lower)}"
+            return f"{self.aggregate} is exactly {exact_text(self.lower)}"
         if self.lower is None or self.upper is None:
             return f"{self.aggregate} is unknown"
         guess = "" if self.estimate is None else f", estimated {self.estimate:,.4g}"
-        return f"{self.aggregate} is from {said_exactly(self.lower)} to {said_exactly(self.upper)}{guess}"
+        return f"{self.aggregate} is from {exact_text(self.lower)} to {exact_text(self.upper)}{guess}"
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
         answers = self.groups or {"": self}
         rows = (
-            (value, said_exactly(one.lower), said_exactly(one.upper), one.estimate)
+            (value, exact_text(one.lower), exact_text(one.upper), one.estimate)
             for value, one in answers.items()
         )
         return ("value", "at least", "at most", "estimate"), rows
 
     def to_dict(self) -> dict[str, Any]:
         """In words that JSON knows: fractions and days are texts."""
-        said: dict[str, Any] = {
+        found: dict[str, Any] = {
             "aggregate": self.aggregate,
-            "lower": said_exactly(self.lower),
-            "upper": said_exactly(self.upper),
+            "lower": exact_text(self.lower),
+            "upper": exact_text(self.upper),
             "estimate": self.estimate,
             "assumption": self.assumption,
             "exact": self.exact,
@@ -76,15 +76,15 @@ class Answer(Result):
             "about": self.about,
         }
         groups = [{"value": value, **answer.to_dict()} for value, answer in self.groups.items()]
-        return {**said, **({"groups": groups} if self.groups else {})}
+        return {**found, **({"groups": groups} if self.groups else {})}
 
 
-def said_exactly(bound: Bound | None) -> int | str | None:
+def exact_text(bound: Bound | None) -> int | str | None:
     """A bound for JSON.
 
     Examples
     --------
-    >>> said_exactly(Fraction(73, 2)), said_exactly(Fraction(4)), said_exactly(None)
+    >>> exact_text(Fraction(73, 2)), exact_text(Fraction(4)), exact_text(None)
     ('73/2', 4, None)
     """
     if isinstance(bound, date):

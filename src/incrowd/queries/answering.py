@@ -1,4 +1,4 @@
-"""From which rows may be asked about to bounds and an estimate.
+"""Bounds and estimates of COUNT, SUM, AVG, MIN and MAX over rows that satisfy a predicate, or may.
 
 Every row is about one person whose values lie in its cells. So a row is asked about for certain, perhaps, or
 not. Where rows and values meet in groups only, a group has N rows, of which w are of people with the values

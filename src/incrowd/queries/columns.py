@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InputError
-from incrowd.predicate import Comparison, Intervals, canonical, check_measured, intervals
+from incrowd.predicate import Condition, Intervals, canonical, check_measured, intervals
 from incrowd.schema import Kind
 
 Flags = NDArray[np.bool_]
@@ -59,11 +59,11 @@ class PublishedColumn(Protocol):
 
     def __len__(self) -> int: ...
 
-    def cut(self, comparisons: Sequence[Comparison]) -> CellMatch:
-        """Which cells satisfy all comparisons; without any, which are known."""
+    def match(self, conditions: Sequence[Condition]) -> CellMatch:
+        """Which cells satisfy all conditions; without any, which are known."""
         ...
 
-    def ends(self, comparisons: Sequence[Comparison]) -> Ends:
+    def ends(self, conditions: Sequence[Condition]) -> Ends:
         """Where the values lie that do."""
         ...
 
@@ -93,8 +93,8 @@ class RangeColumn:
     def __len__(self) -> int:
         return self.low.size
 
-    def cut(self, comparisons: Sequence[Comparison]) -> CellMatch:
-        asked = intervals(comparisons, self.kind, self.name, self.scale)
+    def match(self, conditions: Sequence[Condition]) -> CellMatch:
+        asked = intervals(conditions, self.kind, self.name, self.scale)
         low, high, unit = self._at(asked.scale)
         certain, possible = np.zeros(len(self), np.bool_), np.zeros(len(self), np.bool_)
         inside = np.zeros(len(self))
@@ -108,8 +108,8 @@ class RangeColumn:
         share = np.where(point, possible, inside / np.where(point, 1.0, all_of_it))
         return CellMatch(certain & ~self.missing, possible, np.where(self.real, share, 0.0))
 
-    def ends(self, comparisons: Sequence[Comparison]) -> Ends:
-        asked = intervals(comparisons, self.kind, self.name, self.scale)
+    def ends(self, conditions: Sequence[Condition]) -> Ends:
+        asked = intervals(conditions, self.kind, self.name, self.scale)
         low, high, unit = self._at(asked.scale)
         least, most = high + 1, low - 1
         weight, total = np.zeros(len(self)), np.zeros(len(self))
@@ -200,35 +200,35 @@ class SetColumn:
     def sizes(self) -> NDArray[np.int64]:
         return np.diff(self.start)
 
-    def cut(self, comparisons: Sequence[Comparison]) -> CellMatch:
-        allowed, others = self._allowed(comparisons)
+    def match(self, conditions: Sequence[Condition]) -> CellMatch:
+        allowed, others = self._allowed(conditions)
         hits = self._per_cell(allowed)
         if self.loose:
-            return self._cut_labels(comparisons, hits > 0)
+            return self._match_labels(conditions, hits > 0)
         size = self.sizes
         certain = (hits == size) & (size > 0) & ~self.missing & ~self.open
         share = hits / np.maximum(size + self.missing, 1)
         return CellMatch(certain, (hits > 0) | (self.open & others), share)
 
-    def _cut_labels(self, comparisons: Sequence[Comparison], named: Flags) -> CellMatch:
+    def _match_labels(self, conditions: Sequence[Condition], named: Flags) -> CellMatch:
         """A label that is asked for is certain; what another one holds is not known."""
-        positive = bool(comparisons) and all(one.operator in _POSITIVE for one in comparisons)
+        positive = bool(conditions) and all(one.operator in _POSITIVE for one in conditions)
         labelled = self.sizes > 0
         certain = named & ~self.missing & ~self.open & positive
-        refused = [one for one in comparisons if one.operator == "<>"]
+        refused = [one for one in conditions if one.operator == "<>"]
         possible = (labelled & (self._per_cell(self._allowed(refused)[0]) > 0)) | self.open
         return CellMatch(
             certain, possible, None if (possible & ~certain).any() else certain.astype(np.float64)
         )
 
-    def ends(self, comparisons: Sequence[Comparison]) -> Ends:
+    def ends(self, conditions: Sequence[Condition]) -> Ends:
         check_measured(self.name, self.kind)
         if self.number is None:
             raise InputError(
                 f"the cells of {self.name} are labels of a hierarchy that is not at hand; pass the policy "
                 "that names its file with -p"
             )
-        allowed, others = self._allowed(comparisons)
+        allowed, others = self._allowed(conditions)
         taken = allowed[self.member]
         owner = np.repeat(np.arange(len(self)), self.sizes)[taken]
         numbers = self.number[self.member[taken]]
@@ -254,12 +254,12 @@ class SetColumn:
         upto = np.concatenate([[0], np.cumsum(flags[self.member])])
         return upto[self.start[1:]] - upto[self.start[:-1]]  # type: ignore[no-any-return]
 
-    def _allowed(self, comparisons: Sequence[Comparison]) -> tuple[Flags, bool]:
-        """Which values satisfy all comparisons, and whether one that no cell names might."""
+    def _allowed(self, conditions: Sequence[Condition]) -> tuple[Flags, bool]:
+        """Which values satisfy all conditions, and whether one that no cell names might."""
         if self.number is not None and self.kind in (Kind.NUMERIC, Kind.DATE):
-            return self._on_the_line(comparisons)
+            return self._on_the_line(conditions)
         allowed, others = self.known.copy(), True
-        for one in comparisons:
+        for one in conditions:
             if not one.by_name:
                 if not self.loose:
                     check_measured(self.name, self.kind)
@@ -271,9 +271,9 @@ class SetColumn:
             others &= one.operator == "<>" or any(name not in self.meant for name in names)
         return allowed, others
 
-    def _on_the_line(self, comparisons: Sequence[Comparison]) -> tuple[Flags, bool]:
-        by_label = [one for one in comparisons if self._is_label(one)]
-        asked = intervals([c for c in comparisons if c not in by_label], self.kind, self.name, self.scale)
+    def _on_the_line(self, conditions: Sequence[Condition]) -> tuple[Flags, bool]:
+        by_label = [one for one in conditions if self._is_label(one)]
+        asked = intervals([c for c in conditions if c not in by_label], self.kind, self.name, self.scale)
         factor = 2 * 10 ** (asked.scale - self.scale)
         number = self.number if factor == 2 or self.number is None else self.number.astype(object)
         allowed = np.zeros(len(self.texts), np.bool_)
@@ -286,6 +286,6 @@ class SetColumn:
             allowed &= ~chosen if one.operator == "<>" else chosen
         return allowed & self.known, bool(asked.ends)
 
-    def _is_label(self, one: Comparison) -> bool:
+    def _is_label(self, one: Condition) -> bool:
         """Does a comparison of numbers name labels of their hierarchy instead?"""
         return one.by_name and all(name in self.meant and name not in self.texts for name in one.literals)

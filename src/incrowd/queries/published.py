@@ -1,4 +1,4 @@
-"""A release as it is asked: its distinct rows, and what is known of the people behind them."""
+"""The distinct rows of a release as queries need them, and what is known of the people behind them."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class DistinctRows:
 
     ``codes`` (r,) are their cells by column, ``count`` (r,) how many rows say the same. ``classes`` (r,)
     numbers rows that are equal in their quasi-identifiers. ``means`` are class means, and which of them each
-    row has. ``group`` (r,) is the group of each where sensitive values stand ``apart``. ``uncertain`` says
-    that rows may be of people of a public table and nothing tells of how many; with ``at_least_one``, one of
+    row has. ``group`` (r,) is the group of each where sensitive values are in ``buckets``. ``uncertain`` says
+    that rows may be of people of a public table, and of how many is not known; with ``at_least_one``, one of
     each class is of the private table.
     """
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from incrowd.errors import InputError
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.predicate import Comparison, Name, check_measured
+from incrowd.predicate import Condition, Name, check_measured
 from incrowd.predicate.sql import Question, parse
 from incrowd.queries import answering
 from incrowd.queries.answer import Answer, Bound
@@ -32,13 +32,13 @@ WITH_MEANS = f"{EVENLY}; where a class mean is published, it stands for all of i
 
 PLACE = "in the release"
 
-Where = Mapping[str, Sequence[Comparison]]
+Where = Mapping[str, Sequence[Condition]]
 
 _parsed = lru_cache(maxsize=4096)(parse)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Matching:
+class _MatchingRows:
     """Rows that may be asked about, whether for certain, who is taken, and people that each stands for.
 
     ``lines`` are those of the buckets that match. ``weight`` is None where nothing can be estimated.
@@ -119,7 +119,7 @@ class Queryable:
         ----------
         sql : str
             ``SELECT`` one of ``COUNT(*)``, ``COUNT``, ``SUM``, ``AVG``, ``MIN``, ``MAX`` of a column, with
-            ``WHERE`` (comparisons joined by ``AND``) and ``GROUP BY`` a column, if wanted.
+            ``WHERE`` (conditions joined by ``AND``) and ``GROUP BY`` a column, if wanted.
         """
         question = _parsed(sql)
         names = self.published.names
@@ -151,7 +151,7 @@ class Queryable:
             raise InputError(f"{by} has {len(values):,} values; GROUP BY answers at most {MOST_GROUPS:,}")
         groups = {}
         for value in values:
-            also = (*where.get(by, ()), Comparison(group, "=", (value,)))
+            also = (*where.get(by, ()), Condition(group, "=", (value,)))
             answer = self._answer(question.aggregate, column, {**where, by: also})
             if answer.rows:
                 groups[value] = answer
@@ -194,9 +194,9 @@ class Queryable:
         return "no estimate: which values a label stands for is not known; pass the policy with -p"
 
     def _rows(self, asked: Where) -> tuple[Ints, Flags, Floats | None]:
-        """The distinct rows that may satisfy all comparisons, whether they do for certain, and how far."""
+        """The distinct rows that may satisfy all conditions, whether they do for certain, and how far."""
         codes, size = self.published.codes, self.published.count.size
-        cuts = [(name, self.published.columns[name].cut(comparisons)) for name, comparisons in asked.items()]
+        cuts = [(name, self.published.columns[name].match(conditions)) for name, conditions in asked.items()]
         cuts.sort(key=lambda named: float(named[1].possible.mean()))  # few rows are left at once
         rows = certain = share = None
         for name, cut in cuts:
@@ -213,13 +213,13 @@ class Queryable:
             return np.arange(size), np.ones(size, np.bool_), np.ones(size)
         return rows, certain, share
 
-    def _found(self, asked: Where) -> _Matching:
+    def _found(self, asked: Where) -> _MatchingRows:
         published = self.published
         rows, certain, share = self._rows({n: c for n, c in asked.items() if n in published.columns})
         count = published.count[rows]
         weight = None if share is None or published.uncertain else share * count
         if published.buckets is None or published.group is None:
-            return _Matching(rows, certain, Taken(count, certain), weight)
+            return _MatchingRows(rows, certain, Taken(count, certain), weight)
         lines = _matching(published.buckets, asked)
         size = int(max(published.group.max(initial=-1), published.buckets.group.max(initial=-1))) + 1
         people = _per(published.buckets.group[lines], published.buckets.count[lines], size)
@@ -228,9 +228,9 @@ class Queryable:
         least = np.maximum(people - (all_rows - inside), 0)
         taken = Taken(count, certain, group, least, np.minimum(people, possible))
         shared = people / np.maximum(all_rows, 1)
-        return _Matching(rows, certain, taken, None if weight is None else weight * shared[group], lines)
+        return _MatchingRows(rows, certain, taken, None if weight is None else weight * shared[group], lines)
 
-    def _people(self, found: _Matching) -> tuple[int, int]:
+    def _people(self, found: _MatchingRows) -> tuple[int, int]:
         """How many people are asked about, at least and at most."""
         if not self.published.uncertain:
             return found.taken.bounds
@@ -238,12 +238,12 @@ class Queryable:
         return least, int(found.taken.count.sum())
 
     def _measured(
-        self, aggregate: str, column: str, comparisons: Sequence[Comparison], found: _Matching
+        self, aggregate: str, column: str, conditions: Sequence[Condition], found: _MatchingRows
     ) -> tuple[Bound | None, Bound | None, float | None]:
         """Bounds and estimate of a sum, average, smallest or largest value of somebody."""
         published = self.published
         of = published.column(column)
-        ends = of.ends(comparisons)
+        ends = of.ends(conditions)
         taken, weight = found.taken, found.weight
         if published.buckets is not None and column in published.buckets.columns and found.lines is not None:
             taken, weight = _by_lines(published.buckets, found.lines, taken, weight)
@@ -266,7 +266,7 @@ class Queryable:
             return tuple(Chosen(end, forced, taken.count - forced) for end in (values.low, values.high))  # type: ignore[return-value]
         return taken.choose(values.low, True), taken.choose(values.high, False)
 
-    def _by_means(self, name: str, values: _ValueBounds, found: _Matching, ends: Ends) -> _ValueBounds:
+    def _by_means(self, name: str, values: _ValueBounds, found: _MatchingRows, ends: Ends) -> _ValueBounds:
         """Rows of classes that are wholly asked about count with their mean, known to half its last place."""
         published, rows = self.published, found.rows
         means, codes = published.means[name]
@@ -288,10 +288,10 @@ class Queryable:
 def _matching(buckets: QueriedBuckets, asked: Where) -> Ints:
     """The lines of the buckets that satisfy what is asked of their columns."""
     match = np.ones(buckets.count.size, np.bool_)
-    for name, comparisons in asked.items():
+    for name, conditions in asked.items():
         if name in buckets.columns:
             column, codes = buckets.columns[name]
-            match &= column.cut(comparisons).certain[codes]
+            match &= column.match(conditions).certain[codes]
     return np.flatnonzero(match)
 
 

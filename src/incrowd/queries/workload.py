@@ -19,10 +19,10 @@ import numpy as np
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Codes, Microdata, Table
 from incrowd.policy.file import read_toml
-from incrowd.predicate import Domain
+from incrowd.predicate import ColumnDomain
 from incrowd.predicate.sql import Question, parse
 from incrowd.queries import Answer, Queryable
-from incrowd.queries.answer import Bound, said_exactly
+from incrowd.queries.answer import Bound, exact_text
 from incrowd.queries.queryable import PLACE
 from incrowd.schema import Kind, Schema
 from incrowd.values import Value, read_texts
@@ -115,7 +115,7 @@ class Original:
     schema: Schema
     data: Microdata
     missing: frozenset[str]
-    _read: dict[str, tuple[Codes, Domain]] = field(
+    _read: dict[str, tuple[Codes, ColumnDomain]] = field(
         default_factory=dict, init=False, repr=False
     )  # those asked about
 
@@ -123,9 +123,9 @@ class Original:
         """What SQL says; None is NULL, but that a sum of nobody is 0, as in `Queryable.ask`."""
         names = release.published.names
         taken = np.ones(len(self.table), np.bool_)
-        for name, comparisons in question.where.by_column(names, PLACE).items():
+        for name, conditions in question.where.by_column(names, PLACE).items():
             codes, domain = self._column(name, release)
-            taken &= domain.satisfying(comparisons)[codes]
+            taken &= domain.satisfying(conditions)[codes]
         if question.column is None:
             return int(taken.sum())
         codes, of = self._column(question.column.among(names, PLACE), release)
@@ -135,23 +135,23 @@ class Original:
             return sum(n for _, n in known)
         return _aggregated(question.aggregate, [(_exact(value), n) for value, n in known])
 
-    def _column(self, name: str, release: Queryable) -> tuple[Codes, Domain]:
+    def _column(self, name: str, release: Queryable) -> tuple[Codes, ColumnDomain]:
         """The code of each record, and what codes mean."""
         if name not in self._read:
             names = [attribute.name for attribute in self.data.attributes]
             if name in names:
                 j = names.index(name)
-                self._read[name] = self.data.codes[:, j], Domain.of(self.data.attributes[j])
+                self._read[name] = self.data.codes[:, j], ColumnDomain.of(self.data.attributes[j])
             else:
                 self._read[name] = self._as_written(name, release.published.column(name).kind)
         return self._read[name]
 
-    def _as_written(self, name: str, kind: Kind) -> tuple[Codes, Domain]:
+    def _as_written(self, name: str, kind: Kind) -> tuple[Codes, ColumnDomain]:
         column = self.table.column(name)
         read = read_texts([text or "" for text in column.texts], kind, self.schema.column(name).format)
         pairs = zip(column.texts, read, strict=True)
         values = [None if text is None or text in self.missing else value for text, value in pairs]
-        return column.codes, Domain(name, kind, values)
+        return column.codes, ColumnDomain(name, kind, values)
 
 
 def _exact(value: Value) -> Fraction | date:
@@ -172,7 +172,7 @@ def _aggregated(aggregate: str, known: Sequence[tuple[Any, int]]) -> Bound | Non
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """One question: the truth, what the release says, and the relative error, None where there is none."""
+    """One query: the truth, the answer of the release, and the relative error, None where there is none."""
 
     sql: str
     weight: float
@@ -184,9 +184,9 @@ class CheckedAnswer:
         return {
             "sql": self.sql,
             "weight": self.weight,
-            "truth": said_exactly(self.truth),
-            "lower": said_exactly(self.answer.lower),
-            "upper": said_exactly(self.answer.upper),
+            "truth": exact_text(self.truth),
+            "lower": exact_text(self.answer.lower),
+            "upper": exact_text(self.answer.upper),
             "estimate": self.answer.estimate,
             "error": self.error,
         }

@@ -10,7 +10,7 @@ from incrowd.contracts import Progress
 from incrowd.flow import Microdata, Neighbourhoods, Partition, Table, TextColumn
 from incrowd.generalize.closure import generalize
 from incrowd.measures.boxes import RangeCount
-from incrowd.measures.loss import Entropy, GlobalPenalty
+from incrowd.measures.loss import EntropyLoss, GlobalPenalty
 from incrowd.measures.published import Published, published
 from incrowd.publishing.render import cell_texts
 
@@ -53,7 +53,7 @@ def rows_of(data: Microdata, partition: Partition | Neighbourhoods) -> Published
 def loss(data: Microdata, partition: Partition | Neighbourhoods, measure: str) -> float:
     """Information loss of the published rows by EM or LM: the mean over all cells, read from their texts."""
     rows = rows_of(data, partition)
-    return (Entropy() if measure == "EM" else GlobalPenalty()).value(rows, data)
+    return (EntropyLoss() if measure == "EM" else GlobalPenalty()).value(rows, data)
 
 
 def inhabited(

@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute
-from incrowd.predicate import Domain, Predicate, parse_condition
+from incrowd.predicate import ColumnDomain, Predicate, parse_predicate
 
 if TYPE_CHECKING:
     from incrowd.kernels.mondrian import Queries
@@ -61,7 +61,7 @@ def _weighted(said: object, number: int) -> WeightedPredicate:
     if not 0 < mass < float("inf"):
         raise PolicyError(f"the weight of condition {number} of the workload must be a number above 0")
     try:
-        return WeightedPredicate(parse_condition(table["where"]), mass)
+        return WeightedPredicate(parse_predicate(table["where"]), mass)
     except InputError as problem:
         raise PolicyError(f"condition {number} of the workload: {problem}") from None
 
@@ -70,7 +70,7 @@ def queries_of(workload: Sequence[WeightedPredicate], attributes: Sequence[Attri
     """Prefix counts of the allowed codes of each predicate, for all attributes end to end."""
     from incrowd.kernels.mondrian import Queries
 
-    domains = [Domain.of(attribute) for attribute in attributes] if workload else []
+    domains = [ColumnDomain.of(attribute) for attribute in attributes] if workload else []
     width = sum(len(attribute) + 1 for attribute in attributes)
     upto = np.zeros((len(workload), width), np.int32)
     edges: list[set[int]] = [set() for _ in attributes]

@@ -1,4 +1,4 @@
-"""The condition of a query: comparisons of columns with literals, joined by AND."""
+"""The noun of a predicate: conditions that compare a column with literals, joined by AND."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Condition:
     """One column compared with literals, which are texts until the column's kind reads them."""
 
     column: Name
@@ -48,14 +48,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A conjunction: those satisfy it who satisfy every comparison. A missing value satisfies none."""
+    """A conjunction: those satisfy it who satisfy every condition. A missing value satisfies none."""
 
-    comparisons: tuple[Comparison, ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
-    def by_column(self, names: Sequence[str], place: str) -> dict[str, tuple[Comparison, ...]]:
-        """The comparisons of each column that has any, by its own name (`Name.among`)."""
-        found: dict[str, tuple[Comparison, ...]] = {}
-        for one in self.comparisons:
+    def by_column(self, names: Sequence[str], place: str) -> dict[str, tuple[Condition, ...]]:
+        """The conditions of each column that has any, by its own name (`Name.among`)."""
+        found: dict[str, tuple[Condition, ...]] = {}
+        for one in self.conditions:
             own = one.column.among(names, place)
             found[own] = (*found.get(own, ()), one)
         return found
