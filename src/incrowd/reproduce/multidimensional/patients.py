@@ -24,7 +24,7 @@ from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize.groups import Groups
 from incrowd.generalize.means import means_of
 from incrowd.measures.published import Published
-from incrowd.measures.query import Allowed, Count, average, count
+from incrowd.measures.query import Count, average, count
 from incrowd.reproduce.outcome import Sheet, Statement
 from incrowd.reproduce.trial import rows_of
 from incrowd.schema import Column, Kind, Role, Schema
@@ -48,10 +48,9 @@ PATIENTS = (
 )
 FIRST_ZIP = {"533448": "53710", "533449": "53711", "533441": "53712"}
 PRINTED_CUT = 533449
-_BOTH_ZIPS = "[533448-533449]"
 PRINTED_TABLE_2 = tuple(
-    ("[35-38]", sex, {"Male": _BOTH_ZIPS, "Female": code}[sex])
-    for sex, code in zip((row[1] for row in PATIENTS), ("", "533441", "", "", "533449", ""), strict=True)
+    ("[35-38]", sex, "[533448-533449]" if sex == "Male" else "533449" if disease == "Hepatitis" else code)
+    for _, sex, code, disease in PATIENTS
 )
 PRINTED_MEAN = Fraction(36)  # of the class [37-38]
 MISPRINTS = (
@@ -89,12 +88,14 @@ class Patients:
 
 def patients(names: Sequence[str], first: bool = False) -> Microdata:
     """The patients by some columns; `first`: with zip codes in the order that they had first."""
-    by_name = dict(zip((AGE, SEX, ZIP, DISEASE), map(list, zip(*PATIENTS, strict=True)), strict=True))
-    if first:
-        by_name[ZIP] = [FIRST_ZIP[code] for code in by_name[ZIP]]
-    kinds = {AGE: Kind.NUMERIC, ZIP: Kind.NUMERIC}
-    columns = tuple(Column(name, Role.QUASI, kinds.get(name, Kind.CATEGORICAL)) for name in names)
-    return encode(Table.of({name: by_name[name] for name in names}), Schema(columns))
+    rows = [(age, sex, FIRST_ZIP[code] if first else code) for age, sex, code, _ in PATIENTS]
+    table, kinds = _table((AGE, SEX, ZIP), rows), {SEX: Kind.CATEGORICAL}
+    columns = tuple(Column(name, Role.QUASI, kinds.get(name, Kind.NUMERIC)) for name in names)
+    return encode(Table(tuple(names), tuple(table.column(name) for name in names)), Schema(columns))
+
+
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
+    return Table.of({name: [row[j] for row in rows] for j, name in enumerate(names)})
 
 
 def grouped(names: Sequence[str], first: bool) -> tuple[Partition, Partition]:
@@ -123,9 +124,8 @@ def cell_of(rows: Published, j: int, row: int) -> str:
 
 def classes_of(partition: Partition) -> list[list[int]]:
     """The members of each class, in the order of the first of them."""
-    return sorted(
-        np.flatnonzero(partition.labels == number).tolist() for number in np.unique(partition.labels)
-    )
+    numbers = np.unique(partition.labels)
+    return sorted(np.flatnonzero(partition.labels == number).tolist() for number in numbers)
 
 
 def sizes_of(partition: Partition) -> list[int]:
@@ -156,21 +156,13 @@ def sheets(found: Patients) -> tuple[Sheet, ...]:
 
 
 def _linked() -> list[tuple[str, str]]:
-    voters = Table.of(dict(zip(("Name", AGE, SEX, ZIP), map(list, zip(*VOTERS, strict=True)), strict=True)))
-    ill = Table.of(dict(zip((AGE, SEX, ZIP), map(list, zip(*PATIENTS, strict=True)), strict=False)))
-    return [(VOTERS[v][0], PATIENTS[p][3]) for v, p in joined(voters, ill, [AGE, SEX, ZIP])]
+    voters = _table(("Name", AGE, SEX, ZIP), VOTERS)
+    found = joined(voters, _table((AGE, SEX, ZIP, DISEASE), PATIENTS), [AGE, SEX, ZIP])
+    return [(VOTERS[voter][0], PATIENTS[patient][3]) for voter, patient in found]
 
 
 def _found() -> str:
     return ", ".join(f"{name} has {disease}" for name, disease in _linked()) or "nobody is found"
-
-
-def _men(data: Microdata) -> Allowed:
-    return {SEX: np.array([text == "Male" for text in data.attributes[1].texts])}
-
-
-def _young_men(data: Microdata) -> Allowed:
-    return {**_men(data), AGE: np.array([int(text) <= 36 for text in data.attributes[0].texts])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,19 +181,18 @@ class Answers:
 
 
 def answers(found: Patients, partition: Partition, means: Sequence[Fraction]) -> Answers:
-    rows = found.rows(partition)
+    rows, (ages, sexes, _) = found.rows(partition), (attribute.texts for attribute in found.data.attributes)
+    men = {SEX: np.array([text == "Male" for text in sexes])}
+    young = {**men, AGE: np.array([int(text) <= 36 for text in ages])}
     by_row = np.array([*means, None], dtype=object)[:-1]
-    return Answers(average(rows, by_row, _men(found.data)), count(rows, _young_men(found.data)))
+    return Answers(average(rows, by_row, men), count(rows, young))
 
 
 def all_answers(found: Patients) -> dict[str, Answers]:
     """From Table 2, from Table 4, and from Table 4 with the mean that is printed."""
     single, strict = ([*map(Fraction, found.means(partition))] for partition in (found.single, found.strict))
-    last = found.strict.labels[5]
-    printed = [
-        PRINTED_MEAN if label == last else mean
-        for label, mean in zip(found.strict.labels, strict, strict=True)
-    ]
+    last = found.strict.labels == found.strict.labels[5]
+    printed = [PRINTED_MEAN if wrong else mean for wrong, mean in zip(last, strict, strict=True)]
     return {
         "Table 2, with means": answers(found, found.single, single),
         "Table 4": answers(found, found.strict, strict),
