@@ -213,14 +213,9 @@ def trials(
     extras: Mapping[JoinSetting, Mapping[str, Grouping]],
     progress: Progress,
 ) -> JoinTrials:
-    """All lines at all settings, as means over samples.
+    """All lines at all settings, as means over samples; `extras` are further ways at some settings.
 
-    Parameters
-    ----------
-    settings : mapping
-        For each setting the sizes of queries that are asked there. Its ratio overrides that of the sample.
-    extras : mapping
-        Further ways at some settings.
+    `settings` have the sizes of queries that are asked there. Their ratio overrides that of the sample.
     """
 
     def run(at: tuple[JoinSample, JoinSetting]) -> dict[str, JoinPoint]:

@@ -57,22 +57,14 @@ def plans(quick: bool) -> tuple[Plan, ...]:
 
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
-    """Run all figures whose table is there.
-
-    Raises
-    ------
-    InputError
-        If there is neither table: the paper has no artificial one.
-    """
+    """Run all figures whose table is there; the paper has no artificial one, so with none it is an error."""
     why = {stored.name: stored.missing_from(folder) for stored in (CENSUS_TABLE, ADULT_TABLE)}
     skipped = [reason for reason in why.values() if reason]
     if folder is None or len(skipped) == len(why):
         raise InputError(f"nonhomogeneous needs a real table; {'; '.join(skipped)}")
     people = _people(folder, why)
-    found = []
-    for plan in plans(quick):
-        if (plan.table, plan.diverse) in people:
-            found.append(figure(plan, people[plan.table, plan.diverse], watch(plan.title)))
+    asked = [plan for plan in plans(quick) if (plan.table, plan.diverse) in people]
+    found = [figure(plan, people[plan.table, plan.diverse], watch(plan.title)) for plan in asked]
     if quick:
         skipped.append(f"more than {QUICK_ROWS:,} people of CENSUS, and most points: left out by --quick")
     return outcome(found, skipped)
@@ -113,15 +105,11 @@ def _sheet(
 ) -> Sheet:
     """One row for each point of each figure."""
     names = [name for name in NAMES if any(name in each.lines for each in figures)]
-    rows = [
-        (
-            f"{each.plan.number} {each.plan.table}",
-            f"{each.plan.letter}={value:,}",
-            *(text(each.at(name, value)) if name in each.lines else "" for name in names),
-        )
-        for each in figures
-        for value in each.plan.values
-    ]
+    rows = []
+    for each in figures:
+        for value in each.plan.values:
+            texts = [text(each.at(name, value)) if name in each.lines else "" for name in names]
+            rows.append((f"{each.plan.number} {each.plan.table}", f"{each.plan.letter}={value:,}", *texts))
     return Sheet(title, ("figure", "at", *names), tuple(rows), about)
 
 

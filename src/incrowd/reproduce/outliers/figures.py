@@ -91,13 +91,7 @@ QUICK = OutlierScale((1000, 2000, 3000), 2000, (5, 15), ("1.1", "1.2"), ("0.8", 
 
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
-    """Run all figures.
-
-    Raises
-    ------
-    InputError
-        If the census or one of its hierarchies is not there: the paper has no other table.
-    """
+    """Run all figures; without the census or one of its hierarchies there is nothing to run, an error."""
     missing = [why for stored in NEEDED if (why := stored.missing_from(folder))]
     if folder is None or missing:
         raise InputError(f"outliers needs a real table; {missing[0]}")
