@@ -180,22 +180,24 @@ class Answers:
         return mean, f"{self.young.lower} to {self.young.upper}, evenly spread {self.young.estimate:g}"
 
 
-def answers(found: Patients, partition: Partition, means: Sequence[Fraction]) -> Answers:
-    rows, (ages, sexes, _) = found.rows(partition), (attribute.texts for attribute in found.data.attributes)
-    men = {SEX: np.array([text == "Male" for text in sexes])}
-    young = {**men, AGE: np.array([int(text) <= 36 for text in ages])}
-    by_row = np.array([*means, None], dtype=object)[:-1]
-    return Answers(average(rows, by_row, men), count(rows, young))
+def answers(found: Patients, partition: Partition, means: Sequence[str]) -> Answers:
+    rows, names = found.rows(partition), (AGE, SEX, ZIP)
+    shown = {
+        name: [cell_of(rows, j, i).replace("-", ",") for i in range(len(rows))]
+        for j, name in enumerate(names)
+    }
+    age, zip_code = (Column(name, Role.QUASI, Kind.NUMERIC, mean=name == AGE) for name in (AGE, ZIP))
+    schema = Schema((age, Column(SEX, Role.QUASI), zip_code))
+    release = Queryable.of(Table.of({**shown, f"{AGE}_mean": means}), schema)
+    mean = release.ask(f"SELECT AVG({AGE}) WHERE {SEX} = 'Male'").estimate
+    return Answers(mean, release.ask(f"SELECT COUNT(*) WHERE {SEX} = 'Male' AND {AGE} <= 36"))
 
 
 def all_answers(found: Patients) -> dict[str, Answers]:
     """From Table 2, from Table 4, and from Table 4 with the mean that is printed."""
     single, strict = (found.means(partition) for partition in (found.single, found.strict))
-    last = found.strict.labels[5]
-    printed = [
-        PRINTED_MEAN if label == last else mean
-        for label, mean in zip(found.strict.labels, strict, strict=True)
-    ]
+    last = found.strict.labels == found.strict.labels[5]
+    printed = [PRINTED_MEAN if wrong else mean for wrong, mean in zip(last, strict, strict=True)]
     return {
         "Table 2, with means": answers(found, found.single, single),
         "Table 4": answers(found, found.strict, strict),
