@@ -310,7 +310,7 @@ def test_crowds_without_planted_people(data: st.DataObject) -> None:
     nobody_else = [not mine for mine in own]
     alone = own_class_sizes(np.array(labels), np.array(own)).tolist()
     assert alone == naive.neighbourhoods(labels, own, nobody_else)
-    assert fakes(np.array(labels), np.array(own), np.array(nobody_else), 3).crowd.tolist() == alone
+    assert fakes(np.array(labels), np.array(own), np.array(nobody_else), 3).left.tolist() == alone
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=20))
