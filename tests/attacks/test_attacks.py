@@ -144,7 +144,7 @@ def clinic_with_everything(folder: Path) -> tuple[AttackResult, ...]:
     """k, l and t are promised, outliers asked for, and there is another release."""
     write_example(folder, rows=800)
     source, asked = folder / "patients.csv", Policy.load(folder / "policy.toml")
-    for name, policy in {"one": asked.with_(k=10, l=2, t="0.6"), "two": asked.with_(k=8)}.items():
+    for name, policy in {"one": asked.with_(k=4, l=2, t="0.9"), "two": asked.with_(k=8)}.items():
         publish(source, policy).write(folder / name)
     return run(folder / "one", source, outliers="0.8,0.5", also=folder / "two").results
 
