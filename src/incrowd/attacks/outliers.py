@@ -30,7 +30,7 @@ from incrowd.attacks.target import Ints
 from incrowd.distance_outliers import Cell, Lines, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
-from incrowd.flow import Attribute, Codes, distinct_rows
+from incrowd.flow import Attribute, Codes
 from incrowd.measures import CellCoverage, Published
 
 Flags = NDArray[np.bool_]
@@ -329,7 +329,7 @@ def shown_classes(published: Published, space: Space, values: Codes, truth: Ints
     truth : array of shape (n,)
         The row of each record, -1 if that is not known or it has none.
     """
-    which = distinct_rows(published.rows, [len(cells) for cells in published.cells], len(published))[1]
+    which = published.classes[1]
     order = np.argsort(which, kind="stable")
     behind = np.full(len(published), -1, np.int64)
     known = np.flatnonzero(truth >= 0)
