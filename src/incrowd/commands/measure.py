@@ -164,7 +164,7 @@ def _joined(folder: ReleaseFolder) -> _Subject:
     private = Microdata(everyone.codes[:own], everyone.attributes, everyone.sensitive)
     weights, uncounted = _weights(folder)
     labels = np.full(len(everyone), -1, np.int32)
-    labels[behind] = np.unique(np.stack(shown.rows, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    labels[behind] = shown.classes[1]
     told = presence(labels, people.own, covered_by(shown, everyone))
     least, most = told.interval or (None, None)
     about = {

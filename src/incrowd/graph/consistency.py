@@ -207,8 +207,9 @@ def consistency(published: Published, data: Microdata) -> Graph:
         raise TableError("the published table and the original must have the same quasi-identifiers")
     left_out = len(data) - len(published)
     columns = [data.codes[:, j] for j in range(data.codes.shape[1])]
-    first, record_of, record_weight = _distinct(columns, [len(a) for a in data.attributes], len(data))
-    shown, row_of, row_weight = _distinct(published.rows, [len(c) for c in published.cells], len(published))
+    sizes = [len(attribute) for attribute in data.attributes]
+    first, record_of, record_weight = _counted(*distinct_rows(columns, sizes, len(data)))
+    shown, row_of, row_weight = _counted(*published.classes)
     rows = [column[shown] for column in published.rows]
     if left_out > 0:  # the last cell of each column covers everything
         rows = [np.append(row, len(cells) - 1) for row, cells in zip(rows, published.cells, strict=True)]
@@ -219,9 +220,8 @@ def consistency(published: Published, data: Microdata) -> Graph:
     return Graph(record_weight, row_weight, indptr, indices, record_of, row_of, max(left_out, 0))
 
 
-def _distinct(columns: Sequence[Codes], sizes: Sequence[int], n: int) -> tuple[Ints, Codes, Ints]:
-    """Where each distinct row of the columns is first met, which one each row is, how often it occurs."""
-    first, which = distinct_rows(columns, sizes, n)
+def _counted(first: Ints, which: Ints) -> tuple[Ints, Codes, Ints]:
+    """Where each distinct row is first met, which one each row is, how often it occurs."""
     return first, which.astype(np.int32), np.bincount(which, minlength=first.size).astype(np.int64)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Attribute, Codes, Microdata, Table, row_keys
+from incrowd.flow import Attribute, Codes, Microdata, Table, distinct_rows, row_keys
 from incrowd.measures.cells import CellCoverage, parse_cells
 from incrowd.schema import EVERYTHING
 
@@ -48,6 +48,11 @@ class Published:
     def taken(self, rows: NDArray[np.bool_]) -> Published:
         """Some of the rows."""
         return Published(self.attributes, self.cells, tuple(column[rows] for column in self.rows))
+
+    @cached_property
+    def classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first row of each equivalence class (c,), and the class of each row (n,)."""
+        return distinct_rows(self.rows, [len(cells) for cells in self.cells], len(self))
 
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:

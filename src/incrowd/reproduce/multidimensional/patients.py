@@ -24,7 +24,7 @@ from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize.groups import Groups
 from incrowd.generalize.means import means_of
 from incrowd.measures.published import Published
-from incrowd.queries import Answer
+from incrowd.queries import Answer, Queryable
 from incrowd.reproduce.outcome import Sheet, Statement
 from incrowd.reproduce.trial import rows_of
 from incrowd.schema import Column, Kind, Role, Schema
