@@ -227,7 +227,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_two_releases_of_the_clinic(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = attack_release(clinic / "one", clinic / "patients.csv", None, also=clinic / "two")
-    said = of([result for result in found.results if result.adversary == "collator"])
+    said = of([result for result in found.results if result.adversary == "intersection"])
     assert set(said) == {"composition", *(f"composition-{c}" for c in ("visit_type", "diagnosis", "cost"))}
     assert all(result.works and result.holds and result.bound is None for result in said.values())
     rows, values = said["composition"], said["composition-diagnosis"]
@@ -239,7 +239,7 @@ def test_two_releases_of_the_clinic(clinic: Path, capsys: pytest.CaptureFixture[
     show_attacks(found)
     shown = capsys.readouterr().out
     assert "nothing is promised about two releases" in shown
-    assert "two releases leave one value of diagnosis to" in shown
+    assert "two releases together leave one value of diagnosis to" in shown
 
 
 def test_the_other_release_is_read_before_anything_is_attacked(clinic: Path, tmp_path: Path) -> None:

@@ -311,7 +311,7 @@ def test_ctrl_c_shows_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("--k", "many"), "--k takes whole numbers"),
         (("--l", "2."), "--l takes numbers"),
         (("--all", "--methods", "ring"), "not both"),
-        (("--cache", "c", "--no-cache"), "cannot both be"),
+        (("--cache", "c", "--no-cache"), "exclude each other"),
         (("-o", "x.png"), "ends in .svg"),
     ],
 )
@@ -333,7 +333,7 @@ def test_without_any_release_there_is_no_picture(tmp_path: Path) -> None:
 def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_example(tmp_path / "tour")
     monkeypatch.chdir(tmp_path)
-    commands = list(shown_commands("docs/compare.md"))
+    commands = list(shown_commands("docs/comparing.md"))
     assert len(commands) == 2
     for command, lines in commands:
         printed = " ".join(incrowd(*command.split()[1:]).out.split())

@@ -42,7 +42,7 @@ def background(target: Target, values: Values, known: int, held: Pools | None = 
     certain = int((share[held.of][able] == 1).sum())
     return AttackResult(
         f"background-{known}-{values.name}",
-        "confidant",
+        "background knowledge",
         f"{MATCHER}, and {known} of the values that somebody does not have",
         won,
         _blind(values, known),

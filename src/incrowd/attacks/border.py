@@ -39,7 +39,7 @@ def trimming(scene: JoinTarget, trimmed: JoinTarget | None = None) -> AttackResu
     control = None
     if trimmed is not None:
         control = Claims(alone_at_border(trimmed), base_rate(trimmed)).right(trimmed.own)
-    return _told("trimming", "trimmer", RULE, scene, claims, control)
+    return _told("trimming", "minimality", RULE, scene, claims, control)
 
 
 def outline(scene: JoinTarget) -> AttackResult:
@@ -48,7 +48,7 @@ def outline(scene: JoinTarget) -> AttackResult:
     raw = scene.raw
     alone = JoinTarget(raw.target, raw.listed, raw.target.graph.row_of)
     control = Claims(alone_in_outline(alone), base_rate(scene)).right(scene.own)
-    return _told("outline", "surveyor", TWO_STEPS, scene, claims, control)
+    return _told("outline", "minimality", TWO_STEPS, scene, claims, control)
 
 
 def alone_at_border(scene: JoinTarget) -> Flags:

@@ -55,7 +55,7 @@ def lines_apart(
     value = np.array([code.get(text, -1) for text in values.texts], np.int64)[values.codes]
     times = np.array([int(text or 0) for text in counts.texts], np.int64)[counts.codes]
     if (owner < 0).any() or (value < 0).any():
-        raise TableError("the sensitive values that stand apart are not those of the rows or of the original")
+        raise TableError("the buckets do not have the sensitive values of the rows or of the original")
     return np.repeat(owner, times), np.repeat(value, times)
 
 
@@ -65,7 +65,7 @@ def _exact(target: Target) -> Ints:
     if any(
         (cells.count[rows] != 1).any() for cells, rows in zip(published.cells, published.rows, strict=True)
     ):
-        raise TableError("rows whose sensitive values stand apart must be published as they are")
+        raise TableError("with buckets, rows must be published unchanged")
     pairs = zip(published.cells, published.rows, strict=True)
     return np.stack([cells.first[cells.starts[rows]] for cells, rows in pairs], axis=1).astype(np.int64)
 

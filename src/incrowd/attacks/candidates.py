@@ -28,7 +28,7 @@ def order(target: Target) -> AttackResult:
     n = len(target.data)
     return AttackResult(
         "order",
-        "reader",
+        "unsorted matching",
         "the original in its order",
         target.guess(),
         target.won(np.arange(n)[::-1]),
@@ -39,12 +39,12 @@ def order(target: Target) -> AttackResult:
 
 def degree(target: Target) -> AttackResult:
     """A row among those whose cells hold the person."""
-    return _first_of("degree", "linker", LINKER, target, lambda at: at.graph.real)
+    return _first_of("degree", "prosecutor", LINKER, target, lambda at: at.graph.real)
 
 
 def matching(target: Target) -> AttackResult:
     """A row among those that the person can be behind while everybody else has a row too."""
-    return _first_of("matching", "matcher", MATCHER, target, lambda at: at.found.effective)
+    return _first_of("matching", "second adversary", MATCHER, target, lambda at: at.found.effective)
 
 
 def probability(target: Target, progress: Progress = silent) -> AttackResult:
@@ -52,7 +52,8 @@ def probability(target: Target, progress: Progress = silent) -> AttackResult:
     found = chances(target.graph, target.found, progress=progress)
     won, control = target.won(likeliest(target, found)), _control_of_likeliest(target.control)
     told = _likely(target, found)
-    return AttackResult("probability", "actuary", MATCHER, won, target.guess(), control, target.bound, told)
+    guess = target.guess()
+    return AttackResult("probability", "random worlds", MATCHER, won, guess, control, target.bound, told)
 
 
 def likeliest(target: Target, found: Chances) -> Ints:

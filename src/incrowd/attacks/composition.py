@@ -288,7 +288,8 @@ def _about_rows(met: Met, control: Met) -> AttackResult:
         "of_them_right": right,
     }
     blind = Rate(0, met.victims.size)  # without the releases everybody fits everything
-    return AttackResult("composition", "collator", KNOWS, _below(met), blind, _below(control), None, details)
+    won = _below(met)
+    return AttackResult("composition", "intersection", KNOWS, won, blind, _below(control), None, details)
 
 
 def _about(met: Met, control: Met, private: Private, name: str) -> AttackResult:
@@ -309,7 +310,7 @@ def _about(met: Met, control: Met, private: Private, name: str) -> AttackResult:
     }
     same = replace(told, top=np.full(told.top.size, common))
     blind, checked = _right(met, same, own), _right(control, control.told[name], own)
-    return AttackResult(f"composition-{name}", "collator", KNOWS, won, blind, checked, None, details)
+    return AttackResult(f"composition-{name}", "intersection", KNOWS, won, blind, checked, None, details)
 
 
 def _below(met: Met) -> Rate:

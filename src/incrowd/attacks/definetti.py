@@ -174,11 +174,11 @@ def learned(
     needed = choices_of(group, value)
     if needed > MOST_CHOICES or not len(codes):
         why = {"skipped": f"{needed:,} pairs of a row and a value of its group" if needed else "no rows"}
-        return AttackResult(name, "learner", knows, Rate(0, 0), Rate(0, 0), None, None, why)
+        return AttackResult(name, "deFinetti", knows, Rate(0, 0), Rate(0, 0), None, None, why)
     found = definetti(codes, sizes, group, value, truth)
     values = np.unique(value, return_inverse=True)[1].reshape(-1, 1)
     telling = np.concatenate([np.asarray(codes), values], axis=1)
     control = definetti(telling, [*sizes, int(values.max()) + 1], group, value)
     groups = int(np.unique(group).size)
     details = {"groups": groups, "rounds": found.rounds}
-    return AttackResult(name, "learner", knows, found.rate, found.blind, control.rate, None, details)
+    return AttackResult(name, "deFinetti", knows, found.rate, found.blind, control.rate, None, details)

@@ -49,7 +49,7 @@ def homogeneity(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     common = int(values.prior.argmax()) if values.size else 0
     return AttackResult(
         f"homogeneity-{values.name}",
-        "snoop",
+        "attribute linkage",
         MATCHER,
         _right(found, found.top),
         _right(found, np.full(able.size, common)),
@@ -82,7 +82,7 @@ def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     tried = int(able.sum())
     return AttackResult(
         f"skewness-{values.name}",
-        "gambler",
+        "skewness",
         f"{MATCHER}, and how common each value is",
         _right(found, found.risen),
         Rate(min(round(float(prior[found.risen[able]].sum())), tried), tried),
@@ -101,7 +101,7 @@ def closeness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     measured = None if control is None else _farther(control)
     knows = f"{MATCHER}, and how common each value is"
     name = f"closeness-{values.name}"
-    return AttackResult(name, "gambler", knows, far, blind, measured, Fraction(0), details)
+    return AttackResult(name, "skewness", knows, far, blind, measured, Fraction(0), details)
 
 
 def _farther(found: Beliefs) -> Rate:

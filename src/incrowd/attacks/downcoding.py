@@ -43,7 +43,7 @@ def downcoding(target: Target) -> AttackResult:
     found, smallest = claims(target), claims(target, smallest=True)
     return AttackResult(
         "downcoding",
-        "downcoder",
+        "downcoding",
         KNOWS,
         Rate(found.right, found.made),
         Rate(min(round(found.by_chance), found.made), found.made),

@@ -32,7 +32,7 @@ def equijoin(scene: JoinTarget) -> AttackResult:
     details["persons_found"] = int(reidentified(scene).sum())
     return AttackResult(
         "equijoin",
-        "voter",
+        "journalist",
         VOTERS,
         _named(scene),
         _won(scene, np.arange(len(scene.target.data))),

@@ -67,7 +67,7 @@ def in_group(
     common = int(np.bincount(own).argmax()) if own.size else 0
     return AttackResult(
         f"groups-{name}",
-        "colleague",
+        "prosecutor",
         "everyone's quasi-identifiers, who is in the private table, and the values of each group",
         won,
         Rate(int((own[who] == common).sum()), who.size),

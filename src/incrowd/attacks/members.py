@@ -30,7 +30,7 @@ def membership(scene: JoinTarget) -> AttackResult:
         details["persons_below_k"] = int((crowd < scene.target.k).sum())
     return AttackResult(
         "membership",
-        "colleague",
+        "prosecutor",
         "everyone's quasi-identifiers, and who is in the private table",
         expected(crowd),
         Rate(min(1, who.size), who.size),
@@ -52,7 +52,7 @@ def planted(scene: JoinTarget, labels: Codes, invented: Flags) -> AttackResult:
     found = fakes(labels, scene.own, invented, k)
     return AttackResult(
         "planted",
-        "forger",
+        "Sybil",
         "the public table, and who of it does not exist",
         found.rate,
         Rate(min(1, found.crowd.size), found.crowd.size),

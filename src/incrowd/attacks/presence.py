@@ -54,7 +54,7 @@ def presence(scene: JoinTarget) -> AttackResult:
         details["largest_share_said"] = float(said.max())
     return AttackResult(
         "presence",
-        "census taker",
+        "table linkage",
         "the public table, about how many people the private one has, and that each class has one of them",
         claims.right(own),
         Rate(int((own & covered).sum()), int(covered.sum())),

@@ -57,7 +57,7 @@ def rows(target: Target) -> AttackResult:
     n = len(data)
     return AttackResult(
         "rows",
-        "rebuilder",
+        "reconstruction",
         "the release alone",
         Rate(found.records, n),
         Rate(blind.records, n),

@@ -35,7 +35,7 @@ def rerun(target: Target, remade: Published) -> AttackResult:
     alone = np.bincount(rows[rows >= 0], minlength=1) == 1
     return AttackResult(
         "rerun",
-        "copycat",
+        "algorithm-aware",
         "everyone's quasi-identifiers, and the method with its options",
         target.won(rows),
         target.guess(),

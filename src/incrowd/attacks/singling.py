@@ -27,7 +27,7 @@ def singling(target: Target) -> AttackResult:
     formula = (1 - 1 / sizes) ** (sizes - 1)
     return AttackResult(
         "singling",
-        "stranger",
+        "singling out",
         "the release alone",
         isolated(target),
         _blind(sizes, len(target.data)),

@@ -111,7 +111,7 @@ def _on_two_tables(scene: JoinTarget, behind: Ints | None, watch: Watch) -> tupl
 def _planted(scene: JoinTarget, behind: Ints | None, others: TextColumn, ids: object) -> AttackResult:
     """What is left of crowds for the one who invented some people; `others` are ids of who stands in."""
     if behind is None:
-        raise InputError("who stands in which class only the audit knows, and it is not there")
+        raise InputError("only the audit knows who was added to which class, and there is no audit")
     table = tables.read(ids)
     invented = {text for column in table.columns[:1] for text in column.texts}
     flags = np.zeros(scene.own.size, np.bool_)

@@ -155,7 +155,7 @@ class _Hunt:
         people = self.space.rest.size if self.claimed else self.space.size
         return AttackResult(
             name,
-            "distinguisher",
+            "outlier-aware",
             KNOWS,
             _sum([each.rate(rules) for each in found]),
             Rate(0, people * len(points)),  # without classes nobody is told of

@@ -97,7 +97,7 @@ def _public(folder: Path) -> dict[str, Any]:
     manifest = _understood(folder)
     rows = read_release(folder, _schema_said(manifest))
     if len(rows) != manifest["rows"]["published"]:
-        raise InputError(f"{folder / MANIFEST} does not tell how many rows there are beside it")
+        raise InputError(f"{folder / MANIFEST} does not state how many rows there are beside it")
     quasi = [str(said["name"]) for said in manifest["columns"] if said["role"] == Role.QUASI]
     columns = released.columns_of(manifest, rows)
     labels, sizes = released.classes_of(quasi, rows)

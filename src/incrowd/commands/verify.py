@@ -238,9 +238,9 @@ class GroupsSaid:
     def note(self) -> str:
         most = max(self.share.values(), default=Fraction(1))
         return (
-            f"sensitive values stand apart from the rows, in {self.groups:,} groups, the smallest of "
-            f"{self.smallest:,}; no value has more than {most} of a group. What all groups together tell of "
-            "how values go with quasi-identifiers is the attack definetti's"
+            f"sensitive values are in {self.groups:,} buckets, separate from the rows, the smallest of "
+            f"{self.smallest:,}; no value has more than {most} of a bucket. What all buckets together "
+            "disclose about how values depend on quasi-identifiers is measured by the attack definetti"
         )
 
     def as_dict(self) -> dict[str, Any]:
