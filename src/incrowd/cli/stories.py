@@ -84,7 +84,7 @@ def _said(value: object) -> str:
     """A parameter as text; a table of them in one line."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {inner}" for name, inner in value.items())
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def show_release(written: Written, source: Path, joined: Path | None = None) -> None:
@@ -241,6 +241,7 @@ def show_methods(found: Sequence[Method]) -> None:
         ]
         rows += [("paper", f"{method.paper}, {method.section}")]
         rows += [
-            (f"--set {n}=", f"{o['must_be']} (default {o['default']})") for n, o in words["options"].items()
+            (f"--set {n}=", f"{o['must_be']} (default {_said(o['default'])})")
+            for n, o in words["options"].items()
         ]
         out.print(screen.table(method.name, ("", method.publishes), rows))
