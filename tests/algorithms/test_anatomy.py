@@ -292,7 +292,7 @@ def test_other_methods_have_no_second_table() -> None:
     [
         ({"privacy": {"k": 2}}, "protects sensitive values only.*give l"),
         ({"privacy": {"k": 2, "l": 2, "l_kind": "entropy"}}, 'l_kind = "frequency"'),
-        ({"privacy": {"k": 2, "l": 2, "t": "0.5"}}, "does not look after t"),
+        ({"privacy": {"k": 2, "l": 2, "t": "0.5"}}, "does not support t"),
         ({"sensitive": [], "drop": ["ill"]}, "exactly one sensitive column, and there are 0"),
         ({"sensitive": ["ill", "sex"], "quasi_identifiers": ["age"]}, "exactly one .* there are 2"),
         ({"keep": ["sex"], "quasi_identifiers": ["age"]}, "sex: anatomy keeps exact rows"),

@@ -187,8 +187,8 @@ def test_the_printed_form_is_marked() -> None:
 @pytest.mark.parametrize(
     ("changed", "word"),
     [
-        ({"privacy": {"k": 3, "l": 2}}, "l speaks of classes"),
-        ({"privacy": {"k": 3, "t": "0.5"}}, "t speaks of classes"),
+        ({"privacy": {"k": 3, "l": 2}}, "l is about classes"),
+        ({"privacy": {"k": 3, "t": "0.5"}}, "t is about classes"),
         ({"entity": "who"}, "k counts rows"),
     ],
 )

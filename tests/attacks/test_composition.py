@@ -241,7 +241,7 @@ def test_two_releases_of_the_clinic(clinic: Path, capsys: pytest.CaptureFixture[
     show_attacks(found)
     shown = capsys.readouterr().out
     assert "nothing is promised about two releases" in shown
-    assert "two releases leave one value of diagnosis to" in shown
+    assert "two releases together leave one value of diagnosis to" in shown
 
 
 def test_the_other_release_is_read_before_anything_is_attacked(clinic: Path, tmp_path: Path) -> None:

@@ -201,8 +201,8 @@ def test_the_story_says_what_was_learned(anatomy: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLUMNS", "300")
     ran = incrowd("attack", anatomy / "release", "--original", anatomy / "people.csv")
     assert (ran.code, ran.err) == (0, "")
-    assert "Note: all groups together tell disease of" in ran.out
-    assert "Note: the release alone gives back the exact quasi-identifiers of" in ran.out
+    assert "Note: all groups together reveal disease of" in ran.out
+    assert "Note: the release alone reveals the exact quasi-identifiers of" in ran.out
     assert "of its claims 100.0% are right" in ran.out
 
 

@@ -69,7 +69,7 @@ def test_attack_for_people(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (ran.code, ran.err) == (0, "")
     names = (*ATTACKS, *OTHERS, *VALUES)
     assert all(name in ran.out for name in (*names, "success", "control", "bound", "holds"))
-    assert "No attack gets more than was promised." in ran.out
+    assert "No attack exceeds its bound." in ran.out
 
 
 def test_attack_with_the_policy_instead_of_the_audit(clinic: Path, place: Path) -> None:

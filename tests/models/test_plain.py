@@ -57,8 +57,8 @@ def test_policies_are_checked_as_they_are_read(plain: dict[str, Any], words: str
     [
         ({"k": 4, "plain": ASKED}, [], "k-anonymity", "no column is sensitive"),
         ({"k": 4, "plain": {"p": "0.8"}}, ["pay"], "k-anonymity", "d is missing"),
-        ({"k": 4, "plain": ASKED}, ["pay"], "k-factor", "plain speaks of classes"),
-        ({"k": 4, "l": 2, "plain": ASKED}, ["pay"], "sensitive-groups", "plain speaks of classes"),
+        ({"k": 4, "plain": ASKED}, ["pay"], "k-factor", "plain is about equivalence classes"),
+        ({"k": 4, "l": 2, "plain": ASKED}, ["pay"], "sensitive-groups", "plain is about equivalence classes"),
         ({"k": 4, "plain": ASKED | {"margin": "0.8"}}, ["pay"], "k-anonymity", "margin must be below"),
     ],
 )

@@ -95,7 +95,7 @@ def test_outliers_are_left_out_by_default() -> None:
 
 
 def test_too_many_are_refused_with_the_number() -> None:
-    with pytest.raises(Infeasible, match=r"1 of 40 records would have to be left out.*0 of 40"):
+    with pytest.raises(Infeasible, match=r"1 of 40 records would have to be suppressed.*0 of 40"):
         publish(*outliers(max_suppression="0.01"))
 
 

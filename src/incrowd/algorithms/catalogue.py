@@ -1,4 +1,4 @@
-"""The catalogue: every method as a recipe of who hides with whom, what is published, who is behind it."""
+"""The catalogue: every method as a recipe of grouping, generalization and assignment, with its guarantee."""
 
 from __future__ import annotations
 
@@ -118,17 +118,17 @@ class Method:
         }
 
 
-_WHOLE = "each row's own record; rows of a class are equal, and shuffled"
-_DRAWN = "one of k disjoint assignments, drawn; with drawn = false each row's own record, as printed"
+_WHOLE = "each row has its own record; rows of an equivalence class are equal, and shuffled"
+_DRAWN = "randomized: one of k disjoint assignments; with drawn = false each row has its own record"
 _UNSAFE = "a record may fit one row only; for comparison, refused unless unsafe-one-sided is accepted"
 _FITS = "hierarchies for columns of more than 64 categories; no l, t, entity or means"
-_FACTOR = "nobody is behind any row with more than chance 1/k"
+_FACTOR = "no match of a person and a row has a probability above 1/k"
 _OVERLAPPING = "the smallest box, node or set over each group; boxes may overlap"
 _WHOSE = "wants to know whose row this is, and knows nobody else in the table"
-_CROWD = "everyone's quasi-identifiers equal those of at least k-1 others"
+_CLASSES = "everyone's quasi-identifiers equal those of at least k-1 others"
 _LINKER = "knows everyone's quasi-identifiers, and how the release was made"
 _NOT_CLAIMED = (
-    "that sensitive values stay unknown (ask for l or t), that nobody's presence is learnt, anything about "
+    "that sensitive values stay unknown (ask for l or t), that presence is not disclosed, anything about "
     "two releases of the same people"
 )
 
@@ -149,7 +149,7 @@ _regular = partial(
 
 _joined = partial(
     Method,
-    behind="each row's own person; rows of a class are equal, and shuffled",
+    behind="each row has its own person; rows of a class are equal, and shuffled",
     paper=EXTERNAL,
     guarantee="everyone's row equals those of at least k-1 other people, some of them of the public table",
     adversary="knows everyone's quasi-identifiers and the public table, but not who is in the private one",
@@ -175,7 +175,7 @@ _plain = partial(
     publishes=_OVERLAPPING,
     paper=OUTLIERS,
     adversary="knows everyone's quasi-identifiers, who is an outlier, and how the release was made",
-    needs="[privacy.plain]; leaves records out; slow where outliers are many",
+    needs="[privacy.plain]; suppresses records; slow where outliers are many",
     not_claimed=_NOT_CLAIMED,
 )
 
@@ -187,7 +187,7 @@ _ALL = (
         publishes="the smallest box, node or set over each group",
         paper=MULTIDIMENSIONAL,
         section="2.3, Figure 2",
-        guarantee=_CROWD,
+        guarantee=_CLASSES,
         needs="nothing; hierarchies are optional",
         printed=lambda options: options.get("median") == "printed",
     ),
@@ -197,7 +197,7 @@ _ALL = (
         publishes=_OVERLAPPING,
         paper=MULTIDIMENSIONAL,
         section="2.3, relaxed partitioning",
-        guarantee=_CROWD + "; groups have at most 2k-1 records",
+        guarantee=_CLASSES + "; groups have at most 2k-1 records",
         needs="nothing; hierarchies are optional",
     ),
     _partition(
@@ -206,7 +206,7 @@ _ALL = (
         publishes="each column recoded on its own, the same for all records",
         paper=MULTIDIMENSIONAL,
         section="2.2, single-dimensional partitioning",
-        guarantee=_CROWD,
+        guarantee=_CLASSES,
         needs="nothing; loses far more than mondrian, for comparison",
     ),
     _partition(
@@ -215,7 +215,7 @@ _ALL = (
         publishes=_OVERLAPPING,
         paper=EXTERNAL,
         section="2.2, after Xu et al.: Utility-Based Anonymization Using Local Recoding",
-        guarantee=_CROWD,
+        guarantee=_CLASSES,
         needs="nothing; hierarchies are optional",
         printed=lambda options: options.get("assign") == "printed",
     ),
@@ -225,7 +225,7 @@ _ALL = (
         publishes=_OVERLAPPING,
         paper=REVISITED,
         section="V-A, Algorithms 1 and 2",
-        guarantee=_CROWD,
+        guarantee=_CLASSES,
         needs="hierarchies for columns of more than 64 categories; slower than mondrian",
     ),
     _partition(
@@ -234,7 +234,7 @@ _ALL = (
         publishes=_OVERLAPPING,
         paper=REVISITED,
         section="V, after Aggarwal et al.: Anonymizing Tables",
-        guarantee=_CROWD + "; with k alone, groups have at most 3k-3 records (of k=2: 3)",
+        guarantee=_CLASSES + "; with k alone, groups have at most 3k-3 records (of k=2: 3)",
         needs="at most 20,000 records; hierarchies for columns of more than 64 categories; for comparison",
     ),
     _partition(
@@ -243,7 +243,7 @@ _ALL = (
         publishes=_OVERLAPPING,
         paper=NONHOMOGENEOUS,
         section="5.3.1, Figure 8: the rival HP",
-        guarantee=_CROWD,
+        guarantee=_CLASSES,
         needs="nothing; for few columns, or to compare with ring",
         printed=lambda options: options.get("rule") == "pseudocode",
     ),
@@ -253,7 +253,7 @@ _ALL = (
         publishes=_OVERLAPPING,
         paper=NONHOMOGENEOUS,
         section="7, the rivals HR and HS, after Ghinita et al.: Fast Data Anonymization",
-        guarantee=_CROWD + "; with k alone, groups have at most 2k-1 records",
+        guarantee=_CLASSES + "; with k alone, groups have at most 2k-1 records",
         needs='nothing; numbers as ranges are HR, as sets (publish = "set") HS',
     ),
     _partition(
@@ -262,7 +262,7 @@ _ALL = (
         publishes="each column at one level of its hierarchy, the same for all records",
         paper=OUTLIERS,
         section="8, the rival Incognito, after LeFevre et al.: Incognito",
-        guarantee=_CROWD,
+        guarantee=_CLASSES,
         needs="hierarchies; else intervals of numbers double, and categories are all or nothing. For "
         "comparison, or with levels that were chosen without the table",
     ),
@@ -270,28 +270,28 @@ _ALL = (
         name="expc",
         hides="expc",
         section="7, Algorithm 1",
-        guarantee=_CROWD + "; no class tells of an outlier",
+        guarantee=_CLASSES + "; no class reveals an outlier",
         printed=_expc_printed,
     ),
     _plain(
         name="gnof",
         hides="gnof",
         section="8.1, the rival GNOF: groups of those who are no outliers first",
-        guarantee=_CROWD + "; no class tells of an outlier",
+        guarantee=_CLASSES + "; no class reveals an outlier",
         printed=_expc_printed,
     ),
     _plain(
         name="gof",
         hides="gof",
         section="8.1, the rival GOF: groups around outliers first",
-        guarantee=_CROWD + "; no class tells of an outlier",
+        guarantee=_CLASSES + "; no class reveals an outlier",
         printed=_expc_printed,
     ),
     _plain(
         name="remove-outliers",
         hides="remove-outliers",
         section="8.3, the rival that removes all outliers",
-        guarantee=_CROWD + "; no class tells of an outlier",
+        guarantee=_CLASSES + "; no class reveals an outlier",
         printed=_expc_printed,
     ),
     _regular(
@@ -313,7 +313,7 @@ _ALL = (
     _one_sided(
         name="k1-expansion",
         hides="k1-expansion",
-        publishes="for each record the smallest box, node or set over a crowd that grew around it",
+        publishes="for each record the smallest box, node or set over a neighbourhood that grew around it",
         section="V-B, Algorithm 4",
         guarantee="every row fits at least k records",
         adversary=_WHOSE,
@@ -321,11 +321,11 @@ _ALL = (
     _one_sided(
         name="one-k",
         hides="one-k",
-        publishes="rows as they are, some of them widened",
+        publishes="rows unchanged, some of them generalized",
         section="V-B, Algorithm 5",
         guarantee="every record fits at least k rows",
         adversary="looks for one person, and knows nobody else in the table",
-        not_claimed="most rows stay as they are; for comparison, refused unless unsafe-one-sided is accepted",
+        not_claimed="most rows stay unchanged; for comparison, refused unless unsafe-one-sided is accepted",
     ),
     _regular(
         name="kk",
@@ -344,13 +344,13 @@ _ALL = (
     _regular(
         name="kfactor",
         hides="kfactor",
-        paper="none: crowds as in k-Anonymization Revisited, a draw as in Non-homogeneous Generalization",
+        paper="none: combines k-Anonymization Revisited and Non-homogeneous Generalization",
         section="docs/claims/kfactor.md",
     ),
     Method(
         name="anatomy",
         hides="anatomy",
-        publishes="every row as it is, with its group; the sensitive values of each group apart",
+        publishes="every row unchanged, with its bucket; sensitive values by bucket in a second file",
         behind="each row's own record; which of a group's values is whose is not published",
         paper=NONHOMOGENEOUS,
         section="7.4, the rival AT, after Xiao and Tao: Anatomy",
@@ -363,14 +363,14 @@ _ALL = (
     _joined(
         name="kja-direct",
         hides="kja-direct",
-        publishes="for everyone of the private table, and those of the public one who stand in, the smallest "
-        "box, node or set over their group; no sensitive values",
+        publishes="for everyone of the private table, and those of the public one who are added, the "
+        "smallest box, node or set over their group; no sensitive values",
         section="3 and 4, Direct",
     ),
     _joined(
         name="kja-refine",
         hides="kja-refine",
-        publishes="the same, and sensitive values apart, by the groups of the private table alone",
+        publishes="the same, and sensitive values in buckets, by the groups of the private table alone",
         section="3 and 4, Refinement; l, which the paper leaves open",
     ),
 )

@@ -129,9 +129,7 @@ class Direct(Joining):
         self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
     ) -> JoinPartition:
         if guards:
-            raise PolicyError(
-                "kja-direct publishes no sensitive values, so it keeps k alone; take kja-refine"
-            )
+            raise PolicyError("kja-direct publishes no sensitive values, so it keeps k alone; use kja-refine")
         need_enough(data, self.k)
         partition = base.group(Microdata(data.codes, data.attributes), (), progress)
         return self._finished(data, _labels(partition), None)

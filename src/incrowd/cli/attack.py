@@ -17,22 +17,22 @@ def attack(
     original: Original,
     policy: PolicyFile = None,
     public: Annotated[
-        Path | None, typer.Option(help="The public table whose people stand in; else the policy's.")
+        Path | None, typer.Option(help="The public table that was joined; by default the policy's.")
     ] = None,
     planted: Annotated[
         Path | None, typer.Option(help="A table whose first column names people who do not exist.")
     ] = None,
     outliers: Annotated[
         str | None,
-        typer.Option(metavar="P,D", help="Try to tell outliers at this p and d, if nothing is promised."),
+        typer.Option(metavar="P,D", help="Look for outliers at this p and d, if plain is not promised."),
     ] = None,
     also: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Another release of the same people: what both tell together."),
+        typer.Option(metavar="DIR", help="Another release of the same people: what both disclose together."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What each adversary gets out of a release. Exit code 1 if one gets more than was promised.
+    """What each adversary learns from a release. Exit code 1 if one exceeds its bound.
 
     Example: incrowd attack release --original patients.csv
     """
@@ -68,7 +68,7 @@ def audit(
     k: Annotated[int | None, typer.Option("--k", "-k", help="Demand this many matches of everybody.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What a published table protects, whoever wrote it. With --k, exit code 1 if it is less.
+    """Which k a published table reaches, whatever tool wrote it. With --k, exit code 1 if it is less.
 
     Example: incrowd audit patients.csv published.csv --qi age,zip --k 5
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from incrowd.policy import Policy
 
 app = typer.Typer(
-    help="Publish a table about people so that everyone in it hides in a crowd of at least k.",
+    help="Publish a table about people so that each person is indistinguishable from at least k-1 others.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,7 +37,7 @@ PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy 
 Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
 Names = list[str] | None
 LeastCrowd = Annotated[
-    int | None, typer.Option("--k", "-k", help="Least size of a crowd; overrides the policy.")
+    int | None, typer.Option("--k", "-k", help="Smallest equivalence class; overrides the policy.")
 ]
 Diversity = Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")]
 Closeness = Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")]
@@ -46,7 +46,7 @@ Standing = Annotated[
 ]
 MostLeftOut = Annotated[
     str | None,
-    typer.Option("--max-suppression", help="Share of records that may be left out; overrides the policy."),
+    typer.Option("--max-suppression", help="Share of records that may be suppressed; overrides the policy."),
 ]
 OtherMethod = Annotated[
     str | None, typer.Option("--method", help="Overrides the policy; see: incrowd methods.")
@@ -118,7 +118,7 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Publish a table about people so that everyone in it hides in a crowd of at least k.
+    """Publish a table about people so that each person is indistinguishable from at least k-1 others.
 
     First time here? Run: incrowd demo
     """
@@ -127,11 +127,11 @@ def root(
 @app.command()
 def demo(
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="Where to leave the files; else thrown away.")
+        Path | None, typer.Option("--folder", help="Where to keep the files; without it they are deleted.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The whole story on a bundled table, in under a minute.
+    """The whole process on an invented table, in under a minute.
 
     Example: incrowd demo --folder tour
     """
@@ -147,7 +147,7 @@ def inspect(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a first policy here.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look at a table: columns, suggested roles, who stands out; write a first policy.
+    """Look at a table: columns, suggested roles, re-identification risk; write a first policy.
 
     Example: incrowd inspect patients.csv -o policy.toml
     """
@@ -189,7 +189,7 @@ def publish(
         Names, typer.Option("--sensitive", "--sa", help="Sensitive columns (as --qi).")
     ] = None,
     identifiers: Annotated[Names, typer.Option(help="Columns that name a person (as --qi).")] = None,
-    keep: Annotated[Names, typer.Option(help="Columns published as they are (as --qi).")] = None,
+    keep: Annotated[Names, typer.Option(help="Columns published unchanged (as --qi).")] = None,
     drop: Annotated[Names, typer.Option(help="Columns not published (as --qi).")] = None,
     method: OtherMethod = None,
     k: LeastCrowd = None,
@@ -208,7 +208,7 @@ def publish(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Anonymize, verify, write. Nothing appears at the output unless the judge accepts it.
+    """Anonymize, verify, write. Nothing appears at the output unless the verifier accepts it.
 
     Example: incrowd publish patients.csv -p policy.toml -o release
     """
@@ -253,13 +253,13 @@ def _policy(path: Path | None, roles: dict[str, list[str]]) -> Policy:
     given = [name for name, columns in roles.items() if columns]
     if path is not None and given:
         raise InputError(
-            f"{given[0]}: columns have their roles in the policy file, or on the command line, not both"
+            f"{given[0]}: give roles of columns in the policy file or on the command line, not in both"
         )
     if path is not None:
         return Policy.load(path)
     if not given:
         raise InputError(
-            "say what the columns are: -p policy.toml (write one: incrowd inspect TABLE -o policy.toml), "
+            "give the columns their roles: -p policy.toml (write one: incrowd inspect TABLE -o policy.toml), "
             "or --qi, --sensitive, --identifiers, --keep, --drop"
         )
     return Policy.from_dict(dict(roles))
@@ -314,9 +314,9 @@ def verify(
     check: SecondSource = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a written release once more, independently. Exit code 0 if it holds, 1 if not.
+    """Verify a written release again, independently. Exit code 0 if its claims hold, 1 if not.
 
-    With -p say what else was said to publish: --method, --set, --accept, --k, --l, --t, --plain.
+    With -p, repeat the options that publish was given: --method, --set, --accept, --k, --l, --t, --plain.
 
     Example: incrowd verify release --original patients.csv -p policy.toml
     """
@@ -327,7 +327,9 @@ def verify(
 
         overrides = (k, l, t, plain, max_suppression, method, settings or None, accept or None)
         if policy is None and any(each is not None for each in overrides):
-            raise InputError("--k, --l, --t and the method change what a policy demands; pass it with -p")
+            raise InputError(
+                "--k, --l, --t and the method change what a policy demands; pass the policy with -p"
+            )
         given = None if policy is None else Policy.load(policy)
         demands: dict[str, Any] = {
             "k": k,
@@ -358,11 +360,11 @@ def measure(
     public: PublicTable = None,
     check: SecondSource = None,
     workload: Annotated[
-        Path | None, typer.Option("--workload", help="Queries (TOML): how far off are their answers?")
+        Path | None, typer.Option("--workload", help="Queries (TOML): the error of their answers.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What a release lost, by every measure; also of a table made by another tool.
+    """Information loss of a release, by every measure; also of a table made by another tool.
 
     Example: incrowd measure release --original patients.csv
     """
@@ -398,7 +400,7 @@ def _show_workload(told: dict[str, Any] | None) -> None:
         ]
         out.print(screen.table("Workload", ("query", *names), rows))
         out.print(
-            f"Left out: {told['empty']} with the truth 0 or none, {told['unanswered']} without estimate."
+            f"Not counted: {told['empty']} with true answer 0 or none, {told['unanswered']} without estimate."
         )
     wrong = "not known" if told["error"] is None else f"{told['error']:.1%}"
     out.print(f"Average relative error of the workload: {wrong}")

@@ -23,7 +23,7 @@ SHOWN_COLUMNS = ("name", "age", "sex", "zip", "education", "diagnosis")  # fit a
 
 
 def tour(folder: Path | None, as_json: bool) -> None:
-    """Generate the clinic's patients, look at them, publish them, and judge the release once more."""
+    """Generate the clinic's patients, look at them, publish them, and verify the release once more."""
     if folder is not None:
         _make(folder)
     place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory(prefix="incrowd-demo-")
@@ -64,21 +64,21 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
         f"{telling.unique:,} of them."
     )
     _show(table)
-    out.print(
-        f"2. The policy says: {', '.join(names)} are what outsiders know; nobody may stand out in them."
-    )
+    out.print(f"2. The policy says: outsiders know {', '.join(names)}. These are the quasi-identifiers.")
     privacy = policy.privacy.model_dump(exclude_none=True)
     out.print(f"   Promised: {', '.join(f'{key} = {value}' for key, value in privacy.items())}. Published:")
     published = tables.unprotected_table(tables.read(release / "data.csv"))
     _show(published)
     facts = written.verdict.facts
     out.print(
-        f"3. Everyone now hides among at least {facts['smallest_class']} persons "
-        f"({facts['classes']} classes); {written.loss()['gcp']:.1%} of what the quasi-identifiers said "
-        "is lost."
+        f"3. Every equivalence class (rows with equal quasi-identifiers) has at least "
+        f"{facts['smallest_class']} persons; {facts['classes']} classes, information loss (GCP) "
+        f"{written.loss()['gcp']:.4f}."
     )
     passed = "confirmed" if verdict.passed else "REJECTED"
-    out.print(f"   An independent judge read the files again and {passed} it: {len(verdict.checks)} checks.")
+    out.print(
+        f"   An independent verifier read the files again and {passed} it: {len(verdict.checks)} checks."
+    )
     out.print("Now yours: incrowd inspect YOUR.csv -o policy.toml")
     if kept:
         out.print(f"The files of this tour are in {home}.")

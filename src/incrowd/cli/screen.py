@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds before a bar appears
 STEPS = {
     "read": "reading the table",
-    "encode": "numbering its values",
-    "hide": "finding who hides with whom",
-    "generalize": "writing what each row says",
-    "write": "writing the stage",
-    "verify": "judging the release",
-    "measure": "measuring what was lost",
+    "encode": "encoding its values",
+    "hide": "grouping the records",
+    "generalize": "generalizing the rows",
+    "write": "writing the files",
+    "verify": "verifying the release",
+    "measure": "measuring information loss",
     "match": "finding who fits which row",
-    "level": "finding the least odds",
-    "probabilities": "finding what is likely",
+    "level": "finding the level of anonymity",
+    "probabilities": "computing match probabilities",
     "inspect": "looking at columns and their combinations",
 }
 

@@ -17,24 +17,24 @@ from incrowd.schema import CHECKS, Check, Role, Verdict
 SHOWN_COMBINATIONS = 5
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
 MEANINGS = {
-    "gcp": "mean share of each domain that a cell covers: 0 nothing was generalised, 1 nothing is left",
-    "c_avg": "mean class size in units of k; 1 is ideal",
-    "dm": "sum of squared class sizes",
-    "ncp": "sum of the shares that cells cover",
-    "ncp_perimeter": "sum of the perimeters of all rows' boxes, in the columns' units",
-    "entropy": "mean bits of a value that a cell hides",
-    "il": "information loss as the outliers paper prints it, summed over columns",
-    "il_zero": "the same, an exact number costing nothing",
-    "tree": "mean height of the published nodes",
+    "gcp": "mean share of its domain that a cell covers: 0 nothing was generalized, 1 nothing is left",
+    "c_avg": "mean size of an equivalence class, divided by k; 1 is ideal",
+    "dm": "discernibility: sum of the squared sizes of equivalence classes",
+    "ncp": "normalized certainty penalty: sum of the shares that cells cover",
+    "ncp_perimeter": "sum of the perimeters of all rows' boxes, in the units of the columns",
+    "entropy": "mean number of bits of a value that a cell hides",
+    "il": "information loss (IL) as the outliers paper prints it, summed over columns",
+    "il_zero": "the same, but an exact number costs nothing",
+    "tree": "mean height of the published nodes in their hierarchies",
 }
 CLASSES = {
-    "k": "every row occurs k times",
+    "k": "every equivalence class has k rows",
     "1k": "every person fits k rows",
     "k1": "every row fits k persons",
-    "kk": "both",
-    "global_1k": "every person has k rows that nobody can rule out",
-    "global_k1": "every row has k persons that nobody can rule out",
-    "k_factor": "a draw exists in which no match is likelier than 1/k",
+    "kk": "both: every person fits k rows, every row k persons",
+    "global_1k": "every person has k rows that cannot be ruled out",
+    "global_k1": "every row has k persons who cannot be ruled out",
+    "k_factor": "a randomized assignment exists with no match above 1/k",
 }
 
 
@@ -53,11 +53,11 @@ def show_profile(profile: Profile, source: Path, output: Path | None) -> None:
     risk = profile.risk
     if risk.columns:
         out.print(
-            f"Risk now: {risk.unique:,} of {profile.rows:,} rows are the only one with their suggested "
-            f"quasi-identifiers; {risk.below_10:,} have fewer than nine others like them."
+            f"Risk now: {risk.unique:,} of {profile.rows:,} rows are unique in their suggested "
+            f"quasi-identifiers; {risk.below_10:,} are in equivalence classes of fewer than ten rows."
         )
     for found in profile.combinations[:SHOWN_COMBINATIONS]:
-        out.print(f"  {' + '.join(found.columns)} are enough to single out {found.unique:,} rows")
+        out.print(f"  {' + '.join(found.columns)} alone single out {found.unique:,} rows")
     if profile.bounded:
         out.print(profile.bounded)
     if output is None:
@@ -72,7 +72,7 @@ def _plain(role: Role) -> str:
 
 
 def _reasons(profile: Profile) -> dict[tuple[Role, str], list[str]]:
-    """Columns by their suggested role and its reason: the same reason is told once."""
+    """Columns by their suggested role and its reason: the same reason is shown once."""
     found: dict[tuple[Role, str], list[str]] = {}
     for column in profile.columns:
         found.setdefault((column.role, column.reason), []).append(column.name)
@@ -83,7 +83,7 @@ def _said(value: object) -> str:
     """A parameter as text; a table of them in one line."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {inner}" for name, inner in value.items())
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def show_release(written: WrittenRelease, source: Path, joined: Path | None = None) -> None:
@@ -98,22 +98,22 @@ def show_release(written: WrittenRelease, source: Path, joined: Path | None = No
         numbers = ", ".join(f"{name} = {_said(value)}" for name, value in claim["parameters"].items())
         out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
     if buckets is not None:
-        out.print(f"  the smallest group has {facts['smallest_group']:,} persons")
+        out.print(f"  the smallest bucket has {facts['smallest_group']:,} persons")
     if buckets is not None and public is None:
-        out.print("  NOT protected: who is in the table, and everybody's row (accepted: exact-rows)")
+        out.print("  NOT protected: who is in the table, and which row is whose (accepted: exact-rows)")
     elif odds is not None:
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
     else:
-        out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
+        out.print(f"  the smallest equivalence class has {facts['smallest_class']:,} persons")
     for line in _told(written.disclosure):
         out.print(f"  {line}")
     if levels := written.manifest.get("levels"):
         out.print(f"  levels: {_said(levels)}")
     if gone := facts.get("suppressed", 0):
         out.print(
-            f"  left out: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many"
+            f"  suppressed: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many"
         )
-    out.print(f"  lost: {written.loss()['gcp']:.2%} of what the quasi-identifiers said (gcp)")
+    out.print(f"  information loss (GCP) {written.loss()['gcp']:.4f}")
     for warning in written.warnings:
         out.print(f"  note: {warning}")
     out.print(f"Private, not to be published: {written.audit}")
@@ -123,63 +123,65 @@ def show_release(written: WrittenRelease, source: Path, joined: Path | None = No
 
 def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: object) -> str:
     """What kind of rows they are."""
-    values = "" if buckets is None else f", and their sensitive values apart in {facts['groups']:,} groups,"
+    values = "" if buckets is None else f", with sensitive values in {facts['groups']:,} buckets,"
     if buckets is not None and public is None:
         return f"as they are{values}"
     if odds is not None:
-        return f"that say {facts['classes']:,} different things"
-    return f"in {facts['classes']:,} classes{values}"
+        return f"with {facts['classes']:,} different combinations of quasi-identifiers"
+    return f"in {facts['classes']:,} equivalence classes{values}"
 
 
 def _told(told: Told | Learnt | StandingIn | None) -> list[str]:
-    """What the release tells beyond the promise."""
+    """What the release discloses beyond the promise."""
     if told is None:
         return []
     if isinstance(told, StandingIn):
         return _standing_in(told)
     if isinstance(told, Learnt):
         return [
-            "not promised: who learns from all groups how values go with rows guesses "
-            f"{told.rate.share:.0%} of them, by the group alone {told.blind.share:.0%}"
+            "not promised: an adversary who learns from all buckets how values depend on rows (deFinetti) "
+            f"guesses {told.rate.share:.0%} of them; from one bucket alone {told.blind.share:.0%}"
         ]
     hint = "; to prevent it, --set hide_rows=true" if told.share >= MOST_GIVEN_AWAY and told.after_one else ""
     lines = [
-        f"not promised: comparing rows gives away the quasi-identifiers of {told.rows.records:,} persons "
-        f"({told.share:.1%}), though not whose row is whose{hint}"
+        f"not promised: comparing rows reveals the exact quasi-identifiers of {told.rows.records:,} persons "
+        f"({told.share:.1%}), but not which row is whose{hint}"
     ]
     after = told.after_one
     if after is not None:
         chance = str(after.exact) if after.exact is not None else f"about {after.share:.3f}"
         lines.append(
-            f"not promised: whoever knows one person's row finds another's with a chance of {chance}"
+            f"not promised: an adversary who knows one person's row finds another's with probability {chance}"
         )
     return lines
 
 
 def _standing_in(told: StandingIn) -> list[str]:
-    """Whose rows there are, and what that tells about who is in the private table."""
+    """Whose rows there are, and what that discloses about who is in the private table."""
     found, people = told.presence, told.counts
     others = int(found.rows.sum()) - people.people
-    lines = [f"{people.people:,} of these rows are of the private table, {others:,} of the public one"]
+    lines = [f"{people.people:,} of these rows are from the private table, {others:,} from the public one"]
     if found.interval is not None:
         least, most = map(float, found.interval)
         lines.append(
-            "not promised: somebody who fits a row is in the private table with a chance from "
-            f"{least:.3f} to {most:.3f}"
+            "not promised: that presence is secret; a person who fits a row is in the private table with a "
+            f"probability from {least:.3f} to {most:.3f}"
         )
     if found.certainly_present:
-        lines.append(f"NOTE: {found.certainly_present:,} persons are in groups of the private table alone")
+        lines.append(
+            f"NOTE: {found.certainly_present:,} persons are in groups without anybody of the public table"
+        )
     return lines
 
 
 def _draw(odds: Mapping[str, str], accepted: Sequence[str]) -> str:
     unsafe = ", ".join(name for name in accepted if name.startswith("unsafe") or name == "all")
     words = (
-        f"as drawn, a person is behind each of {odds['drawn'].partition('/')[2]} rows with a probability of "
-        f"exactly {odds['drawn']}, and nobody behind any with more"
+        f"randomized assignment: a person matches each of {odds['drawn'].partition('/')[2]} rows with a "
+        f"probability of exactly {odds['drawn']}, and no match has more"
     )
     if odds["drawn"] == "1":
-        words = "who is behind which row was NOT drawn, or could not be: somebody can be found for certain"
+        words = "the assignment was NOT randomized, or could not be: somebody can be found with certainty"
     return f"{words} (accepted: {unsafe})" if unsafe else words
 
 
@@ -188,7 +190,7 @@ def show_verdict(verdict: Verdict) -> None:
     out = screen.console()
     rows = [(_outcome(c), c.name, c.detail or CHECKS.get(c.name, "")) for c in verdict.checks]
     out.print(screen.table("", ("", "check", ""), rows))
-    out.print("The release holds what it claims." if verdict.passed else "The release is REJECTED.")
+    out.print("All claims of the release hold." if verdict.passed else "The release is REJECTED.")
 
 
 def _outcome(check: Check) -> str:
@@ -202,9 +204,8 @@ def show_loss(loss: Mapping[str, Any]) -> None:
     """Every measure with its meaning, then column by column."""
     out = screen.console()
     rows = [(name, screen.number(value), MEANINGS.get(name, "")) for name, value in loss["loss"].items()]
-    title = (
-        f"{loss['rows']:,} rows in {loss['classes']:,} classes, the smallest of {loss['smallest_class']:,}"
-    )
+    classes = f"{loss['classes']:,} equivalence classes, the smallest of {loss['smallest_class']:,}"
+    title = f"{loss['rows']:,} rows in {classes}"
     out.print(screen.table(title, ("measure", "value", "meaning"), rows))
     columns = loss["columns"]
     names = SHOWN_PER_COLUMN
@@ -216,13 +217,13 @@ def show_loss(loss: Mapping[str, Any]) -> None:
         out.print(f"Counts of people in boxes of {counted['share']:.0%} of the domain are wrong by {wrong}.")
     if "anonymity" in loss:
         reached = [(name, f"{loss['anonymity'][name]:,}", meaning) for name, meaning in CLASSES.items()]
-        out.print(screen.table("How anonymous it is", ("class", "k", "meaning"), reached))
+        out.print(screen.table("Level of anonymity", ("model", "k", "meaning"), reached))
     if "joined" in loss:
         found = loss["joined"]
         out.print(
             f"Measures are of the {found['own']:,} people of the private table; {found['external_rows']:,} "
-            "rows are of the public one. Somebody who fits a row is in the private table with a chance from "
-            f"{found['presence']['least']} to {found['presence']['most']}."
+            "rows are of the public one. A person who fits a row is in the private table with a probability "
+            f"from {found['presence']['least']} to {found['presence']['most']}."
         )
     for note in loss["notes"]:
         out.print(f"Note: {note}")
@@ -239,6 +240,7 @@ def show_methods(found: Sequence[Method]) -> None:
         ]
         rows += [("paper", f"{method.paper}, {method.section}")]
         rows += [
-            (f"--set {n}=", f"{o['must_be']} (default {o['default']})") for n, o in words["options"].items()
+            (f"--set {n}=", f"{o['must_be']} (default {_said(o['default'])})")
+            for n, o in words["options"].items()
         ]
         out.print(screen.table(method.name, ("", method.publishes), rows))

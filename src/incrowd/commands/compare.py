@@ -86,7 +86,7 @@ def compare(
     >>> [(trial.method, trial.k, result.classes, result.risk) for trial, result in found.by("gcp")]
     [('mondrian', 5, 8, 0.2), ('mondrian', 10, 4, 0.1)]
     >>> found.skipped
-    (Skipped(method='expc', l=None, reason='expc hides outliers: give [privacy.plain]'),)
+    (Skipped(method='expc', l=None, reason='expc protects outliers: give [privacy.plain]'),)
     """
     given = needed(policy)
     names = methods if methods is not None else (*QUICK, given.method)
@@ -256,7 +256,7 @@ def _unfit(asked: Policy) -> str:
     if recipe.joins and asked.public is None:
         return f"{asked.method} needs a public table; name one under [public]"
     if recipe.needs.startswith("[privacy.plain]") and asked.privacy.plain is None:
-        return f"{asked.method} hides outliers: give [privacy.plain]"
+        return f"{asked.method} protects outliers: give [privacy.plain]"
     try:
         _, grouper, _ = asked_of(asked)
         check_overlap(grouper, asked.accept)

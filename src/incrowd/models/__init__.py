@@ -89,8 +89,8 @@ def from_policy(
         )
     if "plain" in given and size != KAnonymity.name:
         raise PolicyError(
-            "[privacy]: plain speaks of classes of equal rows, and this method makes none; leave it out, or "
-            "take a partition such as mondrian"
+            "[privacy]: plain is about equivalence classes, and this method makes none; leave it out, or "
+            "use a method such as mondrian"
         )
     if size == SensitiveGroups.name:
         return _buckets(given, sensitive)
@@ -118,13 +118,13 @@ def for_join(privacy: Mapping[str, object], sensitive: Sequence[str], buckets: b
     if privacy.get("plain") is not None:
         raise PolicyError(
             "[privacy]: plain does not go with a public table, whose people have no sensitive values; leave "
-            "it out, or take a method that joins nothing"
+            "it out, or use a method without a public table"
         )
     asked = from_policy(privacy, sensitive)
     k = privacy["k"]
     if not buckets and len(asked) > 1:
         raise PolicyError(
-            "[privacy]: this method publishes no sensitive values, so l and t mean nothing; take kja-refine"
+            "[privacy]: this method publishes no sensitive values, so l and t mean nothing; use kja-refine"
         )
     made: list[Promise] = [KJoinAnonymity(k)]  # type: ignore[arg-type]  # it says itself what is wrong with k
     if buckets and sensitive:
@@ -137,7 +137,7 @@ def _check_words(given: Mapping[str, Any]) -> None:
     if strange:
         raise PolicyError(unknown("in [privacy]", strange, WORDS))
     if "k" not in given:
-        raise PolicyError("[privacy]: k is missing; say how large a crowd must be, for example k = 10")
+        raise PolicyError("[privacy]: k is missing; give the least size of a class, for example k = 10")
     for word, needed in NEEDS.items():
         if word in given and needed not in given:
             raise PolicyError(
@@ -154,8 +154,8 @@ def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
     also = [word for word in ("l", "t") if word in given]
     if also:
         raise PolicyError(
-            f"[privacy]: {also[0]} speaks of classes, and this method makes none; leave it out, or take a "
-            "partition such as mondrian"
+            f"[privacy]: {also[0]} is about classes, and this method makes none; leave it out, or use a "
+            "method such as mondrian"
         )
     made: Promise = catalogue(nonhomogeneous.FAMILY)[size](given["k"])
     return made
@@ -164,37 +164,37 @@ def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
 def _buckets(given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
     if "l" not in given:
         raise PolicyError(
-            "[privacy]: this method protects sensitive values only, since rows stay as they are; give l, "
-            "for example l = 3: no value is behind more than a third of a group"
+            "[privacy]: this method protects sensitive values only, since rows stay unchanged; give l, "
+            "for example l = 3: no value makes up more than a third of a bucket"
         )
     if given.get("l_kind", "frequency") != "frequency":
         raise PolicyError(
-            '[privacy]: with this method l has one meaning, l_kind = "frequency"; say so or leave it out'
+            '[privacy]: with this method l has one meaning, l_kind = "frequency"; use it or leave it out'
         )
     if "t" in given:
-        raise PolicyError("[privacy]: this method does not look after t; leave it out, or take mondrian")
+        raise PolicyError("[privacy]: this method does not support t; leave it out, or use mondrian")
     return SensitiveGroups(given["k"]), *(FrequencyDiversity(given["l"], column) for column in sensitive)
 
 
 def _drawn(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
     if "t" in given:
         raise PolicyError(
-            "[privacy]: t speaks of classes, and this method makes none; leave it out, or take a partition "
+            "[privacy]: t is about classes, and this method makes none; leave it out, or use a method "
             "such as mondrian"
         )
     if size != nonhomogeneous.KFactor.name:
         raise PolicyError(
-            "[privacy]: l needs an assignment that is drawn from k rows for everybody, and less was asked for"
+            "[privacy]: l needs a randomized assignment over k rows for everybody, and less was asked for"
             "; leave out l, or what lowers the promise"
         )
     if given.get("l_kind", DRAWN_KIND) != DRAWN_KIND:
         raise PolicyError(
-            f'[privacy]: with this method l has one meaning, l_kind = "{DRAWN_KIND}"; say so or leave it out'
+            f'[privacy]: with this method l has one meaning, l_kind = "{DRAWN_KIND}"; use it or leave it out'
         )
     if len(sensitive) > 1:
         raise PolicyError(
             f"[privacy]: this method keeps l for one sensitive column, and there are {len(sensitive)}; "
-            "leave out l, or take a partition such as mondrian"
+            "leave out l, or use a method such as mondrian"
         )
     k, l = given["k"], given["l"]  # noqa: E741
     if all(limit.allows(given[word]) for word, limit in DrawnDiversity.limits.items()):

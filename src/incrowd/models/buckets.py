@@ -69,14 +69,12 @@ class SensitiveGroups(Limited):
             If rows belong to persons: k would count rows.
         """
         if data.entity is not None:
-            raise PolicyError(
-                "entity: where values are published apart from rows, k counts rows, not persons"
-            )
+            raise PolicyError("entity: with buckets of sensitive values k counts rows, not persons")
         return ()
 
     def infeasible(self, data: Microdata) -> str:
         n = len(data)
-        return "" if n >= self.k else f"n={n} < k={self.k}: the table has fewer rows than a group must have"
+        return "" if n >= self.k else f"n={n} < k={self.k}: the table has fewer rows than a bucket must have"
 
     def claims(self, _data: Microdata) -> tuple[Claim, ...]:
         assumptions = (ONE_ROW_EACH, CHANCE, ROWS_ARE_FOUND, EACH_ALONE)

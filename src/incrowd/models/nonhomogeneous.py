@@ -28,9 +28,7 @@ FAMILY = "crowd model"
 def refuse_persons(data: Microdata) -> None:
     """Crowds are of rows; where rows belong to persons, that is no crowd."""
     if data.entity is not None:
-        raise PolicyError(
-            "entity: with crowds of one's own k counts rows, not persons; take a partition, as mondrian"
-        )
+        raise PolicyError("entity: with non-homogeneous methods k counts rows, not persons; use mondrian")
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class CrowdModel(Limited):
 
     def infeasible(self, data: Microdata) -> str:
         n = len(data)
-        return "" if n >= self.k else f"n={n} < k={self.k}: the table has fewer rows than a crowd must have"
+        return "" if n >= self.k else f"n={n} < k={self.k}: the table has fewer rows than k"
 
     def claims(self, _data: Microdata) -> tuple[Claim, ...]:
         assumptions = (ONE_ROW_EACH, KNOWN, self.assumes)

@@ -102,6 +102,6 @@ class DrawnDiversity(ColumnModel):
     def shortfall(self, data: Microdata) -> str:
         n = len(data)
         if n < self.k:
-            return f"n={n} < k={self.k}: the table has fewer rows than a crowd must have"
+            return f"n={n} < k={self.k}: the table has fewer rows than k"
         largest = self.rule(data).reached(everyone(data))
         return f"{self.column}: the whole table reaches l={largest} by a draw from k={self.k}, l={self.l}"

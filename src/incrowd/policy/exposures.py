@@ -31,32 +31,31 @@ class Known:
 
 NEAR_UNIQUE_KEEP = Known(
     "near-unique-keep",
-    "a kept column is published as it is; if most of its values occur once, whoever knows a person's value "
+    "a kept column is published unchanged; if most of its values occur once, whoever knows a person's value "
     "finds the row",
 )
 SMALL_MEANS = Known(
     "small-means",
-    "range and mean of a class of three give all three values away; means are shown for classes below five",
+    "range and mean of a class of three reveal all three values; means are shown for classes below five",
 )
 UNSAFE_ONE_SIDED = Known(
     "unsafe-one-sided",
-    "(k,1) lets a person fit a single row, (1,k) lets most rows be published untouched: either alone "
-    "protects nobody who is looked for",
+    "(k,1) lets a person fit a single row, (1,k) lets most rows be published unchanged: neither alone "
+    "protects a person whom an adversary looks for",
 )
 UNSAFE_MATCHES = Known(
     "unsafe-matches",
-    "everyone fits k rows, but whoever knows all quasi-identifiers can rule rows out, or finds some far "
-    "likelier; no draw hides everyone behind 1/k",
+    "everyone fits k rows, but an adversary who knows all quasi-identifiers can rule rows out, or finds some "
+    "far likelier; no randomized assignment keeps every match at 1/k",
 )
 UNSAFE_IDENTITY = Known(
     "unsafe-identity",
-    "every record stays behind the row that was made for it: whoever re-runs the algorithm reads off "
-    "everybody's row",
+    "every record keeps the row that was made for it: whoever re-runs the algorithm learns everybody's row",
 )
 UNSAFE_ORDER = Known(
     "unsafe-order",
     "records are ordered by their sensitive values, as printed: with l = 3 or more somebody's value is found "
-    "with more than chance 1/l, and whoever knows the rule finds some for certain",
+    "with a probability above 1/l, and whoever knows the rule finds some with certainty",
 )
 EXACT_ROWS = Known(
     "exact-rows",
@@ -65,18 +64,18 @@ EXACT_ROWS = Known(
 )
 CORRELATED_VALUES = Known(
     "correlated-values",
-    "sensitive values go with the exact quasi-identifiers so closely that whoever learns from all groups "
-    "together guesses them",
+    "sensitive values depend on the exact quasi-identifiers so strongly that whoever learns from all buckets "
+    "together guesses them (deFinetti attack)",
 )
 UNSAFE_TRIMMING = Known(
     "unsafe-trimming",
-    "people of the public table are left out of groups to make boxes smaller, as printed: whoever knows the "
-    "rule is certain that some of those who stayed are in the private table",
+    "people of the public table are taken out of groups to make boxes smaller, as printed: whoever knows the "
+    "rule is certain that some of those who remain are in the private table",
 )
 UNSAFE_OUTLINE = Known(
     "unsafe-outline",
-    "boxes end where people of the private table do, as printed: whoever alone stands at an end is in it for "
-    "certain",
+    "boxes end where people of the private table do, as printed: a person who is alone at an end is in that "
+    "table with certainty",
 )
 EXPOSURES = (
     NEAR_UNIQUE_KEEP,
@@ -101,7 +100,7 @@ def check_names(accept: Sequence[str]) -> None:
 
 
 def check_overlap(grouper: Grouper, accept: Sequence[str]) -> None:
-    """Refuse a form of crowds of one's own that is known to be unsafe and was not accepted.
+    """Refuse a form of non-homogeneous generalization that is known to be unsafe and was not accepted.
 
     Raises
     ------
@@ -112,7 +111,7 @@ def check_overlap(grouper: Grouper, accept: Sequence[str]) -> None:
         return
     if grouper.one_sided and not UNSAFE_ONE_SIDED.accepted(accept):
         raise Exposure(
-            UNSAFE_ONE_SIDED.name, f"{UNSAFE_ONE_SIDED.meaning}; take kk or kfactor, which keep both sides"
+            UNSAFE_ONE_SIDED.name, f"{UNSAFE_ONE_SIDED.meaning}; use kk or kfactor, which keep both sides"
         )
     if not grouper.drawn and not UNSAFE_IDENTITY.accepted(accept):
         raise Exposure(UNSAFE_IDENTITY.name, f"{UNSAFE_IDENTITY.meaning}; leave drawn = true")
@@ -143,7 +142,7 @@ def check_exact_rows(accept: Sequence[str]) -> None:
         With the name to accept it by.
     """
     if not EXACT_ROWS.accepted(accept):
-        raise Exposure(EXACT_ROWS.name, f"{EXACT_ROWS.meaning}; to hide rows too, take mondrian with l")
+        raise Exposure(EXACT_ROWS.name, f"{EXACT_ROWS.meaning}; to protect rows too, use mondrian with l")
 
 
 def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None:
@@ -161,7 +160,7 @@ def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None
         if alone > UNIQUE_SHARE * len(table):
             raise Exposure(
                 NEAR_UNIQUE_KEEP.name,
-                f"{column.name} is to be kept as it is, but {alone} of {len(table)} rows have a value in it "
+                f"{column.name} is to be published unchanged, but {alone} of {len(table)} rows have a value "
                 "that nobody else has; make it a quasi-identifier, or drop it",
             )
 
@@ -196,10 +195,10 @@ def _given_away(told: Mapping[str, int]) -> list[str]:
     if not spoken:
         return []
     worst = max(spoken, key=lambda name: spoken[name])
-    others = f" ({len(spoken)} of {len(told)} sensitive columns have such crowds; this is the worst)"
+    others = f" ({len(spoken)} of {len(told)} sensitive columns have such classes; this is the worst)"
     return [
-        f"{spoken[worst]:,} rows lie in crowds where {worst} has one value only: whoever finds the crowd "
-        f"learns it; ask for l = 2 or more{others if len(spoken) > 1 else ''}"
+        f"{spoken[worst]:,} rows are in equivalence classes with a single value of {worst}: whoever finds "
+        f"the class learns it; ask for l = 2 or more{others if len(spoken) > 1 else ''}"
     ]
 
 

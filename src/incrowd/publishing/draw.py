@@ -109,8 +109,8 @@ def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str], e
     if most < k and not (UNSAFE_MATCHES.accepted(accept) or UNSAFE_ONE_SIDED.accepted(accept)):
         raise Exposure(
             UNSAFE_MATCHES.name,
-            f"whatever is drawn, somebody is found with probability {float(least):.3f} or more, and 1/{k} "
-            "was asked for; leave mend = true, or take kfactor",
+            f"with any assignment, somebody is found with probability {float(least):.3f} or more, and 1/{k} "
+            "was asked for; leave mend = true, or use kfactor",
         )
     assignment = assign.by_kinds(factor(found, most), found.record_of, found.row_of, entropy)
     return Drawn(assignment, Odds(Fraction(1, most), least))

@@ -169,7 +169,7 @@ def _check_free(names: Sequence[str], schema: Schema) -> None:
     taken += [name for name in names if name.casefold() == COUNT]  # Parquet readers fold case
     if taken:
         raise PolicyError(
-            f"{taken[0]}: where sensitive values are published apart from the rows, this is the name of a "
+            f"{taken[0]}: where sensitive values are published in buckets, this is the name of a "
             "column that is added; rename the column"
         )
 

@@ -51,7 +51,7 @@ def _check_joins(policy: Policy) -> None:
     means = [column for column, said in policy.quasi_identifiers.items() if said.mean]
     if policy.keep:
         raise PolicyError(
-            f"{policy.keep[0]}: people of the public table have no such value, so a kept column would tell "
+            f"{policy.keep[0]}: people of the public table have no such value, so a kept column would show "
             "who is in the private one; drop it, or make it sensitive"
         )
     if policy.entity is not None:
@@ -75,7 +75,7 @@ def _check_apart(policy: Policy) -> None:
             "drop it, or make it a quasi-identifier"
         )
     if policy.entity is not None:
-        raise PolicyError(f"entity: {name} counts rows, not persons; leave it out, or take mondrian")
+        raise PolicyError(f"entity: {name} counts rows, not persons; leave it out, or use mondrian")
     if means:
         raise PolicyError(f"{means[0]}: {name} publishes exact values, which need no mean; leave out mean")
 

@@ -69,11 +69,11 @@ def check_left_out(partition: Partition, allowed: Allowance | None) -> None:
     records = partition.labels.size
     gone, most = records - partition.kept.size, 0 if allowed is None else allowed.most(records)
     if gone == records:
-        raise Infeasible(f"nobody can be hidden: all {records} records would have to be left out")
+        raise Infeasible(f"nothing can be published: all {records} records would have to be suppressed")
     if gone > most:
         share = "none" if allowed is None else f"max_suppression = {allowed.share}, {most} of {records}"
         raise Infeasible(
-            f"{gone} of {records} records would have to be left out, and {share} may be; raise "
+            f"{gone} of {records} records would have to be suppressed, and {share} may be; raise "
             "max_suppression, ask for less, or try another method"
         )
 

@@ -246,7 +246,7 @@ def relative_errors(
     if outside:
         raise InputError(
             f"the exact answers to {outside} of {len(told)} queries lie outside the bounds that the release "
-            "gives: it was made from another table; incrowd verify tells more"
+            "gives: it was made from another table; see incrowd verify"
         )
     return WorkloadErrors(tuple(told))
 

@@ -272,7 +272,7 @@ def test_a_ring_takes_no_other_guard() -> None:
         def allows(self, _rows: Any) -> bool:
             return True
 
-    with pytest.raises(PolicyError, match="for all else take a partition"):
+    with pytest.raises(PolicyError, match="for all else use mondrian"):
         Ring(2).group(table.data, (Veto(),), silent)
 
 

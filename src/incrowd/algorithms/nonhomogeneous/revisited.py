@@ -79,7 +79,7 @@ class Crowding(Limited, ABC):
             If there are fewer than k records.
         """
         if guards:
-            raise PolicyError("crowds of one's own keep k alone; for l, t or an entity take a partition")
+            raise PolicyError("this method keeps k alone; for l, t or an entity use mondrian")
         need_enough(data, self.k)
         return self._neighbourhoods(data, progress)
 

@@ -104,7 +104,7 @@ class Ring(Limited):
         if not guards:
             return self._rings(data, self._plain_parts(data, progress), progress)
         if len(guards) > 1 or not isinstance(guards[0], Eligible):
-            raise PolicyError("a ring keeps k, and l for one sensitive column; for all else take a partition")
+            raise PolicyError("a ring keeps k, and l for one sensitive column; for all else use mondrian")
         sought = Sought.by(guards[0], self.k, per_crowd=True)
         if self.order == "hilbert":
             parts = Hilbert(self.k).parts(data, guards, progress)

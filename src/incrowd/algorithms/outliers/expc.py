@@ -185,7 +185,7 @@ class _Run:
     ) -> None:
         plainness = next((guard for guard in guards if isinstance(guard, Plainness)), None)
         if plainness is None:
-            raise PolicyError(f"{_name(recipe)} hides outliers: give [privacy.plain]")
+            raise PolicyError(f"{_name(recipe)} protects outliers: give [privacy.plain]")
         self.recipe, self.progress = recipe, progress
         self.seconds = dict.fromkeys(COMPONENTS, 0.0)
         self.space = plainness.space

@@ -163,8 +163,8 @@ class Incognito(Limited):
 
     def _too_many(self, judged: _Judged) -> str:
         return (
-            "classes that are too small, or keep less than was asked for, have more records than may be left "
-            f"out (max_suppression = {self.max_suppression}: {judged.budget} of {judged.rolls.records})"
+            "classes that are too small or keep less than asked for have more records than may be suppressed "
+            f"(max_suppression = {self.max_suppression}: {judged.budget} of {judged.rolls.records})"
         )
 
 
