@@ -456,7 +456,9 @@ def test_without_the_real_table_uni_alone_is_run(tiny: Path) -> None:
 
 def test_scales_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     uni = kja.scale_of(uniform(), quick=False)
-    assert uni == JoinScale(10_000, (1,), (1, 5, 10, 50, 100), kja.KS, kja.DS, kja.RANGES)
+    assert uni == JoinScale(
+        10_000, (1,), {RATIO: (1, 5, 10, 50, 100), "k": kja.KS, "d": kja.DS, RANGE: kja.RANGES}
+    )
     assert uni.default == JoinSetting(100, 50, 4)
     asked = uni.settings(counting=True)
     assert len(asked) == 5 + 4 + 4
@@ -467,4 +469,4 @@ def test_scales_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch, tmp_path
     write_renters(tmp_path)
     monkeypatch.setattr(kja, "PEOPLE", 100)
     real = kja.scale_of(renters(tmp_path), quick=False)
-    assert (real.ratios, real.seeds) == ((1, 5, 10, 19), (1, 2, 3, 4, 5))
+    assert (real.values[RATIO], real.seeds) == ((1, 5, 10, 19), (1, 2, 3, 4, 5))

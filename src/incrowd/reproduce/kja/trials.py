@@ -70,16 +70,10 @@ class JoinPoint:
 def ways(base: str, k: int, trimmed: bool = False) -> dict[str, Grouping]:
     """The conventional way and both ways of k-join-anonymity, by their names in the figures."""
     made = BASES[base](k)
-    if trimmed:
-        return {
-            f"{base}{DIR}{TRIMMED}": _joining(Direct(k, trim="greedy"), made),
-            f"{base}{REF}{TRIMMED}": _joining(refinement(k, trim="greedy"), made),
-        }
-    return {
-        base: lambda data: conventional(data, made),
-        f"{base}{DIR}": _joining(Direct(k), made),
-        f"{base}{REF}": _joining(refinement(k), made),
-    }
+    trim, end = ("greedy", TRIMMED) if trimmed else ("none", "")
+    direct, refined = _joining(Direct(k, trim=trim), made), _joining(refinement(k, trim), made)
+    joined = {f"{base}{DIR}{end}": direct, f"{base}{REF}{end}": refined}
+    return joined if trimmed else {base: lambda data: conventional(data, made), **joined}
 
 
 def variants(k: int) -> dict[str, Grouping]:

@@ -8,27 +8,15 @@ from pathlib import Path
 from incrowd.contracts import Watch
 from incrowd.errors import InputError
 from incrowd.reproduce.figure import Figure
+from incrowd.reproduce.nonhomogeneous import trials
 from incrowd.reproduce.nonhomogeneous.data import SampledTable, load_adult, load_census
 from incrowd.reproduce.nonhomogeneous.findings import statements
-from incrowd.reproduce.nonhomogeneous.trials import (
-    AT,
-    HP,
-    HR,
-    HS,
-    NH,
-    PRINTED,
-    Plan,
-    SampleFigure,
-    SamplePoint,
-    SampleSetting,
-    figure,
-)
+from incrowd.reproduce.nonhomogeneous.trials import NAMES, NH, PRINTED, Plan, SampleFigure, SampleSetting
 from incrowd.reproduce.outcome import Outcome, Sheet
 from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_TABLE, SEED
 
 TITLE = "Non-homogeneous Generalization: Figures 9 to 15"
-NAMES = (HR, HS, HP, NH, PRINTED, AT)
-LOOKS = (HR, HS, HP, NH, AT)
+LOOKS = [name for name in NAMES if name != PRINTED]  # which shares that of NH
 GCP, SECONDS = "GCP, share of the domain per cell", "processor seconds"
 ROWS = 100_000
 ADULT_ROWS = 32_561
@@ -64,7 +52,7 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
         raise InputError(f"nonhomogeneous needs a real table; {'; '.join(skipped)}")
     people = _people(folder, why)
     asked = [plan for plan in plans(quick) if (plan.table, plan.diverse) in people]
-    found = [figure(plan, people[plan.table, plan.diverse], watch(plan.title)) for plan in asked]
+    found = [trials.figure(plan, people[plan.table, plan.diverse], watch(plan.title)) for plan in asked]
     if quick:
         skipped.append(f"more than {QUICK_ROWS:,} people of CENSUS, and most points: left out by --quick")
     return outcome(found, skipped)
@@ -101,7 +89,7 @@ def outcome(figures: Sequence[SampleFigure], skipped: Sequence[str]) -> Outcome:
 
 
 def _sheet(
-    title: str, about: str, figures: Sequence[SampleFigure], text: Callable[[SamplePoint], str]
+    title: str, about: str, figures: Sequence[SampleFigure], text: Callable[[trials.SamplePoint], str]
 ) -> Sheet:
     """One row for each point of each figure."""
     names = [name for name in NAMES if any(name in each.lines for each in figures)]

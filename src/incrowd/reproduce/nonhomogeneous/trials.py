@@ -30,7 +30,7 @@ from incrowd.reproduce.trial import loss, run_each, timed
 
 Grouped = Partition | Neighbourhoods
 Grouping = Callable[[Microdata, int, Entropy], Grouped]
-HR, HS, HP, NH, PRINTED, AT = "HR", "HS", "HP", "NH", "NH printed", "AT"
+NAMES = HR, HS, HP, NH, PRINTED, AT = "HR", "HS", "HP", "NH", "NH printed", "AT"
 RUNS = 5  # of which the quickest counts: the first may have to compile
 
 
@@ -126,17 +126,18 @@ class SampleFigure:
         return self.lines[name][self.plan.values.index(value)]
 
     def as_dict(self) -> dict[str, Any]:
-        fields = {"gcp": "loss", **{name: name for name in ("seconds", "drawing", "part", "once")}}
+        lines = {
+            field: {name: list(line) for name in self.lines if (line := self.line(name, field))}
+            for field in ("loss", "seconds", "drawing", "part", "once")
+        }
         return {
             "figure": self.plan.number,
             "data": self.plan.table,
             "over": self.plan.letter,
             "values": list(self.plan.values),
             "fixed": {field: getattr(self.plan.fixed, field) for field in "ndk" if field != self.plan.over},
-            **{
-                key: {name: list(line) for name in self.lines if (line := self.line(name, field))}
-                for key, field in fields.items()
-            },
+            "gcp": lines.pop("loss"),
+            **lines,
         }
 
 
