@@ -16,7 +16,7 @@ from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
 from incrowd.algorithms.partitions.ordering import InARow
-from incrowd.assign import by_crowds, figure_seven, one_of_disjoint_matchings
+from incrowd.assign import by_neighbourhoods, figure_seven, one_of_disjoint_matchings
 from incrowd.contracts import silent
 from incrowd.flow import Microdata
 from incrowd.generalize import generalize
@@ -86,4 +86,4 @@ def whole_ring(kd: float) -> Iterator[Figure]:
 def _ring(recipe: Ring, data: Microdata) -> None:
     neighbourhoods = recipe.group(data, (), silent)
     generalize(data, neighbourhoods)
-    by_crowds(neighbourhoods)
+    by_neighbourhoods(neighbourhoods)

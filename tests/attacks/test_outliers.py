@@ -21,12 +21,11 @@ from twins.attack_outliers import Attack, Values
 from incrowd.attacks import Distinguished, ShownClass, classes_of, distinguish, shown_classes
 from incrowd.attacks.outliers import CERTAIN, _Scene, inside
 from incrowd.commands.attack import attack_release
-from incrowd.commands.attack_result import table_of
 from incrowd.distance_outliers import Setting, Space
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
-from incrowd.measures import published
+from incrowd.measures import published_from_regions
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish_to
 from incrowd.schema import Column, Kind, Role, Schema
@@ -244,7 +243,7 @@ def test_classes_of_a_release_are_read_as_they_were_made(data: st.DataObject) ->
     made = encode(table, policy.schema(table))
     space = space_of(made, "0.5", "0.5")
     partition = Partition(labels)
-    shown = published(table_of(made, generalize(made, partition)), made)
+    shown = published_from_regions(generalize(made, partition), made.attributes)
     values = made.sensitive[0].codes[:, None]
     read = shown_classes(shown, space, values, np.arange(n))
     by_hand = classes_of(space, [np.flatnonzero(labels == label) for label in (0, 1)])

@@ -192,7 +192,7 @@ main()
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
-@pytest.mark.parametrize(("module", "step"), [("draft", "encode"), ("pipeline", "_judge")])
+@pytest.mark.parametrize(("module", "step"), [("draft", "encode"), ("pipeline", "_verified")])
 @pytest.mark.usefixtures("place")
 def test_ctrl_c_leaves_nothing(module: str, step: str, sent: signal.Signals, clinic: Path) -> None:
     ran = run("publish", *asked(clinic), "-o", "out", script=SLOW.format(place=module, step=step))
@@ -202,5 +202,5 @@ def test_ctrl_c_leaves_nothing(module: str, step: str, sent: signal.Signals, cli
     ran.send_signal(sent)
     out, err = ran.communicate(timeout=30)
     assert (ran.returncode, out, err) == (1, "", "incrowd: stopped; nothing was published\n")
-    assert bool(staged) == (step == "_judge")  # by then there is a stage to clear away
+    assert bool(staged) == (step == "_verified")  # by then there is a stage to clear away
     assert not os.listdir()

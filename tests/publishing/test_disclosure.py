@@ -42,29 +42,29 @@ def test_values_that_go_with_rows_are_refused_by_name() -> None:
     assert refused.value.name == "correlated-values"
     assert "1/2 was asked for" in str(refused.value)
     release = publish(told, anatomy(accept=["exact-rows", "correlated-values"]))
-    assert release.told is not None
-    assert release.told["values_guessed"]["share"] > 0.75
+    assert release.disclosure is not None
+    assert release.disclosure["values_guessed"]["share"] > 0.75
     assert release.manifest["accepted"] == ["correlated-values", "exact-rows"]
 
 
 def test_values_that_go_with_nothing_are_not() -> None:
     shuffled = np.random.default_rng(5).permutation(960)
     release = publish(people(960, lambda i, _: "xy"[shuffled[i] % 2]), anatomy(accept=["exact-rows"]))
-    assert release.told is not None
-    assert release.told["values_guessed"]["share"] < 0.65
-    assert release.told["by_group_alone"]["share"] == 0.5
+    assert release.disclosure is not None
+    assert release.disclosure["values_guessed"]["share"] < 0.65
+    assert release.disclosure["by_group_alone"]["share"] == 0.5
 
 
 def test_few_people_prove_nothing() -> None:
     """A guess that is right for six of six is no proof that values go with rows."""
     release = publish(people(6, lambda i, _: "xy"[i % 2]), anatomy(accept=["exact-rows"]))
-    assert release.told is not None
+    assert release.disclosure is not None
 
 
 @pytest.mark.parametrize("method", ["mondrian", "lexicographic", "hilbert"])
 def test_classes_have_nothing_to_tell(method: str) -> None:
     policy = Policy(quasi_identifiers=["age", "job"], sensitive=["ill"], privacy={"k": 4})
-    assert publish(people(40, lambda *_: "x"), policy, method=method).told is None
+    assert publish(people(40, lambda *_: "x"), policy, method=method).disclosure is None
 
 
 def test_a_ring_is_told_about(tmp_path: Path) -> None:

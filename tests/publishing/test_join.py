@@ -151,8 +151,8 @@ def test_the_manifest_says_where_the_people_are_from() -> None:
         "source": "the city",
         "date": "2024-02-29",
     }
-    assert release.told is not None
-    assert set(release.told) == {"people", "presence", "certainly_present", "certainly_absent"}
+    assert release.disclosure is not None
+    assert set(release.disclosure) == {"people", "presence", "certainly_present", "certainly_absent"}
 
 
 @pytest.mark.parametrize("method", JOINS)

@@ -7,10 +7,15 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from incrowd.algorithms.catalogue import Method
+from incrowd.algorithms.base import Algorithm
 from incrowd.cli import screen
 from incrowd.commands.inspect.profile import Profile
-from incrowd.publishing.disclosure import MOST_GIVEN_AWAY, Learnt, StandingIn, Told
+from incrowd.publishing.disclosure import (
+    MOST_GIVEN_AWAY,
+    Disclosure,
+    PresenceDisclosure,
+    ValueDisclosure,
+)
 from incrowd.publishing.pipeline import Written
 from incrowd.schema import Check, Role, Verdict
 
@@ -120,7 +125,7 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
     else:
         out.print(f"  the smallest class has {facts['smallest_class']:,} persons")
-    for line in _told(written.told):
+    for line in _told(written.disclosure):
         out.print(f"  {line}")
     if levels := written.manifest.get("levels"):
         out.print(f"  levels: {_said(levels)}")
@@ -146,13 +151,13 @@ def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: objec
     return f"in {facts['classes']:,} classes{values}"
 
 
-def _told(told: Told | Learnt | StandingIn | None) -> list[str]:
+def _told(told: Disclosure | None) -> list[str]:
     """What the release tells beyond the promise."""
     if told is None:
         return []
-    if isinstance(told, StandingIn):
+    if isinstance(told, PresenceDisclosure):
         return _standing_in(told)
-    if isinstance(told, Learnt):
+    if isinstance(told, ValueDisclosure):
         return [
             "not promised: who learns from all groups how values go with rows guesses "
             f"{told.rate.share:.0%} of them, by the group alone {told.blind.share:.0%}"
@@ -171,7 +176,7 @@ def _told(told: Told | Learnt | StandingIn | None) -> list[str]:
     return lines
 
 
-def _standing_in(told: StandingIn) -> list[str]:
+def _standing_in(told: PresenceDisclosure) -> list[str]:
     """Whose rows there are, and what that tells about who is in the private table."""
     found, people = told.presence, told.counts
     others = int(found.rows.sum()) - people.people
@@ -243,7 +248,7 @@ def show_loss(loss: Mapping[str, Any]) -> None:
         out.print(f"Note: {note}")
 
 
-def show_methods(found: Sequence[Method]) -> None:
+def show_methods(found: Sequence[type[Algorithm]]) -> None:
     """The catalogue."""
     out = screen.console()
     for method in found:

@@ -34,17 +34,17 @@ from incrowd.attacks import (
 from incrowd.commands.attack_composition import attack_composition, read_other
 from incrowd.commands.attack_join import attack_joined
 from incrowd.commands.attack_outliers import Scene, attack_outliers
-from incrowd.commands.attack_result import BY_LINKS, Attacked, k_of, method_said, table_of
+from incrowd.commands.attack_result import BY_LINKS, Attacked, k_of, method_said
 from incrowd.commands.verify import check_is_release, claims_said, groups_said, manifest_of, schema_of
-from incrowd.contracts import NonHomogeneous, Watch, unwatched
+from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError, InputError
-from incrowd.flow import JoinPartition, Microdata, Partition, Sensitive, Table, TextColumn
+from incrowd.flow import Microdata, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
-from incrowd.measures import Published
+from incrowd.measures import Published, published_from_regions
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
-from incrowd.publishing.draft import hidden
+from incrowd.publishing.draft import grouped
 from incrowd.publishing.suppression import data_of_kept, table_of_kept
 from incrowd.release.audit import links_of
 from incrowd.release.readback import read_release, read_sensitive
@@ -236,21 +236,19 @@ def _remade(
         sensitive += [claim.column for claim in claims if claim.column and claim.column not in sensitive]
         recipe = method(str(said["name"]))
         left_out = "0" if "plain" in privacy else str(said["max_suppression"])
-        grouper = recipe.grouper(privacy["k"], dict(said.get("options") or {}), left_out)
-        size = "k-factor" if isinstance(grouper, NonHomogeneous) else models.KAnonymity.name
-        promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
-        partition = hidden(data, grouper, promised, privacy["k"], unwatched)
-        if isinstance(partition, JoinPartition):
+        if recipe.joins:
             return None, RERUN_OF_A_JOIN
-        if isinstance(partition, Partition) and not np.array_equal(partition.kept, kept):
+        algorithm = recipe.configured(privacy["k"], dict(said.get("options") or {}), left_out)
+        size = "k-factor" if recipe.overlapping else models.KAnonymity.name
+        promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
+        grouping = grouped(data, algorithm, promised, unwatched)
+        if not np.array_equal(grouping.kept, kept):
             return None, RERUN_OF_OTHERS
-        if isinstance(partition, Partition):
-            partition, data = partition.of_kept(), data_of_kept(data, kept)
-        regions = generalize(data, partition)
+        regions = generalize(data_of_kept(data, kept), grouping.of_kept())
     except (IncrowdError, TypeError, KeyError) as problem:
         reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
         return None, f"rerun was not tried, since the method cannot be run again: {reason}"
-    return read_published(table_of(data, regions), data), ""
+    return published_from_regions(regions, data.attributes), ""
 
 
 def _privacy(claims: Sequence[Claim]) -> dict[str, Any]:

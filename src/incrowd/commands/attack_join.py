@@ -29,7 +29,7 @@ from incrowd.attacks import (
     presence,
     trimming,
 )
-from incrowd.commands.attack_result import BY_LINKS, Attacked, k_of, method_said, table_of
+from incrowd.commands.attack_result import BY_LINKS, Attacked, k_of, method_said
 from incrowd.commands.verify import claims_said, manifest_of, schema_of
 from incrowd.contracts import Watch
 from incrowd.errors import InputError
@@ -37,6 +37,7 @@ from incrowd.flow import Microdata, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.join import encode_joined, join
 from incrowd.measures import published as read_published
+from incrowd.measures import published_from_regions
 from incrowd.policy import Policy
 from incrowd.release.audit import LINKS
 from incrowd.release.readback import read_release, read_sensitive
@@ -178,5 +179,5 @@ def _trimmed(scene: JoinTarget, behind: Ints) -> JoinTarget | None:
     kept = np.flatnonzero(labels >= 0)
     classes = np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32)
     rest = Microdata(data.codes[kept], data.attributes)
-    shown = read_published(table_of(rest, generalize(rest, Partition(classes))), data)
+    shown = published_from_regions(generalize(rest, Partition(classes)), data.attributes)
     return JoinTarget(Target(shown, data, np.full(len(data), -1, np.int64), target.k), scene.listed)

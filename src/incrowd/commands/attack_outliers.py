@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.catalogue import method
+from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks import (
     AttackResult,
     Distinguished,
@@ -26,7 +26,7 @@ from incrowd.attacks.outliers import CERTAIN, COLUMN, ROW, RULES, SCORES
 from incrowd.contracts import Watch, silent
 from incrowd.distance_outliers import Setting, Space
 from incrowd.errors import IncrowdError, InputError
-from incrowd.flow import Codes, Microdata, Partition, Table
+from incrowd.flow import Codes, Microdata, Table
 from incrowd.measures import Published
 from incrowd.models import Plain
 from incrowd.publishing.suppression import data_of_kept
@@ -141,9 +141,7 @@ class _Hunt:
         people = space.rest if self.claimed else np.arange(space.size)
         if self.k is None or people.size < self.k:
             return ()
-        partition = method("mondrian").grouper(self.k, {}).group(data_of_kept(space.data, people), (), silent)
-        if not isinstance(partition, Partition):
-            return ()
+        partition = StrictMondrian(self.k).group(data_of_kept(space.data, people), (), silent)
         order, starts = partition.members()
         return classes_of(space, np.split(people[order], starts[1:-1]))
 

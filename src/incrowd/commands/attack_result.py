@@ -11,8 +11,6 @@ from incrowd import models
 from incrowd.attacks import AttackResult
 from incrowd.commands.verify import manifest_of
 from incrowd.errors import InputError
-from incrowd.flow import Microdata, Regions, Table, TextColumn
-from incrowd.publishing.render import cell_texts
 from incrowd.schema import Claim
 
 BY_LINKS = "the links in the audit"
@@ -63,12 +61,3 @@ def k_of(claims: Sequence[Claim]) -> int | None:
     claims = [claim for claim in claims if claim.model != models.SensitiveGroups.name]
     sizes = [size for claim in claims if isinstance(size := claim.parameters.get("k"), int)]
     return min(sizes) if sizes and min(sizes) >= 1 else None
-
-
-def table_of(data: Microdata, regions: Regions) -> Table:
-    """Row i for record i."""
-    columns = [
-        TextColumn(regions.cell[regions.of, j], cell_texts(attribute, regions.cells[j]))
-        for j, attribute in enumerate(data.attributes)
-    ]
-    return Table(tuple(a.name for a in data.attributes), tuple(columns))

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
-from incrowd.algorithms.catalogue import method
 from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing.request import asked_of
+from incrowd.publishing.request import requested
 from incrowd.publishing.suppression import allowance_of
 from incrowd.release.audit import LINKS, links_of, parts_of, schema_from_dict
 from incrowd.release.readback import TableRows, original_rows, read_release, read_sensitive
@@ -69,7 +68,7 @@ def verify_release(
 
 
 def _may_be_left_out(policy: Policy) -> Fraction | None:
-    allowed = allowance_of(policy, method(policy.method))
+    allowed = allowance_of(policy)
     return None if allowed is None else Fraction(allowed.share)
 
 
@@ -284,5 +283,5 @@ def groups_said(folder: Path) -> GroupsSaid | None:
 
 def _claims_asked(policy: Policy, table: Table, schema: Schema) -> tuple[Claim, ...]:
     data = encode(table, schema)
-    _, _, promised = asked_of(policy)
+    promised = requested(policy).promised
     return tuple(claim for model in promised for claim in model.claims(data))

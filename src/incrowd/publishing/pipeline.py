@@ -1,6 +1,7 @@
-"""The story: a table and a policy go in, a verified release comes out.
+"""The pipeline: request, read, encode, group, suppress, generalize, assign, render, verify, write.
 
-Nothing is returned or given its final name before the judge has accepted it.
+All stages up to the verifier are in `publishing.draft`. Nothing is returned or given its final name before
+the verifier has accepted it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing.disclosure import Learnt, StandingIn, Told
+from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
 from incrowd.release.audit import LINKS, schema_as_dict
 from incrowd.release.readback import TableRows, original_rows, read_release, read_sensitive
@@ -42,9 +43,9 @@ class Release:
     table : frame or Table
         The published rows, as the kind of frame that came in.
     sensitive : frame, Table or None
-        The sensitive values of each group, where they are published apart from the rows.
+        The sensitive values of each group, where they are published in buckets beside the rows.
     verdict : Verdict
-        What the judge found.
+        What the verifier found.
     manifest : mapping
         What the release says about itself.
     warnings : tuple of str
@@ -85,12 +86,12 @@ class Release:
         return self._draft.warnings
 
     @property
-    def told(self) -> dict[str, Any] | None:
-        """What rows that differ, or values apart, tell beyond the promise; None for other releases."""
-        return None if self._draft.told is None else self._draft.told.as_dict()
+    def disclosure(self) -> dict[str, Any] | None:
+        """What non-homogeneous rows, buckets or presence disclose beyond the promise; None for others."""
+        return None if self._draft.disclosure is None else self._draft.disclosure.as_dict()
 
     def loss(self) -> dict[str, Any]:
-        """Every measure of what was lost."""
+        """Every measure of information loss."""
         return self._draft.loss()
 
     def write(
@@ -125,7 +126,7 @@ class Written:
     loss: Mapping[str, Any]
     manifest: Mapping[str, Any]
     warnings: tuple[str, ...]
-    told: Told | Learnt | StandingIn | None = None
+    disclosure: Disclosure | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -135,7 +136,7 @@ class Written:
             "loss": dict(self.loss),
             "manifest": dict(self.manifest),
             "warnings": list(self.warnings),
-            **({} if self.told is None else {"told": self.told.as_dict()}),
+            **({} if self.disclosure is None else {"told": self.disclosure.as_dict()}),
         }
 
 
@@ -169,7 +170,7 @@ def publish(
     InputError
         If table, policy or hierarchies are wrong.
     Refused
-        If the promise cannot be kept, a known exposure was not accepted, or the judge says no.
+        If the promise cannot be kept, a known exposure was not accepted, or the verifier rejects it.
     """
     asked = policy.with_(method=method, options=options, accept=accept, k=k)
     made = draft(source, asked, watch, public, check)
@@ -180,8 +181,8 @@ def publish(
         claims=made.claims,
         accepted=made.policy.accept,
         hint=made.behind,
-        neighbourhoods=made.drawn.neighbourhoods,
-        parts=made.drawn.parts,
+        neighbourhoods=made.randomized.neighbourhoods,
+        parts=made.randomized.parts,
         max_suppression=_allowed(made),
         levels=made.manifest.get("levels"),
         odds=made.manifest.get("match_probability"),
@@ -192,14 +193,14 @@ def publish(
 
 
 def _allowed(made: Draft) -> Fraction | None:
-    return None if made.left_out is None else Fraction(made.left_out.allowed.share)
+    return None if made.request.allowed is None else Fraction(made.request.allowed.share)
 
 
 def _public(made: Draft) -> Public | None:
-    """The public table as the judge wants it."""
-    if made.standing is None:
+    """The public table as the verifier wants it."""
+    if made.stand_ins is None:
         return None
-    sources = made.standing.sources
+    sources = made.stand_ins.sources
     check = None if sources.check is None else TableRows(sources.check)
     return Public(TableRows(sources.public), sources.provenance["id"], check)
 
@@ -225,20 +226,25 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> Written:
     """Stage, verify from the staged bytes, then rename."""
     with stage(destination, form.replace) as folder:
         watch("write")
-        said = _write_release(made, folder / "release", form)
-        verdict = _judge(made, folder / "release", form, watch("verify"))
+        manifest = _write_release(made, folder / "release", form)
+        verdict = _verified(made, folder / "release", form, watch("verify"))
         if not verdict.passed:
             raise NotVerified(_failures(verdict))
         watch("measure")
-        loss = made.loss()
         written = Written(
-            destination, audit_folder(destination), verdict, loss, said, made.warnings, made.told
+            folder=destination,
+            audit=audit_folder(destination),
+            verdict=verdict,
+            loss=made.loss(),
+            manifest=manifest,
+            warnings=made.warnings,
+            disclosure=made.disclosure,
         )
         _write_json(
             folder / "audit" / "audit.json", written.as_dict() | {"source": _fingerprint(made.source)}
         )
         _write_json(folder / "audit" / "schema.json", schema_as_dict(made.schema))
-        if made.linked:  # only this tells whose row it is
+        if made.linked:  # nothing else states whose row it is
             _write_json(folder / "audit" / LINKS, _links(made))
         commit(folder, destination, form.replace)
     return written
@@ -247,8 +253,8 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> Written:
 def _links(made: Draft) -> dict[str, Any]:
     """Which record is behind each row, and which part each row is from where that must be known again."""
     links = {"record_of_each_row": made.behind.tolist()}
-    if made.drawn.parts is not None and any(claim.model == "drawn-l-diversity" for claim in made.claims):
-        links["part_of_each_row"] = made.drawn.parts.tolist()
+    if made.randomized.parts is not None and any(claim.model == "drawn-l-diversity" for claim in made.claims):
+        links["part_of_each_row"] = made.randomized.parts.tolist()
     return links
 
 
@@ -259,15 +265,15 @@ def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
     else:
         typed = typed_columns(made.data, made.regions) if form.typed else None
         tables.write_parquet(made.table, data, typed)
-    said = {**made.manifest, "files": {data.name: _described(data)}}
+    manifest = {**made.manifest, "files": {data.name: _described(data)}}
     if made.buckets is not None:
         values = folder / f"sensitive.{form.format}"
         write = tables.write_csv if form.format == "csv" else tables.write_parquet
         write(made.buckets.table, values)
-        said["apart"] = {"file": values.name, **said["apart"]}
-        said["files"][values.name] = _described(values)
-    _write_json(folder / MANIFEST, said)
-    return said
+        manifest["apart"] = {"file": values.name, **manifest["apart"]}
+        manifest["files"][values.name] = _described(values)
+    _write_json(folder / MANIFEST, manifest)
+    return manifest
 
 
 def _described(path: Path) -> dict[str, Any]:
@@ -276,7 +282,7 @@ def _described(path: Path) -> dict[str, Any]:
     return {"sha256": digest, "bytes": path.stat().st_size}
 
 
-def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
+def _verified(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
     return verify(
         folder,
         original_rows(made.source, made.original),
@@ -285,8 +291,8 @@ def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict
         published=None if form.format == "csv" else TableRows(read_release(folder, made.schema)),
         buckets=None if form.format == "csv" or made.buckets is None else TableRows(read_sensitive(folder)),
         hint=made.behind,
-        neighbourhoods=made.drawn.neighbourhoods,
-        parts=made.drawn.parts,
+        neighbourhoods=made.randomized.neighbourhoods,
+        parts=made.randomized.parts,
         public=_public(made),
         max_suppression=_allowed(made),
         progress=progress,

@@ -24,7 +24,7 @@ from incrowd.algorithms.nonhomogeneous.diverse import NEAR, Sought, eligible_par
 from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
 from incrowd.algorithms.partitions.ordering import Parts
-from incrowd.assign import by_crowds
+from incrowd.assign import by_neighbourhoods
 from incrowd.contracts import silent
 from incrowd.errors import Exposure, Infeasible, PolicyError
 from incrowd.flow import Table
@@ -191,7 +191,7 @@ def test_nobody_has_a_value_with_more_than_its_chance(
         return
     neighbourhoods = Ring(k, order).group(table.data, (guard_of(values, l, k),), silent)
     assert neighbourhoods.regular
-    found = by_crowds(neighbourhoods)
+    found = by_neighbourhoods(neighbourhoods)
     behind = {int(row): int(record) for row, record in zip(found.region, found.private, strict=True)}
     rows = [
         [row for row, crowd in crowds_of(neighbourhoods).items() if record in crowd] for record in range(n)

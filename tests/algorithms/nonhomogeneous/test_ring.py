@@ -22,7 +22,7 @@ from incrowd.algorithms.nonhomogeneous.ring import Ring, without_lists
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
 from incrowd.algorithms.partitions.ordering import Parts
-from incrowd.assign import by_crowds, one_of_disjoint_matchings
+from incrowd.assign import by_neighbourhoods, one_of_disjoint_matchings
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Neighbourhoods, Table
@@ -178,7 +178,7 @@ def test_who_is_alike_stays_and_others_are_drawn(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(assign, "one_of_disjoint_matchings", counted)
     moved = 0
     for _ in range(40):
-        found = by_crowds(neighbourhoods)
+        found = by_neighbourhoods(neighbourhoods)
         row = np.empty(12, np.int64)
         row[found.private] = found.region
         assert row[:7].tolist() == list(range(7))
@@ -254,8 +254,8 @@ def test_of_real_people_fewer_than_one_in_a_hundred_is_given_away(real_data: Pat
     table = tables.read(real_data / "adult" / "adult.csv")
     drop = [name for name in table.names if name not in quasi]
     policy = Policy(quasi_identifiers=quasi, drop=drop, privacy={"k": 10}, method="ring")
-    open_ = publish(table, policy).told
-    hidden = publish(table, policy, options={"hide_rows": True}).told
+    open_ = publish(table, policy).disclosure
+    hidden = publish(table, policy, options={"hide_rows": True}).disclosure
     assert open_ is not None
     assert hidden is not None
     assert open_["share"] > 0.3

@@ -286,7 +286,7 @@ def test_a_release_can_be_asked_for_by_name() -> None:
     assert release.verdict.passed
     assert release.manifest["method"]["options"] == options
     assert release.manifest["method"]["form"] == "printed"
-    assert not METHODS["topdown"].printed({})
+    assert not METHODS["topdown"](2).printed
 
 
 @pytest.mark.parametrize("k", [5, 50])

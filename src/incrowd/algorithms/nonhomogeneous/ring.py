@@ -14,14 +14,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import NONHOMOGENEOUS, NonHomogeneous
 from incrowd.algorithms.nonhomogeneous.diverse import Sought, eligible_parts, printed_order, split_apart
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import RULES, Lexicographic
 from incrowd.algorithms.partitions.ordering import InARow, Parts
-from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Limited, Progress, Switch, register
+from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, Switch, register
 from incrowd.entropy import Entropy, system
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Neighbourhoods
+from incrowd.policy.exposures import UNSAFE_ORDER, KnownExposure
 from incrowd.schema import Shape
 
 ORDERS = ("lexicographic", "hilbert")
@@ -30,9 +32,9 @@ SPARSE = 2  # with hide_rows: how many times as many combinations as records the
 SHAPES = {Shape.RANGE: 0, Shape.TREE: 1, Shape.SET: 2}  # as `kernels.ring` knows them
 
 
-@register("grouper", "ring")
+@register("algorithm", "ring")
 @dataclass(frozen=True)
-class Ring(Limited):
+class Ring(NonHomogeneous):
     """Cut a row of records into parts of k or more, and lay a ring over each.
 
     Parameters
@@ -60,10 +62,11 @@ class Ring(Limited):
     split: str = "distinct"
     drawn: bool = True
 
-    alone: ClassVar[str] = "global-1k-anonymity"
-    one_sided: ClassVar[bool] = False
+    paper: ClassVar[str] = NONHOMOGENEOUS
+    section: ClassVar[str] = "5, Figures 5, 7 and 8; 6 for l: the method NH"
+    needs: ClassVar[str] = "nothing; l for one sensitive column; no t, entity or means"
+    model_kept: ClassVar[str] = "global-1k-anonymity"
     diverse: ClassVar[bool] = True
-    strict: ClassVar[bool] = False  # a cut may part equal records
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "order": Choice(ORDERS),
@@ -75,8 +78,30 @@ class Ring(Limited):
 
     @property
     def regular(self) -> bool:
-        """A ring is k-regular: the draw is even."""
+        """A ring is: each record is in the neighbourhoods of k."""
         return True
+
+    @property
+    def printed(self) -> bool:
+        return self.split == "printed"
+
+    @property
+    def promises_l(self) -> bool:
+        """Not where parts are ordered by sensitive values."""
+        return self.split != "printed"
+
+    @property
+    def concealed_by(self) -> str:
+        return "hide_rows" if self.hide_rows else ""
+
+    def exposures(self) -> Mapping[KnownExposure, str]:
+        order = {UNSAFE_ORDER: 'leave split = "distinct"'} if self.split == "printed" else {}
+        return {**super().exposures(), **order}
+
+    @classmethod
+    def smallest_group(cls, k: int, l: object) -> int:  # noqa: E741  the paper's letter
+        """l different values need l records."""
+        return max(k, l) if isinstance(l, int) else k
 
     def group(
         self,

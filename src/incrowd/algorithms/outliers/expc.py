@@ -6,7 +6,7 @@ it with. Where the printed steps are incomplete, docs/claims/expc.md says how th
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import process_time
@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm
 from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, Ints, Rules
 from incrowd.algorithms.outliers.repair import Groups, settled
 from incrowd.algorithms.watch import watched
@@ -22,7 +23,6 @@ from incrowd.contracts import (
     Choice,
     Guard,
     Limit,
-    Limited,
     Plainness,
     Progress,
     need_enough,
@@ -53,7 +53,7 @@ class Grouping:
 
 
 @dataclass(frozen=True)
-class Expanding(Limited, ABC):
+class Expanding(Algorithm):
     """Groups by expansion.
 
     Parameters
@@ -94,6 +94,12 @@ class Expanding(Limited, ABC):
     strangers: str = "last"
     values: str = "new"
 
+    paper: ClassVar[str] = OUTLIERS
+    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; no class tells of an outlier"
+    adversary: ClassVar[str] = (
+        "knows everyone's quasi-identifiers, who is an outlier, and how the release was made"
+    )
+    needs: ClassVar[str] = "[privacy.plain]; leaves records out; slow where outliers are many"
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
     needs_plain: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
@@ -107,6 +113,11 @@ class Expanding(Limited, ABC):
         "strangers": Choice(("last", "any")),
         "values": Choice(("new", "any")),
     }
+
+    @property
+    def printed(self) -> bool:
+        unlimited = self.tries == self.patience == self.merges == 0
+        return unlimited and self.values == "any" and self.loss == "printed"
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom; -1 for those who are removed or cannot be hidden.
@@ -132,19 +143,23 @@ class Expanding(Limited, ABC):
         """Groups around seeds; who is left over is residue."""
 
 
-@register("grouper", "expc")
+@register("algorithm", "expc")
 @dataclass(frozen=True)
 class ExpC(Expanding):
     """Expansion without a look for local outliers: a group is done when it is plain, whoever is in it."""
+
+    section: ClassVar[str] = "7, Algorithm 1"
 
     def _expand(self, run: _Run) -> None:
         run.grow(run.rest, run.rest)
 
 
-@register("grouper", "gnof")
+@register("algorithm", "gnof")
 @dataclass(frozen=True)
 class NonOutliersFirst(Expanding):
     """Groups of those who are no outliers; then each outlier joins one."""
+
+    section: ClassVar[str] = "8.1, the rival GNOF: groups of those who are no outliers first"
 
     def _expand(self, run: _Run) -> None:
         outliers = run.outliers()
@@ -153,10 +168,12 @@ class NonOutliersFirst(Expanding):
         run.residue.append(run.ordered(np.flatnonzero(outliers)))
 
 
-@register("grouper", "gof")
+@register("algorithm", "gof")
 @dataclass(frozen=True)
 class OutliersFirst(Expanding):
     """Groups around outliers, of those who are none; then groups of the rest."""
+
+    section: ClassVar[str] = "8.1, the rival GOF: groups around outliers first"
 
     def _expand(self, run: _Run) -> None:
         outliers = run.outliers()
@@ -165,10 +182,12 @@ class OutliersFirst(Expanding):
         run.grow(others, None)
 
 
-@register("grouper", "remove-outliers")
+@register("algorithm", "remove-outliers")
 @dataclass(frozen=True)
 class RemoveOutliers(Expanding):
     """No outlier stays; groups of the others have enough different values, whether or not they are plain."""
+
+    section: ClassVar[str] = "8.3, the rival that removes all outliers"
 
     def _expand(self, run: _Run) -> None:
         outliers = run.outliers()
@@ -185,7 +204,7 @@ class _Run:
     ) -> None:
         plainness = next((guard for guard in guards if isinstance(guard, Plainness)), None)
         if plainness is None:
-            raise PolicyError(f"{_name(recipe)} hides outliers: give [privacy.plain]")
+            raise PolicyError(f"{recipe.name} hides outliers: give [privacy.plain]")
         self.recipe, self.progress = recipe, progress
         self.seconds = dict.fromkeys(COMPONENTS, 0.0)
         self.space = plainness.space
@@ -250,9 +269,3 @@ class _Run:
             labels=groups.labels(),
             seconds=self.seconds,
         )
-
-
-def _name(recipe: Expanding) -> str:
-    from incrowd.contracts import catalogue
-
-    return next(name for name, part in catalogue("grouper").items() if part is type(recipe))

@@ -6,16 +6,16 @@ baselines HR and HS of "Non-homogeneous Generalization in Privacy Preserving Dat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import K_EQUAL_ROWS
 from incrowd.algorithms.partitions.ordering import InARow, Parts, in_order, keeping, places_of
 from incrowd.algorithms.watch import watched
-from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Progress, need_enough, register
+from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WORD = 63  # bits of the curve that are compared at once
 
 
-@register("grouper", "hilbert")
+@register("algorithm", "hilbert")
 @dataclass(frozen=True)
 class Hilbert(InARow):
     """Sort along the Hilbert curve; of all cuts into parts of k to 2k-1 records take those that lose least.
@@ -39,9 +39,9 @@ class Hilbert(InARow):
         Every part keeps at least k records.
     """
 
-    k: int
-
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
+    section: ClassVar[str] = "7, the rivals HR and HS, after Ghinita et al.: Fast Data Anonymization"
+    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; with k alone, groups have at most 2k-1 records"
+    needs: ClassVar[str] = 'nothing; numbers as ranges are HR, as sets (publish = "set") HS'
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         """Who hides with whom.

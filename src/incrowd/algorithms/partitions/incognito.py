@@ -17,13 +17,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import OUTLIERS, Algorithm
 from incrowd.algorithms.partitions.levels import Counts, Frequencies, Node, Rolls
 from incrowd.contracts import (
     AnyLimit,
     Choice,
     Guard,
     Limit,
-    Limited,
     Progress,
     Series,
     Share,
@@ -88,9 +88,9 @@ def anonymous_levels(
     return _Search(Rolls(data), k, recipe.budget(len(data))).explored(progress)
 
 
-@register("grouper", "incognito")
+@register("algorithm", "incognito")
 @dataclass(frozen=True)
-class Incognito(Limited):
+class Incognito(Algorithm):
     """Publish every column at one level of its hierarchy, at the levels that cost least.
 
     Parameters
@@ -111,6 +111,14 @@ class Incognito(Limited):
     measure: str = "loss"
     max_suppression: str = "0"
     levels: tuple[int, ...] = ()
+    paper: ClassVar[str] = OUTLIERS
+    section: ClassVar[str] = "8, the rival Incognito, after LeFevre et al.: Incognito"
+    publishes: ClassVar[str] = "each column at one level of its hierarchy, the same for all records"
+    needs: ClassVar[str] = (
+        "hierarchies; else intervals of numbers double, and categories are all or nothing. For "
+        "comparison, or with levels that were chosen without the table"
+    )
+    suppresses: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "measure": Choice(MEASURES),

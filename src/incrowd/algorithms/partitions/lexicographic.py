@@ -20,7 +20,7 @@ from incrowd.flow import Microdata
 RULES = ("text", "pseudocode")
 
 
-@register("grouper", "lexicographic")
+@register("algorithm", "lexicographic")
 @dataclass(frozen=True)
 class Lexicographic(InARow):
     """Runs of equal values of one column after the other, those with the smallest domains first.
@@ -34,10 +34,14 @@ class Lexicographic(InARow):
         paper moves records, so that both have k, its ``pseudocode`` merges them.
     """
 
-    k: int
     rule: str = "text"
-
+    section: ClassVar[str] = "5.3.1, Figure 8: the rival HP"
+    needs: ClassVar[str] = "nothing; for few columns, or to compare with ring"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "rule": Choice(RULES)}
+
+    @property
+    def printed(self) -> bool:
+        return self.rule == "pseudocode"
 
     def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:
         from incrowd.kernels import lexicographic as kernels

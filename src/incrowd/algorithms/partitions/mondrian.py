@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm
 from incrowd.algorithms.geometry import geometry_of
-from incrowd.algorithms.partitions.workload import Query, queries_of
+from incrowd.algorithms.partitions.workload import Query, QueryList, queries_of
 from incrowd.algorithms.watch import watched
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition
 
@@ -33,7 +34,7 @@ PROBE = 10_000
 
 
 @dataclass(frozen=True)
-class Mondrian(Limited):
+class Mondrian(Algorithm):
     """Cut until no allowable cut is left.
 
     Parameters
@@ -52,13 +53,18 @@ class Mondrian(Limited):
     choose: str = "gain"
     workload: tuple[Query, ...] = ()
 
-    strict: ClassVar[bool] = True
+    paper: ClassVar[str] = MULTIDIMENSIONAL
     below_too: ClassVar[bool] = True  # try {< median} where {<= median} fails
     extra_right: ClassVar[bool] = False  # an odd record goes right
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "choose": Choice(CHOICES)}
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        "k": Limit(1),
+        "choose": Choice(CHOICES),
+        "workload": QueryList(),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "workload", QueryList.read(self.workload))
         if bool(self.workload) != (self.choose == "workload"):
             raise PolicyError('workload and choose = "workload" go together; give both or neither')
 
@@ -82,7 +88,7 @@ class Mondrian(Limited):
         return kernels.Rules(self.k, choose, self.strict, self.below_too, self.extra_right, turn)
 
 
-@register("grouper", "mondrian")
+@register("algorithm", "mondrian")
 @dataclass(frozen=True)
 class StrictMondrian(Mondrian):
     """Equal values of the cut column stay together: groups are disjoint boxes.
@@ -98,6 +104,8 @@ class StrictMondrian(Mondrian):
 
     median: str = "two-sided"
     memory_rows: int = 0
+    section: ClassVar[str] = "2.3, Figure 2"
+    publishes: ClassVar[str] = "the smallest box, node or set over each group"
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         **Mondrian.limits,
         "median": Choice(("two-sided", "printed")),
@@ -108,6 +116,10 @@ class StrictMondrian(Mondrian):
         super().__post_init__()
         if self.memory_rows and self.choose not in ("widest", "round-robin"):
             raise PolicyError('memory_rows goes with choose = "widest" or choose = "round-robin"')
+
+    @property
+    def printed(self) -> bool:
+        return self.median == "printed"
 
     def rules(self, turn: int = 0) -> Rules:
         return super().rules(turn)._replace(below_too=self.median == "two-sided")
@@ -120,7 +132,7 @@ class StrictMondrian(Mondrian):
         return super().group(data, guards, progress)
 
 
-@register("grouper", "mondrian-relaxed")
+@register("algorithm", "mondrian-relaxed")
 @dataclass(frozen=True)
 class RelaxedMondrian(Mondrian):
     """Values at the median are shared out: group sizes lie between k and 2k-1, boxes may overlap.
@@ -132,6 +144,8 @@ class RelaxedMondrian(Mondrian):
     """
 
     odd: str = "left"
+    section: ClassVar[str] = "2.3, relaxed partitioning"
+    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; groups have at most 2k-1 records"
     strict: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, AnyLimit]] = {**Mondrian.limits, "odd": Choice(("left", "right"))}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,8 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import NONHOMOGENEOUS, Algorithm
 from incrowd.algorithms.geometry import geometry_of
-from incrowd.contracts import Guard, Limited, Progress
+from incrowd.contracts import Guard, Progress
 from incrowd.flow import Codes, Microdata, Partition
 
 UNIT = 720_720_000  # a domain is so wide; 1 to 16 steps divide it, so that small domains lose nothing
@@ -35,9 +36,10 @@ class Parts:
         return Partition(labels)
 
 
-class InARow(Limited, ABC):
+class InARow(Algorithm):
     """Records put in a row, and the row cut into parts."""
 
+    paper: ClassVar[str] = NONHOMOGENEOUS
     strict: ClassVar[bool] = False  # a cut may part equal records
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:

@@ -14,13 +14,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Choice, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.algorithms.base import MULTIDIMENSIONAL, Algorithm
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.flow import Microdata, Partition
 
 
-@register("grouper", "single")
+@register("algorithm", "single")
 @dataclass(frozen=True)
-class SingleDimensional(Limited):
+class SingleDimensional(Algorithm):
     """Repeat allowable single-dimensional cuts until there is none.
 
     Parameters
@@ -34,7 +35,11 @@ class SingleDimensional(Limited):
 
     k: int
     choose: str = "round-robin"
-    limits: ClassVar[Mapping[str, Limit | Choice]] = {
+    paper: ClassVar[str] = MULTIDIMENSIONAL
+    section: ClassVar[str] = "2.2, single-dimensional partitioning"
+    publishes: ClassVar[str] = "each column recoded on its own, the same for all records"
+    needs: ClassVar[str] = "nothing; loses far more than mondrian, for comparison"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "choose": Choice(("round-robin", "axis")),
     }

@@ -48,6 +48,24 @@ class Query:
         return cls(where, mass)
 
 
+@dataclass(frozen=True, slots=True)
+class QueryList:
+    """The limit of an option that is a list of queries."""
+
+    def words(self) -> str:
+        return "a list of queries"
+
+    def allows(self, value: object) -> bool:
+        return isinstance(value, list | tuple)
+
+    @staticmethod
+    def read(value: Iterable[object]) -> tuple[Query, ...]:
+        return tuple(each if isinstance(each, Query) else Query.from_option(each) for each in value)
+
+    def bad_values(self) -> tuple[object, ...]:
+        return ("age", 7, None)
+
+
 def _condition(name: str, condition: object) -> Sequence[str]:
     if isinstance(condition, Mapping) and set(condition) == {"from", "to"}:
         return (str(condition["from"]), str(condition["to"]))

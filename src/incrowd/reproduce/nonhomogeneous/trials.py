@@ -36,7 +36,8 @@ def _diverse_hilbert(data: Microdata, k: int, _: Entropy) -> Partition:
 
 
 def _anatomy(data: Microdata, k: int, entropy: Entropy) -> Partition:
-    return Anatomy(k).group(data, FrequencyDiversity(k, OCCUPATION).guards(data), silent, entropy)
+    guards = FrequencyDiversity(k, OCCUPATION).guards(data)
+    return Partition(Anatomy(k).drawn_buckets(data, guards, silent, entropy))
 
 
 def _diverse_ring(split: str) -> Hide:
@@ -215,7 +216,7 @@ def _timed(
         generalize(data, partition)
         made = end = process_time()
         if isinstance(partition, Neighbourhoods):
-            assign.by_crowds(partition, dice)
+            assign.by_neighbourhoods(partition, dice)
             end = process_time()
         runs.append((end - start, end - made))
     return partition, runs
