@@ -44,12 +44,12 @@ def census(n: int) -> Codes:
 
 def kernel_seconds(recipe: Mondrian, data: Microdata) -> float:
     """The compiled run alone, on codes in the form it takes."""
-    from incrowd.algorithms.partitions.mondrian import Run
+    from incrowd.algorithms.partitions.mondrian import MondrianRun
     from incrowd.kernels import mondrian
 
     best = float("inf")
     for _ in range(5):
-        run = Run(recipe, data)
+        run = MondrianRun(recipe, data)
         prepared = run.prepare(data.codes, np.zeros(0, np.int32))
         labels = np.empty(len(data), np.int32)
         start = time.process_time()

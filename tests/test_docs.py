@@ -72,7 +72,7 @@ def test_a_method_is_in_the_docs_with_its_options(method: str) -> None:
     assert not [option for option in METHODS[method].options() if f"`{option}`" not in claim]
 
 
-MODELS = [*catalogue("model"), *catalogue("crowd model")]
+MODELS = [*catalogue("model"), *catalogue("matching model")]
 
 
 @pytest.mark.parametrize("claim", [*catalogue("algorithm"), *MODELS])

@@ -142,7 +142,7 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = system) -> NDArra
     >>> sorted(one_of_disjoint_matchings(ring).tolist())
     [0, 1, 2]
     """
-    parts = _Components.of(edges)
+    parts = _RegularGraph.of(edges)
     dice = _RandomBytes(entropy, max(256, min(CHUNK, edges.size)))
     row = np.empty(len(parts), np.int64)
     parts = _without_small_rings(parts, row, entropy)
@@ -157,7 +157,7 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = system) -> NDArra
 
 
 @dataclass(frozen=True, eq=False)
-class _Components:
+class _RegularGraph:
     """A regular graph with its records and rows numbered component by component, so that walks stay near."""
 
     edges: Codes
@@ -167,7 +167,7 @@ class _Components:
     row_at: Codes
 
     @classmethod
-    def of(cls, edges: Codes) -> _Components:
+    def of(cls, edges: Codes) -> _RegularGraph:
         from incrowd.kernels import matching
 
         n, k = edges.shape
@@ -187,7 +187,7 @@ class _Components:
     def degree(self) -> int:
         return int(self.edges.shape[1])
 
-    def settled(self, held: Codes, over: NDArray[np.bool_], row: NDArray[np.int64]) -> _Components:
+    def settled(self, held: Codes, over: NDArray[np.bool_], row: NDArray[np.int64]) -> _RegularGraph:
         """What is left without the edges held and without components that are over; these get their rows."""
         from incrowd.kernels import matching
 
@@ -195,14 +195,14 @@ class _Components:
         left = matching.settle(edges, held, over, *places, row)
         fewer = edges.reshape(-1)[: left * (self.degree - 1)].reshape(left, self.degree - 1)
         label, record_at, row_at = (place[:left] for place in places)
-        return _Components(fewer, label, self.count, record_at, row_at)
+        return _RegularGraph(fewer, label, self.count, record_at, row_at)
 
-    def only(self, components: NDArray[np.bool_]) -> _Components:
+    def only(self, components: NDArray[np.bool_]) -> _RegularGraph:
         """Some of the components (c,). Records and rows of one have the same numbers, so both move alike."""
         stay = components[self.label]
         gone = np.cumsum(~stay, dtype=np.int32)[stay]
         edges = self.edges[stay] - gone[:, None]
-        return _Components(edges, self.label[stay], self.count, self.record_at[stay], self.row_at[stay])
+        return _RegularGraph(edges, self.label[stay], self.count, self.record_at[stay], self.row_at[stay])
 
 
 @cache
@@ -213,7 +213,7 @@ def small_ring(n: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return weights, np.array([list(map(int, pattern)) for _, pattern in entries])
 
 
-def _without_small_rings(parts: _Components, row: NDArray[np.int64], entropy: Entropy) -> _Components:
+def _without_small_rings(parts: _RegularGraph, row: NDArray[np.int64], entropy: Entropy) -> _RegularGraph:
     """Give the records of small rings their rows by `SMALL_RINGS` -> all other components."""
     from incrowd.kernels import matching
 
@@ -296,7 +296,7 @@ def figure_seven(edges: Codes, entropy: Entropy = system, permuted: bool = True)
     """
     from incrowd.kernels import matching
 
-    parts = _Components.of(edges)
+    parts = _RegularGraph.of(edges)
     n, k = edges.shape
     dice = _RandomBytes(entropy, max(CHUNK, 16 * n))  # a walk must fit
     last = draws_below(k, parts.count, entropy)[parts.label]

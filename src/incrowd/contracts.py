@@ -214,7 +214,7 @@ class Rule(Guard, Protocol):
 class Eligible(Rule, Protocol):
     """A guard against frequent values: none may be behind more than 1/l of a group.
 
-    It tells what it counts, for algorithms that look for such groups instead of waiting for a veto.
+    It names what it counts, for algorithms that look for such groups instead of waiting for a veto.
     """
 
     @property

@@ -286,7 +286,7 @@ def test_the_judge_stops_a_bug_in_a_stage_and_quotes_nothing(
     before = listing(place)
     ran = publish()
     assert (ran.code, ran.out) == (1, "")
-    assert "the judge rejected the release; nothing was written" in ran.err
+    assert "the verifier rejected the release; nothing was written" in ran.err
     assert not found_in((MARK, *BLURRED, *NUMBERS), ran.err)
     assert listing(place) == before
     with pytest.raises(NotVerified) as refused:

@@ -123,7 +123,7 @@ def watched(seconds: float, patience: float, quiet: bool, monkeypatch: pytest.Mo
     monkeypatch.setattr(screen, "PATIENCE", patience)
     with screen.watching(quiet) as watch:
         watch("read")
-        progress = watch("hide")
+        progress = watch("group")
         progress(0.4)
         time.sleep(seconds)
     return terminal.getvalue()
@@ -131,7 +131,7 @@ def watched(seconds: float, patience: float, quiet: bool, monkeypatch: pytest.Mo
 
 def test_a_bar_with_the_time_left_appears_once_patience_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = watched(0.5, 0.05, False, monkeypatch)
-    assert screen.STEPS["hide"] in seen
+    assert screen.STEPS["group"] in seen
     assert "40 %" in seen
     assert re.search(r"\d:\d\d:\d\d", seen)
 

@@ -100,7 +100,7 @@ def test_either_half_of_a_circuit_is_kept_by_the_lowest_bit_of_a_byte() -> None:
 @given(edges=graphs(degrees=(1, 7)))
 def test_matchings_drawn_one_after_the_other_share_no_edge(edges: Edges) -> None:
     """The structure behind 1/k: k perfect matchings that use every edge once."""
-    parts, used = assign._Components.of(edges), Counter[tuple[int, int]]()
+    parts, used = assign._RegularGraph.of(edges), Counter[tuple[int, int]]()
     expected, nothing = pairs(parts.edges), np.zeros(parts.count, np.bool_)
     while parts.degree > 1:
         held = assign._matching(parts.edges, dice())
@@ -116,7 +116,7 @@ def test_components_that_are_over_leave_the_others_as_they_are(edges: Edges, cho
     both = np.concatenate([edges, edges + len(edges), edges[::-1] + 2 * len(edges)]).astype(np.int32)
     mixed = np.array(chosen.sample(range(len(both)), len(both)))  # type: ignore[attr-defined]
     both = both[mixed]
-    parts = assign._Components.of(both)
+    parts = assign._RegularGraph.of(both)
     assert (np.diff(parts.label) >= 0).all()
     assert (parts.label[parts.edges] == parts.label[:, None]).all()
     held = assign._matching(parts.edges, dice())
@@ -137,7 +137,7 @@ def test_components_that_are_over_leave_the_others_as_they_are(edges: Edges, cho
 @given(edges=graphs(most=6, degrees=(3, 4)))
 def test_small_rings_are_known_for_what_they_are(edges: Edges) -> None:
     """A component is named a ring if and only if some order of its records makes it one, and then in turn."""
-    parts = assign._Components.of(edges)
+    parts = assign._RegularGraph.of(edges)
     k = parts.degree
     record, row, size = (np.zeros(len(parts), np.int32) for _ in range(3))
     matching.small_rings(parts.edges, parts.label, 8, record, row, size)
@@ -155,7 +155,7 @@ def test_small_rings_are_known_for_what_they_are(edges: Edges) -> None:
 
 def test_components_that_stay_keep_their_edges() -> None:
     both = np.concatenate([ring(5, 3), ring(9, 3) + 5, ring(4, 3) + 14, ring(10, 3) + 18]).astype(np.int32)
-    parts = assign._Components.of(both)
+    parts = assign._RegularGraph.of(both)
     left = parts.only(np.array([False, True, False, True]))
     named = {(int(left.record_at[i]), int(left.row_at[j])) for i, j in pairs(left.edges)}
     assert named == {pair for pair in pairs(both) if 5 <= pair[0] < 14 or pair[0] >= 18}

@@ -101,7 +101,7 @@ def test_its_claim_says_l_and_k() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        pytest.param([0, 1, 2], "n=3 < k=4: the table has fewer rows than a crowd must have", id="too-few"),
+        pytest.param([0, 1, 2], "n=3 < k=4: the table has fewer rows than each must fit", id="too-few"),
         pytest.param(
             [0, 0, 0, 1, 1, 1, 2, 2],
             "illness: the whole table reaches l=2 by a draw from k=4, l=3",

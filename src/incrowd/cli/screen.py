@@ -23,7 +23,8 @@ PATIENCE = 2.0  # seconds before a bar appears
 STEPS = {
     "read": "reading the table",
     "encode": "numbering its values",
-    "hide": "finding who hides with whom",
+    "group": "grouping records",
+    "repair": "repairing groups that disclose outliers",
     "generalize": "writing what each row says",
     "write": "writing the stage",
     "verify": "judging the release",

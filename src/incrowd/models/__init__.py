@@ -98,7 +98,7 @@ def from_policy(
     if size == SensitiveGroups.name:
         return _buckets(given, sensitive)
     if size != KAnonymity.name:
-        return _drawn(size, given, sensitive) if diverse and "l" in given else (_crowd(size, given),)
+        return _drawn(size, given, sensitive) if diverse and "l" in given else (_matching(size, given),)
     models: list[Promise] = [KAnonymity(given["k"])]
     for column in sensitive:
         if "l" in given:
@@ -130,7 +130,7 @@ def _check_words(given: Mapping[str, Any]) -> None:
     if strange:
         raise PolicyError(unknown("in [privacy]", strange, WORDS))
     if "k" not in given:
-        raise PolicyError("[privacy]: k is missing; say how large a crowd must be, for example k = 10")
+        raise PolicyError("[privacy]: k is missing; say how large a class must be, for example k = 10")
     for word, needed in NEEDS.items():
         if word in given and needed not in given:
             raise PolicyError(
@@ -143,7 +143,7 @@ def _check_words(given: Mapping[str, Any]) -> None:
         raise PolicyError('[privacy]: c and l_kind = "recursive" go together; give both or neither')
 
 
-def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
+def _matching(size: str, given: Mapping[str, Any]) -> Promise:
     also = [word for word in ("l", "t") if word in given]
     if also:
         raise PolicyError(

@@ -111,7 +111,7 @@ def check_names(accept: Sequence[str]) -> None:
 
 
 def check_kept_columns(table: Table, schema: Schema, accept: Sequence[str]) -> None:
-    """Refuse to keep a column that tells rows apart, unless that was accepted.
+    """Refuse to keep a column with values of few, unless that was accepted.
 
     Raises
     ------

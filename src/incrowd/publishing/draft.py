@@ -59,7 +59,7 @@ class StandIns:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class EncodedPeople:
     """Whoever may have a row: those of the private table, then those of a public one who are not in it."""
 
     source: object
@@ -85,7 +85,7 @@ class Draft:
     """
 
     request: Request
-    people: People
+    people: EncodedPeople
     grouping: Partition | Neighbourhoods
     data: Microdata
     regions: Regions
@@ -234,7 +234,7 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
     return made
 
 
-def _read(source: object, request: Request, watch: Watch, public: object, check: object) -> People:
+def _read(source: object, request: Request, watch: Watch, public: object, check: object) -> EncodedPeople:
     """Read the table, and the public one where the algorithm takes one; join and encode."""
     policy = request.policy
     watch("read")
@@ -245,13 +245,13 @@ def _read(source: object, request: Request, watch: Watch, public: object, check:
     if sources is None or policy.public is None:
         watch("encode")
         data = encode(table, schema)
-        return People(source, table, schema, private=data, everyone=data)
+        return EncodedPeople(source, table, schema, private=data, everyone=data)
     watch("join")
     joined = join(table, schema, sources.public, policy.public.id, sources.check, policy.public.conflicts)
     watch("encode")
     everyone = encode_joined(table, schema, joined)
     private = Microdata(everyone.codes[: len(table)], everyone.attributes, everyone.sensitive)
-    return People(source, table, schema, private, everyone, StandIns(sources, joined))
+    return EncodedPeople(source, table, schema, private, everyone, StandIns(sources, joined))
 
 
 def grouped(
@@ -270,11 +270,11 @@ def grouped(
     """
     whom = everyone if private is None else private
     guards = tuple(guard for model in promised for guard in model.guards(whom))
-    found = algorithm.group(everyone, guards, watch("hide"))
+    found = algorithm.group(everyone, guards, watch("group"))
     plain = next((guard for guard in guards if isinstance(guard, Plainness)), None)
     if plain is None or isinstance(found, Neighbourhoods):
         return found
-    return repaired(found, everyone, plain, guards, algorithm.k, watch("hide outliers"))
+    return repaired(found, everyone, plain, guards, algorithm.k, watch("repair"))
 
 
 def _disclosed_values(
@@ -288,7 +288,7 @@ def _disclosed_values(
     return found
 
 
-def _bucketed(grouping: Partition | Neighbourhoods, people: People) -> Buckets | None:
+def _bucketed(grouping: Partition | Neighbourhoods, people: EncodedPeople) -> Buckets | None:
     groups = grouping.buckets
     if groups is None or not people.private.sensitive:
         return None

@@ -303,7 +303,7 @@ def _failures(verdict: Verdict) -> str:
     lines = [f"  {check.name}: {check.detail}" for check in verdict.failures]
     skipped = [name for name in verdict.required if name not in {check.name for check in verdict.checks}]
     lines += [f"  {name}: was not checked" for name in skipped]
-    return "the judge rejected the release; nothing was written\n" + "\n".join(lines)
+    return "the verifier rejected the release; nothing was written\n" + "\n".join(lines)
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

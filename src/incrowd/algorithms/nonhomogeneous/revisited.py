@@ -1,4 +1,4 @@
-"""Everyone a crowd of their own: Algorithms 3 to 6 of "k-Anonymization Revisited", and the k-regular form.
+"""Non-homogeneous generalization: Algorithms 3 to 6 of "k-Anonymization Revisited", and a k-regular form.
 
 Rows then differ from person to person and still hold several people each. What protects these people is the
 graph of who fits which row, and that nobody can say which of the fitting rows is whose.
@@ -15,7 +15,7 @@ import numpy as np
 
 from incrowd.algorithms.base import REVISITED, NonHomogeneous
 from incrowd.algorithms.costs import MEASURES
-from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
+from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
 from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest
 from incrowd.algorithms.nonhomogeneous.one_k import widened
 from incrowd.algorithms.nonhomogeneous.regular import exchanged, loss_of, mended, rings
@@ -44,7 +44,7 @@ class Revisited(NonHomogeneous):
     Parameters
     ----------
     k : int
-        How large crowds must be.
+        How large neighbourhoods must be.
     measure : str
         What rows cost: ``lm`` or ``entropy``.
     drawn : bool
@@ -68,7 +68,7 @@ class Revisited(NonHomogeneous):
         return False
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Neighbourhoods:
-        """The crowd that makes each record's row.
+        """The neighbourhood that each record's row is made over.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Revisited(NonHomogeneous):
             If there are fewer than k records.
         """
         if guards:
-            raise PolicyError("crowds of one's own keep k alone; for l, t or an entity take a partition")
+            raise PolicyError("non-homogeneous rows keep k alone; for l, t or an entity take a partition")
         need_enough(data, self.k)
         return self._neighbourhoods(data, progress)
 
@@ -155,7 +155,7 @@ class TwoSided(Revisited):
     Parameters
     ----------
     start : str
-        Where crowds come from: ``expansion`` (Algorithm 4) or ``nearest`` (Algorithm 3).
+        Where neighbourhoods come from: ``expansion`` (Algorithm 4) or ``nearest`` (Algorithm 3).
     mend : bool
         Make them k-regular, so that every row can be drawn with the same chance 1/k. False is the
         paper's form, which mostly cannot be published safely.
@@ -217,13 +217,13 @@ class GlobalOneKNeighbourhoods(TwoSided):
     def _printed(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         neighbourhoods = self._two_sided(data, progress)
         progress(0.6)
-        return global_crowds(data, neighbourhoods, self.k, self.measure)
+        return global_neighbourhoods(data, neighbourhoods, self.k, self.measure)
 
 
 @register("algorithm", "kfactor")
 @dataclass(frozen=True)
 class KFactorNeighbourhoods(Revisited):
-    """k-regular crowds, from wherever they lose least.
+    """k-regular neighbourhoods, from wherever they lose least.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""ExpC and its rivals: groups that tell of no outlier, by expansion around seeds.
+"""ExpC and its rivals: groups that disclose no outlier, by expansion around seeds.
 
 Algorithm 1 of Wang, Liu, "Hiding Distinguished Ones into Crowd", and the approaches that the paper compares
 it with. Where the printed steps are incomplete, docs/claims/expc.md says how they are read.
@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm
-from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, Ints, Rules
-from incrowd.algorithms.outliers.repair import Groups, settled
+from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, GrowthRules, Ints
+from incrowd.algorithms.outliers.repair import MergingGroups, settled
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import (
     AnyLimit,
@@ -54,7 +54,7 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Expanding(Algorithm):
-    """Groups by expansion.
+    """MergingGroups by expansion.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Expanding(Algorithm):
         return unlimited and self.values == "any" and self.loss == "printed"
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom; -1 for those who are removed or cannot be hidden.
+        """The group of each record; -1 for those who are removed or cannot be hidden.
 
         Raises
         ------
@@ -134,13 +134,13 @@ class Expanding(Algorithm):
 
     def grouping(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress = silent) -> Grouping:
         """The same with all that became of records on the way."""
-        run = _Run(self, data, guards, progress)
+        run = _ExpansionRun(self, data, guards, progress)
         self._expand(run)
         return run.finished()
 
     @abstractmethod
-    def _expand(self, run: _Run) -> None:
-        """Groups around seeds; who is left over is residue."""
+    def _expand(self, run: _ExpansionRun) -> None:
+        """MergingGroups around seeds; who is left over is residue."""
 
 
 @register("algorithm", "expc")
@@ -150,18 +150,18 @@ class ExpC(Expanding):
 
     section: ClassVar[str] = "7, Algorithm 1"
 
-    def _expand(self, run: _Run) -> None:
+    def _expand(self, run: _ExpansionRun) -> None:
         run.grow(run.rest, run.rest)
 
 
 @register("algorithm", "gnof")
 @dataclass(frozen=True)
 class NonOutliersFirst(Expanding):
-    """Groups of those who are no outliers; then each outlier joins one."""
+    """MergingGroups of those who are no outliers; then each outlier joins one."""
 
     section: ClassVar[str] = "8.1, the rival GNOF: groups of those who are no outliers first"
 
-    def _expand(self, run: _Run) -> None:
+    def _expand(self, run: _ExpansionRun) -> None:
         outliers = run.outliers()
         others = run.rest[~outliers[run.rest]]
         run.grow(others, others)
@@ -171,11 +171,11 @@ class NonOutliersFirst(Expanding):
 @register("algorithm", "gof")
 @dataclass(frozen=True)
 class OutliersFirst(Expanding):
-    """Groups around outliers, of those who are none; then groups of the rest."""
+    """MergingGroups around outliers, of those who are none; then groups of the rest."""
 
     section: ClassVar[str] = "8.1, the rival GOF: groups around outliers first"
 
-    def _expand(self, run: _Run) -> None:
+    def _expand(self, run: _ExpansionRun) -> None:
         outliers = run.outliers()
         others = run.rest[~outliers[run.rest]]
         run.grow(np.flatnonzero(outliers & ~run.lone), others)
@@ -189,14 +189,14 @@ class RemoveOutliers(Expanding):
 
     section: ClassVar[str] = "8.3, the rival that removes all outliers"
 
-    def _expand(self, run: _Run) -> None:
+    def _expand(self, run: _ExpansionRun) -> None:
         outliers = run.outliers()
         others = run.rest[~outliers[run.rest]]
         run.removed = run.removed | outliers
         run.grow(others, others)
 
 
-class _Run:
+class _ExpansionRun:
     """One table on its way to groups."""
 
     def __init__(
@@ -219,7 +219,7 @@ class _Run:
         distinct, fresh = self.space.setting.distinct, recipe.values == "new"
         usual = isinstance(recipe, ExpC) and recipe.strangers == "last"
         limits = (recipe.k, distinct, recipe.delta, recipe.tries, recipe.patience)
-        rules = Rules(*limits, fresh, plain, usual)
+        rules = GrowthRules(*limits, fresh, plain, usual)
         start = process_time()
         self.space.of(data, self.space.setting)  # the space is there already; again, to know what it took
         self._timed("global outliers", start)
@@ -240,7 +240,7 @@ class _Run:
         return found
 
     def grow(self, seeds: Ints, free: Ints | None) -> None:
-        """Groups around seeds, of whoever is free; None for those who still are."""
+        """MergingGroups around seeds, of whoever is free; None for those who still are."""
         start = process_time()
         if free is not None:
             self.growth.release(free)
@@ -255,7 +255,7 @@ class _Run:
         label = self.growth.labels
         order = np.argsort(label, kind="stable")[np.count_nonzero(label < 0) :]
         parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if order.size else []
-        groups = Groups(self.growth, parts)
+        groups = MergingGroups(self.growth, parts)
         residue = np.concatenate(self.residue)
         late = np.flatnonzero(self.lone)
         residue = np.concatenate([residue, late[~np.isin(late, residue)]])

@@ -67,7 +67,7 @@ class Agglomerative(Algorithm):
         super().__post_init__()
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
+        """The group of each record.
 
         Raises
         ------

@@ -51,7 +51,7 @@ class Forest(Algorithm):
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
+        """The group of each record.
 
         Raises
         ------

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import K_EQUAL_ROWS
-from incrowd.algorithms.partitions.ordering import InARow, Parts, in_order, keeping, places_of
+from incrowd.algorithms.partitions.ordering import CutRow, RowPartition, in_order, keeping, places_of
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
 from incrowd.errors import Infeasible
@@ -27,7 +27,7 @@ WORD = 63  # bits of the curve that are compared at once
 
 @register("algorithm", "hilbert")
 @dataclass(frozen=True)
-class Hilbert(InARow):
+class Hilbert(RowPartition):
     """Sort along the Hilbert curve; of all cuts into parts of k to 2k-1 records take those that lose least.
 
     Where no value may have more than 1/l of a group, and nothing else is asked for, groups are dealt instead:
@@ -44,7 +44,7 @@ class Hilbert(InARow):
     needs: ClassVar[str] = 'nothing; numbers as ranges are HR, as sets (publish = "set") HS'
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
+        """The group of each record.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Hilbert(InARow):
         need_enough(data, self.k)
         return _dealt(curve_order(data), rule, self.k, progress)
 
-    def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:
+    def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> CutRow:
         from incrowd.kernels.hilbert import cheapest_cuts
 
         need_enough(data, self.k)
@@ -68,7 +68,7 @@ class Hilbert(InARow):
         begins, clock = np.zeros(n, np.bool_), np.zeros(2, np.int64)
         with watched(progress, clock, n):
             cheapest_cuts(data.codes, order, np.concatenate(places), starts, self.k, clock, begins)
-        return keeping(Parts(order, np.append(np.flatnonzero(begins), n)), guards, data)
+        return keeping(CutRow(order, np.append(np.flatnonzero(begins), n)), guards, data)
 
 
 def _only_rule(guards: tuple[Guard, ...]) -> Eligible | None:

@@ -69,7 +69,7 @@ class Mondrian(Algorithm):
             raise PolicyError('workload and choose = "workload" go together; give both or neither')
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
+        """The group of each record.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class Mondrian(Algorithm):
             If there are fewer than k records.
         """
         need_enough(data, self.k)
-        run = Run(self, data)
+        run = MondrianRun(self, data)
         return Partition(run.guarded(guards, progress) if guards else run.unguarded(progress))
 
     def rules(self, turn: int = 0) -> Rules:
@@ -128,7 +128,7 @@ class StrictMondrian(Mondrian):
         if guards and self.memory_rows:
             raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
         if 0 < self.memory_rows < len(data) and len(data) >= self.k:
-            return Partition(Run(self, data).spilled(self.memory_rows, progress))
+            return Partition(MondrianRun(self, data).spilled(self.memory_rows, progress))
         return super().group(data, guards, progress)
 
 
@@ -153,7 +153,7 @@ class RelaxedMondrian(Mondrian):
         return super().rules(turn)._replace(extra_right=self.odd == "right")
 
 
-class Run:
+class MondrianRun:
     """One table being cut: buffers, rules and scratch space for the kernels."""
 
     def __init__(self, recipe: Mondrian, data: Microdata) -> None:
@@ -240,15 +240,15 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Distinct:
-    """Distinct records: the first of each, how many there are of it, and which one each record is."""
+class DistinctRecords:
+    """DistinctRecords records: the first of each, how many there are of it, and which one each record is."""
 
     first: NDArray[np.int64]
     count: NDArray[np.int32]
     of: NDArray[np.int64]
 
 
-def distinct_records(codes: NDArray[np.int32]) -> Distinct | None:
+def distinct_records(codes: NDArray[np.int32]) -> DistinctRecords | None:
     """The distinct records, or None where they are too many to be worth it.
 
     Examples
@@ -266,7 +266,7 @@ def distinct_records(codes: NDArray[np.int32]) -> Distinct | None:
     _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     if first.size > ENOUGH_DUPLICATES * key.size:
         return None
-    return Distinct(first, count.astype(np.int32), of)
+    return DistinctRecords(first, count.astype(np.int32), of)
 
 
 def _packed(codes: NDArray[np.int32]) -> NDArray[np.int64] | None:

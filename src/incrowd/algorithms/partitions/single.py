@@ -45,9 +45,9 @@ class SingleDimensional(Algorithm):
     }
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom, and in which slab of each column a record lies."""
+        """The group of each record, and in which slab of each column a record lies."""
         need_enough(data, self.k)
-        space = _Space(data.codes, self.k, guards)
+        space = _SlabGrid(data.codes, self.k, guards)
         axis, misses, d = 0, 0, data.codes.shape[1]
         while misses < d:
             if space.cut(axis):
@@ -60,7 +60,7 @@ class SingleDimensional(Algorithm):
         return Partition(space.region, space.slabs())
 
 
-class _Space:
+class _SlabGrid:
     """All points in their regions, and for each axis its slabs as borders in the sorted order."""
 
     def __init__(self, codes: NDArray[np.int32], k: int, guards: tuple[Guard, ...]) -> None:

@@ -1,4 +1,4 @@
-"""TopDown: part the records around two that lie far apart, again and again; then mend what became too small.
+"""TopDown: part the records around two that lie far apart, again and again; then repair what is too small.
 
 Xu, Wang, Pei, Wang, Shi, Fu, "Utility-Based Anonymization Using Local Recoding", KDD 2006, as retold in 2.2
 of Sacharidis, Mouratidis, Papadias, "k-Anonymity in the Presence of External Databases".
@@ -71,7 +71,7 @@ class TopDown(Algorithm):
     }
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
+        """The group of each record.
 
         Raises
         ------
@@ -79,9 +79,9 @@ class TopDown(Algorithm):
             If there are fewer than k records.
         """
         need_enough(data, self.k)
-        run = Run(self, data)
+        run = TopDownRun(self, data)
         clock = np.zeros(2, np.int64)
-        with watched(progress, clock, 2 * len(data)):  # once for splitting, once for mending
+        with watched(progress, clock, 2 * len(data)):  # once for splitting, once for repairing
             run.split(clock)
             run.mend(clock)
         run.keep(guards)
@@ -105,8 +105,8 @@ class TopDown(Algorithm):
         )
 
 
-class Run:
-    """One table being split and mended."""
+class TopDownRun:
+    """One table being split and repaired."""
 
     tree: Tree
 

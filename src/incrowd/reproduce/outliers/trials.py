@@ -22,7 +22,7 @@ from incrowd.algorithms.partitions.incognito import Incognito
 from incrowd.contracts import Progress, silent
 from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.flow import Attribute, Microdata
-from incrowd.models.plain import PlainGroups
+from incrowd.models.plain import PlainGuard
 from incrowd.reproduce.outliers.data import Workers
 
 EXPC, GNOF, GOF, REMOVED, INCOGNITO = "ExpC", "GNOF", "GOF", "removed", "Incognito"
@@ -108,7 +108,7 @@ def trial(data: Microdata, name: str, ask: Ask) -> Point:
     make, options = APPROACHES[name]
     # the paper leaves delta open; it is said here, so that figures follow no default
     said = {"delta": max(2 * ask.k, 20), **options} if options else options
-    found = make(ask.k, **said).grouping(data, (PlainGroups(Matrix(space), ask.k),))
+    found = make(ask.k, **said).grouping(data, (PlainGuard(Matrix(space), ask.k),))
     kept = sum(rows.size for rows in found.groups)
     return Point(
         seconds={**found.seconds, GLOBAL: found.seconds[GLOBAL] + seconds},
