@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
-from support.method_names import PARTITIONS, PARTS
+from support.method_names import PARTITIONS
 from support.requested import Request, classes_of, holds, requests, rows_of
 from support.verifier_cases import Case, verified
 from twins import definitions as naive
@@ -32,7 +32,7 @@ from incrowd.publishing.render import published_table
 from incrowd.release.verifier_rows import TableRows
 
 # Methods that cut through equal values break ties by the order of records.
-STRICT = [name for name in PARTITIONS if getattr(PARTS[name], "strict", True)]
+STRICT = [name for name in PARTITIONS if METHODS[name].strict]
 
 
 def made(request: Request, method: str) -> Release | None:
@@ -210,4 +210,4 @@ def test_the_catalogue_says_everything_about_a_method(method: str) -> None:
     for word in ("paper", "section", "guarantee", "adversary", "needs", "not_claimed", "publishes"):
         assert said[word], word
     assert said["name"] == method
-    assert set(said["options"]) == set(METHODS[method].options)
+    assert set(said["options"]) == set(METHODS[method].options())

@@ -28,13 +28,13 @@ from incrowd.attacks.members import fakes, membership, own_class_sizes
 from incrowd.attacks.presence import base_rate, likelier_half, presence, published_shares
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.target import Target
-from incrowd.commands.attack_context import table_of
 from incrowd.contracts import silent
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.join import join
 from incrowd.measures import published as read_published
+from incrowd.measures import published_from_regions
 from incrowd.schema import Column, Kind, Role, Schema
 
 VECTORS = vectors("kja", "synthesis")
@@ -53,7 +53,7 @@ def scene_of(
     kept = np.flatnonzero(labels >= 0)
     rest = Microdata(data.codes[kept], data.attributes)
     partition = Partition(np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32))
-    shown = read_published(table_of(rest, generalize(rest, partition)), data)
+    shown = published_from_regions(generalize(rest, partition), data.attributes)
     truth = np.full(len(data), -1, np.int64)
     assert data.own is not None
     mine = data.own[kept]

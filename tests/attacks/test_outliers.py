@@ -29,12 +29,11 @@ from incrowd.attacks.distinguish import (
     shown_classes,
 )
 from incrowd.commands.attack import attack
-from incrowd.commands.attack_context import table_of
 from incrowd.distance_outliers import Setting, Space
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
-from incrowd.measures import published
+from incrowd.measures import published_from_regions
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish_to
 from incrowd.schema import Column, Kind, Role, Schema
@@ -251,7 +250,7 @@ def test_classes_of_a_release_are_read_as_they_were_made(data: st.DataObject) ->
     made = encode(table, policy.schema(table))
     space = space_of(made, "0.5", "0.5")
     partition = Partition(labels)
-    shown = published(table_of(made, generalize(made, partition)), made)
+    shown = published_from_regions(generalize(made, partition), made.attributes)
     values = made.sensitive[0].codes[:, None]
     read = shown_classes(shown, space, values, np.arange(n))
     by_hand = classes_of(space, [np.flatnonzero(labels == label) for label in (0, 1)])

@@ -319,7 +319,7 @@ def test_a_row_counts_evenly_for_what_its_cell_leaves_possible(pairs: list[tuple
 
 
 def test_every_promise_has_words() -> None:
-    assert set(MEANS) == {*catalogue("model"), *catalogue("crowd model"), JOINED}
+    assert set(MEANS) == {*catalogue("model"), *catalogue("matching model"), JOINED}
     assert meaning("k-anonymity", {}, "") == UNKNOWN
 
 

@@ -65,7 +65,7 @@ def test_few_people_prove_nothing() -> None:
 @pytest.mark.parametrize("method", ["mondrian", "lexicographic", "hilbert"])
 def test_classes_have_nothing_to_tell(method: str) -> None:
     policy = Policy(quasi_identifiers=["age", "job"], sensitive=["ill"], privacy={"k": 4})
-    assert publish(people(40, lambda *_: "x"), policy, method=method).told is None
+    assert publish(people(40, lambda *_: "x"), policy, method=method).disclosure is None
 
 
 def test_a_ring_is_told_about(tmp_path: Path) -> None:

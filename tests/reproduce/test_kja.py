@@ -121,10 +121,10 @@ def test_points_are_what_slow_twins_say(
         labels = partition.labels.tolist()
         assert point.ncp == pytest.approx(naive.ncp(points, own, labels, [47] * d))
         assert point.dm == pytest.approx(naive.dm(own, labels))
-        if partition.sensitive is None or not boxes:
+        if partition.buckets is None or not boxes:
             assert (DIR in name or not boxes, point.errors) == (True, {})
         else:
-            expected = naive.error(points, own, labels, partition.sensitive.tolist(), boxes)
+            expected = naive.error(points, own, labels, partition.buckets.tolist(), boxes)
             assert point.errors == {90: pytest.approx(expected)}
 
 
@@ -165,7 +165,7 @@ def test_people_who_come_first_are_not_put_together(base: str) -> None:
 
 def test_groups_numbered_by_perimeter_are_the_same_groups() -> None:
     data = uniform().joined(JoinSample(300, 1, 2), 3)
-    plain = kja_trials.labels_of(BASES[TOPDOWN](5).group(data, (), silent))
+    plain = BASES[TOPDOWN](5).group(data, (), silent).labels
     numbered = SmallestFirst(BASES[TOPDOWN](5)).group(data, (), silent).labels
     pairs = set(zip(plain.tolist(), numbered.tolist(), strict=True))
     assert len(pairs) == numbered.max() + 1 == plain.max() + 1

@@ -23,7 +23,8 @@ PATIENCE = 2.0  # seconds before a bar appears
 STEPS = {
     "read": "reading the table",
     "encode": "encoding its values",
-    "hide": "grouping the records",
+    "group": "grouping the records",
+    "repair": "repairing groups that disclose outliers",
     "generalize": "generalizing the rows",
     "write": "writing the files",
     "verify": "verifying the release",

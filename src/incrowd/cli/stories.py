@@ -7,10 +7,15 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from incrowd.algorithms.catalogue import Method
+from incrowd.algorithms.base import Algorithm
 from incrowd.cli import screen
 from incrowd.commands.inspect.profile import Profile
-from incrowd.publishing.disclosure import MOST_GIVEN_AWAY, Learnt, StandingIn, Told
+from incrowd.publishing.disclosure import (
+    MOST_GIVEN_AWAY,
+    Disclosure,
+    PresenceDisclosure,
+    ValueDisclosure,
+)
 from incrowd.publishing.pipeline import WrittenRelease
 from incrowd.schema import CHECKS, Check, Role, Verdict
 
@@ -131,13 +136,13 @@ def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: objec
     return f"in {facts['classes']:,} equivalence classes{values}"
 
 
-def _told(told: Told | Learnt | StandingIn | None) -> list[str]:
+def _told(told: Disclosure | None) -> list[str]:
     """What the release discloses beyond the promise."""
     if told is None:
         return []
-    if isinstance(told, StandingIn):
+    if isinstance(told, PresenceDisclosure):
         return _standing_in(told)
-    if isinstance(told, Learnt):
+    if isinstance(told, ValueDisclosure):
         return [
             "not promised: an adversary who learns from all buckets how values depend on rows (deFinetti) "
             f"guesses {told.rate.share:.0%} of them; from one bucket alone {told.blind.share:.0%}"
@@ -156,7 +161,7 @@ def _told(told: Told | Learnt | StandingIn | None) -> list[str]:
     return lines
 
 
-def _standing_in(told: StandingIn) -> list[str]:
+def _standing_in(told: PresenceDisclosure) -> list[str]:
     """Whose rows there are, and what that discloses about who is in the private table."""
     found, people = told.presence, told.counts
     others = int(found.rows.sum()) - people.people
@@ -229,7 +234,7 @@ def show_loss(loss: Mapping[str, Any]) -> None:
         out.print(f"Note: {note}")
 
 
-def show_methods(found: Sequence[Method]) -> None:
+def show_methods(found: Sequence[type[Algorithm]]) -> None:
     """The catalogue."""
     out = screen.console()
     for method in found:

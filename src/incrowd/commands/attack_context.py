@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from incrowd import models, tables
 from incrowd.algorithms.catalogue import method
 from incrowd.algorithms.kja_trim import trimmed
+from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, pools, values_of
 from incrowd.attacks.buckets import BucketValues, buckets_as_groups
 from incrowd.attacks.definetti import ValueGroups
@@ -22,16 +23,14 @@ from incrowd.attacks.linked import SharedValues, alone_in_both, shared_values
 from incrowd.attacks.outliers import OutlierHunt, claimed_setting
 from incrowd.attacks.registry import Context, NotTried
 from incrowd.attacks.target import Target
-from incrowd.contracts import NonHomogeneous, silent, unwatched
+from incrowd.contracts import silent, unwatched
 from incrowd.distance_outliers import Setting
 from incrowd.errors import IncrowdError, InputError
-from incrowd.flow import Codes, JoinPartition, Microdata, Partition, Regions, Sensitive, Table, TextColumn
+from incrowd.flow import Codes, Microdata, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
-from incrowd.measures import Published
-from incrowd.measures import published as read_published
+from incrowd.measures import Published, published_from_regions
 from incrowd.measures.buckets import BucketLines
-from incrowd.publishing.draft import hidden
-from incrowd.publishing.render import cell_texts
+from incrowd.publishing.draft import grouped
 from incrowd.publishing.suppression import data_of_kept, table_of_kept
 from incrowd.release.folder import PublicTables, ReleaseFolder
 from incrowd.schema import Claim, Kind, Role, Schema
@@ -143,10 +142,7 @@ class OneTable:
         """The classes of plain Mondrian over some records, numbered as in the original."""
         if self.k is None or people.size < self.k:
             return ()
-        grouper = method("mondrian").grouper(self.k, {})
-        partition = grouper.group(data_of_kept(self.folder.data, people), (), silent)
-        if not isinstance(partition, Partition):
-            return ()
+        partition = StrictMondrian(self.k).group(data_of_kept(self.folder.data, people), (), silent)
         order, starts = partition.members()
         return np.split(people[order], starts[1:-1])
 
@@ -314,7 +310,7 @@ class TwoTables:
         kept = np.flatnonzero(labels >= 0)
         classes = np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32)
         rest = Microdata(data.codes[kept], data.attributes)
-        shown = read_published(table_of(rest, generalize(rest, Partition(classes))), data)
+        shown = published_from_regions(generalize(rest, Partition(classes)), data.attributes)
         return JoinTarget(Target(shown, data, np.full(len(data), -1, np.int64), k), self.joined.listed)
 
 
@@ -346,21 +342,19 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
         sensitive += [claim.column for claim in claims if claim.column and claim.column not in sensitive]
         recipe = method(str(made_by["name"]))
         left_out = "0" if "plain" in privacy else str(made_by["max_suppression"])
-        grouper = recipe.grouper(privacy["k"], dict(made_by.get("options") or {}), left_out)
-        size = "k-factor" if isinstance(grouper, NonHomogeneous) else models.KAnonymity.name
-        promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
-        partition = hidden(data, grouper, promised, privacy["k"], unwatched)
-        if isinstance(partition, JoinPartition):
+        if recipe.joins:
             return RERUN_OF_A_JOIN
-        if isinstance(partition, Partition) and not np.array_equal(partition.kept, kept):
+        algorithm = recipe.configured(privacy["k"], dict(made_by.get("options") or {}), left_out)
+        size = "k-factor" if recipe.overlapping else models.KAnonymity.name
+        promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
+        grouping = grouped(data, algorithm, promised, unwatched)
+        if not np.array_equal(grouping.kept, kept):
             return RERUN_OF_OTHERS
-        if isinstance(partition, Partition):
-            partition, data = partition.of_kept(), data_of_kept(data, kept)
-        regions = generalize(data, partition)
+        regions = generalize(data_of_kept(data, kept), grouping.of_kept())
     except (IncrowdError, TypeError, KeyError) as problem:
         reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
         return NotTried(f"rerun was not tried, since the method cannot be run again: {reason}")
-    return read_published(table_of(data, regions), data)
+    return published_from_regions(regions, data.attributes)
 
 
 def _privacy(claims: Sequence[Claim]) -> dict[str, Any]:
@@ -383,12 +377,3 @@ def _plain(claim: Claim) -> dict[str, Any]:
     weights = dict(columns) if isinstance(columns, Mapping) else {}
     words = {**claim.parameters, "rescale": claim.parameters["rescale"] == "yes"}
     return {**words, "columns": list(weights), "weights": weights}
-
-
-def table_of(data: Microdata, regions: Regions) -> Table:
-    """Row i for record i."""
-    columns = [
-        TextColumn(regions.cell[regions.of, j], cell_texts(attribute, regions.cells[j]))
-        for j, attribute in enumerate(data.attributes)
-    ]
-    return Table(tuple(a.name for a in data.attributes), tuple(columns))

@@ -28,7 +28,7 @@ LEAF = 8  # distinct records in a leaf of the tree
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GrowthRules:
     """When a group is done, and how long it is tried: 0 tries or patience is no limit."""
 
     k: int
@@ -53,12 +53,12 @@ class Growth:
     """
 
     def __init__(
-        self, data: Microdata, plainness: Plainness, guards: tuple[Guard, ...], rules: Rules, loss: str
+        self, data: Microdata, plainness: Plainness, guards: tuple[Guard, ...], rules: GrowthRules, loss: str
     ) -> None:
         self.space: Space = plainness.space
         self.plainness, self.rules = plainness, rules
         self.guards = tuple(guard for guard in guards if guard is not plainness)
-        columns = [_Column(a, data.codes[:, j], self.space) for j, a in enumerate(data.attributes)]
+        columns = [_ExpcColumn(a, data.codes[:, j], self.space) for j, a in enumerate(data.attributes)]
         self.codes = np.stack([c.rank[data.codes[:, j]] for j, c in enumerate(columns)], axis=1)
         self.back = [np.argsort(c.rank) for c in columns]
         self.known = all(column.known for column in columns)
@@ -187,7 +187,7 @@ class Growth:
         return point
 
 
-class _Column:
+class _ExpcColumn:
     """One quasi-identifier: its codes numbered anew, and its permissible sets if it has some.
 
     Missing comes first where it lies beside the sets. Sets of more values than bits are measured by their
@@ -240,7 +240,7 @@ class _Column:
         return where
 
 
-def _domain(data: Microdata, columns: list[_Column], space: Space, loss: str) -> Domain:
+def _domain(data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str) -> Domain:
     from incrowd.kernels import plain_corners
 
     geometry = geometry_of(data)
@@ -279,7 +279,7 @@ class _Nodes:
     def __init__(self) -> None:
         self.rows = [[0] * 8]
 
-    def plant(self, column: _Column) -> Ints:
+    def plant(self, column: _ExpcColumn) -> Ints:
         """Add a column's sets -> the smallest of each code."""
         leaf = np.zeros(column.size, np.int64)
         tree, base = column.attribute.tree, len(self.rows)
@@ -301,7 +301,7 @@ class _Nodes:
                 leaf[low] = here
         return leaf
 
-    def _enter(self, column: _Column, parent: int, low: int, high: int, root: bool) -> None:
+    def _enter(self, column: _ExpcColumn, parent: int, low: int, high: int, root: bool) -> None:
         from incrowd.kernels.expc import FULL
 
         held = [c for c in range(low, high + 1) if c != column.missing and column.places[c] is not None]

@@ -26,6 +26,24 @@ class WeightedPredicate:
     weight: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class WorkloadLimit:
+    """The limit of the option `workload`."""
+
+    def words(self) -> str:
+        return "a list of conditions in SQL"
+
+    def allows(self, value: object) -> bool:
+        return isinstance(value, list | tuple)
+
+    def bad_values(self) -> tuple[object, ...]:
+        return ("age", 7, None)
+
+    @staticmethod
+    def read(value: object) -> tuple[WeightedPredicate, ...]:
+        return read_workload(value)
+
+
 def read_workload(option: object) -> tuple[WeightedPredicate, ...]:
     """Read the option `workload`: conditions in SQL, or tables with ``where`` and ``weight``.
 

@@ -38,6 +38,11 @@ def _frequent(data: Microdata, k: int) -> tuple[Guard, ...]:
     return FrequencyDiversity(k, OCCUPATION).guards(data)
 
 
+def _anatomy(data: Microdata, k: int, entropy: Entropy) -> Partition:
+    guards = FrequencyDiversity(k, OCCUPATION).guards(data)
+    return Partition(Anatomy(k).drawn_buckets(data, guards, silent, entropy))
+
+
 def _diverse_ring(split: str) -> Grouping:
     def group(data: Microdata, k: int, entropy: Entropy) -> Neighbourhoods:
         guards = DrawnDiversity(k, k, OCCUPATION).guards(data)
@@ -182,7 +187,7 @@ def _timed(data: Microdata, k: int, group: Grouping) -> tuple[Grouped, float, fl
     partition, seconds = timed(cells)
     if not isinstance(partition, Neighbourhoods):
         return partition, seconds, 0.0
-    _, drawing = timed(partial(assign.by_crowds, partition, dice))
+    _, drawing = timed(partial(assign.by_neighbourhoods, partition, dice))
     return partition, seconds + drawing, drawing
 
 

@@ -1,7 +1,8 @@
-"""Who is behind which row. Rows of whole classes are shuffled; crowds of one's own need a draw.
+"""Randomized assignment: which record is behind which row.
 
-A draw in which nobody is behind any row with more than chance 1/k exists if and only if the consistency
-graph has a k-factor. Crowds that were made k-regular are one; others are refused where they have none.
+Rows of equivalence classes are shuffled. Non-homogeneous rows need more: an assignment in which nobody is
+behind any row with more than chance 1/k exists if and only if the consistency graph has a k-factor.
+Neighbourhoods that were made k-regular are one; others are refused where they have none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import assign
-from incrowd.contracts import NonHomogeneous
+from incrowd.algorithms.base import Algorithm
 from incrowd.entropy import Entropy
 from incrowd.errors import Exposure, NotVerified, TableError
 from incrowd.flow import Assignment, Neighbourhoods, Partition
@@ -23,8 +24,8 @@ from incrowd.policy.exposures import UNSAFE_MATCHES, UNSAFE_ONE_SIDED
 
 
 @dataclass(frozen=True)
-class Odds:
-    """The largest probability of a match: of the draw that was made, and the least that any draw has."""
+class MatchProbability:
+    """The largest probability of a match: of the assignment as it was drawn, and the least that any has."""
 
     drawn: Fraction
     least: Fraction
@@ -34,14 +35,15 @@ class Odds:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Who is behind which row; for crowds of one's own also the odds, and who made each published row.
+class RandomizedAssignment:
+    """Which record is behind which row; of non-homogeneous rows also how likely a match is.
 
-    `parts` numbers the part of the table that each published row is from, where it was cut into parts.
+    `neighbourhoods` (n, k) are then the records that each published row was made over, and `parts` numbers
+    the part of the table that it is from, where the table was cut into parts.
     """
 
     assignment: Assignment
-    odds: Odds | None = None
+    match_probability: MatchProbability | None = None
     neighbourhoods: NDArray[np.int32] | None = None
     parts: NDArray[np.int32] | None = None
 
@@ -55,24 +57,21 @@ class Drawn:
         return found
 
 
-def draw(
-    partition: Partition | Neighbourhoods,
-    asked: NonHomogeneous | None,
-    k: int,
+def assigned(
+    grouping: Partition | Neighbourhoods,
+    algorithm: Algorithm,
     accept: Sequence[str],
     graph: Callable[[], Graph],
     entropy: Entropy,
-) -> Drawn:
-    """Draw who is behind which row.
+) -> RandomizedAssignment:
+    """Draw which record is behind which row.
 
     Parameters
     ----------
-    partition : Partition or Neighbourhoods
-        Who hides with whom.
-    asked : NonHomogeneous, optional
-        Who made the crowds.
-    k : int
-        How large crowds must be.
+    grouping : Partition or Neighbourhoods
+        What rows are made over.
+    algorithm : Algorithm
+        What made it.
     accept : sequence of str
         Exposures accepted by name.
     graph : callable
@@ -83,27 +82,31 @@ def draw(
     Raises
     ------
     Exposure
-        If no draw reaches 1/k, and that was not accepted.
+        If no assignment reaches 1/k, and that was not accepted.
     """
-    if isinstance(partition, Partition):
-        return Drawn(assign.whole_classes(partition.labels.size, entropy))
-    found = graph()
+    neighbourhoods = grouping.neighbourhoods
+    if neighbourhoods is None:
+        return RandomizedAssignment(assign.whole_classes(grouping.labels.size, entropy))
+    found, k = graph(), algorithm.k
     try:
         least = lambda_star(found)
     except TableError as problem:
         words = "rows were made that do not hold their records; nothing was written"
         raise NotVerified(f"{words}\n  {problem}") from None
-    if asked is not None and not asked.drawn:
-        return Drawn(assign.whole_classes(len(partition), entropy), Odds(Fraction(1), least))
-    if partition.regular and int(partition.sizes[0]) == k:
-        assignment = assign.by_crowds(partition, entropy)
-        neighbourhoods = partition.members.reshape(-1, k)[assignment.region]
-        parts = None if partition.parts is None else partition.parts[assignment.region]
-        return Drawn(assignment, Odds(Fraction(1, k), least), neighbourhoods, parts)
+    if not algorithm.randomizes:
+        fixed = assign.whole_classes(len(neighbourhoods), entropy)
+        return RandomizedAssignment(fixed, MatchProbability(Fraction(1), least))
+    if neighbourhoods.regular and int(neighbourhoods.sizes[0]) == k:
+        assignment = assign.by_neighbourhoods(neighbourhoods, entropy)
+        members = neighbourhoods.members.reshape(-1, k)[assignment.region]
+        parts = None if neighbourhoods.parts is None else neighbourhoods.parts[assignment.region]
+        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k), least), members, parts)
     return _from_factor(found, least, k, accept, entropy)
 
 
-def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str], entropy: Entropy) -> Drawn:
+def _from_factor(
+    found: Graph, least: Fraction, k: int, accept: Sequence[str], entropy: Entropy
+) -> RandomizedAssignment:
     """One of as many disjoint matchings as there are, up to k."""
     most = min(k, int(1 / least))  # a j-factor exists if and only if no match needs more than 1/j
     if most < k and not (UNSAFE_MATCHES.accepted(accept) or UNSAFE_ONE_SIDED.accepted(accept)):
@@ -113,4 +116,4 @@ def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str], e
             "was asked for; leave mend = true, or use kfactor",
         )
     assignment = assign.by_kinds(factor(found, most), found.record_of, found.row_of, entropy)
-    return Drawn(assignment, Odds(Fraction(1, most), least))
+    return RandomizedAssignment(assignment, MatchProbability(Fraction(1, most), least))
