@@ -57,11 +57,7 @@ class Anatomy(Algorithm):
         return "sensitive-groups"
 
     def group(
-        self,
-        data: Microdata,
-        guards: tuple[Guard, ...],
-        progress: Progress,
-        entropy: Entropy = system,
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Partition:
         """Every row by itself, in the bucket with whose sensitive values its own is published."""
         buckets = self.drawn_buckets(data, guards, progress, entropy)

@@ -26,7 +26,8 @@ def _registered() -> Iterator[tuple[str, type[Algorithm]]]:
     for module in found:
         if module != __name__:
             import_module(module)
-    yield from sorted(catalogue(FAMILY).items(), key=lambda entry: found.index(entry[1].__module__))
+    place = {module: number for number, module in enumerate(found)}  # others were registered from elsewhere
+    yield from sorted(catalogue(FAMILY).items(), key=lambda entry: place.get(entry[1].__module__, len(found)))
 
 
 METHODS: Mapping[str, type[Algorithm]] = dict(_registered())

@@ -87,11 +87,7 @@ class KJoinAnonymization(Algorithm):
         return "k-join-anonymity"
 
     def group(
-        self,
-        data: Microdata,
-        guards: tuple[Guard, ...],
-        progress: Progress,
-        entropy: Entropy = system,
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Partition:
         """The groups of people of both tables; those of the public one who are not needed are in none.
 

@@ -104,11 +104,7 @@ class Ring(NonHomogeneous):
         return max(k, l) if isinstance(l, int) else k
 
     def group(
-        self,
-        data: Microdata,
-        guards: tuple[Guard, ...],
-        progress: Progress,
-        entropy: Entropy = system,
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Neighbourhoods:
         """The neighbourhood that each record's row is made over.
 

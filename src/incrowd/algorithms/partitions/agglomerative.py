@@ -67,13 +67,6 @@ class Agglomerative(Algorithm):
         super().__post_init__()
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         need_enough(data, self.k)
         table = priced(data, self.measure)
         labels = self._clusters(table, progress) if self.k > 1 else np.arange(len(data), dtype=np.int32)

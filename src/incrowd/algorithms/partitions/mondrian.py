@@ -69,13 +69,6 @@ class Mondrian(Algorithm):
             raise PolicyError('workload and choose = "workload" go together; give both or neither')
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         need_enough(data, self.k)
         run = MondrianRun(self, data)
         return Partition(run.guarded(guards, progress) if guards else run.unguarded(progress))

@@ -43,13 +43,6 @@ class RowPartition(Algorithm):
     strict: ClassVar[bool] = False  # a cut may part equal records
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         return self.parts(data, guards, progress).partition()
 
     @abstractmethod

@@ -71,13 +71,6 @@ class TopDown(Algorithm):
     }
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         need_enough(data, self.k)
         run = TopDownRun(self, data)
         clock = np.zeros(2, np.int64)
