@@ -22,7 +22,7 @@ from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
 from incrowd.errors import TableError
 from incrowd.flow import Sensitive, Table, TextColumn
-from incrowd.measures.buckets import BucketLines
+from incrowd.measures.buckets import BucketTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class BucketValues:
     value: Ints
 
     @classmethod
-    def of(cls, lines: BucketLines, column: Sensitive, original: TextColumn) -> BucketValues:
+    def of(cls, lines: BucketTable, column: Sensitive, original: TextColumn) -> BucketValues:
         """Each value, numbered as in the original, as often as its bucket has it."""
         values, code = lines.values[column.name], code_of_texts(column, original)
         value = np.array([code.get(text, -1) for text in values.texts], np.int64)[values.codes]
@@ -128,7 +128,7 @@ def buckets_as_groups(
     TableError
         If a bucket does not have as many values as rows.
     """
-    lines = BucketValues.of(BucketLines.read(buckets, group.texts), column, original)
+    lines = BucketValues.of(BucketTable.read(buckets, group.texts), column, original)
     order, by_group = np.argsort(group.codes, kind="stable"), np.argsort(lines.group, kind="stable")
     if lines.group.size != len(group) or (lines.group[by_group] != group.codes[order]).any():
         raise TableError("the groups of the rows do not have as many sensitive values as rows")

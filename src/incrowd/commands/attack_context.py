@@ -29,7 +29,7 @@ from incrowd.errors import IncrowdError, InputError
 from incrowd.flow import Codes, Microdata, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.measures import Published, published_from_regions
-from incrowd.measures.buckets import BucketLines
+from incrowd.measures.buckets import BucketTable
 from incrowd.publishing.draft import grouped
 from incrowd.publishing.suppression import data_of_kept, table_of_kept
 from incrowd.release.folder import PublicTables, ReleaseFolder
@@ -247,7 +247,7 @@ class TwoTables:
         folder = self.folder
         if not folder.bucketed:
             return []
-        lines = BucketLines.read(folder.buckets, folder.rows.column("group").texts)
+        lines = BucketTable.read(folder.buckets, folder.rows.column("group").texts)
         return [
             (column, BucketValues.of(lines, column, folder.original.column(column.name)))
             for column in folder.data.sensitive

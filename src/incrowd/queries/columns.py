@@ -170,7 +170,7 @@ def _spread(low: Wholes, high: Wholes, unit: int) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SetColumn:
+class ValuesColumn:
     """Cells that name values: one, several, or a node of a hierarchy by its leaves.
 
     Cell i holds the values ``member[start[i]:start[i+1]]``. ``missing`` (c,) says whether it may be missing,

@@ -12,7 +12,7 @@ import numpy as np
 
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Table, distinct_rows
-from incrowd.measures.buckets import BucketLines
+from incrowd.measures.buckets import BucketTable
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class BucketCounts:
 def bucket_counts(lines: Table, where: Path) -> BucketCounts:
     """Count the values of each bucket."""
     try:
-        found = BucketLines.read(lines)
+        found = BucketTable.read(lines)
     except TableError:
         raise InputError(f"the sensitive values in {where} cannot be read") from None
     if not found.count.size:
