@@ -84,7 +84,7 @@ def test_the_search_for_a_factor(fits: list[list[int]], k: int, holds: bool) -> 
 
 @pytest.mark.parametrize("method", CROWDS)
 @settings(max_examples=60)
-@given(request_=requests(models=["k"], most=16))
+@given(request_=requests(models=["k"], rows=(4, 16)))
 def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> None:
     request = without_classes(request_)
     release = made(request, method)

@@ -169,7 +169,7 @@ def merged(draft: Draft, a: int, b: int) -> Case:
 
 @pytest.mark.parametrize("method", PARTITIONS)
 @settings(max_examples=60)
-@given(request_=requests(most=20), rng=st.randoms(use_true_random=False))
+@given(request_=requests(rows=(16, 24), widest=2, copies=(8, 8, 4)), rng=st.randoms(use_true_random=False))
 def test_merging_two_classes_keeps_every_promise(method: str, request_: Request, rng: Any) -> None:
     release = made(request_, method)
     if release is None or len(release._draft.regions) < 2:
