@@ -160,7 +160,7 @@ def test_rows_must_be_exact() -> None:
     data = target.data
     wide = Target(release(data, [("{a|b}",), ("{a|b}",), ("c",), ("d",)]), data, np.full(4, -1))
     group = Table.of({"group": ["1", "1", "2", "2"]}).column("group")
-    with pytest.raises(TableError, match="as they are"):
+    with pytest.raises(TableError, match="must be published unchanged"):
         among_groups(wide, group, buckets, column, original.column("disease"))
 
 

@@ -105,7 +105,9 @@ def show_release(written: Written, source: Path, joined: Path | None = None) -> 
     elif odds is not None:
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
     else:
-        out.print(f"  the smallest equivalence class has {facts['smallest_class']:,} persons")
+        risk = "prosecutor" if public is None else "journalist"
+        least = f"{facts['smallest_class']:,}"
+        out.print(f"  the smallest equivalence class has {least} persons: {risk} risk at most 1/{least}")
     for line in _told(written.told):
         out.print(f"  {line}")
     if levels := written.manifest.get("levels"):
@@ -126,7 +128,7 @@ def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: objec
     """What kind of rows they are."""
     values = "" if buckets is None else f", with sensitive values in {facts['groups']:,} buckets,"
     if buckets is not None and public is None:
-        return f"as they are{values}"
+        return f"unchanged{values}"
     if odds is not None:
         return f"with {facts['classes']:,} different combinations of quasi-identifiers"
     return f"in {facts['classes']:,} equivalence classes{values}"

@@ -62,9 +62,9 @@ KINDS_OF_L = {
     "drawn-l-diversity": "frequency",
 }
 
-RERUN_OF_OTHERS = "rerun was not tried: run again, the method leaves out other records"
+RERUN_OF_OTHERS = "rerun was not tried: run again, the method suppresses other records"
 RERUN_OF_A_JOIN = "rerun was not tried: rows of a class are equal, and nobody's is found by it"
-RERUN_OF_EXACT_ROWS = "rerun was not run: rows are published unchanged, and buckets were drawn at random"
+RERUN_OF_EXACT_ROWS = "rerun was not tried: rows are published unchanged, and buckets were drawn at random"
 
 
 def attack_release(

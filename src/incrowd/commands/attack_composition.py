@@ -23,7 +23,7 @@ from incrowd.release.stage import audit_folder
 from incrowd.schema import Role, Schema
 
 NOTHING_SHARED = (
-    "composition was not tried: no sensitive or kept column stands beside the rows of both releases"
+    "composition was not tried: no sensitive or kept column is published with the rows of both releases"
 )
 
 

@@ -38,7 +38,7 @@ Point = tuple[Decimal, Decimal]
 KNOWS = "everyone's quasi-identifiers, who is an outlier, and with which values somebody would be one"
 NEARBY = Decimal("0.05")  # where the claim has no margin
 RULES_OF = {"corner": SCORES, "candidate": CERTAIN, "both": RULES}
-NOT_SHOWN = "outliers was not tried: a sensitive column that distance is measured over is not beside the rows"
+NOT_SHOWN = "outliers was not tried: a sensitive column of the distance is not published with the rows"
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,8 +77,8 @@ def check_hidden(told: Told) -> None:
     """
     if told.share >= MOST_GIVEN_AWAY:
         raise Infeasible(
-            f"hide_rows: the rows still give away {told.rows.records:,} of {told.records:,} records; publish "
-            "numbers as sets or with hierarchies, take fewer columns, or a method that makes classes"
+            f"hide_rows: the rows still reveal {told.rows.records:,} of {told.records:,} records; publish "
+            "numbers as sets or with hierarchies, use fewer columns, or a method that makes classes"
         )
 
 
