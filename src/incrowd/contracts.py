@@ -296,7 +296,8 @@ def register(family: str, name: str) -> Callable[[Part], Part]:
         if name in known:
             raise ValueError(f"{family} {name} is registered twice")
         known[name] = part
-        part.name = name  # type: ignore[attr-defined]
+        if isinstance(part, type):
+            part.name = name  # type: ignore[attr-defined]
         return part
 
     return enter

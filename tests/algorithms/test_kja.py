@@ -272,5 +272,5 @@ def test_direct_takes_no_guard() -> None:
             return True
 
     table = CodeTable([(0,), (1,), (1,)], [("set", 2)])
-    with pytest.raises(PolicyError, match="take kja-refine"):
+    with pytest.raises(PolicyError, match="use kja-refine"):
         Direct(2).group(joined(table, 2), (Veto(),), silent)

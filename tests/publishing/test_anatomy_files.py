@@ -142,7 +142,7 @@ def test_it_is_measured(laid: Path, form: str) -> None:
         {"ill": 2},
         {"ill": "1/2"},
     )
-    assert any("stand apart from the rows" in note for note in found["notes"])
+    assert any("buckets, separate from the rows" in note for note in found["notes"])
 
 
 def test_only_such_releases_have_groups(tmp_path: Path) -> None:
@@ -168,14 +168,14 @@ def test_it_is_attacked(laid: Path) -> None:
     assert of["degree"].attack.won == 50  # so many different rows are there, and one of each is named
     assert of["order"].attack.won < 20
     assert any("rerun was not tried" in note for note in found.notes)
-    assert any("no value has more than 1/2 of a group" in note for note in found.notes)
+    assert any("no value has more than 1/2 of a bucket" in note for note in found.notes)
 
 
 def test_it_is_audited(laid: Path) -> None:
     found = audit(laid / "people.csv", laid / "typed")
     assert found.values == {"ill": 2}
     assert found.classes["k"] == 1
-    assert any("stand apart from the rows" in note for note in found.notes)
+    assert any("buckets, separate from the rows" in note for note in found.notes)
 
 
 # ---- in Python
@@ -222,12 +222,12 @@ def test_the_story_says_what_is_not_protected(laid: Path, tmp_path: Path) -> Non
     told = " ".join(ran.out.split())
     groups = ReleaseFolder.open(tmp_path / "out").bucket_counts
     assert groups is not None
-    assert f"120 rows as they are, and their sensitive values apart in {groups.groups} groups" in told
+    assert f"120 rows unchanged, with sensitive values in {groups.groups} buckets" in told
     assert "frequency-l-diversity for ill (l = 2)" in told
-    assert "NOT protected: who is in the table, and everybody's row (accepted: exact-rows)" in told
+    assert "NOT protected: who is in the table, and which row is whose (accepted: exact-rows)" in told
     assert "class" not in told
     seen = incrowd("verify", tmp_path / "out", "--original", laid / "people.csv")
-    assert (seen.code, "the values of each group" in " ".join(seen.out.split())) == (0, True)
+    assert (seen.code, "each bucket has the sensitive values" in " ".join(seen.out.split())) == (0, True)
 
 
 # ---- real data, counted from the written files

@@ -11,6 +11,12 @@ from incrowd.cli.stories import CLASSES
 from incrowd.commands.attack import Attacked
 from incrowd.commands.audit import Audit
 
+SHORT = {  # who falls short of k, and how
+    "persons_by_degree": "persons fit fewer than {k} rows",
+    "rows_by_degree": "rows fit fewer than {k} persons",
+    "persons_by_matches": "persons have fewer than {k} matches",
+    "rows_by_matches": "rows have fewer than {k} matches",
+}
 NOTEWORTHY = 1.5  # times what a group alone tells
 
 
@@ -25,7 +31,7 @@ def show_attacks(attacked: Attacked) -> None:
     header = ("attack", "adversary", "success", "guess", "control", "bound", "verdict")
     out.print(screen.table("", header, [_attack(result) for result in attacked.results]))
     for result in attacked.results:
-        out.print(f"  {result.name} knows {result.knows}")
+        out.print(f"  {result.name}: the adversary knows {result.knows}")
         if result.details:
             out.print(f"    {_facts(result.details)}")
     for note in (*attacked.notes, *_remarks(attacked)):
@@ -94,7 +100,7 @@ def _attack(result: AttackResult) -> tuple[str, ...]:
 def verdict(result: AttackResult) -> str:
     """One or two words for a result."""
     if not result.attack.tried:
-        return "not run"
+        return "not tried"
     if not result.holds:
         return "BROKEN"
     if not result.works:
@@ -120,8 +126,7 @@ def show_audit(audit: Audit) -> None:
     out.print(f"Suppressed rows: {audit.records - audit.rows:,}")
     out.print(f"Persons with exactly one match: {audit.one_match:,}")
     for name, count in audit.below.items():
-        who, _, by = name.partition("_by_")
-        out.print(f"Fewer than {audit.k} {by}: {count:,} {who}" if by == "matches" else _degree(audit, name))
+        out.print(f"{count:,} {SHORT[name].format(k=audit.k)}")
     out.print(_level(audit.level))
     if audit.posterior:
         out.print(_posterior(audit.posterior))
@@ -133,11 +138,6 @@ def show_audit(audit: Audit) -> None:
         out.print(
             f"Everybody has {audit.k} matches." if audit.holds else f"NOT everybody has {audit.k} matches."
         )
-
-
-def _degree(audit: Audit, name: str) -> str:
-    whom = "rows that fit them" if name.startswith("persons") else "persons that they fit"
-    return f"Fewer than {audit.k} {whom}: {audit.below[name]:,} {name.partition('_')[0]}"
 
 
 def _level(level: Mapping[str, Any]) -> str:

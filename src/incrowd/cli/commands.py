@@ -37,12 +37,12 @@ PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy 
 Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
 Names = list[str] | None
 LeastCrowd = Annotated[
-    int | None, typer.Option("--k", "-k", help="Smallest equivalence class; overrides the policy.")
+    int | None, typer.Option("--k", "-k", help="Least size of an equivalence class; overrides the policy.")
 ]
 Diversity = Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")]
 Closeness = Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")]
 Standing = Annotated[
-    str | None, typer.Option("--plain", help="Hide outliers: p,d such as 0.8,0.85; overrides the policy.")
+    str | None, typer.Option("--plain", help="Protect outliers: p,d such as 0.8,0.85; overrides the policy.")
 ]
 MostLeftOut = Annotated[
     str | None,
@@ -408,7 +408,7 @@ def _show_workload(told: dict[str, Any] | None) -> None:
 
 @app.command()
 def methods(as_json: AsJson = False) -> None:
-    """The catalogue: what each method promises, against whom, and what it does not.
+    """The catalogue: what each method guarantees, against which adversary, and what it does not.
 
     Example: incrowd methods --json
     """

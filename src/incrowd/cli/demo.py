@@ -79,7 +79,7 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
     out.print(
         f"   An independent verifier read the files again and {passed} it: {len(verdict.checks)} checks."
     )
-    out.print("Now yours: incrowd inspect YOUR.csv -o policy.toml")
+    out.print("Next, your own table: incrowd inspect YOUR.csv -o policy.toml")
     if kept:
         out.print(f"The files of this tour are in {home}.")
 

@@ -32,7 +32,7 @@ def query(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a release: certain bounds and an estimate, from its published files alone.
+    """Query a release: certain bounds and an estimate, from its published files alone.
 
     Example: incrowd query release "SELECT AVG(age) WHERE sex = 'F'"
     """

@@ -109,7 +109,7 @@ def show_release(written: WrittenRelease, source: Path, joined: Path | None = No
     elif odds is not None:
         out.print(f"  {_draw(odds, written.manifest['accepted'])}")
     else:
-        out.print(f"  the smallest equivalence class has {facts['smallest_class']:,} persons")
+        out.print(f"  {_smallest(written, facts['smallest_class'], public is not None)}")
     for line in _told(written.disclosure):
         out.print(f"  {line}")
     if levels := written.manifest.get("levels"):
@@ -130,10 +130,17 @@ def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: objec
     """What kind of rows they are."""
     values = "" if buckets is None else f", with sensitive values in {facts['groups']:,} buckets,"
     if buckets is not None and public is None:
-        return f"as they are{values}"
+        return f"unchanged{values}"
     if odds is not None:
         return f"with {facts['classes']:,} different combinations of quasi-identifiers"
     return f"in {facts['classes']:,} equivalence classes{values}"
+
+
+def _smallest(written: WrittenRelease, size: int, joined: bool) -> str:
+    """The smallest class. It bounds the risk only where every person has one row."""
+    said = f"the smallest equivalence class has {size:,} persons"
+    risk = "journalist" if joined else "prosecutor"
+    return said if written.has_entities else f"{said}: {risk} risk at most 1/{size:,}"
 
 
 def _told(told: Disclosure | None) -> list[str]:

@@ -115,8 +115,8 @@ def check_rows(found: Disclosure | None, option: str) -> None:
     """
     if isinstance(found, RowDisclosure) and found.share >= MOST_GIVEN_AWAY:
         raise Infeasible(
-            f"{option}: the rows still give away {found.rows.records:,} of {found.records:,} records; "
-            "publish numbers as sets or with hierarchies, take fewer columns, or a method that makes classes"
+            f"{option}: the rows still reveal {found.rows.records:,} of {found.records:,} records; "
+            "publish numbers as sets or with hierarchies, use fewer columns, or a method that makes classes"
         )
 
 

@@ -101,6 +101,11 @@ class Release(Result):
         return tables.as_frame(table, draft.source, native)
 
     @property
+    def has_entities(self) -> bool:
+        """May a person have several rows?"""
+        return self._draft.data.entity is not None
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return self._draft.warnings
 

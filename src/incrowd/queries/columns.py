@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InputError
+from incrowd.errors import InputError, option
 from incrowd.predicate import Condition, Intervals, canonical, check_measured, intervals
 from incrowd.schema import Kind
 
@@ -226,7 +226,7 @@ class ValuesColumn:
         if self.number is None:
             raise InputError(
                 f"the cells of {self.name} are labels of a hierarchy that is not at hand; pass the policy "
-                "that names its file with -p"
+                f"that names its file with {option('policy')}"
             )
         allowed, others = self._allowed(conditions)
         taken = allowed[self.member]
@@ -245,7 +245,7 @@ class ValuesColumn:
         if self.loose:
             raise InputError(
                 f"the cells of {self.name} are labels of a hierarchy that is not at hand, so GROUP BY has no "
-                "values; pass the policy that names its file with -p"
+                f"values; pass the policy that names its file with {option('policy')}"
             )
         named = [text for text, known in zip(self.texts, self.known, strict=True) if known]
         return sorted(set(named))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.cells import CellParts, range_ends, read_cell, unescaped
-from incrowd.errors import HierarchyError, InputError, TableError
+from incrowd.errors import HierarchyError, InputError, TableError, option
 from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
@@ -210,7 +210,7 @@ def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowle
     if kind is Kind.DATE and unread:
         raise InputError(
             f"{unread} distinct texts of {column.name} are no days as YYYY-MM-DD; pass the policy that says "
-            "how its dates are written with -p"
+            f"how its dates are written with {option('policy')}"
         )
     named = ["" if value is None else value_text(value) for value in values]
     meant: dict[str, list[int]] = {}

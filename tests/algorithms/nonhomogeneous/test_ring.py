@@ -256,7 +256,7 @@ def test_what_cannot_be_hidden_is_refused() -> None:
     """With one column, sets name everybody's value, however parts are merged."""
     ages = [str(20 + i % 30) for i in range(60)]
     policy = Policy(quasi_identifiers={"age": {"type": "numeric", "publish": "set"}}, privacy={"k": 3})
-    with pytest.raises(Infeasible, match="hide_rows: the rows still give away 60 of 60 records"):
+    with pytest.raises(Infeasible, match="hide_rows: the rows still reveal 60 of 60 records"):
         publish(Table.of({"age": ages}), policy, method="ring", options={"hide_rows": True})
 
 

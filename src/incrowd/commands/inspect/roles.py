@@ -184,4 +184,4 @@ RULES: tuple[Rule, ...] = (
 def suggest(facts: Facts) -> tuple[Role, str]:
     """The role a column probably has, and why."""
     found = ((role, reason) for holds, role, reason in RULES if holds(facts))
-    return next(found, (Role.QUASI, "outsiders may know it; nothing indicates that they cannot"))
+    return next(found, (Role.QUASI, "outsiders may know it"))
