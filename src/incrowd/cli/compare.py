@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import Accept, AsJson, Names, PolicyFile, app, boundary, split_names
+from incrowd.cli.app import Accept, AsJson, Names, PolicyFile, app, boundary, split_names
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,25 +1,38 @@
-"""The demo: from a raw table to a verified release, step by step."""
+"""The command `demo`: from a raw table to a verified release, step by step."""
 
 from __future__ import annotations
 
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from incrowd import tables
+import typer
+
 from incrowd.cli import screen
-from incrowd.commands.inspect import inspect
-from incrowd.commands.verify import verify
+from incrowd.cli.app import AsJson, app, boundary
 from incrowd.errors import InputError
-from incrowd.examples import write_example
-from incrowd.flow import Table
-from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish_to
-from incrowd.schema import Role
+
+if TYPE_CHECKING:
+    from incrowd.flow import Table
 
 SHOWN_ROWS = 5
 SHOWN_COLUMNS = ("name", "age", "sex", "zip", "education", "diagnosis")  # fit a line
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where to keep the files; without it they are deleted.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The whole process on an invented table, in under a minute.
+
+    Example: incrowd demo --folder tour
+    """
+    with boundary(as_json):
+        tour(folder, as_json)
 
 
 def tour(folder: Path | None, as_json: bool) -> None:
@@ -41,6 +54,14 @@ def _make(folder: Path) -> None:
 
 
 def _tell(home: Path, as_json: bool, kept: bool) -> None:
+    from incrowd import tables
+    from incrowd.commands.inspect import inspect
+    from incrowd.commands.verify import verify
+    from incrowd.examples import write_example
+    from incrowd.policy import Policy
+    from incrowd.publishing.pipeline import publish_to
+    from incrowd.schema import Role
+
     write_example(home)
     patients, release = home / "patients.csv", home / "release"
     policy = Policy.load(home / "policy.toml")

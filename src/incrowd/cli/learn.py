@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, app, boundary, split_names
+from incrowd.cli.app import AsJson, Names, Original, PolicyFile, app, boundary, split_names
 
 if TYPE_CHECKING:
     from incrowd.commands.learn import Learned, Lesson

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
+from incrowd.cli.app import AsJson, PolicyFile, app, boundary
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:

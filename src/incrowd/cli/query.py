@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
+from incrowd.cli.app import AsJson, PolicyFile, app, boundary
 
 if TYPE_CHECKING:
     from incrowd.queries import Answer

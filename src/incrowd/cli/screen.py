@@ -35,6 +35,16 @@ STEPS = {
     "inspect": "looking at columns and their combinations",
 }
 
+ANONYMITY = {  # kinds of anonymity, as measures and audits name them
+    "k": "every equivalence class has k rows",
+    "1k": "every person fits k rows",
+    "k1": "every row fits k persons",
+    "kk": "both: every person fits k rows, every row k persons",
+    "global_1k": "every person has k rows that cannot be ruled out",
+    "global_k1": "every row has k persons who cannot be ruled out",
+    "k_factor": "a randomized assignment exists with no match above 1/k",
+}
+
 
 def console() -> Console:
     """Standard output, coloured if it is a terminal."""
@@ -159,3 +169,10 @@ def number(value: object) -> str:
 def facts(pairs: Mapping[str, object]) -> list[tuple[str, str]]:
     """Rows of a two-column table."""
     return [(name.replace("_", " "), number(value)) for name, value in pairs.items()]
+
+
+def parameter(value: object) -> str:
+    """A parameter as text; a table of them in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,7 +13,7 @@ from incrowd.assign import one_of_disjoint_matchings
 from incrowd.attacks import AfterOne, GivenAway, Guessed, Rate, after_one, definetti, given_away
 from incrowd.attacks.definetti import MOST_CHOICES, choices_of
 from incrowd.contracts import Promise
-from incrowd.errors import Exposure, Infeasible
+from incrowd.errors import Exposure, Infeasible, option
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Regions
 from incrowd.join import JoinCounts
 from incrowd.measures import Presence, published_from_regions
@@ -48,6 +48,23 @@ class RowDisclosure:
             "after_one_known": None if self.after_one is None else self.after_one.as_dict(),
         }
 
+    def sentences(self) -> list[str]:
+        """For the publisher, in words."""
+        hide = f"; to prevent it, {option('set', 'hide_rows=true')}"
+        hint = hide if self.share >= MOST_GIVEN_AWAY and self.after_one else ""
+        lines = [
+            f"not promised: comparing rows reveals the exact quasi-identifiers of {self.rows.records:,} "
+            f"persons ({self.share:.1%}), but not which row is whose{hint}"
+        ]
+        after = self.after_one
+        if after is not None:
+            chance = str(after.exact) if after.exact is not None else f"about {after.share:.3f}"
+            lines.append(
+                "not promised: an adversary who knows one person's row finds another's with probability "
+                f"{chance}"
+            )
+        return lines
+
 
 @dataclass(frozen=True)
 class ValueDisclosure:
@@ -63,6 +80,13 @@ class ValueDisclosure:
 
     def as_dict(self) -> dict[str, Any]:
         return {"values_guessed": self.rate.as_dict(), "by_group_alone": self.blind.as_dict()}
+
+    def sentences(self) -> list[str]:
+        """For the publisher, in words."""
+        return [
+            "not promised: an adversary who learns from all buckets how values depend on rows (deFinetti) "
+            f"guesses {self.rate.share:.0%} of them; from one bucket alone {self.blind.share:.0%}"
+        ]
 
 
 @dataclass(frozen=True)
@@ -81,6 +105,25 @@ class PresenceDisclosure:
             "certainly_present": found.certainly_present,
             "certainly_absent": found.absent,
         }
+
+    def sentences(self) -> list[str]:
+        """For the publisher, in words."""
+        found, people = self.presence, self.counts
+        others = int(found.rows.sum()) - people.people
+        lines = [
+            f"{people.people:,} of these rows are from the private table, {others:,} from the public one"
+        ]
+        if found.interval is not None:
+            least, most = map(float, found.interval)
+            lines.append(
+                "not promised: that presence is secret; a person who fits a row is in the private table with "
+                f"a probability from {least:.3f} to {most:.3f}"
+            )
+        if found.certainly_present:
+            lines.append(
+                f"NOTE: {found.certainly_present:,} persons are in groups without anybody of the public table"
+            )
+        return lines
 
 
 Disclosure = RowDisclosure | ValueDisclosure | PresenceDisclosure
@@ -105,7 +148,7 @@ def _after_one(neighbourhoods: Neighbourhoods, k: int) -> AfterOne | None:
     return after_one(Counter(sizes[sizes > 0].tolist()), k, one_of_disjoint_matchings)
 
 
-def check_rows(found: Disclosure | None, option: str) -> None:
+def check_rows(found: Disclosure | None, asked: str) -> None:
     """Refuse a release whose rows were to give nothing away, by an option of the algorithm, and do.
 
     Raises
@@ -115,7 +158,7 @@ def check_rows(found: Disclosure | None, option: str) -> None:
     """
     if isinstance(found, RowDisclosure) and found.share >= MOST_GIVEN_AWAY:
         raise Infeasible(
-            f"{option}: the rows still reveal {found.rows.records:,} of {found.records:,} records; "
+            f"{asked}: the rows still reveal {found.rows.records:,} of {found.records:,} records; "
             "publish numbers as sets or with hierarchies, use fewer columns, or a method that makes classes"
         )
 

@@ -22,6 +22,7 @@ from incrowd.verifier.values import value
 
 if TYPE_CHECKING:
     from incrowd.verifier.claims.consistency_graph import ConsistencyGraph
+    from incrowd.verifier.tables import BothTables
 
 CLOSE = 1e-7  # logarithms decide only what is farther from the limit than this
 
@@ -62,7 +63,7 @@ class ClaimSubject:
 
     classes: EquivalenceClasses
     graph: ConsistencyGraph
-    tables: Any
+    tables: BothTables
     parts: NDArray[np.integer] | None = None
 
 

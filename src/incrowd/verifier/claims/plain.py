@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from incrowd.verifier.claims.plain_distance import PlainAxis, corner_values, qua
 from incrowd.verifier.claims.plain_neighbours import Floats, NearbyCounts
 from incrowd.verifier.columns import Ints, fold
 from incrowd.verifier.failure import CheckFailed, exactly, require, whole
+
+if TYPE_CHECKING:
+    from incrowd.verifier.tables import BothTables
 
 PARAMETERS = ("p", "d", "margin", "form", "distinct", "removal", "rescale", "columns")
 FORMS = {"corner": ("corner",), "candidate": ("candidate",), "both": ("corner", "candidate")}
@@ -119,7 +122,7 @@ class ClassItems:
 class PlainClasses:
     """Both tables, as far as a claim of plain classes speaks of them."""
 
-    def __init__(self, terms: PlainTerms, schema: Schema, tables: Any) -> None:
+    def __init__(self, terms: PlainTerms, schema: Schema, tables: BothTables) -> None:
         self._terms, self._tables, self._quasi = terms, tables, list(tables.quasi)
         self._known = [name for name in self._quasi if name in terms.weights]
         private = [c for c in schema.having(Role.SENSITIVE) if c.name in terms.weights]
