@@ -55,9 +55,7 @@ def verify_release(
     return verify(
         ReleaseFiles(folder, _parquet_rows(folder, schema), _parquet_values(folder)),
         original_rows(original, table),
-        Expected(
-            schema, claims, max_suppression="as stated" if policy is None else _may_be_left_out(policy)
-        ),
+        Expected(schema, claims, max_suppression="as stated" if policy is None else _may_be_left_out(policy)),
         witness=Witness(links, parts=parts_of(audit, len(table))),
         public=None if joined is None else joined.public,
         progress=watch("verify"),

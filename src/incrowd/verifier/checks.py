@@ -25,7 +25,6 @@ from incrowd.verifier.claims.buckets import (
     groups_of_rows,
     read_lines,
 )
-from incrowd.verifier.claims.classes import ClaimSubject, EquivalenceClasses
 from incrowd.verifier.claims.consistency_graph import ConsistencyGraph
 from incrowd.verifier.claims.join import (
     PUBLIC,
@@ -46,6 +45,7 @@ from incrowd.verifier.claims.registry import (
     joins,
     requires,
 )
+from incrowd.verifier.claims.subject import BothTables, ClaimSubject, EquivalenceClasses
 from incrowd.verifier.columns import Ints, RowSource, fold
 from incrowd.verifier.domain import check_levels
 from incrowd.verifier.failure import CheckFailed, require
@@ -59,7 +59,7 @@ from incrowd.verifier.request import (
     Witness,
     silent,
 )
-from incrowd.verifier.tables import BothTables, read
+from incrowd.verifier.tables import read
 from incrowd.verifier.truth import person_of_each_row, record_of_each_row
 
 SMALL_MEANS = frozenset({"small-means", "all"})

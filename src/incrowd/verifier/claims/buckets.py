@@ -1,4 +1,4 @@
-"""Claims about buckets (as in Anatomy): a table of sensitive values by group, counted again.
+"""Buckets (as in Anatomy): the table of sensitive values by group, counted again from the original.
 
 A row names its group, and the table says how often each value occurs in the group. Nothing published tells
 which of a group's values is whose; so the verifier needs to know which record is behind each row.
@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.schema import Claim
-from incrowd.verifier.claims.classes import ClaimSubject, smallest
 from incrowd.verifier.columns import CodedColumn, Ints, Numbering, Restoring, RowSource, fold, numbers_of
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import CheckFailed, require
@@ -24,11 +22,6 @@ from incrowd.verifier.order import MOST_DEVIATIONS, check_order
 GROUP, COUNT = "group", "count"
 WHAT = "the table of sensitive values"
 _WHOLE = re.compile(r"[1-9][0-9]{0,17}")
-
-
-def sensitive_groups(claim: Claim, subject: ClaimSubject) -> int:
-    """Every group of sensitive values has at least k people."""
-    return smallest(claim, subject, "group of sensitive values")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,20 +11,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from incrowd.schema import Claim, Role, Schema
-from incrowd.verifier.claims.classes import ClaimSubject
 from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
 from incrowd.verifier.claims.plain_distance import PlainAxis, corner_values, quasi_axis, sensitive_axis
 from incrowd.verifier.claims.plain_neighbours import Floats, NearbyCounts
+from incrowd.verifier.claims.subject import BothTables, ClaimSubject
 from incrowd.verifier.columns import Ints, fold
 from incrowd.verifier.failure import CheckFailed, exactly, require, whole
-
-if TYPE_CHECKING:
-    from incrowd.verifier.tables import BothTables
 
 PARAMETERS = ("p", "d", "margin", "form", "distinct", "removal", "rescale", "columns")
 FORMS = {"corner": ("corner",), "candidate": ("candidate",), "both": ("corner", "candidate")}
