@@ -226,7 +226,10 @@ def test_the_story_says_what_is_not_protected(laid: Path, tmp_path: Path) -> Non
     assert "NOT protected: who is in the table, and everybody's row (accepted: exact-rows)" in told
     assert "class" not in told
     seen = incrowd("verify", tmp_path / "out", "--original", laid / "people.csv")
-    assert (seen.code, "each group lists exactly the sensitive values" in " ".join(seen.out.split())) == (0, True)
+    assert (seen.code, "each group lists exactly the sensitive values" in " ".join(seen.out.split())) == (
+        0,
+        True,
+    )
 
 
 # ---- real data, counted from the written files

@@ -98,7 +98,7 @@ def check_lines(lines: BucketLines, row_group: Ints, stated: int | None, people:
     values as rows, else no more.
     """
     groups = int(row_group.max()) + 1
-    require(stated in (None, groups), "the manifest states another number of groups")
+    require(stated in (None, groups), "the manifest states a different number of groups")
     require(int(lines.group.max()) < groups, f"{WHAT} has a group that no row belongs to")
     require(np.unique(lines.group).size == groups, f"rows belong to a group that {WHAT} does not have")
     _check_sorted(lines)
@@ -123,7 +123,7 @@ def _check_sorted(lines: BucketLines) -> None:
 def check_values(
     lines: BucketLines, row_group: Ints, match: Ints, hidden: OriginalValues, linked: bool
 ) -> None:
-    """In every group, the values of its rows' records are exactly those that the table says.
+    """In every group, the values of its rows' records are exactly those that the table lists.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def check_values(
     """
     of_record, of_line = _joint(lines, hidden)
     size = int(max(of_record.max(), of_line.max())) + 1
-    said = np.zeros(size, np.int64)
-    np.add.at(said, of_line, lines.count)
-    lacking = int(np.maximum(said - np.bincount(of_record, minlength=size), 0).sum())
+    listed = np.zeros(size, np.int64)
+    np.add.at(listed, of_line, lines.count)
+    lacking = int(np.maximum(listed - np.bincount(of_record, minlength=size), 0).sum())
     require(not lacking, f"{WHAT} has {lacking} values more than the original table")
     has = match < of_record.size
     of_row = row_group[has] * size + of_record[match[has]]

@@ -32,7 +32,7 @@ def smallest(claim: Claim, subject: ClaimSubject, what: str) -> int:
     """The size of the smallest class, which must be at least k."""
     require(not claim.column, f"{claim.model} is about all rows, not about one column")
     found = int(subject.classes.persons.min())
-    require(found >= whole(claim, "k"), f"the smallest {what} has {found}")
+    require(found >= whole(claim, "k"), f"the smallest {what} has only {found} persons")
     return found
 
 
@@ -67,7 +67,7 @@ def entropy_diversity(claim: Claim, subject: ClaimSubject) -> str:
     starts = np.searchsorted(found.group, near), np.searchsorted(found.group, near, side="right")
     fair = all(_enough_entropy(found.count[a:b].tolist(), limit) for a, b in zip(*starts, strict=True))
     worst = f"{math.floor(math.exp(float(entropy.min())) * 1e4 + CLOSE) / 1e4:.4f}"
-    require(fair and not (margin < -CLOSE).any(), f"one class reaches only {worst}")
+    require(fair and not (margin < -CLOSE).any(), f"one class reaches only l = {worst}")
     return worst
 
 

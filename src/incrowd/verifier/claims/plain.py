@@ -31,7 +31,7 @@ MOST_CANDIDATES = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class PlainTerms:
-    """What a claim of plain classes says. `share` and `reach` are p and d less the margin."""
+    """What a claim of plain classes states. `share` and `reach` are p and d less the margin."""
 
     share: Fraction
     reach: Fraction
@@ -116,7 +116,7 @@ class ClassItems:
 
 
 class PlainClasses:
-    """Both tables, as far as a claim of plain classes speaks of them."""
+    """Both tables, as far as a claim of plain classes is about them."""
 
     def __init__(self, terms: PlainTerms, schema: Schema, tables: BothTables) -> None:
         self._terms, self._tables, self._quasi = terms, tables, list(tables.quasi)
