@@ -23,8 +23,8 @@ from typer.testing import CliRunner
 import incrowd
 from incrowd import errors
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.cli import stories
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
+from incrowd.cli.measure import MEANINGS
 from incrowd.contracts import catalogue
 from incrowd.examples import write_example
 from incrowd.hierarchy.builders import _BUILDERS
@@ -94,7 +94,7 @@ def test_a_model_is_in_the_promise(model: str) -> None:
 @pytest.mark.parametrize("measure", catalogue("measure"))
 def test_a_measure_is_explained_on_paper_and_on_the_screen(measure: str) -> None:
     assert f"| `{measure}` |" in said("docs/measures.md")
-    assert stories.MEANINGS[measure]
+    assert MEANINGS[measure]
 
 
 @pytest.mark.parametrize("name", [EVERY, *(known.name for known in EXPOSURES)])

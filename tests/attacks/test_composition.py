@@ -23,7 +23,7 @@ from incrowd.attacks.composition import compositions, expected, intersect
 from incrowd.attacks.linked import SharedValues, fitting_both, shared_values
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Target
-from incrowd.cli.attack_stories import show_attacks
+from incrowd.cli.attack import show as show_attacks
 from incrowd.commands.attack import attack
 from incrowd.examples import write_example
 from incrowd.flow import Table

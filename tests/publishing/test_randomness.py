@@ -17,7 +17,7 @@ from typer.main import get_command
 
 import incrowd
 from incrowd import assign, entropy
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.contracts import catalogue, option_names
 from incrowd.flow import Table
 from incrowd.policy import Policy

@@ -19,7 +19,7 @@ from twins import kja_figures as naive
 from typer.testing import CliRunner
 
 from incrowd.algorithms.kja import Direct
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.contracts import silent
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Microdata

@@ -110,7 +110,7 @@ def requests(
     times = draw(st.sampled_from(copies))
     kinds = -(-n // times)
     for name in quasi:
-        texts = draw(st.lists(st.sampled_from(COLUMNS[name][1]), min_size=kinds, max_size=kinds))
+        texts: Texts = draw(st.lists(st.sampled_from(COLUMNS[name][1]), min_size=kinds, max_size=kinds))
         columns[name] = (texts * times)[:n]
     if not any(columns.get("zip", ["0123"])):
         columns["zip"][0] = "0123"  # a hierarchy of prefixes cannot be built over nothing
