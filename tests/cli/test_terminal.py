@@ -153,7 +153,7 @@ def test_every_step_of_a_release_has_words(clinic: Path, place: Path) -> None:
         return silent
 
     publish_to(clinic / "patients.csv", Policy.load(clinic / "policy.toml"), "out", watch=watch)
-    assert steps == ["read", "encode", "hide", "generalize", "write", "verify", "measure"]
+    assert steps == ["read", "encode", "group", "generalize", "write", "verify", "measure"]
     assert set(steps) <= set(screen.STEPS)
 
 
@@ -182,7 +182,7 @@ def test_on_a_terminal_the_bar_goes_to_standard_error_only(clinic: Path, place: 
 
 SLOW = """
 import sys, time
-from incrowd import {place}
+from incrowd.publishing import {place}
 def slow(*_):
     print("now", file=sys.stderr, flush=True)
     time.sleep(60)
