@@ -388,7 +388,7 @@ def test_a_broken_engine_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         ("frequency-l-diversity", Anatomy, "group", with_labels(alike)),
         ("sensitive-groups", Anatomy, "group", with_labels(np.arange(n, dtype=np.int32))),
         ("order", render, "shuffled", lambda size, _: np.arange(size)),
-        ("sensitive", drafting, "values_apart", one_short(render.bucketed_values)),
+        ("sensitive", drafting, "bucketed_values", one_short(render.bucketed_values)),
     ]
     for caught_by, owner, name, other in broken:
         with monkeypatch.context() as patch:
