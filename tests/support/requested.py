@@ -110,8 +110,8 @@ def requests(
     times = draw(st.sampled_from(copies))
     kinds = -(-n // times)
     for name in quasi:
-        texts: Texts = draw(st.lists(st.sampled_from(COLUMNS[name][1]), min_size=kinds, max_size=kinds))
-        columns[name] = (texts * times)[:n]
+        texts = draw(st.lists(st.sampled_from(COLUMNS[name][1]), min_size=kinds, max_size=kinds))
+        columns[name] = [texts[i % kinds] for i in range(n)]
     if not any(columns.get("zip", ["0123"])):
         columns["zip"][0] = "0123"  # a hierarchy of prefixes cannot be built over nothing
     columns["ill"] = draw(st.lists(st.sampled_from(["flu", "ulcer", ""]), min_size=n, max_size=n))

@@ -32,7 +32,8 @@ def group(recipe: Mondrian, table: CodeTable, *guards: Any) -> Partition:
 def points_on(columns: list[list[Any]]) -> CodeTable:
     """Numbers as a table of codes, one list per record."""
     domains = [sorted({row[j] for row in columns}) for j in range(len(columns[0]))]
-    points = [tuple(domain.index(v) for domain, v in zip(domains, row, strict=True)) for row in columns]
+    codes = [{value: code for code, value in enumerate(domain)} for domain in domains]
+    points = [tuple(code[v] for code, v in zip(codes, row, strict=True)) for row in columns]
     return CodeTable(points, [("range", domain) for domain in domains])
 
 
