@@ -183,9 +183,12 @@ def test_a_registered_attack_breaks_its_control(entry: Attack, results: list[Att
 
 
 @REGISTERED
-def test_a_registered_attack_is_documented(entry: Attack) -> None:
+def test_a_registered_attack_is_documented(entry: Attack, results: list[AttackResult]) -> None:
+    """In a section of its own, with its adversary."""
     text = (TESTS.parent / "docs" / "attacks.md").read_text(encoding="utf-8")
-    assert f"### {entry.name}\n" in text
+    assert f"\n### {entry.name}\n" in text
+    section = text.partition(f"\n### {entry.name}\n")[2].partition("\n#")[0]
+    assert all(found.adversary in section for found in results if found.name.partition("-")[0] == entry.name)
 
 
 def test_every_result_belongs_to_a_registered_attack(results: list[AttackResult]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.beliefs import Floats, Pools, SensitiveValues, counted, homogeneous, pools
-from incrowd.attacks.candidates import MEMBERS, PROSECUTOR
+from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
@@ -48,7 +48,7 @@ def background(
     certain = int((share[held.of][able] == 1).sum())
     return AttackResult(
         f"background-{known}-{values.name}",
-        PROSECUTOR,
+        "background knowledge",
         f"{MEMBERS}, and {known} of the values that somebody does not have",
         won,
         _blind(values, known),
