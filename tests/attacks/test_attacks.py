@@ -19,6 +19,7 @@ from support.places import TESTS
 
 from incrowd import tables
 from incrowd.assign import one_of_disjoint_matchings
+from incrowd.attacks.beliefs import fewest_values
 from incrowd.attacks.candidates import degree, likeliest, matching, order, probability
 from incrowd.attacks.corruption import Accomplices, corruption, known_counts
 from incrowd.attacks.rate import Rate
@@ -26,7 +27,6 @@ from incrowd.attacks.registry import NEEDS, Attack, Context, NotTried, attack, a
 from incrowd.attacks.rerun import equal_rows, rerun
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Target, as_they_are
-from incrowd.attacks.values import fewest_values
 from incrowd.commands.attack import attack as run
 from incrowd.commands.publish import publish
 from incrowd.encode import encode
@@ -507,7 +507,7 @@ def test_fewest_values_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = consistency(release(data, [("a",), ("a",), ("b",), ("b",), ("b",)]), data)
     shown = Table.of({"ill": ["x", "x", "x", "y", "y"], "pay": ["1", "2", "3", "4", "5"]})
     for most in (5_000_000, 1):
-        monkeypatch.setattr("incrowd.attacks.values.MOST_PAIRS", most)
+        monkeypatch.setattr("incrowd.attacks.beliefs.AT_ONCE", most)
         found = fewest_values(graph, components(graph), shown, ["ill", "pay", "absent"])
         assert found == {"ill": 1, "pay": 2}
 

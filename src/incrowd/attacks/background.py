@@ -69,7 +69,7 @@ def _tried(target: Target, values: SensitiveValues, known: int, held: Pools) -> 
     People who have a value that would be ruled out are none of whom it can be known: they do not count.
     """
     tops, outs, shares = [], [], []
-    for counts in counted(target, values, held):
+    for counts in counted(target.graph, values.shown, values.size, held):
         top, out, share = ruled_out(counts, known)
         tops.append(top)
         outs.append(out)
