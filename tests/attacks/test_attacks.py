@@ -20,6 +20,7 @@ from support.places import TESTS
 
 from incrowd import tables
 from incrowd.assign import one_of_disjoint_matchings
+from incrowd.attacks.beliefs import fewest_values
 from incrowd.attacks.candidates import degree, likeliest, matching, order, probability
 from incrowd.attacks.corruption import Accomplices, corruption, known_counts
 from incrowd.attacks.rate import Rate
@@ -27,7 +28,6 @@ from incrowd.attacks.registry import NEEDS, Attack, Context, NotTried, attack, a
 from incrowd.attacks.rerun import equal_rows, rerun
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Target, as_they_are
-from incrowd.attacks.values import fewest_values
 from incrowd.commands.attack import attack as run
 from incrowd.commands.publish import publish
 from incrowd.encode import encode
@@ -184,9 +184,12 @@ def test_a_registered_attack_breaks_its_control(entry: Attack, results: list[Att
 
 
 @REGISTERED
-def test_a_registered_attack_is_documented(entry: Attack) -> None:
+def test_a_registered_attack_is_documented(entry: Attack, results: list[AttackResult]) -> None:
+    """In a section of its own, with its adversary."""
     text = (TESTS.parent / "docs" / "attacks.md").read_text(encoding="utf-8")
-    assert f"### {entry.name}\n" in text
+    assert f"\n### {entry.name}\n" in text
+    section = text.partition(f"\n### {entry.name}\n")[2].partition("\n#")[0]
+    assert all(found.adversary in section for found in results if found.name.partition("-")[0] == entry.name)
 
 
 def test_every_result_belongs_to_a_registered_attack(results: list[AttackResult]) -> None:
@@ -505,7 +508,7 @@ def test_fewest_values_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = consistency(release(data, [("a",), ("a",), ("b",), ("b",), ("b",)]), data)
     shown = Table.of({"ill": ["x", "x", "x", "y", "y"], "pay": ["1", "2", "3", "4", "5"]})
     for most in (5_000_000, 1):
-        monkeypatch.setattr("incrowd.attacks.values.MOST_PAIRS", most)
+        monkeypatch.setattr("incrowd.attacks.beliefs.AT_ONCE", most)
         found = fewest_values(graph, components(graph), shown, ["ill", "pay", "absent"])
         assert found == {"ill": 1, "pay": 2}
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.beliefs import Floats, Pools, SensitiveValues, counted, homogeneous, pools
-from incrowd.attacks.candidates import MEMBERS, PROSECUTOR
+from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
@@ -48,7 +48,7 @@ def background(
     certain = int((share[held.of][able] == 1).sum())
     return AttackResult(
         f"background-{known}-{values.name}",
-        PROSECUTOR,
+        "background knowledge",
         f"{MEMBERS}, and {known} of the values that somebody does not have",
         won,
         _blind(values, known),
@@ -69,7 +69,7 @@ def _tried(target: Target, values: SensitiveValues, known: int, held: Pools) -> 
     People who have a value that would be ruled out are none of whom it can be known: they do not count.
     """
     tops, outs, shares = [], [], []
-    for counts in counted(target, values, held):
+    for counts in counted(target.graph, values.shown, values.size, held):
         top, out, share = ruled_out(counts, known)
         tops.append(top)
         outs.append(out)

@@ -6,7 +6,7 @@ alike. People who have the same candidates have one belief, so it is worked out 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.target import Ints, Target, runs
 from incrowd.errors import TableError
-from incrowd.flow import Sensitive, TextColumn
+from incrowd.flow import Codes, Sensitive, Table, TextColumn
+from incrowd.graph import Components, Graph
 from incrowd.hierarchy import Hierarchy
 from incrowd.schema import Claim
 
@@ -99,8 +100,11 @@ class Pools:
 
 
 def pools(target: Target) -> Pools:
+    return pools_of(target.graph, target.found)
+
+
+def pools_of(graph: Graph, found: Components) -> Pools:
     """Who has which candidates. In a component where everything is possible, everybody has the same."""
-    graph, found = target.graph, target.found
     edges = np.flatnonzero(found.effective & graph.real)
     tails, heads = graph.tails[edges].astype(np.int64), graph.indices[edges].astype(np.int64)
     many = np.bincount(tails, minlength=graph.record_weight.size)
@@ -141,7 +145,7 @@ class Beliefs:
 def beliefs(target: Target, values: SensitiveValues, held: Pools | None = None) -> Beliefs:
     """What everybody's candidates say about a sensitive column."""
     held = pools(target) if held is None else held
-    parts = [_believed(values, counts) for counts in counted(target, values, held)]
+    parts = [_believed(values, c) for c in counted(target.graph, values.shown, values.size, held)]
     return Beliefs(values, *(np.concatenate(column)[held.of] for column in zip(*parts, strict=True)))
 
 
@@ -153,10 +157,10 @@ def homogeneous(target: Target, values: SensitiveValues) -> SensitiveValues:
     return replace(values, own=own.astype(np.int64) % size, shown=shown.astype(np.int64) % size)
 
 
-def counted(target: Target, values: SensitiveValues, held: Pools) -> Iterator[Ints]:
-    """How many candidates of each pool have each value: (pools of a chunk, size)."""
-    graph, size = target.graph, max(values.size, 1)
-    pairs, times = np.unique(graph.row_of.astype(np.int64) * size + values.shown, return_counts=True)
+def counted(graph: Graph, shown: Ints | Codes, size: int, held: Pools) -> Iterator[Ints]:
+    """How many candidates of each pool have each value, `shown` in each row: (pools of a chunk, size)."""
+    size = max(size, 1)
+    pairs, times = np.unique(graph.row_of.astype(np.int64) * size + shown, return_counts=True)
     begin = np.searchsorted(pairs // size, np.arange(graph.published + 1))
     weight = np.diff(begin)[held.rows]
     for first in range(0, held.starts.size - 1, step := max(AT_ONCE // size, 1)):
@@ -168,6 +172,17 @@ def counted(target: Target, values: SensitiveValues, held: Pools) -> Iterator[In
         key = np.repeat(pool, many) * size + pairs[at] % size
         counts = np.bincount(key, times[at], (last - first) * size)
         yield counts.astype(np.int64).reshape(last - first, size)
+
+
+def fewest_values(graph: Graph, found: Components, shown: Table, names: Sequence[str]) -> dict[str, int]:
+    """For each sensitive column the fewest different values among one person's candidates."""
+    held, fewest = pools_of(graph, found), dict[str, int]()
+    for column, name in ((shown.column(name), name) for name in names if name in shown.names):
+        counts = counted(graph, column.codes, len(column.texts), held)
+        different = np.concatenate([(some > 0).sum(axis=1) for some in counts])
+        if different.any():
+            fewest[name] = int(different[different > 0].min())
+    return fewest
 
 
 def _believed(values: SensitiveValues, counts: Ints) -> tuple[NDArray[np.generic], ...]:

@@ -139,4 +139,4 @@ def _result(
     }
     covered = scene.covered
     guess = Rate(int((scene.own & covered).sum()), int(covered.sum()))
-    return AttackResult(name, "algorithm-aware", knows, right, guess, control, claims.bound, details)
+    return AttackResult(name, "minimality", knows, right, guess, control, claims.bound, details)

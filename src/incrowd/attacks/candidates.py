@@ -31,7 +31,7 @@ def order(target: Target) -> AttackResult:
     n = len(target.data)
     return AttackResult(
         "order",
-        PROSECUTOR,
+        "unsorted matching",
         "the original in its order",
         target.guess(),
         target.won(np.arange(n)[::-1]),
@@ -43,13 +43,13 @@ def order(target: Target) -> AttackResult:
 @attack("degree", 20, ("records",))
 def degree(target: Target) -> AttackResult:
     """A row among those whose cells hold the person."""
-    return _first_of("degree", QUASI_IDENTIFIERS, target, lambda at: at.graph.real)
+    return _first_of("degree", PROSECUTOR, QUASI_IDENTIFIERS, target, lambda at: at.graph.real)
 
 
 @attack("matching", 30, ("records",))
 def matching(target: Target) -> AttackResult:
     """A row among those that the person can be behind while everybody else has a row too."""
-    return _first_of("matching", MEMBERS, target, lambda at: at.found.effective)
+    return _first_of("matching", "second adversary", MEMBERS, target, lambda at: at.found.effective)
 
 
 @attack("probability", 40, ("records",), watched=True)
@@ -59,7 +59,7 @@ def probability(target: Target, progress: Progress = silent) -> AttackResult:
     won, control = target.won(likeliest(target, found)), _control_of_likeliest(target.control)
     likely = _likely(target, found)
     return AttackResult(
-        "probability", PROSECUTOR, MEMBERS, won, target.guess(), control, target.bound, likely
+        "probability", "random worlds", MEMBERS, won, target.guess(), control, target.bound, likely
     )
 
 
@@ -81,11 +81,13 @@ def _control_of_likeliest(control: Target) -> Rate:
     return control.won(likeliest(control, chances(control.graph, control.found)))
 
 
-def _first_of(name: str, knows: str, target: Target, rule: Callable[[Target], Edges]) -> AttackResult:
+def _first_of(
+    name: str, adversary: str, knows: str, target: Target, rule: Callable[[Target], Edges]
+) -> AttackResult:
     control = target.control
     return AttackResult(
         name,
-        PROSECUTOR,
+        adversary,
         knows,
         target.won(target.named(rule(target))),
         target.guess(),

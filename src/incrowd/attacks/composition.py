@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.beliefs import Pools, pools
-from incrowd.attacks.candidates import MEMBERS, PROSECUTOR
+from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.linked import Linked, SharedValues, chunks, link
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
@@ -290,7 +290,9 @@ def _about_rows(met: Intersection, control: Intersection) -> AttackResult:
         "of_them_right": right,
     }
     blind = Rate(0, met.victims.size)  # without the releases everybody fits everything
-    return AttackResult("composition", PROSECUTOR, KNOWS, _below(met), blind, _below(control), None, details)
+    return AttackResult(
+        "composition", "intersection", KNOWS, _below(met), blind, _below(control), None, details
+    )
 
 
 def _about(met: Intersection, control: Intersection, private: SharedValues, name: str) -> AttackResult:
@@ -311,7 +313,7 @@ def _about(met: Intersection, control: Intersection, private: SharedValues, name
     }
     same = replace(likely, top=np.full(likely.top.size, common))
     blind, checked = _right(met, same, own), _right(control, control.likely[name], own)
-    return AttackResult(f"composition-{name}", PROSECUTOR, KNOWS, won, blind, checked, None, details)
+    return AttackResult(f"composition-{name}", "intersection", KNOWS, won, blind, checked, None, details)
 
 
 def _below(met: Intersection) -> Rate:

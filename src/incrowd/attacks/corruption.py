@@ -62,7 +62,7 @@ def corruption(target: Target, known: int = 1) -> AttackResult:
     blind = np.arange(len(target.data))[victims]
     return AttackResult(
         f"corruption-{known}",
-        "insider",
+        "corruption-aided linking",
         f"{MEMBERS}, and the rows of {known} of them",
         Rate(sum(won for won, _ in outcomes), victims.size),
         Rate(int((blind == target.truth[victims]).sum()), victims.size),

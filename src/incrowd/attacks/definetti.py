@@ -186,10 +186,10 @@ def learned(groups: ValueGroups) -> AttackResult:
     needed = choices_of(group, value)
     if needed > MOST_CHOICES or not len(codes):
         why = {"skipped": f"{needed:,} pairs of a row and a value of its group" if needed else "no rows"}
-        return AttackResult(name, "prosecutor", knows, Rate(0, 0), Rate(0, 0), None, None, why)
+        return AttackResult(name, "deFinetti", knows, Rate(0, 0), Rate(0, 0), None, None, why)
     found = definetti(codes, sizes, group, value, groups.truth)
     values = np.unique(value, return_inverse=True)[1].reshape(-1, 1)
     showing = np.concatenate([np.asarray(codes), values], axis=1)
     control = definetti(showing, [*sizes, int(values.max()) + 1], group, value)
     details = {"groups": int(np.unique(group).size), "rounds": found.rounds}
-    return AttackResult(name, "prosecutor", knows, found.rate, found.blind, control.rate, None, details)
+    return AttackResult(name, "deFinetti", knows, found.rate, found.blind, control.rate, None, details)

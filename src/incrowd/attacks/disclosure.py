@@ -15,7 +15,7 @@ import numpy as np
 
 from incrowd.attacks.beliefs import Beliefs, Pools, SensitiveValues, beliefs, homogeneous, pools
 from incrowd.attacks.buckets import classes_as_groups
-from incrowd.attacks.candidates import MEMBERS, PROSECUTOR
+from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import Context, attack
 from incrowd.attacks.result import AttackResult
@@ -47,7 +47,7 @@ def homogeneity(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     common = int(values.prior.argmax()) if values.size else 0
     return AttackResult(
         f"homogeneity-{values.name}",
-        PROSECUTOR,
+        "attribute linkage",
         MEMBERS,
         _right(found, found.top),
         _right(found, np.full(able.size, common)),
@@ -81,7 +81,7 @@ def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     tried = int(able.sum())
     return AttackResult(
         f"skewness-{values.name}",
-        PROSECUTOR,
+        "skewness",
         FREQUENCIES,
         _right(found, found.risen),
         Rate(min(round(float(prior[found.risen[able]].sum())), tried), tried),
@@ -97,7 +97,7 @@ def closeness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     far, t = _farther(found), float(found.values.t or 0)
     return AttackResult(
         f"closeness-{found.values.name}",
-        PROSECUTOR,
+        "skewness",
         FREQUENCIES,
         far,
         Rate(0, far.tried),

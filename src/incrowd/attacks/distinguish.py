@@ -148,20 +148,6 @@ def distinguish(
     among : collection of int
         Look at these classes only: bad nodes get fewer as p and d grow, so the suspects of a smaller p
         and d are enough.
-
-    Examples
-    --------
-    >>> from incrowd.encode import encode
-    >>> from incrowd.flow import Table
-    >>> from incrowd.distance_outliers import Setting
-    >>> from incrowd.schema import Column, Kind, Role, Schema
-    >>> table = Table.of({"age": ["20", "21", "22", "90"], "pay": ["3", "5", "4", "3"]})
-    >>> roles = {"age": Role.QUASI, "pay": Role.SENSITIVE}
-    >>> schema = Schema(tuple(Column(name, role, Kind.NUMERIC) for name, role in roles.items()))
-    >>> space = Space.of(encode(table, schema), Setting(p="0.75", d="0.9", distinct=2, margin=0))
-    >>> found = distinguish(classes_of(space, [np.array([0, 1]), np.array([2, 3])]), space)
-    >>> found.persons().tolist(), found.bad_columns, str(found.presence), str(found.association)
-    ([3], 1, '1', '1/2')
     """
     adversary = Distinguisher(space, space.outliers() if known is None else known)
     places = range(len(classes)) if among is None else sorted(among)

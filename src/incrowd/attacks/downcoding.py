@@ -45,7 +45,7 @@ def downcoding(target: Target) -> AttackResult:
     found, smallest = claims(target), claims(target, smallest=True)
     return AttackResult(
         "downcoding",
-        "outsider",
+        "downcoding",
         KNOWS,
         Rate(found.right, found.made),
         Rate(min(round(found.by_chance), found.made), found.made),

@@ -56,7 +56,7 @@ def planted(scene: JoinTarget, labels: Codes, invented: Flags) -> AttackResult:
     found = fakes(labels, scene.own, invented, k)
     return AttackResult(
         "planted",
-        "active",
+        "Sybil",
         "the public table, and who of it does not exist",
         found.rate,
         Rate(min(1, found.left.size), found.left.size),

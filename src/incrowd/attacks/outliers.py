@@ -134,7 +134,7 @@ class OutlierHunt:
         found, control = self._at(points, self.shown), self._at(points, self.control)
         return AttackResult(
             name,
-            "distinguisher",
+            "outlier-aware",
             KNOWS,
             _sum([each.rate(rules) for each in found]),
             Rate(0, self.people.size * len(points)),  # without classes nobody is named

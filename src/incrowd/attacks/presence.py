@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from incrowd.attacks.joined import JOURNALIST, Flags, Floats, JoinTarget
+from incrowd.attacks.joined import Flags, Floats, JoinTarget
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
@@ -56,7 +56,7 @@ def presence(scene: JoinTarget) -> AttackResult:
         details["largest_share_said"] = float(shares.max())
     return AttackResult(
         "presence",
-        JOURNALIST,
+        "table linkage",
         "the public table, about how many people the private one has, and that each class has one of them",
         claims.right(own),
         Rate(int((own & covered).sum()), int(covered.sum())),

@@ -59,7 +59,7 @@ def rows(target: Target) -> AttackResult:
     n = len(data)
     return AttackResult(
         "rows",
-        "outsider",
+        "reconstruction",
         "the release alone",
         Rate(found.records, n),
         Rate(blind.records, n),
@@ -165,7 +165,7 @@ def _completed(said: Said) -> Ints:
 # ---- rows that may differ by one record
 
 
-class _SetColumn(NamedTuple):
+class _SetKeys(NamedTuple):
     """One set column: where its cells lead, and how many rows each of its cells would be compared with."""
 
     number: int
@@ -188,7 +188,7 @@ def _differences(said: Said, published: Published) -> list[Ints]:
     return [part for c in columns for part in _compared(said, c, np.flatnonzero(best == c.number), sizes)]
 
 
-def _compared(said: Said, column: _SetColumn, asked: Ints, sizes: Sequence[int]) -> Iterator[Ints]:
+def _compared(said: Said, column: _SetKeys, asked: Ints, sizes: Sequence[int]) -> Iterator[Ints]:
     from incrowd.kernels.rebuild import by_keys
 
     limits = np.array([PARTNERS, KEPT])
@@ -205,7 +205,7 @@ def _all_name(said: Said) -> NDArray[np.bool_]:
     return named
 
 
-def _column(said: Said, j: int) -> _SetColumn:
+def _column(said: Said, j: int) -> _SetKeys:
     """A key for each set, and one for what is left of it without each of its values.
 
     Sets that differ by one value share a key. Keys are sums of hashes; a chance collision costs a comparison.
@@ -233,7 +233,7 @@ def _column(said: Said, j: int) -> _SetColumn:
     large = np.ones(total, np.bool_)
     large[cells] = False
     partners[large] = np.iinfo(np.int64).max
-    return _SetColumn(j, Packed(starts, owner[by], held, cores, at, rows_of), partners)
+    return _SetKeys(j, Packed(starts, owner[by], held, cores, at, rows_of), partners)
 
 
 # ---- counting what is right

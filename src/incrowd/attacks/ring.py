@@ -8,7 +8,7 @@ which a class of k would leave. How much more depends on the draw and is measure
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import sqrt
 
@@ -48,15 +48,7 @@ class AfterOne:
 
     def as_dict(self) -> dict[str, object]:
         exact = None if self.exact is None else str(self.exact)
-        return {
-            "share": self.share,
-            "high": self.high,
-            "size": self.size,
-            "draws": self.draws,
-            "tried": list(self.tried),
-            "sizes": self.sizes,
-            "exact": exact,
-        }
+        return {**asdict(self), "tried": list(self.tried), "exact": exact}
 
 
 def after_one(sizes: Mapping[int, int], k: int, draw: Draw, draws: int = DRAWS) -> AfterOne | None:

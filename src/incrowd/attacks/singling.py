@@ -31,7 +31,7 @@ def singling(target: Target) -> AttackResult:
     formula = (1 - 1 / sizes) ** (sizes - 1)
     return AttackResult(
         "singling",
-        "outsider",
+        "predicate singling out",
         "the release alone",
         isolated(target),
         _blind(sizes, len(target.data)),
