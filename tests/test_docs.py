@@ -31,6 +31,7 @@ from incrowd.hierarchy.builders import _BUILDERS
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EVERY, EXPOSURES
 from incrowd.policy.parts import Privacy, Public, Quasi
+from incrowd.publishing.pipeline import Release
 from incrowd.schema import CHECKS
 from incrowd.verifier.checks import AFTER_CLAIMS, BEFORE_CLAIMS
 from incrowd.verifier.folder import KEYS, METHOD_KEYS
@@ -134,7 +135,8 @@ def test_an_error_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", incrowd.__all__)
 def test_a_public_name_is_described(name: str) -> None:
-    assert name in names(section("docs/cli.md", "In Python")) | {"publish"}
+    """In words, or as a function with its arguments."""
+    assert re.search(rf"`{name}[(`]", said("docs/python.md"))
 
 
 @pytest.mark.parametrize("key", sorted(KEYS | METHOD_KEYS))
@@ -268,6 +270,22 @@ def test_commands_print_what_is_shown(path: str, tmp_path: Path, monkeypatch: py
     assert ran >= 4
 
 
+def test_all_blocks_about_python_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_example(tmp_path / "tour", rows=600)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    blocks = code_blocks("docs/python.md", "python")
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert len(blocks) >= 9
+    printed = capsys.readouterr().out
+    comment = re.search(r"print\(error\)  # (.*)", said("docs/python.md"))
+    assert comment is not None
+    assert comment[1] in printed
+
+
 @pytest.mark.parametrize("path", ["README.md", "docs/hierarchies.md", "docs/policy.md"])
 def test_snippets_run(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_example(tmp_path / "tour", rows=300)
@@ -294,7 +312,7 @@ def test_the_readme_snippet_publishes(tmp_path: Path, monkeypatch: pytest.Monkey
     names: dict[str, object] = {}
     exec(compile(snippet, "README.md", "exec"), names)
     release = names["release"]
-    assert isinstance(release, incrowd.Release)
+    assert isinstance(release, Release)
     assert release.verdict.passed
     assert f'release.loss()["gcp"]  # {release.loss()["gcp"]:.4f}' in snippet
     assert sorted(path.name for path in (tmp_path / "release-from-python").iterdir()) == [

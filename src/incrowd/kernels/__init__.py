@@ -1,0 +1,1 @@
+"""Compiled loops over arrays (numba), which know nothing else of incrowd."""

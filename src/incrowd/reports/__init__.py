@@ -1,1 +1,1 @@
-"""Pictures of results."""
+"""Pictures as SVG, and the HTML page about a release."""
