@@ -296,7 +296,7 @@ def _digest_of_file(path: Path) -> str:
 @once
 def _program() -> str:
     """The version, and what all sources hash to: whoever changes a method need not think of the cache."""
-    found, home = hashlib.sha256(__version__.encode()), Path(__file__).parent
+    found, home = hashlib.sha256(__version__.encode()), Path(__file__).parents[1]
     for path in sorted(home.rglob("*.py")):
         found.update(f"\n{path.relative_to(home)}\n".encode())
         found.update(path.read_bytes())
