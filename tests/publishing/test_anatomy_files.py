@@ -227,7 +227,7 @@ def test_the_story_says_what_is_not_protected(laid: Path, tmp_path: Path) -> Non
     assert "NOT protected: who is in the table, and which row is whose (accepted: exact-rows)" in told
     assert "class" not in told
     seen = incrowd("verify", tmp_path / "out", "--original", laid / "people.csv")
-    assert (seen.code, "each group lists exactly the sensitive values" in " ".join(seen.out.split())) == (
+    assert (seen.code, "each bucket lists exactly the sensitive values" in " ".join(seen.out.split())) == (
         0,
         True,
     )
