@@ -22,7 +22,7 @@ from incrowd.attacks.candidates import MATCHER
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
-from incrowd.graph import Graph, Parts, components, posterior
+from incrowd.graph import Graph, GraphComponents, components, posterior
 
 VICTIMS = 200
 MOST_KNOWN = 5
@@ -72,8 +72,8 @@ class _Scene:
     target: Target
 
     @cached_property
-    def parts(self) -> Parts:
-        return Parts(self.target.found)
+    def parts(self) -> GraphComponents:
+        return GraphComponents(self.target.found)
 
     @cached_property
     def sure(self) -> Ints:

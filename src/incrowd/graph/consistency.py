@@ -19,7 +19,7 @@ from incrowd.measures.cells import CellCoverage
 from incrowd.measures.published import Published
 
 if TYPE_CHECKING:
-    from incrowd.kernels.boxtree import Regions
+    from incrowd.kernels.boxtree import BoxRegions
 
 Ints = NDArray[np.int64]
 
@@ -223,7 +223,7 @@ def consistency(published: Published, data: Microdata) -> Graph:
     return Graph(record_weight, row_weight, indptr, indices, record_of, row_of, max(left_out, 0))
 
 
-def _regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> Regions:
+def _regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> BoxRegions:
     """What distinct rows cover: runs are named only where a cell has more than one."""
     from incrowd.kernels import boxtree
 
@@ -239,7 +239,7 @@ def _regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> Regions:
     first = np.concatenate([column.first for column in cells])
     last = np.concatenate([column.last for column in cells])
     sides = [np.ascontiguousarray(np.stack(side, axis=1)) for side in (low, high, begin, end)]
-    return boxtree.Regions(sides[0], sides[1], sides[2], sides[3], first, last)
+    return boxtree.BoxRegions(sides[0], sides[1], sides[2], sides[3], first, last)
 
 
 def _distinct(columns: Sequence[Codes], sizes: Sequence[int], n: int) -> tuple[Ints, Codes, Ints]:

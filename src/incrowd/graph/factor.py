@@ -1,4 +1,4 @@
-"""How well a random assignment can hide people: k-factors, and the least largest match probability.
+"""How well a randomized assignment can protect people: k-factors, and the least largest match probability.
 
 An assignment can be drawn such that every record is behind every row with probability at most 1/k if and only
 if the graph has a k-factor, a spanning subgraph in which every record and every row has k neighbours.

@@ -21,7 +21,7 @@ from incrowd.measures.loss import measure_all
 from incrowd.measures.published import Published
 
 if TYPE_CHECKING:
-    from incrowd.kernels.boxtree import Regions
+    from incrowd.kernels.boxtree import BoxRegions
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -186,7 +186,7 @@ def _blocks(rows: Ints, people: Ints) -> Iterator[Ints]:
     return iter(np.split(rows, np.flatnonzero(np.diff(block)) + 1))
 
 
-def _regions(published: Published, rows: Ints) -> Regions:
+def _regions(published: Published, rows: Ints) -> BoxRegions:
     """What some rows cover; runs are named only where a cell has more than one."""
     from incrowd.kernels import boxtree
 
@@ -202,4 +202,4 @@ def _regions(published: Published, rows: Ints) -> Regions:
     first = np.concatenate([cells.first for cells in published.cells])
     last = np.concatenate([cells.last for cells in published.cells])
     sides = [np.ascontiguousarray(np.stack(side, axis=1)) for side in (low, high, begin, end)]
-    return boxtree.Regions(sides[0], sides[1], sides[2], sides[3], first, last)
+    return boxtree.BoxRegions(sides[0], sides[1], sides[2], sides[3], first, last)
