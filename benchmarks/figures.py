@@ -25,9 +25,10 @@ from queries import query_figures
 from rings import assignments, rows_cut, whole_ring
 from tables import adult_with_trees, first, microdata, real_data
 
+from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.single import SingleDimensional
-from incrowd.contracts import Grouper, silent
+from incrowd.contracts import silent
 from incrowd.flow import Microdata
 
 N = 1_000_000
@@ -43,12 +44,12 @@ def census(n: int) -> Codes:
 
 def kernel_seconds(recipe: Mondrian, data: Microdata) -> float:
     """The compiled run alone, on codes in the form it takes."""
-    from incrowd.algorithms.partitions.mondrian import Run
+    from incrowd.algorithms.partitions.mondrian import MondrianRun
     from incrowd.kernels import mondrian
 
     best = float("inf")
     for _ in range(5):
-        run = Run(recipe, data)
+        run = MondrianRun(recipe, data)
         prepared = run.prepare(data.codes, np.zeros(0, np.int32))
         labels = np.empty(len(data), np.int32)
         start = time.process_time()
@@ -218,7 +219,7 @@ def agglomerative(kd: float) -> Iterator[Figure]:
         return
     n = 20_000
     whole, quarter, few = (first(data, rows) for rows in (n, n // 4, 500))
-    recipes: Mapping[str, tuple[Grouper, float | None]] = {
+    recipes: Mapping[str, tuple[Algorithm, float | None]] = {
         "agglomerative 8": (Agglomerative(K), 15.0),
         "agglomerative 10": (Agglomerative(K, distance="10"), 15.0),
         "agglomerative 8, entropy": (Agglomerative(K, measure="entropy"), None),

@@ -13,7 +13,7 @@ from scans import distinct_scan, plain_scan
 from tables import adult_with_trees, census_with_trees, first
 
 from incrowd.algorithms.costs import groups_of, priced
-from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
+from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
 from incrowd.algorithms.nonhomogeneous.k_one import Expansion
 from incrowd.algorithms.nonhomogeneous.one_k import widened
 from incrowd.flow import Microdata, Neighbourhoods
@@ -95,7 +95,7 @@ def global_1k(kd: float) -> Iterator[Figure]:
         return
     size = f"n={CENSUS_ROWS} d=8 k={K}"
     slow, quick = (
-        cpu(partial(global_crowds, data, widened(data, neighbourhoods, K), K), 2)
+        cpu(partial(global_neighbourhoods, data, widened(data, neighbourhoods, K), K), 2)
         for data, neighbourhoods in (whole, quarter)
     )
     growth = exponent(slow, quick)
@@ -106,4 +106,4 @@ def global_1k(kd: float) -> Iterator[Figure]:
 
 
 def all_three(data: Microdata) -> Neighbourhoods:
-    return global_crowds(data, widened(data, Expansion(K).neighbourhoods(data), K), K)
+    return global_neighbourhoods(data, widened(data, Expansion(K).neighbourhoods(data), K), K)

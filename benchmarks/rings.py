@@ -15,8 +15,8 @@ from tables import microdata
 from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import InARow
-from incrowd.assign import by_crowds, figure_seven, one_of_disjoint_matchings
+from incrowd.algorithms.partitions.ordering import RowPartition
+from incrowd.assign import by_neighbourhoods, figure_seven, one_of_disjoint_matchings
 from incrowd.contracts import silent
 from incrowd.flow import Microdata
 from incrowd.generalize import generalize
@@ -62,7 +62,7 @@ def rows_cut(kd: float) -> Iterator[Figure]:
     """Records sorted along a curve, or by their codes, and cut into parts of k and more."""
     table = uniform(MANY)
     whole, few = microdata(table), microdata(table[:2000])
-    recipes: list[tuple[str, InARow, float | None]] = [
+    recipes: list[tuple[str, RowPartition, float | None]] = [
         ("hilbert", Hilbert(K), 1.1),
         ("lexicographic", Lexicographic(K), None),
     ]
@@ -86,4 +86,4 @@ def whole_ring(kd: float) -> Iterator[Figure]:
 def _ring(recipe: Ring, data: Microdata) -> None:
     neighbourhoods = recipe.group(data, (), silent)
     generalize(data, neighbourhoods)
-    by_crowds(neighbourhoods)
+    by_neighbourhoods(neighbourhoods)

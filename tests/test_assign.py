@@ -107,8 +107,8 @@ def any_shift(n: int, k: int) -> Draw:
 
 def the_first(edges: NDArray[np.int32]) -> Rows:
     """Figure 7 without the index: a walked matching, and always that."""
-    parts = assign._Parts.of(edges)
-    held = assign._matching(parts.edges, assign._Dice(os.urandom, 1 << 16))
+    parts = assign._RegularGraph.of(edges)
+    held = assign._matching(parts.edges, assign._RandomBytes(os.urandom, 1 << 16))
     return np.take_along_axis(edges, held[:, None].astype(np.int64), axis=1)[:, 0].astype(np.int64)
 
 

@@ -15,7 +15,7 @@ from twins.query import holds
 from incrowd.encode import encode
 from incrowd.errors import InputError
 from incrowd.flow import Table
-from incrowd.predicate import ColumnDomain, Name, Predicate, in_units, intervals, parse_predicate
+from incrowd.predicate import Name, Predicate, ValueDomain, in_units, intervals, parse_predicate
 from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.values import read_texts
 
@@ -64,7 +64,7 @@ def test_codes_satisfy_what_rows_do(case: tuple[Kind, list[str | None], list[tup
     data = encode(table, schema)
     sql = " AND ".join(sql_of("x", op, [spelt(text, kind) for text in texts]) for op, texts in compared)
     predicate = parse_predicate(sql) if sql else Predicate()
-    mask = ColumnDomain.of(data.attributes[0]).satisfying(predicate.conditions)
+    mask = ValueDomain.of(data.attributes[0]).satisfying(predicate.conditions)
     literals = [(op, [value(text, kind) for text in texts]) for op, texts in compared]
     literals = [(op, said[:2] if op == "BETWEEN" else said) for op, said in literals]
     expected = [
@@ -88,14 +88,14 @@ def test_both_evaluations_agree(case: tuple[Kind, list[str | None], list[tuple[s
         any((low is None or low <= at) and (high is None or at <= high) for low, high in found.ends)
         for at in places
     ]
-    assert ColumnDomain("x", kind, values).satisfying(conditions).tolist() == inside
+    assert ValueDomain("x", kind, values).satisfying(conditions).tolist() == inside
 
 
 def test_a_label_stands_for_the_values_under_it() -> None:
     rows = tuple((leaf, label, "*") for label, leaves in LEVELS.items() for leaf in leaves)
     schema = Schema((Column("place", Role.QUASI, levels=rows),))
     data = encode(Table.of({"place": ["Ulm", "Nice", "", "Bonn"]}), schema)
-    domain = ColumnDomain.of(data.attributes[0])
+    domain = ValueDomain.of(data.attributes[0])
 
     def found(sql: str) -> list[bool]:
         mask: list[bool] = domain.satisfying(parse_predicate(sql).conditions)[data.codes[:, 0]].tolist()
@@ -122,7 +122,7 @@ def test_names_may_have_other_capitals_unless_quoted() -> None:
 
 def test_what_lies_on_no_line_has_no_order() -> None:
     with pytest.raises(InputError, match="sex is categorical"):
-        ColumnDomain("sex", Kind.CATEGORICAL, ["F", "M"]).satisfying(parse_predicate("sex < 'M'").conditions)
+        ValueDomain("sex", Kind.CATEGORICAL, ["F", "M"]).satisfying(parse_predicate("sex < 'M'").conditions)
     with pytest.raises(InputError, match="age holds numbers"):
-        ColumnDomain("age", Kind.NUMERIC, [1]).satisfying(parse_predicate("age < 'secret'").conditions)
-    assert np.array_equal(ColumnDomain("age", Kind.NUMERIC, [1, None]).satisfying(()), [True, True])
+        ValueDomain("age", Kind.NUMERIC, [1]).satisfying(parse_predicate("age < 'secret'").conditions)
+    assert np.array_equal(ValueDomain("age", Kind.NUMERIC, [1, None]).satisfying(()), [True, True])

@@ -63,8 +63,12 @@ def frame_of(kind: str, path: Path) -> Any:
 FRAMES = pytest.mark.parametrize("kind", ["path", "pandas", "polars", "arrow"])
 
 
+def _is_error(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, Exception)
+
+
 def test_the_package_shows_its_verbs_policy_and_errors_and_nothing_else() -> None:
-    errors = [name for name, thing in vars(incrowd.errors).items() if isinstance(thing, type)]
+    errors = [name for name, thing in vars(incrowd.errors).items() if _is_error(thing)]
     assert set(dir(ic)) == {*VERBS, "Policy", *errors}
     assert all(inspect.isfunction(getattr(ic, verb)) for verb in VERBS)
 
@@ -134,7 +138,7 @@ def test_roles_and_the_promise_can_be_said_without_a_policy(tour: Path) -> None:
 def test_roles_are_said_once(tour: Path) -> None:
     with pytest.raises(ic.InputError, match="not both"):
         ic.publish(tour / "patients.csv", tour / "own.toml", sensitive=["cost"])
-    with pytest.raises(ic.PolicyError, match="policy=…, or quasi_identifiers=…"):
+    with pytest.raises(ic.PolicyError, match="or quasi_identifiers=…"):
         ic.publish(tour / "patients.csv", k=5)
     with pytest.raises(ic.PolicyError, match="a Policy, a dict, or the path"):
         ic.publish(tour / "patients.csv", 7)

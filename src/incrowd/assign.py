@@ -1,7 +1,7 @@
-"""Who is behind which row, and in which order rows appear: drawn from a cryptographic source.
+"""Randomized assignment of records to rows, and the order of rows, from a cryptographic source.
 
-A draw that can be repeated protects nobody: a seed, or the state of an ordinary generator, can be found
-from a few known identities. Releases draw from the operating system; only tests bring a source of their own.
+An assignment that can be repeated protects nobody: a seed, or the state of an ordinary generator, can be
+found from a few known identities. Releases draw from the operating system; only tests bring another source.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ def whole_classes(n: int, entropy: Entropy = system) -> Assignment:
     return Assignment(region=order, private=order)
 
 
-def by_crowds(neighbourhoods: Neighbourhoods, entropy: Entropy = system) -> Assignment:
-    """A row for each record among those whose crowds it is in, each with the same chance; then shuffled.
+def by_neighbourhoods(neighbourhoods: Neighbourhoods, entropy: Entropy = system) -> Assignment:
+    """A row for each record among those whose neighbourhoods it is in, equally likely each; then shuffled.
 
-    Every crowd lists k records, and every record is in k crowds. Where all of a part are alike, each stays
-    behind its own row: their rows are equal, and shuffled.
+    Every neighbourhood lists k records, and every record is in k of them. Where all of a part are alike, each
+    stays behind its own row: their rows are equal, and shuffled.
 
     Examples
     --------
-    >>> ring = Crowds(np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 2, 0], np.int32))
-    >>> sorted(by_crowds(ring).private.tolist())
+    >>> ring = Neighbourhoods(np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 2, 0], np.int32))
+    >>> sorted(by_neighbourhoods(ring).private.tolist())
     [0, 1, 2]
     """
     n = len(neighbourhoods)
@@ -78,7 +78,7 @@ def _rows_of_records(members: Codes) -> Codes:
 
 
 def by_kinds(fits: Codes, record_kind: Codes, row_kind: Codes, entropy: Entropy = system) -> Assignment:
-    """As `by_crowds`, where equal records and equal rows were counted together.
+    """As `by_neighbourhoods`, where equal records and equal rows were counted together.
 
     Parameters
     ----------
@@ -143,8 +143,8 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = system) -> NDArra
     >>> sorted(one_of_disjoint_matchings(ring).tolist())
     [0, 1, 2]
     """
-    parts = _Parts.of(edges)
-    dice = _Dice(entropy, max(256, min(CHUNK, edges.size)))
+    parts = _RegularGraph.of(edges)
+    dice = _RandomBytes(entropy, max(256, min(CHUNK, edges.size)))
     row = np.empty(len(parts), np.int64)
     parts = _without_small_rings(parts, row, entropy)
     while parts.degree > 1 and len(parts):
@@ -158,7 +158,7 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = system) -> NDArra
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class _RegularGraph:
     """A regular graph with its records and rows numbered component by component, so that walks stay near."""
 
     edges: Codes
@@ -168,7 +168,7 @@ class _Parts:
     row_at: Codes
 
     @classmethod
-    def of(cls, edges: Codes) -> _Parts:
+    def of(cls, edges: Codes) -> _RegularGraph:
         from incrowd.kernels import matching
 
         n, k = edges.shape
@@ -188,7 +188,7 @@ class _Parts:
     def degree(self) -> int:
         return int(self.edges.shape[1])
 
-    def settled(self, held: Codes, over: NDArray[np.bool_], row: NDArray[np.int64]) -> _Parts:
+    def settled(self, held: Codes, over: NDArray[np.bool_], row: NDArray[np.int64]) -> _RegularGraph:
         """What is left without the edges held and without components that are over; these get their rows."""
         from incrowd.kernels import matching
 
@@ -196,14 +196,14 @@ class _Parts:
         left = matching.settle(edges, held, over, *places, row)
         fewer = edges.reshape(-1)[: left * (self.degree - 1)].reshape(left, self.degree - 1)
         label, record_at, row_at = (place[:left] for place in places)
-        return _Parts(fewer, label, self.count, record_at, row_at)
+        return _RegularGraph(fewer, label, self.count, record_at, row_at)
 
-    def only(self, components: NDArray[np.bool_]) -> _Parts:
+    def only(self, components: NDArray[np.bool_]) -> _RegularGraph:
         """Some of the components (c,). Records and rows of one have the same numbers, so both move alike."""
         stay = components[self.label]
         gone = np.cumsum(~stay, dtype=np.int32)[stay]
         edges = self.edges[stay] - gone[:, None]
-        return _Parts(edges, self.label[stay], self.count, self.record_at[stay], self.row_at[stay])
+        return _RegularGraph(edges, self.label[stay], self.count, self.record_at[stay], self.row_at[stay])
 
 
 @cache
@@ -214,7 +214,7 @@ def small_ring(n: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return weights, np.array([list(map(int, pattern)) for _, pattern in entries])
 
 
-def _without_small_rings(parts: _Parts, row: NDArray[np.int64], entropy: Entropy) -> _Parts:
+def _without_small_rings(parts: _RegularGraph, row: NDArray[np.int64], entropy: Entropy) -> _RegularGraph:
     """Give the records of small rings their rows by `SMALL_RINGS` -> all other components."""
     from incrowd.kernels import matching
 
@@ -239,7 +239,7 @@ def _without_small_rings(parts: _Parts, row: NDArray[np.int64], entropy: Entropy
     return parts.only(size == 0) if size.any() else parts
 
 
-class _Dice:
+class _RandomBytes:
     """Random bytes for kernels, drawn many at once. A kernel that runs out of them goes on where it was."""
 
     def __init__(self, entropy: Entropy, size: int) -> None:
@@ -255,7 +255,7 @@ class _Dice:
         self.left = self.left[read:]
 
 
-def _half(edges: Codes, dice: _Dice) -> Codes:
+def _half(edges: Codes, dice: _RandomBytes) -> Codes:
     """A random half of a graph of even degree: half the edges of every record and every row."""
     from incrowd.kernels import matching
 
@@ -272,7 +272,7 @@ def _half(edges: Codes, dice: _Dice) -> Codes:
     return kept.reshape(n, degree // 2)
 
 
-def _matching(edges: Codes, dice: _Dice) -> Codes:
+def _matching(edges: Codes, dice: _RandomBytes) -> Codes:
     """A random perfect matching -> the slot of each record's row among its edges."""
     from incrowd.kernels import matching
 
@@ -297,9 +297,9 @@ def figure_seven(edges: Codes, entropy: Entropy = system, permuted: bool = True)
     """
     from incrowd.kernels import matching
 
-    parts = _Parts.of(edges)
+    parts = _RegularGraph.of(edges)
     n, k = edges.shape
-    dice = _Dice(entropy, max(CHUNK, 16 * n))  # a walk must fit
+    dice = _RandomBytes(entropy, max(CHUNK, 16 * n))  # a walk must fit
     last = draws_below(k, parts.count, entropy)[parts.label]
     found = np.empty(n, np.int64)
     for turn in range(int(last.max()) + 1):

@@ -1,4 +1,4 @@
-"""What a part must look like to be plugged in, and the one list of everything that is.
+"""Interfaces of what can be plugged in (models, guards, limits of options), and the register of it all.
 
 A part is a frozen dataclass whose numbers have limits that are data: the same object makes the check,
 the message, the help text and the bad values of the tests.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Codes, JoinPartition, Microdata, Neighbourhoods, Partition
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.schema import Claim
 
 
@@ -132,7 +132,15 @@ class Series:
         return ([self.low - 1], [self.low + 0.5], "many", [None], None, True)
 
 
-AnyLimit = Limit | Share | Choice | Switch | Series
+class AnyLimit(Protocol):
+    """What an option may be: the check, its words, and values that it refuses."""
+
+    def words(self) -> str: ...
+
+    def allows(self, value: object) -> bool: ...
+
+    def bad_values(self) -> tuple[object, ...]: ...
+
 
 # No 1/3, which no decimal text can say, and no exponent that would fill the memory with zeros.
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?")
@@ -161,13 +169,13 @@ class Limited:
 
 
 def need_enough(data: Microdata, k: int) -> None:
-    """Refuse a table of fewer than k records: nobody can hide in it."""
+    """Refuse a table of fewer than k records: it has no equivalence class of k."""
     if len(data) < k:
         raise Infeasible(f"n={len(data)} < k={k}: there are too few records to hide anyone")
 
 
 class Progress(Protocol):
-    """Told now and then how much of the present step is done, from 0 to 1."""
+    """Hears now and then how much of the present step is done, from 0 to 1."""
 
     def __call__(self, done: float) -> None: ...
 
@@ -186,7 +194,7 @@ def unwatched(_step: str) -> Progress:
 
 @runtime_checkable
 class Guard(Protocol):
-    """A veto on groups: a grouper makes no group that a guard does not allow."""
+    """A veto on groups: an algorithm makes no group that a guard does not allow."""
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
         """May these records (indices) be a group of their own?"""
@@ -206,7 +214,7 @@ class Rule(Guard, Protocol):
 class Eligible(Rule, Protocol):
     """A guard against frequent values: none may be behind more than 1/l of a group.
 
-    It tells what it counts, for groupers that look for such groups instead of waiting for a veto.
+    It names what it counts, for algorithms that look for such groups instead of waiting for a veto.
     """
 
     @property
@@ -223,51 +231,26 @@ class Eligible(Rule, Protocol):
 
 @runtime_checkable
 class Plainness(Guard, Protocol):
-    """A guard against groups that tell of outliers.
+    """A guard against groups that disclose outliers.
 
     Its veto is about the number of different sensitive values alone. A large group is often not plain though
-    parts of it are, so that plainness is no reason to stop cutting: it is looked for, and mended at the end.
+    parts of it are, so that plainness is no reason to stop cutting: groups are repaired at the end.
     """
 
     @property
     def space(self) -> Any:
-        """The table as points, among which outliers are told."""
+        """The table as points, among which outliers are found."""
         ...
 
     def plain(self, rows: NDArray[np.int32]) -> bool:
-        """Would these records (indices) as a group tell of no outlier?"""
+        """Would these records (indices) as a group disclose no outlier?"""
         ...
 
 
-@runtime_checkable
-class Grouper(Protocol):
-    """Decides who hides with whom."""
+class Partitioner(Protocol):
+    """Makes equivalence classes, whatever else it is."""
 
-    def group(
-        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress
-    ) -> Partition | Neighbourhoods | JoinPartition: ...
-
-
-@runtime_checkable
-class NonHomogeneous(Grouper, Protocol):
-    """A grouper that gives everyone a crowd of their own, so that rows of one crowd say different things.
-
-    `alone` names the model that its algorithm keeps by itself, `one_sided` says that this model is about rows
-    only, or about records only. `drawn` asks for an assignment by chance, `regular` says that its crowds
-    allow one in which nobody is behind any row with more than chance 1/k.
-    """
-
-    alone: ClassVar[str]
-    one_sided: ClassVar[bool]
-
-    @property
-    def k(self) -> int: ...
-
-    @property
-    def drawn(self) -> bool: ...
-
-    @property
-    def regular(self) -> bool: ...
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition: ...
 
 
 @runtime_checkable
@@ -281,7 +264,7 @@ class Promise(Protocol):
         ...
 
     def guards(self, data: Microdata) -> tuple[Guard, ...]:
-        """What a grouper must respect beyond its own k."""
+        """What an algorithm must respect beyond its own k."""
         ...
 
     def infeasible(self, data: Microdata) -> str:
@@ -301,18 +284,20 @@ class Model(Promise, Protocol):
         ...
 
 
-Part = TypeVar("Part", bound=type)
+Part = TypeVar("Part")
 _CATALOGUE: dict[str, dict[str, Any]] = {}
 
 
 def register(family: str, name: str) -> Callable[[Part], Part]:
-    """Enter a class into the catalogue under a name that policies use."""
+    """Enter a class into the catalogue under a name that policies use; it is its `name` from then on."""
 
     def enter(part: Part) -> Part:
         known = _CATALOGUE.setdefault(family, {})
         if name in known:
             raise ValueError(f"{family} {name} is registered twice")
         known[name] = part
+        if isinstance(part, type):
+            part.name = name  # type: ignore[attr-defined]
         return part
 
     return enter

@@ -108,10 +108,10 @@ POLICY = """\
 
 identifiers = ["name", "ssn"]           # they name a person: never published
 sensitive = ["diagnosis", "cost"]       # what nobody may learn about a person
-keep = ["visit_type"]                   # harmless: published as it is
+keep = ["visit_type"]                   # harmless: published unchanged
 method = "mondrian"
 
-[quasi_identifiers]                     # what an outsider may know of a patient; published blurred
+[quasi_identifiers]                     # what an outsider may know about a patient; generalized
 age = {type = "numeric"}                # a range, such as [30,39]
 sex = {type = "categorical"}            # a set, such as {F|M}
 zip = {type = "categorical", hierarchy = {prefix = [5, 4, 3, 2]}}
@@ -121,12 +121,12 @@ marital_status = {type = "categorical"}
 admitted = {type = "date", hierarchy = {dates = ["month", "quarter", "year"]}}
 
 [privacy]
-k = 10                                  # everyone hides among at least 10
-l = 3                                   # and no crowd has fewer than 3 different diagnoses or costs
+k = 10                                  # every equivalence class has at least 10 persons
+l = 3                                   # and at least 3 different diagnoses and costs
 """
 
 JOIN_POLICY = """\
-# The same patients, hidden among the people of the electoral roll voters.csv. Every key: docs/policy.md
+# The same patients, joined with the people of the electoral roll voters.csv. Every key: docs/policy.md
 
 identifiers = ["name", "ssn"]
 sensitive = ["diagnosis"]
@@ -143,7 +143,7 @@ k = 10
 
 [public]
 table = "voters.csv"
-id = "ssn"                              # who is who in both tables
+id = "ssn"                              # identifies a person in both tables
 membership_secret = true                # nobody knows who was in the clinic
 source = "electoral roll (invented)"
 date = "2024-01-01"

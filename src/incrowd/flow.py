@@ -2,7 +2,7 @@
 
 ::
 
-    Table ─ encode ─► Microdata ─ hide ─► Partition ─ generalize ─► Regions ─ assign ─► Assignment
+    Table ─ encode ─► Microdata ─ group ─► Partition ─ generalize ─► Regions ─ assign ─► Assignment
                                                                                         │
     Table (published) ◄─────────────────────── release ◄────────────────────────────────┘
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,21 +184,27 @@ class Microdata:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """Who hides with whom.
+    """The group of each record (n,), numbered 0..g-1: rows of a group are equal.
 
-    A partition, as the group of each record: groups are numbered 0..g-1, none is empty. A record that is in
-    no group (-1) has no row. Where every column is recoded on its own, `slabs` (n, d) says in which part of
-    each column's domain a record lies; a cell then speaks for its slab, and a group is a combination of
-    slabs. Where that is by whole levels of hierarchies, `levels` (d,) says which level each column has.
+    A record that is in no group (-1) has no row. Where every column is recoded on its own, `slabs` (n, d)
+    says in which part of each column's domain a record lies; a cell then speaks for its slab, and a group is
+    a combination of slabs. Where that is by whole levels of hierarchies, `levels` (d,) says which level each
+    column has. `buckets` (n,) numbers the groups whose sensitive values are published together, beside the
+    rows, -1 for records without a row; None where values stand in the rows.
     """
 
     labels: Codes
     slabs: Codes | None = None
     levels: tuple[int, ...] | None = None
+    buckets: Codes | None = None
+    neighbourhoods: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        if not np.bincount(self.labels[self.labels >= 0]).all() or (self.labels < -1).any():
-            raise ValueError("groups must be numbered from 0 without gaps")
+        for labels in (self.labels, self.labels if self.buckets is None else self.buckets):
+            if not np.bincount(labels[labels >= 0]).all() or (labels < -1).any():
+                raise ValueError("groups must be numbered from 0 without gaps")
+            if ((labels >= 0) != (self.labels >= 0)).any():
+                raise ValueError("whoever has a row must be in a bucket, and nobody else")
         if self.levels is not None and self.slabs is None:
             raise ValueError("levels need slabs")
 
@@ -208,11 +215,12 @@ class Partition:
 
     def of_kept(self) -> Partition:
         """The same among those that have a row, numbered by their places in `kept`."""
-        labels, slabs = self.labels[self.kept], None
+        kept, slabs = self.kept, None
         if self.slabs is not None:
-            columns = [np.unique(slab, return_inverse=True)[1] for slab in self.slabs[self.kept].T]
+            columns = [np.unique(slab, return_inverse=True)[1] for slab in self.slabs[kept].T]
             slabs = np.stack(columns, axis=1).astype(np.int32)
-        return Partition(labels, slabs, self.levels)
+        buckets = None if self.buckets is None else self.buckets[kept]
+        return Partition(self.labels[kept], slabs, self.levels, buckets)
 
     def __len__(self) -> int:
         return int(self.labels.max()) + 1 if self.labels.size else 0
@@ -229,12 +237,12 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbourhoods:
-    """Who hides with whom where everyone has a crowd of their own.
+    """Non-homogeneous generalization: the records that each record's own row is made over.
 
     The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them. Where
-    the table falls into parts, and no crowd reaches from one into another, `parts` (n,) numbers them. Then
-    ``whole[i, j]`` says that cell j of row i is made over all of its part, and ``alike[i]`` that all records
-    of a part are equal, so that nobody need be exchanged with others of it.
+    the table falls into parts, and no neighbourhood reaches from one into another, `parts` (n,) numbers them.
+    Then ``whole[i, j]`` says that cell j of row i is made over all of its part, and ``alike[i]`` that all
+    records of a part are equal, so that nobody need be exchanged with others of it.
     """
 
     starts: NDArray[np.int64]
@@ -242,21 +250,40 @@ class Neighbourhoods:
     parts: Codes | None = None
     whole: NDArray[np.bool_] | None = None
     alike: NDArray[np.bool_] | None = None
+    levels: ClassVar[None] = None
+    buckets: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         owner = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
         own = np.zeros(len(self), np.bool_)
         own[owner[self.members == owner]] = True
         if not own.all():
-            raise ValueError("everyone must be in their own crowd")
+            raise ValueError("everyone must be in their own neighbourhood")
         if self.parts is None:
             if self.whole is not None or self.alike is not None:
                 raise ValueError("what is said about parts needs parts")
         elif (np.repeat(self.parts, np.diff(self.starts)) != self.parts[self.members]).any():
-            raise ValueError("a crowd reaches from one part into another")
+            raise ValueError("a neighbourhood reaches from one part into another")
 
     def __len__(self) -> int:
         return self.starts.size - 1
+
+    @property
+    def neighbourhoods(self) -> Neighbourhoods:
+        return self
+
+    @property
+    def labels(self) -> Codes:
+        """The group of each record: every row is one of its own."""
+        return np.arange(len(self), dtype=np.int32)
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """The records that have a row: all."""
+        return np.arange(len(self))
+
+    def of_kept(self) -> Neighbourhoods:
+        return self
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -264,38 +291,13 @@ class Neighbourhoods:
 
     @property
     def regular(self) -> bool:
-        """Has every crowd the same size k, and is everyone in k of them?"""
+        """Has every neighbourhood the same size k, and is everyone in k of them?"""
         sizes = self.sizes
         if not sizes.size or (sizes != sizes[0]).any():
             return False
         rows = np.sort(self.members.reshape(len(self), -1), axis=1)
         named_once = not (rows[:, 1:] == rows[:, :-1]).any()
         return named_once and bool((np.bincount(self.members, minlength=len(self)) == sizes[0]).all())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JoinPartition:
-    """Who hides with whom where people of a public table stand in.
-
-    ``labels`` (n,) is the group of each person, -1 for those of the public table who are not needed.
-    ``sensitive`` (n,), -1 for the same, numbers the groups whose sensitive values are published together;
-    None where none are.
-    """
-
-    labels: Codes
-    sensitive: Codes | None = None
-
-    def __post_init__(self) -> None:
-        for labels in (self.labels, self.sensitive):
-            if labels is None:
-                continue
-            if ((labels >= 0) != (self.labels >= 0)).any() or not np.bincount(labels[labels >= 0]).all():
-                raise ValueError("groups must be numbered from 0 without gaps, and name the same people")
-
-    @property
-    def kept(self) -> NDArray[np.int64]:
-        """The people who have a row."""
-        return np.flatnonzero(self.labels >= 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

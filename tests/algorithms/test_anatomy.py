@@ -60,7 +60,7 @@ def grouped(values: list[int], l: int, k: int, entropy: entropy.Entropy = entrop
     dense = sorted(set(values))
     rule = Rule(np.array([dense.index(value) for value in values], np.int32), len(dense), l)
     assert isinstance(rule, Eligible)
-    labels: list[int] = Anatomy(k).group(table_of(len(values)), (rule,), silent, entropy).labels.tolist()
+    labels: list[int] = Anatomy(k).drawn_buckets(table_of(len(values)), (rule,), silent, entropy).tolist()
     return labels
 
 
@@ -126,7 +126,7 @@ def test_it_needs_l_and_nothing_else(guards: Any) -> None:
 def test_many_records_are_no_trouble(rng: np.random.Generator) -> None:
     values = np.minimum(rng.integers(0, 40, 60_000), rng.integers(0, 40, 60_000)).astype(np.int32)
     rule = Rule(values, 40, 9)
-    partition = Anatomy(9).group(table_of(values.size), (rule,), silent)
+    partition = Partition(Anatomy(9).drawn_buckets(table_of(values.size), (rule,), silent))
     pairs = np.unique(partition.labels.astype(np.int64) * 40 + values)
     assert pairs.size == values.size  # nobody shares a value with anybody of the group
     assert (partition.sizes.min(), len(partition)) == (9, values.size // 9)
@@ -292,7 +292,7 @@ def test_other_methods_have_no_second_table() -> None:
     [
         ({"privacy": {"k": 2}}, "protects sensitive values only.*give l"),
         ({"privacy": {"k": 2, "l": 2, "l_kind": "entropy"}}, 'l_kind = "frequency"'),
-        ({"privacy": {"k": 2, "l": 2, "t": "0.5"}}, "does not look after t"),
+        ({"privacy": {"k": 2, "l": 2, "t": "0.5"}}, "does not support t"),
         ({"sensitive": [], "drop": ["ill"]}, "exactly one sensitive column, and there are 0"),
         ({"sensitive": ["ill", "sex"], "quasi_identifiers": ["age"]}, "exactly one .* there are 2"),
         ({"keep": ["sex"], "quasi_identifiers": ["age"]}, "sex: anatomy keeps exact rows"),
@@ -362,7 +362,7 @@ def test_what_is_no_chance_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def with_labels(labels: NDArray[np.int32]) -> Any:
-    return lambda *_: Partition(labels)
+    return lambda *_: Partition(np.arange(labels.size, dtype=np.int32), buckets=labels)
 
 
 def one_short(real: Any) -> Any:
@@ -389,7 +389,7 @@ def test_a_broken_engine_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         ("frequency-l-diversity", Anatomy, "group", with_labels(alike)),
         ("sensitive-groups", Anatomy, "group", with_labels(np.arange(n, dtype=np.int32))),
         ("order", render, "shuffled", lambda size, _: np.arange(size)),
-        ("sensitive", drafting, "values_apart", one_short(render.bucketed_values)),
+        ("sensitive", drafting, "bucketed_values", one_short(render.bucketed_values)),
     ]
     for caught_by, owner, name, other in broken:
         with monkeypatch.context() as patch:

@@ -14,12 +14,12 @@ from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import kja as naive
 
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.algorithms.kja import BASES, Boxes, Direct, Refinement
+from incrowd.algorithms.kja import BASES, Direct, GroupBoxes, Refinement
 from incrowd.algorithms.kja_trim import kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.contracts import Grouper, catalogue, silent
+from incrowd.contracts import Partitioner, catalogue, silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Attribute, JoinPartition, Microdata
+from incrowd.flow import Attribute, Microdata, Partition
 from incrowd.schema import Kind, Shape
 
 VECTORS = vectors("kja", "algorithms")
@@ -41,10 +41,10 @@ def gaps_of(data: Microdata) -> list[int]:
 
 
 def base_of(name: str, k: int, data: Microdata) -> naive.Base:
-    grouper: Grouper = catalogue("grouper")[name](k=k)
+    algorithm: Partitioner = catalogue("algorithm")[name](k=k)
 
     def base(people: list[int]) -> naive.Groups:
-        partition: Any = grouper.group(Microdata(data.codes[people], data.attributes), (), silent)
+        partition = algorithm.group(Microdata(data.codes[people], data.attributes), (), silent)
         groups = [np.flatnonzero(partition.labels == g) for g in range(len(partition))]
         return [[people[i] for i in group] for group in groups]
 
@@ -56,7 +56,7 @@ def as_they_stand(size: int) -> bytes:
     return np.arange(size // 8, dtype=np.uint64).tobytes()
 
 
-def groups_of(partition: JoinPartition) -> naive.Groups:
+def groups_of(partition: Partition) -> naive.Groups:
     return [np.flatnonzero(partition.labels == g).tolist() for g in range(int(partition.labels.max()) + 1)]
 
 
@@ -84,7 +84,7 @@ def test_direct_agrees_with_naive(base: str, data: st.DataObject) -> None:
     assert people.own is not None
     partition = Direct(k, base).group(people, (), silent, as_they_stand)
     assert groups_of(partition) == naive.direct(len(people), people.own.tolist(), base_of(base, k, people))
-    assert partition.sensitive is None
+    assert partition.buckets is None
     assert (partition.labels[people.own] >= 0).all()
     assert np.bincount(partition.labels[partition.kept]).min() >= k
 
@@ -103,11 +103,11 @@ def test_refinement_agrees_with_naive(base: str, data: st.DataObject) -> None:
         table.points, own, base_of(base, k, people), k, kinds_of(people), gaps_of(people)
     )
     assert groups_of(partition) == groups
-    assert partition.sensitive is not None
+    assert partition.buckets is not None
     for group, number in zip(groups, host, strict=True):
-        assert set(partition.sensitive[group].tolist()) == {number}
+        assert set(partition.buckets[group].tolist()) == {number}
     assert np.bincount(partition.labels[partition.kept]).min() >= k
-    assert np.bincount(partition.sensitive[people.own]).min() >= k
+    assert np.bincount(partition.buckets[people.own]).min() >= k
 
 
 @pytest.mark.parametrize("base", KNOWN)
@@ -119,14 +119,14 @@ def test_first_groups_of_both_tables_have_enough_private_people(base: str, data:
     people = joined(table, data.draw(st.integers(k, len(table.points))))
     assert people.own is not None
     partition = Refinement(k, base).group(people, (), silent)
-    assert partition.sensitive is not None
+    assert partition.buckets is not None
     assert (partition.labels[people.own] >= 0).all()
     assert np.bincount(partition.labels[partition.kept]).min() >= k
-    assert np.bincount(partition.sensitive[people.own]).min() >= k
+    assert np.bincount(partition.buckets[people.own]).min() >= k
     for group in range(int(partition.labels.max()) + 1):
         members = partition.labels == group
         assert people.own[members].any()
-        assert np.unique(partition.sensitive[members]).size == 1
+        assert np.unique(partition.buckets[members]).size == 1
 
 
 def test_guards_are_asked_about_private_people_alone() -> None:
@@ -143,8 +143,8 @@ def test_guards_are_asked_about_private_people_alone() -> None:
     partition = Refinement(2).group(people, (Watching(),), silent)
     assert asked
     assert max(map(max, asked)) < 20
-    assert partition.sensitive is not None
-    assert np.bincount(partition.sensitive[:20]).min() >= 4
+    assert partition.buckets is not None
+    assert np.bincount(partition.buckets[:20]).min() >= 4
 
 
 def width(codes: Any) -> int:
@@ -161,7 +161,7 @@ def test_refinement_is_never_worse_for_anybody(seed: int, k: int, base: str) -> 
     own, n = int(rng.integers(k, 25)), 60
     points = [tuple(int(v) for v in row) for row in rng.integers(0, 9, (n, 2))]
     people = joined(CodeTable(points, [("range", list(range(9)))] * 2), own)
-    plain: Any = catalogue("grouper")[base](k=k).group(
+    plain: Any = catalogue("algorithm")[base](k=k).group(
         Microdata(people.codes[:own], people.attributes), (), silent
     )
     partition = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
@@ -196,7 +196,7 @@ def test_the_box_of_a_group_counts_and_not_its_cell() -> None:
     labels = np.zeros(len(own), np.int32)
     for number, group in enumerate(vector["input"]["phase1_groups"]):
         labels[group] = number
-    inside = Boxes.over(first, labels).holding(table.data.codes[len(own) :])
+    inside = GroupBoxes.over(first, labels).holding(table.data.codes[len(own) :])
     assert [points[len(own) + i] for i in np.flatnonzero(inside >= 0)] == vector["expected"]["ext_in_MBB"]
 
 
@@ -205,7 +205,7 @@ def test_missing_is_inside_only_where_somebody_has_it() -> None:
         "age", Kind.NUMERIC, Shape.RANGE, ("missing", "1", "2", "3"), np.array([0.0, 1, 2, 3]), 0
     )
     data = Microdata(np.array([[0], [2], [3], [2]], np.int32), (ages,))
-    boxes = Boxes.over(data, np.array([0, 0, 1, 1], np.int32))
+    boxes = GroupBoxes.over(data, np.array([0, 0, 1, 1], np.int32))
     asked = np.array([[0], [1], [2], [3]], np.int32)
     assert boxes.holding(asked).tolist() == [0, -1, 0, 1]
 
@@ -272,5 +272,5 @@ def test_direct_takes_no_guard() -> None:
             return True
 
     table = CodeTable([(0,), (1,), (1,)], [("set", 2)])
-    with pytest.raises(PolicyError, match="take kja-refine"):
+    with pytest.raises(PolicyError, match="use kja-refine"):
         Direct(2).group(joined(table, 2), (Veto(),), silent)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from twins import factor as naive_factor
 
 from incrowd import assign, entropy
 from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.nonhomogeneous.revisited import KFactorNeighbourhoods
 from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.contracts import catalogue
@@ -31,9 +33,9 @@ from incrowd.generalize import generalize
 from incrowd.graph import components, consistency, lambda_star
 from incrowd.measures import published
 from incrowd.policy import Policy
+from incrowd.publishing import assignment as drawing
 from incrowd.publishing import draft as drafting
-from incrowd.publishing import draw
-from incrowd.publishing import draw as drawing
+from incrowd.publishing.assignment import MatchProbability, RandomizedAssignment
 from incrowd.publishing.pipeline import Form, Release, publish_to
 from incrowd.release.folder import read_rows
 
@@ -82,7 +84,7 @@ def test_the_search_for_a_factor(fits: list[list[int]], k: int, holds: bool) -> 
 
 @pytest.mark.parametrize("method", CROWDS)
 @settings(max_examples=60)
-@given(request_=requests(models=["k"], most=16))
+@given(request_=requests(models=["k"], rows=(4, 16)))
 def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> None:
     request = without_classes(request_)
     release = made(request, method)
@@ -105,7 +107,7 @@ def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> Non
 def test_a_default_release_is_drawn_with_even_odds(method: str, start: str, measure: str) -> None:
     request = people(quasi=QUASI)
     wanted = {"start": start, "measure": measure}
-    known = {name: word for name, word in wanted.items() if name in METHODS[method].options}
+    known = {name: word for name, word in wanted.items() if name in METHODS[method].options()}
     release = made(request, method, **known)
     assert release is not None
     assert release.verdict.passed
@@ -153,7 +155,7 @@ def test_printed_rows_are_refused_where_no_draw_reaches_k(method: str) -> None:
     release = publish(request.table, printed, accept=["near-unique-keep", "unsafe-matches"])
     one_in = int(release.manifest["match_probability"]["drawn"].removeprefix("1/"))
     assert one_in < 4
-    alone = catalogue("grouper")[method].alone
+    alone = catalogue("algorithm")[method].model_kept
     assert [claim["model"] for claim in release.manifest["claims"]] == [alone]
 
 
@@ -187,8 +189,8 @@ def test_the_printed_form_is_marked() -> None:
 @pytest.mark.parametrize(
     ("changed", "word"),
     [
-        ({"privacy": {"k": 3, "l": 2}}, "l speaks of classes"),
-        ({"privacy": {"k": 3, "t": "0.5"}}, "t speaks of classes"),
+        ({"privacy": {"k": 3, "l": 2}}, "l is about classes"),
+        ({"privacy": {"k": 3, "t": "0.5"}}, "t is about classes"),
         ({"entity": "who"}, "k counts rows"),
     ],
 )
@@ -258,10 +260,9 @@ def test_the_matching_attack_finds_the_weak_in_printed_rows_and_nobody_in_defaul
 # Broken engines
 
 
-class OwnRows:
-    """Rows say exactly what records say, and claim to be crowds."""
-
-    k, alone, one_sided, drawn, regular = 4, "kk-anonymity", False, True, True
+@dataclass(frozen=True)
+class OwnRows(KFactorNeighbourhoods):
+    """Rows say exactly what records say, and claim to be over neighbourhoods of k."""
 
     def group(self, data: Any, *_: object) -> Neighbourhoods:
         return Neighbourhoods(np.arange(len(data) + 1), np.arange(len(data), dtype=np.int32))
@@ -287,17 +288,17 @@ def test_a_broken_engine_is_caught(method: str, tmp_path: Path, monkeypatch: pyt
     request = people(quasi=QUASI)
     policy = request.policy.with_(method=method)
     assert publish(request.table, policy).verdict.passed
-    off_by_one = catalogue("grouper")[method](k=3)
+    off_by_one = catalogue("algorithm")[method](k=3)
     broken: dict[str, list[tuple[Any, str, Any]]] = {
         "k-factor": [
-            (type(METHODS[method]), "grouper", lambda *_: off_by_one),
-            (type(METHODS[method]), "grouper", lambda *_: OwnRows()),
+            (METHODS[method], "configured", lambda *_: off_by_one),
+            (METHODS[method], "configured", lambda *_: OwnRows(4)),
         ],
         "truth": [
-            (assign, "by_crowds", at_random),
+            (assign, "by_neighbourhoods", at_random),
             (drafting, "generalize", lambda *parts: swaps_regions(generalize(*parts))),
         ],
-        "order": [(assign, "by_crowds", as_it_came)],
+        "order": [(assign, "by_neighbourhoods", as_it_came)],
     }
     monkeypatch.setattr(drawing, "_from_factor", lambda found, least, *_: first_of(found))
     for caught_by, ways in broken.items():
@@ -309,6 +310,6 @@ def test_a_broken_engine_is_caught(method: str, tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == []
 
 
-def first_of(found: Any) -> draw.Drawn:
+def first_of(found: Any) -> RandomizedAssignment:
     """An engine that does not look whether a draw reaches k."""
-    return draw.Drawn(assign.whole_classes(len(found)), draw.Odds(Fraction(1), Fraction(1)))
+    return RandomizedAssignment(assign.whole_classes(len(found)), MatchProbability(Fraction(1), Fraction(1)))

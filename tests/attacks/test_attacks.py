@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,32 +16,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.golden import golden
 from support.measure_tables import box, flat, microdata, ranged, release, treed
+from support.places import TESTS
 
 from incrowd import tables
 from incrowd.assign import one_of_disjoint_matchings
-from incrowd.attacks import (
-    ATTACKS,
-    AttackResult,
-    Rate,
-    Target,
-    as_they_are,
-    corruption,
-    degree,
-    known_counts,
-    matching,
-    order,
-    probability,
-    rerun,
-)
-from incrowd.attacks.candidates import likeliest
-from incrowd.attacks.corruption import _Scene
-from incrowd.attacks.values import fewest_values
+from incrowd.attacks.beliefs import fewest_values
+from incrowd.attacks.candidates import degree, likeliest, matching, order, probability
+from incrowd.attacks.corruption import Accomplices, corruption, known_counts
+from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import NEEDS, Attack, Context, NotTried, attack, attacks, every_result
+from incrowd.attacks.rerun import equal_rows, rerun
+from incrowd.attacks.result import AttackResult
+from incrowd.attacks.target import Target, as_they_are
+from incrowd.commands.attack import attack as run
+from incrowd.commands.publish import publish
 from incrowd.encode import encode
 from incrowd.errors import TableError
 from incrowd.examples import write_example
 from incrowd.flow import Microdata, Table
 from incrowd.graph import chances, classes, components, consistency, posterior
-from incrowd.measures import Published
+from incrowd.measures import Published, published
 from incrowd.policy import Policy
 
 
@@ -50,16 +46,16 @@ def again(target: Target) -> AttackResult:
     return rerun(target, replace(target.published, rows=rows))
 
 
-EVERY: tuple[Callable[[Target], AttackResult], ...] = (*ATTACKS, again)
-BOUNDED = tuple(attack for attack in EVERY if attack is not corruption)
-EACH = pytest.mark.parametrize("attack", EVERY, ids=lambda attack: attack.__name__)
+NAMING_ROWS: tuple[Callable[[Target], AttackResult], ...] = (
+    *(order, degree, matching, probability, corruption, again),
+)
+EACH = pytest.mark.parametrize("attack", NAMING_ROWS, ids=lambda attack: attack.__name__)
+REGISTERED = pytest.mark.parametrize("entry", attacks(), ids=lambda entry: entry.name)
 
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Target:
     """A k-anonymous release of the clinic, and the truth about it."""
-    from incrowd.commands.publish import publish
-
     folder = write_example(tmp_path_factory.mktemp("clinic"), rows=1000)
     policy = Policy.load(folder / "policy.toml").with_(k=10)
     table = tables.read(folder / "patients.csv")
@@ -67,8 +63,6 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Target:
     data = encode(table, policy.schema(table))
     truth = np.empty(len(table), dtype=np.int64)
     truth[made._draft.assignment.private] = np.arange(len(table))
-    from incrowd.measures import published
-
     return Target(published(made.table, data), data, truth, 10)
 
 
@@ -132,8 +126,107 @@ def test_without_truth_only_candidates_are_counted(
 
 
 def test_names_are_different(clinic: Target) -> None:
-    names = [attack(clinic).name for attack in EVERY]
+    names = [attack(clinic).name for attack in NAMING_ROWS]
     assert len(set(names)) == len(names)
+
+
+# ---- everything that is registered
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[AttackResult]:
+    """Every attack, on a release of one table and on one of two."""
+    one = clinic_with_everything(tmp_path_factory.mktemp("one"))
+    two = town_with_everything(tmp_path_factory.mktemp("two"))
+    return [found for found in (*one, *two) if isinstance(found, AttackResult)]
+
+
+def clinic_with_everything(folder: Path) -> tuple[AttackResult, ...]:
+    """k, l and t are promised, outliers asked for, and there is another release."""
+    write_example(folder, rows=800)
+    source, asked = folder / "patients.csv", Policy.load(folder / "policy.toml")
+    for name, policy in {"one": asked.with_(k=4, l=2, t="0.9"), "two": asked.with_(k=8)}.items():
+        publish(source, policy).write(folder / name)
+    return run(folder / "one", source, outliers="0.8,0.5", also=folder / "two").results
+
+
+def town_with_everything(folder: Path) -> tuple[AttackResult, ...]:
+    """300 of 900 voters are patients, in buckets of illnesses; ten voters do not exist."""
+    rng = np.random.default_rng(3)
+    voters = [f"v{i},{rng.integers(18, 90)},{rng.integers(100)}" for i in range(900)]
+    ill = [f"{voter},{rng.choice(['flu', 'cold', 'gout', 'none'])}" for voter in voters[::3]]
+    for name, lines in {
+        "voters": ["id,age,zip", *voters],
+        "patients": ["id,age,zip,ill", *ill],
+        "planted": ["id", *(f"v{i}" for i in range(1, 31, 3))],
+    }.items():
+        (folder / f"{name}.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    policy = Policy.from_dict(
+        {
+            "identifiers": ["id"],
+            "sensitive": ["ill"],
+            "method": "kja-refine",
+            "quasi_identifiers": {name: {"type": "numeric"} for name in ("age", "zip")},
+            "privacy": {"k": 5, "l": 2, "l_kind": "frequency"},
+            "public": {"table": "voters.csv", "id": "id", "membership_secret": True},
+        },
+        folder,
+    )
+    publish(folder / "patients.csv", policy).write(folder / "out")
+    return run(folder / "out", folder / "patients.csv", policy, planted=folder / "planted.csv").results
+
+
+@REGISTERED
+def test_a_registered_attack_breaks_its_control(entry: Attack, results: list[AttackResult]) -> None:
+    mine = [found for found in results if found.name.partition("-")[0] == entry.name]
+    assert mine, "no release of this test meets its needs"
+    assert all(found.control is not None and found.works for found in mine)
+
+
+@REGISTERED
+def test_a_registered_attack_is_documented(entry: Attack, results: list[AttackResult]) -> None:
+    """In a section of its own, with its adversary."""
+    text = (TESTS.parent / "docs" / "attacks.md").read_text(encoding="utf-8")
+    assert f"\n### {entry.name}\n" in text
+    section = text.partition(f"\n### {entry.name}\n")[2].partition("\n#")[0]
+    assert all(found.adversary in section for found in results if found.name.partition("-")[0] == entry.name)
+
+
+def test_every_result_belongs_to_a_registered_attack(results: list[AttackResult]) -> None:
+    assert {found.name.partition("-")[0] for found in results} == {entry.name for entry in attacks()}
+
+
+def test_attacks_stand_in_one_order() -> None:
+    places = [entry.place for entry in attacks()]
+    assert places == sorted(set(places))
+
+
+def test_what_nobody_offers_cannot_be_needed() -> None:
+    with pytest.raises(ValueError, match="nobody offers: luck"):
+        attack("lucky", 1, ("luck",))
+    with pytest.raises(ValueError, match="nobody needs luck"):
+        Context(luck=lambda: None)
+    used = {need for entry in attacks() for need in (*entry.needs, *entry.uses)} | {"columns"}
+    assert used == {*NEEDS}
+
+
+def test_a_need_is_made_once_and_only_if_asked_for() -> None:
+    made = []
+    context = Context(release=lambda: made.append("release"), remade=lambda: made.append("remade"))
+    assert context.offers(["release"])
+    assert not context.offers(["release", "second"])
+    assert (context.get("release"), context.get("release"), context.get("second")) == (None, None, None)
+    assert made == ["release"]
+
+
+def test_a_need_that_is_not_met_is_said_or_skipped(clinic: Target) -> None:
+    context = Context(records=lambda: None, remade=lambda: NotTried("no method"), release=lambda: clinic)
+    found = list(every_result(context))
+    assert [each.why for each in found if isinstance(each, NotTried)] == ["no method"]
+    assert [each.name for each in found if isinstance(each, AttackResult)] == ["order"]
+
+
+# ---- by hand
 
 
 def test_whole_classes_give_one_winner_each(clinic: Target) -> None:
@@ -343,9 +436,7 @@ def three_factor(graph: Any, k: int) -> Any:
 
 
 def rerun_guess(made: Published) -> Any:
-    from incrowd.attacks.rerun import said_alike
-
-    return said_alike(made, made)
+    return equal_rows(made, made)
 
 
 def test_a_method_must_make_a_row_for_everyone() -> None:
@@ -376,7 +467,7 @@ def test_corruption_when_rows_were_left_out() -> None:
 def test_an_unknown_truth_has_a_world_that_could_be_true(clinic: Target) -> None:
     some = np.where(np.arange(1000) % 3 == 0, clinic.truth, -1)
     target = replace(clinic, truth=some)
-    world = _Scene(target).world
+    world = Accomplices(target).world
     assert sorted(world.tolist()) == list(range(1000))
     graph = target.graph
     assert (graph.edge(graph.record_of, graph.row_of[world]) >= 0).all()
@@ -385,7 +476,7 @@ def test_an_unknown_truth_has_a_world_that_could_be_true(clinic: Target) -> None
 
 
 def test_large_components_get_fewer_victims(monkeypatch: pytest.MonkeyPatch, clinic: Target) -> None:
-    monkeypatch.setattr("incrowd.attacks.corruption.EDGES", 3)
+    monkeypatch.setattr(sys.modules["incrowd.attacks.corruption"], "EDGES", 3)  # a function has its name
     found = corruption(clinic, 1)
     assert found.attack.tried < 200
     assert "too many edges" in str(found.details["skipped"])
@@ -417,7 +508,7 @@ def test_fewest_values_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = consistency(release(data, [("a",), ("a",), ("b",), ("b",), ("b",)]), data)
     shown = Table.of({"ill": ["x", "x", "x", "y", "y"], "pay": ["1", "2", "3", "4", "5"]})
     for most in (5_000_000, 1):
-        monkeypatch.setattr("incrowd.attacks.values.MOST_PAIRS", most)
+        monkeypatch.setattr("incrowd.attacks.beliefs.AT_ONCE", most)
         found = fewest_values(graph, components(graph), shown, ["ill", "pay", "absent"])
         assert found == {"ill": 1, "pay": 2}
 

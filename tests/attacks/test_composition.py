@@ -19,16 +19,14 @@ from support.measure_tables import flat, microdata, release
 from twins import attacks as naive
 from twins import attacks_two_releases as more
 
-from incrowd import tables
-from incrowd.attacks import AttackResult, Private, Target, compositions, private_of
-from incrowd.attacks.composition import expected, meet
-from incrowd.attacks.linked import fitting_both
-from incrowd.cli.attack_stories import show_attacks
-from incrowd.commands.attack import attack_release
-from incrowd.commands.attack_composition import read_other
+from incrowd.attacks.composition import compositions, expected, intersect
+from incrowd.attacks.linked import SharedValues, fitting_both, shared_values
+from incrowd.attacks.result import AttackResult
+from incrowd.attacks.target import Target
+from incrowd.cli.attack import show as show_attacks
+from incrowd.commands.attack import attack
 from incrowd.examples import write_example
 from incrowd.flow import Table
-from incrowd.policy import Policy
 
 LETTERS = "abcd"
 Cell = frozenset[int]
@@ -45,13 +43,13 @@ def target(
     return Target(release(data, [(text,) for text in texts]), data, truth, k)
 
 
-def private(values: Sequence[tuple[str, ...]], first: Sequence[int], second: Sequence[int]) -> Private:
+def private(values: Sequence[tuple[str, ...]], first: Sequence[int], second: Sequence[int]) -> SharedValues:
     names = [f"s{j}" for j in range(len(values[0]))]
     sources = [
         Table.of({name: [values[i][j] for i in who] for j, name in enumerate(names)})
         for who in (range(len(values)), first, second)
     ]
-    return private_of(sources[0], sources[1], sources[2], names)
+    return shared_values(sources[0], sources[1], sources[2], names)
 
 
 # ---- against the twin
@@ -76,7 +74,7 @@ def test_two_releases_agree_with_naive(made: dict[str, Any]) -> None:
     """Rows that are left, values that are left, rows that are linked, and who fits them."""
     codes, cells, values, behind = made["codes"], made["cells"], made["values"], made["behind"]
     both = [target(codes[s], cells[s], behind[s]) for s in range(2)]
-    met = meet(both[0], both[1], numbered := private(values, behind[0], behind[1]))
+    met = intersect(both[0], both[1], numbered := private(values, behind[0], behind[1]))
     n = len(values)
     held = [
         naive.candidates([[codes[s][i] in cells[s][who] for who in behind[s]] for i in range(n)])
@@ -88,7 +86,7 @@ def test_two_releases_agree_with_naive(made: dict[str, Any]) -> None:
         assert met.candidates[:, i].tolist() == [len(rows[0]), len(rows[1])]
         for j, name in enumerate(numbered.parts):
             left = {said[0][row][j] for row in rows[0]}
-            assert met.told[name].different[i] == len(left)
+            assert met.likely[name].different[i] == len(left)
             alone = Counter(said[1][row][j] for row in held[1][i])
             one = met.alone[name][1]
             assert one.different[i] == len(alone)
@@ -112,7 +110,7 @@ def test_the_likeliest_value_agrees_with_naive(people: list[tuple[int, int, str]
     sides = ([one for one, _, _ in people], [two for _, two, _ in people])
     both = [target(side, [frozenset({code}) for code in side], order) for side in sides]
     numbered = private([(person[2],) for person in people], order, order)
-    told = meet(both[0], both[1], numbered).told["s0"]
+    told = intersect(both[0], both[1], numbered).likely["s0"]
     table = Counter(person[2] for person in people)
     for i, (one, two, _) in enumerate(people):
         mine = Counter(value for a, _, value in people if a == one)
@@ -143,18 +141,18 @@ def test_much_work_is_done_in_parts_and_too_much_for_some(monkeypatch: pytest.Mo
     order = list(range(60))
     both = [target(side, [frozenset({code}) for code in side], order) for side in (codes, other)]
     numbered = private(values, order, order)
-    whole = meet(both[0], both[1], numbered)
+    whole = intersect(both[0], both[1], numbered)
     monkeypatch.setattr(sys.modules["incrowd.attacks.linked"], "AT_ONCE", 20)
-    parts = meet(both[0], both[1], numbered)
+    parts = intersect(both[0], both[1], numbered)
     assert (whole.candidates == parts.candidates).all()
-    assert (whole.told["s0"].share == parts.told["s0"].share).all()
+    assert (whole.likely["s0"].share == parts.likely["s0"].share).all()
     assert (whole.linked.people == parts.linked.people).all()
     monkeypatch.setattr(sys.modules["incrowd.attacks.composition"], "MOST_WORK", 20)
     monkeypatch.setattr(sys.modules["incrowd.attacks.composition"], "VICTIMS", 10)
-    some = meet(both[0], both[1], numbered)
+    some = intersect(both[0], both[1], numbered)
     assert some.victims.tolist() == list(range(0, 60, 6))
     assert (some.candidates == whole.candidates[:, some.victims]).all()
-    assert (some.told["s0"].share == whole.told["s0"].share[some.victims]).all()
+    assert (some.likely["s0"].share == whole.likely["s0"].share[some.victims]).all()
 
 
 def test_who_fits_is_looked_up_in_the_longer_list() -> None:
@@ -175,7 +173,7 @@ def of(results: Sequence[AttackResult]) -> dict[str, AttackResult]:
 
 
 @pytest.fixture(scope="module")
-def grid() -> tuple[Target, Target, Private, Private]:
+def grid() -> tuple[Target, Target, SharedValues, SharedValues]:
     """Sixteen people in a square, classes by line and by column of it; values of their own, and all alike."""
     lines, columns = [i // 4 for i in range(16)], [i % 4 for i in range(16)]
     order = list(range(16))
@@ -185,7 +183,9 @@ def grid() -> tuple[Target, Target, Private, Private]:
     return both[0], both[1], different, alike
 
 
-def test_crossing_classes_give_everybody_away(grid: tuple[Target, Target, Private, Private]) -> None:
+def test_crossing_classes_give_everybody_away(
+    grid: tuple[Target, Target, SharedValues, SharedValues],
+) -> None:
     first, second, different, _ = grid
     found = of(compositions(first, second, different))
     rows, values = found["composition"], found["composition-s0"]
@@ -199,21 +199,23 @@ def test_crossing_classes_give_everybody_away(grid: tuple[Target, Target, Privat
     assert all(result.works and result.holds and result.bound is None for result in found.values())
 
 
-def test_values_that_all_share_link_nothing(grid: tuple[Target, Target, Private, Private]) -> None:
+def test_values_that_all_share_link_nothing(grid: tuple[Target, Target, SharedValues, SharedValues]) -> None:
     first, second, _, alike = grid
     rows = of(compositions(first, second, alike))["composition"]
     assert (rows.attack.won, rows.details["rows_linked"]) == (0, 0)
     assert not rows.works  # with these values it wins nowhere, so it proves nothing
 
 
-def test_a_copy_tells_no_more_than_the_release(grid: tuple[Target, Target, Private, Private]) -> None:
+def test_a_copy_tells_no_more_than_the_release(
+    grid: tuple[Target, Target, SharedValues, SharedValues],
+) -> None:
     first, _, different, _ = grid
     found = of(compositions(first, first, different))
     assert found["composition"].attack.won == 0
     assert found["composition"].details["fewest_candidates"] == 4
     assert found["composition-s0"].details["persons_with_one_value"] == 0
-    met = meet(first, first, different)
-    assert (met.told["s0"].share == met.alone["s0"][0].share).all()
+    met = intersect(first, first, different)
+    assert (met.likely["s0"].share == met.alone["s0"][0].share).all()
 
 
 @pytest.fixture(scope="module")
@@ -226,8 +228,8 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_two_releases_of_the_clinic(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = attack_release(clinic / "one", clinic / "patients.csv", None, also=clinic / "two")
-    said = of([result for result in found.results if result.adversary == "collator"])
+    found = attack(clinic / "one", clinic / "patients.csv", also=clinic / "two")
+    said = of([result for result in found.results if result.name.startswith("composition")])
     assert set(said) == {"composition", *(f"composition-{c}" for c in ("visit_type", "diagnosis", "cost"))}
     assert all(result.works and result.holds and result.bound is None for result in said.values())
     rows, values = said["composition"], said["composition-diagnosis"]
@@ -239,7 +241,7 @@ def test_two_releases_of_the_clinic(clinic: Path, capsys: pytest.CaptureFixture[
     show_attacks(found)
     shown = capsys.readouterr().out
     assert "nothing is promised about two releases" in shown
-    assert "two releases leave one value of diagnosis to" in shown
+    assert "two releases together leave one value of diagnosis to" in shown
 
 
 def test_the_other_release_is_read_before_anything_is_attacked(clinic: Path, tmp_path: Path) -> None:
@@ -249,9 +251,11 @@ def test_the_other_release_is_read_before_anything_is_attacked(clinic: Path, tmp
     shutil.copytree(clinic / "two", tmp_path / "bare")
     ran = attacked(tmp_path / "bare")
     assert (ran.code, "-p" in ran.err) == (2, True)
-    table, policy = tables.read(clinic / "patients.csv"), Policy.load(clinic / "policy.toml")
-    with_policy = read_other(tmp_path / "bare", table, policy)
-    assert with_policy.schema == read_other(clinic / "two", table, None).schema
+    audited, by_policy = (
+        attack(clinic / "one", clinic / "patients.csv", clinic / "policy.toml", also=also).to_dict()
+        for also in (clinic / "two", tmp_path / "bare")
+    )
+    assert audited == by_policy
     ran = attacked(tmp_path)
     assert (ran.code, "is no release" in ran.err) == (2, True)
     manifest = json.loads((tmp_path / "bare" / "release.json").read_text())

@@ -15,8 +15,10 @@ from support.commands import incrowd
 from support.measure_tables import flat, microdata, release
 from twins import attacks as naive
 
-from incrowd.attacks import Target, among_groups, definetti, learned
-from incrowd.commands.attack import attack_release
+from incrowd.attacks.buckets import buckets_as_groups
+from incrowd.attacks.definetti import ValueGroups, definetti, learned
+from incrowd.attacks.target import Target
+from incrowd.commands.attack import attack
 from incrowd.errors import TableError
 from incrowd.flow import Sensitive, Table
 from incrowd.schema import Kind
@@ -93,7 +95,7 @@ def test_many_codes_take_little_memory(rng: np.random.Generator) -> None:
 
 
 def test_the_result_is_told_with_its_control(rng: np.random.Generator) -> None:
-    found = learned(*_parts(dealt(rng, 1200, 3, 0.0)), column="disease")
+    found = learned(ValueGroups("disease", *_parts(dealt(rng, 1200, 3, 0.0))))
     assert (found.name, found.bound, found.works) == ("definetti-disease", None, True)
     assert found.control is not None
     assert found.control.share > 0.9
@@ -107,14 +109,17 @@ def _parts(made: tuple[np.ndarray, ...]) -> tuple[np.ndarray, list[int], np.ndar
 
 def test_too_much_is_skipped(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["incrowd.attacks.definetti"], "MOST_CHOICES", 100)
-    found = learned(*_parts(dealt(rng, 1200, 3, 0.0)), column="disease")
+    found = learned(ValueGroups("disease", *_parts(dealt(rng, 1200, 3, 0.0))))
     assert (found.attack.tried, found.holds) == (0, True)
     assert "3,600" in str(found.details["skipped"])
 
 
 def test_no_rows_are_skipped_too() -> None:
     none = np.zeros(0, np.int64)
-    assert learned(np.zeros((0, 1), np.int64), [1], none, none).details["skipped"] == "no rows"
+    assert (
+        learned(ValueGroups("disease", np.zeros((0, 1), np.int64), [1], none, none)).details["skipped"]
+        == "no rows"
+    )
 
 
 # ---- values that stand apart
@@ -134,7 +139,7 @@ def stood_apart(buckets: dict[str, list[str]], rows: str = "abcd") -> tuple[Targ
 def test_guesses_about_exact_rows_are_judged_by_who_is_alone() -> None:
     target, original, column, buckets = stood_apart(APART, "dcba")
     group = Table.of({"group": ["2", "2", "1", "1"]}).column("group")
-    found = among_groups(target, group, buckets, column, original.column("disease"))
+    found = learned(buckets_as_groups(target, group, buckets, column, original.column("disease")))
     assert (found.attack.tried, found.details["groups"]) == (4, 2)
 
 
@@ -152,7 +157,7 @@ def test_values_that_do_not_fit_the_rows_are_refused(key: str, texts: list[str])
     target, original, column, buckets = stood_apart({**APART, key: texts})
     group = Table.of({"group": ["1", "1", "2", "2"]}).column("group")
     with pytest.raises(TableError):
-        among_groups(target, group, buckets, column, original.column("disease"))
+        buckets_as_groups(target, group, buckets, column, original.column("disease"))
 
 
 def test_rows_must_be_exact() -> None:
@@ -161,7 +166,7 @@ def test_rows_must_be_exact() -> None:
     wide = Target(release(data, [("{a|b}",), ("{a|b}",), ("c",), ("d",)]), data, np.full(4, -1))
     group = Table.of({"group": ["1", "1", "2", "2"]}).column("group")
     with pytest.raises(TableError, match="as they are"):
-        among_groups(wide, group, buckets, column, original.column("disease"))
+        buckets_as_groups(wide, group, buckets, column, original.column("disease"))
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +188,7 @@ def anatomy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_anatomy_is_attacked_by_its_groups(anatomy: Path) -> None:
-    found = attack_release(anatomy / "release", anatomy / "people.csv", None)
+    found = attack(anatomy / "release", anatomy / "people.csv")
     of = {result.name: result for result in found.results}
     learner = of["definetti-disease"]
     assert learner.works
@@ -196,8 +201,8 @@ def test_the_story_says_what_was_learned(anatomy: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLUMNS", "300")
     ran = incrowd("attack", anatomy / "release", "--original", anatomy / "people.csv")
     assert (ran.code, ran.err) == (0, "")
-    assert "Note: all groups together tell disease of" in ran.out
-    assert "Note: the release alone gives back the exact quasi-identifiers of" in ran.out
+    assert "Note: all groups together reveal disease of" in ran.out
+    assert "Note: the release alone reveals the exact quasi-identifiers of" in ran.out
     assert "of its claims 100.0% are right" in ran.out
 
 
@@ -205,7 +210,7 @@ def test_without_links_only_rows_of_their_own_are_judged(anatomy: Path, tmp_path
     for name in ("release", "release.audit"):
         shutil.copytree(anatomy / name, tmp_path / name)
     (tmp_path / "release.audit" / "links.json").unlink()
-    found = attack_release(tmp_path / "release", anatomy / "people.csv", None)
+    found = attack(tmp_path / "release", anatomy / "people.csv")
     learner = {result.name: result for result in found.results}["definetti-disease"]
     assert 0 < learner.attack.tried < 600
     assert json.dumps(learner.as_dict())

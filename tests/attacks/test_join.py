@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,32 +19,22 @@ from twins import attacks_join as naive
 from incrowd.algorithms.kja import Direct
 from incrowd.algorithms.kja_trim import kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.attacks import (
-    JoinTarget,
-    Lines,
-    Rate,
-    Target,
-    alone_at_border,
-    alone_in_outline,
-    equijoin,
-    fakes,
-    in_group,
-    membership,
-    presence,
-    reidentified,
-    trimming,
-)
-from incrowd.attacks.equijoin import listed_in_rows
-from incrowd.attacks.grouped import told
-from incrowd.attacks.members import own_crowds
-from incrowd.attacks.presence import base_rate, likelier_half, said_shares
-from incrowd.commands.attack_result import table_of
+from incrowd.attacks.beliefs import SensitiveValues
+from incrowd.attacks.border import alone_at_border, alone_in_outline, trimming
+from incrowd.attacks.buckets import BucketValues, commonest, in_group
+from incrowd.attacks.equijoin import equijoin, listed_in_rows, reidentified
+from incrowd.attacks.joined import JoinTarget
+from incrowd.attacks.members import fakes, membership, own_class_sizes
+from incrowd.attacks.presence import base_rate, likelier_half, presence, published_shares
+from incrowd.attacks.rate import Rate
+from incrowd.attacks.target import Target
 from incrowd.contracts import silent
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.join import join
 from incrowd.measures import published as read_published
+from incrowd.measures import published_from_regions
 from incrowd.schema import Column, Kind, Role, Schema
 
 VECTORS = vectors("kja", "synthesis")
@@ -62,7 +53,7 @@ def scene_of(
     kept = np.flatnonzero(labels >= 0)
     rest = Microdata(data.codes[kept], data.attributes)
     partition = Partition(np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32))
-    shown = read_published(table_of(rest, generalize(rest, partition)), data)
+    shown = published_from_regions(generalize(rest, partition), data.attributes)
     truth = np.full(len(data), -1, np.int64)
     assert data.own is not None
     mine = data.own[kept]
@@ -111,17 +102,17 @@ def test_sensitive_groups_of_figure_6() -> None:
     value = {name: int(said["SA"][name][1]) for name in said["SA"]}
     host = {name: number for number, group in enumerate(said["AT"]) for name in group}
     groups = [host[name] for name in value]
-    lines = Lines(np.array(groups), np.array([*value.values()]))
+    lines = BucketValues(np.array(groups), np.array([*value.values()]))
     own = np.array([*value.values()])
     for number, key in enumerate(("sg1", "sg2")):
         here = np.array(groups) == number
-        most = told(np.array(groups)[here], own[here], lines)[2]
+        most = commonest(np.array(groups)[here], own[here], lines)[2]
         for release in ("AT_max_confidence", "JAT_ref_max_confidence_given_V_in_MT"):
             assert most == Fraction(expected[release][key]["num"], expected[release][key]["den"])
     box = {name: number for number, group in enumerate(said["JAT"]) for name in group}
     classes = np.array([box[name] for name in value])
     alone = np.array([name == "G" for name in value])
-    right, sure, _ = told(classes[alone], own[alone], Lines(classes, own))
+    right, sure, _ = commonest(classes[alone], own[alone], BucketValues(classes, own))
     assert (right, sure) == (Rate(1, 1), 1)
     assert expected["direct_SI_per_group_would_give"] == {"G,G1,G2": {"v3": 1}}
 
@@ -136,7 +127,7 @@ def test_presence_of_figure_6() -> None:
     data = people_of([tuple(v - 1 for v in points[n]) for n in names], [("range", [1, 2, 3, 4, 5])] * 2, 7)
     labels = [box[name] for name in names]
     scene = scene_of(data, labels, 3, groups=[label // 2 for label in labels])
-    shares = said_shares(scene)
+    shares = published_shares(scene)
     assert shares is not None
     for share, key in zip(shares.tolist(), ("sg1", "sg2"), strict=True):
         said = vector["expected"]["JAT_presence"][key]
@@ -319,19 +310,19 @@ def test_crowds_without_planted_people(data: st.DataObject) -> None:
     planted = [not mine and data.draw(st.booleans()) for mine in own]
     found = fakes(np.array(labels), np.array(own), np.array(planted), 3)
     expected = naive.neighbourhoods(labels, own, planted)
-    assert found.crowd.tolist() == expected
+    assert found.left.tolist() == expected
     assert found.used == sum(p and label >= 0 for p, label in zip(planted, labels, strict=True))
     assert (found.short, found.smallest) == (sum(c < 3 for c in expected), min(expected))
     nobody_else = [not mine for mine in own]
-    alone = own_crowds(np.array(labels), np.array(own)).tolist()
+    alone = own_class_sizes(np.array(labels), np.array(own)).tolist()
     assert alone == naive.neighbourhoods(labels, own, nobody_else)
-    assert fakes(np.array(labels), np.array(own), np.array(nobody_else), 3).crowd.tolist() == alone
+    assert fakes(np.array(labels), np.array(own), np.array(nobody_else), 3).left.tolist() == alone
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=20))
 def test_commonest_values_agree_with_naive(pairs: list[tuple[int, int]]) -> None:
     groups, values = np.array(pairs).T.astype(np.int64)
-    right, sure, most = told(groups, values, Lines(groups, values))
+    right, sure, most = commonest(groups, values, BucketValues(groups, values))
     assert (right.won, sure, most) == naive.commonest(groups.tolist(), values.tolist())
 
 
@@ -423,16 +414,17 @@ def test_the_control_of_groups_shows_who_stands_alone() -> None:
     scene = grid(3, 1200, 300, 5, "none")
     values = np.arange(300) % 3
     everyone = JoinTarget(scene.target, scene.listed, np.zeros(len(scene.target.published), np.int32))
-    result = in_group(everyone, "ill", values, Lines(np.zeros(300, np.int64), values), Fraction(3))
+    ill = SensitiveValues("ill", values, values, 3, l=Fraction(3))
+    result = in_group(everyone, ill, BucketValues(np.zeros(300, np.int64), values))
     assert result.attack == Rate(100, 300)
     assert (result.bound, result.holds, result.works) == (Fraction(1, 3), True, True)
     assert result.details["persons_exposed"] == 0
     alone = int(membership(everyone).details["persons_alone"])
     assert int(result.details["persons_exposed_if_by_classes"]) >= alone > 0
-    one = Lines(np.zeros(300, np.int64), np.zeros(300, np.int64))
-    assert not in_group(everyone, "ill", np.zeros(300, np.int64), one, Fraction(3)).holds
+    one = BucketValues(np.zeros(300, np.int64), np.zeros(300, np.int64))
+    assert not in_group(everyone, replace(ill, own=np.zeros(300, np.int64)), one).holds
     with pytest.raises(TableError, match="no groups"):
-        in_group(scene, "ill", values, one)
+        in_group(scene, ill, one)
 
 
 def test_what_a_scene_must_say() -> None:

@@ -18,15 +18,22 @@ from support.commands import incrowd
 from support.golden import vectors
 from twins.attack_outliers import Attack, Values
 
-from incrowd.attacks import Distinguished, ShownClass, classes_of, distinguish, shown_classes
-from incrowd.attacks.outliers import CERTAIN, _Scene, inside
-from incrowd.commands.attack import attack_release
-from incrowd.commands.attack_result import table_of
+from incrowd.attacks.distinguish import (
+    CERTAIN,
+    Distinguished,
+    Distinguisher,
+    ShownClass,
+    classes_of,
+    distinguish,
+    inside,
+    shown_classes,
+)
+from incrowd.commands.attack import attack
 from incrowd.distance_outliers import Setting, Space
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
-from incrowd.measures import published
+from incrowd.measures import published_from_regions
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish_to
 from incrowd.schema import Column, Kind, Role, Schema
@@ -90,7 +97,7 @@ def test_inferences_are_those_of_the_definitions(table: Any) -> None:
     assert found.outliers.tolist() == naive.outliers()
     if found.classes == len(groups):  # groups that say the same are one class
         assert told(found) == naive.told()
-        scene = _Scene(space, space.outliers())
+        scene = Distinguisher(space, space.outliers())
         for group, shown in zip(groups, classes_of(space, [np.array(g) for g in groups]), strict=True):
             for i in filter(lambda i: naive.fits(i, group), naive.everyone):
                 constrained = scene.constrained(i, shown.cells)
@@ -175,7 +182,7 @@ def with_justin(which: str) -> ShownClass:
 
 
 def test_justin_is_not_distance_constrained() -> None:
-    scene = _Scene(fig_1("A"), fig_1("A").outliers())
+    scene = Distinguisher(fig_1("A"), fig_1("A").outliers())
     assert not scene.constrained(JUSTIN, with_justin("2a").cells)
     assert not scene.constrained(JUSTIN, with_justin("2b").cells)
 
@@ -185,7 +192,7 @@ def test_justin_is_not_distance_constrained() -> None:
 def test_the_values_that_make_justin_an_outlier(config: str) -> None:
     """Golden fig2b_association: they are counted, and not all three of the text."""
     space, expected = fig_1(config), GOLDEN["fig2b_association"]["expected"][f"config{config}"]
-    scene = _Scene(space, space.outliers())
+    scene = Distinguisher(space, space.outliers())
     made = scene._values_of(np.array([JUSTIN]), with_justin("2b").values)
     assert made.tolist() == [expected["l"]]
 
@@ -243,7 +250,7 @@ def test_classes_of_a_release_are_read_as_they_were_made(data: st.DataObject) ->
     made = encode(table, policy.schema(table))
     space = space_of(made, "0.5", "0.5")
     partition = Partition(labels)
-    shown = published(table_of(made, generalize(made, partition)), made)
+    shown = published_from_regions(generalize(made, partition), made.attributes)
     values = made.sensitive[0].codes[:, None]
     read = shown_classes(shown, space, values, np.arange(n))
     by_hand = classes_of(space, [np.flatnonzero(labels == label) for label in (0, 1)])
@@ -279,7 +286,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_plain_release_tells_of_no_outlier_and_plain_mondrian_does(planted: Path) -> None:
-    found = attack_release(planted / "plain", planted / "people.csv", None)
+    found = attack(planted / "plain", planted / "people.csv")
     assert found.holds
     assert found.rows < found.records  # the attack still counts by all
     of = {result.name: result for result in found.results}
@@ -305,7 +312,7 @@ def test_a_promise_about_outliers_that_is_not_kept(planted: Path, tmp_path: Path
         said["parameters"] |= {"margin": "0", "form": form}
         text = json.dumps(manifest | {"claims": told})
         (tmp_path / "forged" / "release.json").write_text(text, encoding="utf-8")
-        results = attack_release(tmp_path / "forged", planted / "people.csv", None).results
+        results = attack(tmp_path / "forged", planted / "people.csv").results
         lines = [result for result in results if result.name.startswith("outliers")]
         assert [line.name for line in lines] == ["outliers", "outliers-nearby", "outliers-beyond"]
         assert [line.bound for line in lines] == [0, 0, None]

@@ -14,8 +14,9 @@ from twins import attacks as naive
 
 from incrowd import tables
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import Parts
-from incrowd.attacks import GivenAway, Target, as_they_are, claimed, given_away, rows
+from incrowd.algorithms.partitions.ordering import CutRow
+from incrowd.attacks.rebuild import GivenAway, claimed, given_away, rows
+from incrowd.attacks.target import Target, as_they_are
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Attribute, Microdata, Neighbourhoods, Partition, Table, TextColumn
@@ -28,7 +29,7 @@ from incrowd.values import infer_kind
 REGIONS = [("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")]
 
 
-def ring(parts: Parts, k: int) -> Neighbourhoods:
+def ring(parts: CutRow, k: int) -> Neighbourhoods:
     """The crowd of the j-th record of a part is that record and the k-1 after it, counted round."""
     n, size = parts.order.size, np.diff(parts.starts)
     start, many = np.repeat(parts.starts[:-1], size), np.repeat(size, size)
@@ -48,9 +49,9 @@ def shown(data: Microdata, partition: Partition | Neighbourhoods) -> Published:
     return published(Table(tuple(a.name for a in data.attributes), tuple(columns)), data)
 
 
-def even(n: int, size: int) -> Parts:
+def even(n: int, size: int) -> CutRow:
     """Records as they come, in parts of one size; n is a multiple of it."""
-    return Parts(np.arange(n, dtype=np.int32), np.arange(0, n + 1, size))
+    return CutRow(np.arange(n, dtype=np.int32), np.arange(0, n + 1, size))
 
 
 def numbers(codes: np.ndarray, sizes: list[int], shape: Shape = Shape.SET) -> Microdata:

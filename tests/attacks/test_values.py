@@ -14,18 +14,11 @@ from hypothesis import strategies as st
 from support.measure_tables import flat, microdata, release
 from twins import attacks as naive
 
-from incrowd.attacks import (
-    Target,
-    Values,
-    beliefs,
-    closeness,
-    disclosures,
-    homogeneity,
-    pools,
-    skewness,
-    values_of,
-)
-from incrowd.attacks.beliefs import distances, planted
+from incrowd.attacks.beliefs import SensitiveValues, beliefs, distances, homogeneous, pools, values_of
+from incrowd.attacks.disclosure import closeness, column_context, homogeneity, skewness
+from incrowd.attacks.registry import Context, every_result
+from incrowd.attacks.result import AttackResult
+from incrowd.attacks.target import Target
 from incrowd.errors import TableError
 from incrowd.flow import Sensitive, Table
 from incrowd.hierarchy import Hierarchy
@@ -40,7 +33,7 @@ DISEASES = [
 PATHS = dict(enumerate(DISEASES))
 
 
-def classes(sizes: list[int], values: list[int], size: int = 0) -> tuple[Target, Values]:
+def classes(sizes: list[int], values: list[int], size: int = 0) -> tuple[Target, SensitiveValues]:
     """Classes of these sizes, one letter each, and a value for each record in turn; row i is record i."""
     letters = [chr(ord("a") + c) for c, many in enumerate(sizes) for _ in range(many)]
     data = microdata([flat("q", sorted(set(letters)))], [(letter,) for letter in letters])
@@ -48,7 +41,13 @@ def classes(sizes: list[int], values: list[int], size: int = 0) -> tuple[Target,
         release(data, [(letter,) for letter in letters]), data, np.arange(len(letters)), min(sizes)
     )
     codes = np.array(values, np.int64)
-    return target, Values("disease", codes, codes, size or max(values) + 1)
+    return target, SensitiveValues("disease", codes, codes, size or max(values) + 1)
+
+
+def disclosures(target: Target, values: SensitiveValues) -> list[AttackResult]:
+    """Every attack on one sensitive column, as the catalogue has them."""
+    context = Context(columns=lambda: [column_context(target, values)])
+    return [found for found in every_result(context) if isinstance(found, AttackResult)]
 
 
 # ---- against the twin
@@ -67,7 +66,7 @@ def test_beliefs_agree_with_naive(draw: st.DataObject) -> None:
     target = Target(release(data, [(cell,) for cell in cells]), data, np.arange(n))
     tree = Hierarchy.from_rows(DISEASES)
     shown = np.array(values, np.int64)
-    mine = Values("disease", shown, shown, 4, tree, np.array([0.0, 1.0, 50.0, 1000.0]))
+    mine = SensitiveValues("disease", shown, shown, 4, tree, np.array([0.0, 1.0, 50.0, 1000.0]))
     held = naive.candidates([[codes[i] in said[row] for row in range(n)] for i in range(n)])
     table = Counter(values)
     for distance in ("equal", "ordered", "hierarchical"):
@@ -118,7 +117,7 @@ def test_people_with_the_same_candidates_share_a_pool() -> None:
 @pytest.mark.parametrize(("salaries", "far"), [([3, 4, 5], 0.375), ([6, 8, 11], 1 / 6)])
 def test_the_printed_distances(salaries: list[int], far: float) -> None:
     share = np.array([[(salary in salaries) / 3 for salary in range(3, 12)]])
-    line = Values("salary", np.arange(9), np.arange(9), 9, distance="ordered")
+    line = SensitiveValues("salary", np.arange(9), np.arange(9), 9, distance="ordered")
     assert distances(line, share, np.full(9, 1 / 9)).tolist() == pytest.approx([far])
 
 
@@ -151,7 +150,7 @@ def test_homogeneity_keeps_within_a_true_promise() -> None:
 
 def test_the_control_gives_everybody_who_could_be_mistaken_one_value() -> None:
     target, values = classes([2, 2, 2], [0, 1, 2, 0, 1, 2])
-    made = planted(target, values)
+    made = homogeneous(target, values)
     assert (made.own == made.shown).all()
     assert (made.own.reshape(3, 2)[:, 0] == made.own.reshape(3, 2)[:, 1]).all()
     assert np.unique(made.own).size == 3
@@ -192,7 +191,7 @@ def test_numbers_that_are_as_good_as_one_are_flagged() -> None:
 def test_a_class_that_is_too_far_breaks_the_promise() -> None:
     target, values = classes([2, 2], [0, 0, 1, 1])
     claimed = replace(values, t=Fraction(2, 5))
-    found = closeness(beliefs(target, claimed), beliefs(target, planted(target, claimed)))
+    found = closeness(beliefs(target, claimed), beliefs(target, homogeneous(target, claimed)))
     assert (found.attack.won, found.bound, found.holds) == (4, Fraction(0), False)
     assert found.details == {"largest_distance": 0.5, "t": 0.4}
 
@@ -203,10 +202,11 @@ def test_a_distance_of_exactly_t_is_kept() -> None:
     assert (found.attack.won, found.holds) == (0, True)
 
 
-def test_closeness_is_told_only_where_it_was_promised() -> None:
+def test_closeness_is_tried_only_where_it_was_promised() -> None:
     target, values = classes([20, 20], [0, 1] * 20)
     names = [found.name for found in disclosures(target, values)]
-    assert names == ["homogeneity-disease", "skewness-disease", "definetti-disease"]
+    backgrounds = [f"background-{known}-disease" for known in (1, 2, 3)]
+    assert names == ["homogeneity-disease", "skewness-disease", "definetti-disease", *backgrounds]
     found = {found.name: found for found in disclosures(target, replace(values, t=Fraction(1, 10)))}
     assert found["closeness-disease"].holds
     assert found["closeness-disease"].works
@@ -253,7 +253,8 @@ def test_people_without_candidates_are_not_counted() -> None:
     """One row for two records: whoever was left out still fits it."""
     data = microdata([flat("q", "ab")], [("a",), ("a",), ("b",)])
     target = Target(release(data, [("a",), ("a",)]), data, np.array([0, 1, -1]), 2)
-    values = Values("disease", np.array([0, 1, 1]), np.array([0, 1]), 2)
+    values = SensitiveValues("disease", np.array([0, 1, 1]), np.array([0, 1]), 2)
     found = homogeneity(beliefs(target, values))
     assert found.attack.tried == 2
-    assert len(disclosures(target, values)) == 2  # no groups, so nothing to learn from
+    names = [found.name for found in disclosures(target, values)]
+    assert "definetti-disease" not in names  # no groups, so nothing to learn from

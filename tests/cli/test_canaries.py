@@ -183,12 +183,12 @@ OF_DRAFTING = (
     "published_table",
     "manifest",
     "warnings_of",
-    "check_exposures",
+    "check_kept_columns",
     "measure_all",
 )
 STEPS = (
     *OF_DRAFTING,
-    *("_write_release", "_judge", "_fingerprint", "schema_as_dict", "commit", "typed_columns"),
+    *("_write_release", "_verified", "_fingerprint", "schema_as_dict", "commit", "typed_columns"),
 )
 OF_TABLES = ("read", "write_csv", "write_parquet")
 SECRET = "kanari-name-7"
@@ -238,7 +238,7 @@ def test_a_failure_anywhere_leaves_nothing_and_quotes_nothing(
 
 
 @pytest.mark.parametrize("problem", ["a bug", "Ctrl-C", "a full disk"])
-@pytest.mark.parametrize("step", ["hide", "_write_release", "_judge", "commit"])
+@pytest.mark.parametrize("step", ["hide", "_write_release", "_verified", "commit"])
 def test_a_failure_leaves_the_release_that_was_there(
     step: str, problem: str, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,7 +123,7 @@ def watched(seconds: float, patience: float, quiet: bool, monkeypatch: pytest.Mo
     monkeypatch.setattr(screen, "PATIENCE", patience)
     with screen.watching(quiet) as watch:
         watch("read")
-        progress = watch("hide")
+        progress = watch("group")
         progress(0.4)
         time.sleep(seconds)
     return terminal.getvalue()
@@ -131,7 +131,7 @@ def watched(seconds: float, patience: float, quiet: bool, monkeypatch: pytest.Mo
 
 def test_a_bar_with_the_time_left_appears_once_patience_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = watched(0.5, 0.05, False, monkeypatch)
-    assert screen.STEPS["hide"] in seen
+    assert screen.STEPS["group"] in seen
     assert "40 %" in seen
     assert re.search(r"\d:\d\d:\d\d", seen)
 
@@ -153,7 +153,7 @@ def test_every_step_of_a_release_has_words(clinic: Path, place: Path) -> None:
         return silent
 
     publish_to(clinic / "patients.csv", Policy.load(clinic / "policy.toml"), "out", watch=watch)
-    assert steps == ["read", "encode", "hide", "generalize", "write", "verify", "measure"]
+    assert steps == ["read", "encode", "group", "generalize", "write", "verify", "measure"]
     assert set(steps) <= set(screen.STEPS)
 
 
@@ -182,7 +182,7 @@ def test_on_a_terminal_the_bar_goes_to_standard_error_only(clinic: Path, place: 
 
 SLOW = """
 import sys, time
-from incrowd import {place}
+from incrowd.publishing import {place}
 def slow(*_):
     print("now", file=sys.stderr, flush=True)
     time.sleep(60)
@@ -192,7 +192,7 @@ main()
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
-@pytest.mark.parametrize(("module", "step"), [("draft", "encode"), ("pipeline", "_judge")])
+@pytest.mark.parametrize(("module", "step"), [("draft", "encode"), ("pipeline", "_verified")])
 @pytest.mark.usefixtures("place")
 def test_ctrl_c_leaves_nothing(module: str, step: str, sent: signal.Signals, clinic: Path) -> None:
     ran = run("publish", *asked(clinic), "-o", "out", script=SLOW.format(place=module, step=step))
@@ -202,5 +202,5 @@ def test_ctrl_c_leaves_nothing(module: str, step: str, sent: signal.Signals, cli
     ran.send_signal(sent)
     out, err = ran.communicate(timeout=30)
     assert (ran.returncode, out, err) == (1, "", "incrowd: stopped; nothing was published\n")
-    assert bool(staged) == (step == "_judge")  # by then there is a stage to clear away
+    assert bool(staged) == (step == "_verified")  # by then there is a stage to clear away
     assert not os.listdir()

@@ -13,7 +13,7 @@ from cli.test_bad_inputs import place as place  # a fixture
 from support.bad_requests import Bad, csv, policy
 from support.commands import Ran, asked, incrowd, listing
 
-from incrowd.commands.attack import attack_release
+from incrowd.commands.attack import attack
 from incrowd.commands.audit import audit
 from incrowd.examples import write_example
 from incrowd.policy import Policy
@@ -69,7 +69,7 @@ def test_attack_for_people(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (ran.code, ran.err) == (0, "")
     names = (*ATTACKS, *OTHERS, *VALUES)
     assert all(name in ran.out for name in (*names, "success", "control", "bound", "holds"))
-    assert "No attack gets more than was promised." in ran.out
+    assert "No attack exceeds its bound." in ran.out
 
 
 def test_attack_with_the_policy_instead_of_the_audit(clinic: Path, place: Path) -> None:
@@ -84,11 +84,11 @@ def test_attack_takes_the_truth_from_the_audit(clinic: Path, place: Path) -> Non
     """With links everybody counts; without, those with private values of their own."""
     for name in ("csv", "csv.audit"):
         shutil.copytree(clinic / name, place / name)
-    found = attack_release(place / "csv", clinic / "patients.csv", None)
+    found = attack(place / "csv", clinic / "patients.csv")
     assert 0 < found.known < 400
     links = json.dumps({"record_of_each_row": list(range(400))})
     (place / "csv.audit" / "links.json").write_text(links)
-    found = attack_release(place / "csv", clinic / "patients.csv", None)
+    found = attack(place / "csv", clinic / "patients.csv")
     assert (found.known, found.truth) == (400, "the links in the audit")
 
 
@@ -123,7 +123,7 @@ def test_a_method_that_cannot_be_run_again_is_a_note(clinic: Path, place: Path) 
     manifest = json.loads((place / "csv" / "release.json").read_text())
     manifest["method"]["name"] = "magic"
     (place / "csv" / "release.json").write_text(json.dumps(manifest))
-    found = attack_release(place / "csv", clinic / "patients.csv", None)
+    found = attack(place / "csv", clinic / "patients.csv")
     assert "rerun" not in [result.name for result in found.results]
     assert "cannot be run again" in found.notes[0]
 

@@ -15,8 +15,7 @@ import pytest
 from support.commands import incrowd
 
 from incrowd.attacks import AttackResult
-from incrowd.commands.attack import attack_release
-from incrowd.commands.attack_result import Attacked
+from incrowd.commands.attack import Attacked, attack
 from incrowd.policy import Policy
 
 POLICY = """
@@ -67,7 +66,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def found_in(town: Path, name: str, **more: Any) -> dict[str, AttackResult]:
-    said = attack_release(town / name, town / "patients.csv", None, public=town / "voters.csv", **more)
+    said = attack(town / name, town / "patients.csv", public=town / "voters.csv", **more)
     return {result.name: result for result in said.results}
 
 
@@ -144,7 +143,7 @@ def test_damaged_links_are_none(town: Path, tmp_path: Path, links: str | None) -
         links = json.dumps({"record_of_each_row": behind[::-1]})
     path.write_text(links, encoding="utf-8")
     policy = Policy.load(town / "kja-direct.toml")
-    said = attack_release(tmp_path / "kja-direct", town / "patients.csv", policy)
+    said = attack(tmp_path / "kja-direct", town / "patients.csv", policy)
     assert (said.known, said.truth.startswith("nothing")) == (0, True)
     found = {result.name: result for result in said.results}
     assert found["equijoin"].attack.tried == 0
@@ -196,7 +195,7 @@ def attacked(folder: Path, method: str, **options: str) -> Attacked:
     )
     name = "-".join((method, *options.values()))
     publish(folder / "private.csv", asked, public=folder / "public.csv").write(folder / name)
-    return attack_release(folder / name, folder / "private.csv", None, public=folder / "public.csv")
+    return attack(folder / name, folder / "private.csv", public=folder / "public.csv")
 
 
 def test_real_people_in_one_step(florida: Path) -> None:

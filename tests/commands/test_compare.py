@@ -312,7 +312,7 @@ def test_ctrl_c_shows_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("--k", "many"), "--k takes whole numbers"),
         (("--l", "2."), "--l takes numbers"),
         (("--all", "--methods", "ring"), "not both"),
-        (("--cache", "c", "--no-cache"), "cannot both be"),
+        (("--cache", "c", "--no-cache"), "exclude each other"),
         (("-o", "x.png"), "ends in .svg"),
     ],
 )

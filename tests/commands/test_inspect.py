@@ -265,7 +265,7 @@ def test_bounded_work_is_said() -> None:
     table = Table.of({f"c{j}": [str(i % (j + 2)) for i in range(60)] for j in range(9)})
     assert profiled(table).bounded == ""
     few = profiled(table, most_rows_read=60 * 25)
-    assert few.bounded == "pairs and triples of the 5 most telling quasi-identifiers only"
+    assert few.bounded == "pairs and triples of the 5 most identifying quasi-identifiers only"
     assert {name for found in few.combinations for name in found.columns} == {f"c{j}" for j in range(4, 9)}
 
 

@@ -139,11 +139,11 @@ def test_no_more_are_removed_than_may_be_left_out(allowed: str, most: int) -> No
 def test_if_nobody_stands_out_nothing_is_proposed() -> None:
     found = outliers(numbers([3] * 9, [4] * 9, [5] * 9), request())
     assert found.proposal is None
-    assert any(note.startswith("nobody stands out at any p and d") for note in found.notes)
+    assert any(note.startswith("there are no outliers at any p and d") for note in found.notes)
 
 
 @pytest.mark.parametrize(
-    ("d", "says"), [("0.06", "100% stand out at the policy's"), (9, "nobody stands out at the")]
+    ("d", "says"), [("0.06", "100% are outliers at the policy's"), (9, "there are no outliers at the")]
 )
 def test_a_policy_that_hides_everybody_or_nobody_is_told(d: object, says: str) -> None:
     """Ten people who differ from each other in everything."""

@@ -319,7 +319,7 @@ def test_a_row_counts_evenly_for_what_its_cell_leaves_possible(pairs: list[tuple
 
 
 def test_every_promise_has_words() -> None:
-    assert set(MEANS) == {*catalogue("model"), *catalogue("crowd model"), JOINED}
+    assert set(MEANS) == {*catalogue("model"), *catalogue("matching model"), JOINED}
     assert meaning("k-anonymity", {}, "") == UNKNOWN
 
 
@@ -344,7 +344,7 @@ def test_the_command_writes_one_new_file(place: Path, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert "PRIVATE" in ran.out
     assert private.stat().st_mode & 0o777 == 0o600
-    assert "No attack gets more than was promised." in check_page(private.read_text("utf-8")).text
+    assert "No attack exceeds its bound." in check_page(private.read_text("utf-8")).text
 
 
 @pytest.mark.parametrize(

@@ -793,7 +793,7 @@ def class_below_k(r: Release) -> None:
 
 @forgery("k-anonymity")
 def one_person_fills_a_class(r: Release) -> None:
-    """With persons declared, four rows of one person are no crowd."""
+    """With persons declared, four rows of one person protect nobody."""
     columns = [replace(c, role=Role.ENTITY) if c.name == "name" else c for c in r.schema.columns]
     r.schema = Schema(tuple(columns))
     for p in r.classes()[0]:

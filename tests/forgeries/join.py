@@ -1,7 +1,7 @@
 """A good release of people of two tables, written by hand, and ways to spoil it.
 
 Everyone is sorted by sex and age and cut into classes where the age changes, so that no two classes hold the
-same person. Classes without anybody of the private table are dropped. Sensitive values stand apart, in groups
+same person. Classes without anybody of the private table are dropped. Sensitive values are in buckets, groups
 of several classes.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from forgeries.buckets import HEADER, ILLS, Parted, csv_text, described
+from forgeries.buckets import HEADER, ILLS, Bucketed, csv_text, described
 from forgeries.classes import domain, protected, set_of, span
 from forgeries.classes import manifest as plain_manifest
 
@@ -31,10 +31,10 @@ SCHEMA = Schema(
         Column("note", Role.KEEP),
     )
 )
-OWN, K, K_APART = 100, 5, 4
+OWN, K, K_GROUPS = 100, 5, 4
 CLAIMS = (
     Claim("k-join-anonymity", {"k": K}),
-    Claim("sensitive-groups", {"k": K_APART}),
+    Claim("sensitive-groups", {"k": K_GROUPS}),
     Claim("distinct-l-diversity", {"l": 2}, "ill"),
 )
 PUBLIC = ["street", "id", "sex", "age"]
@@ -43,7 +43,7 @@ Member = int | Values  # a person by number, or somebody who is none
 
 
 @dataclass
-class Joined(Parted):
+class Joined(Bucketed):
     """A release with the public table, its second source, and who was put together."""
 
     public: list[list[str]] = field(default_factory=list)
@@ -111,10 +111,10 @@ class Joined(Parted):
         self.into_groups()
 
     def into_groups(self) -> None:
-        """As many classes in a row as have twice K_APART own people together."""
+        """As many classes in a row as have twice K_GROUPS own people together."""
         self.hosts, held = [], 0
         for members in self.classes_of:
-            self.hosts.append(held // (2 * K_APART))
+            self.hosts.append(held // (2 * K_GROUPS))
             held += len(self.own_of(members))
         rank = {host: place for place, host in enumerate(sorted(set(self.hosts)))}
         self.hosts = [rank[host] for host in self.hosts]
@@ -122,7 +122,7 @@ class Joined(Parted):
             sum(len(self.own_of(m)) for m, h in zip(self.classes_of, self.hosts, strict=True) if h == g)
             for g in range(len(rank))
         ]
-        if groups[-1] < K_APART:
+        if groups[-1] < K_GROUPS:
             self.hosts = [min(host, len(groups) - 2) for host in self.hosts]
         self.numbers = list(range(1, max(self.hosts) + 2))
         random.Random(3).shuffle(self.numbers)
@@ -572,7 +572,7 @@ def a_group_of_nobody(r: Joined) -> None:
 @forgery("sensitive-groups")
 def a_group_of_fewer_than_k_of_the_private_table(r: Joined) -> None:
     """A class with enough rows, but few own people, is a group by itself: then their values are known."""
-    few = next(c for c, members in enumerate(r.classes_of) if 0 < len(r.own_of(members)) < K_APART)
+    few = next(c for c, members in enumerate(r.classes_of) if 0 < len(r.own_of(members)) < K_GROUPS)
     r.hosts[few] = max(r.hosts) + 1
     r.numbers.append(len(r.numbers) + 1)
     random.Random(4).shuffle(r.numbers)
@@ -585,7 +585,7 @@ def more_diversity_claimed_than_kept(r: Joined) -> None:
     r.say(*CLAIMS[:2], Claim("distinct-l-diversity", {"l": 9}, "ill"))
 
 
-# Crowds and claims
+# Classes and claims
 
 
 @forgery("k-join-anonymity")
@@ -602,7 +602,7 @@ def more_claimed_than_kept(r: Joined) -> None:
 
 
 @forgery("k-join-anonymity (ill)")
-def crowds_of_a_column(r: Joined) -> None:
+def classes_of_a_column(r: Joined) -> None:
     r.say(replace(CLAIMS[0], column="ill"), *CLAIMS[1:])
 
 

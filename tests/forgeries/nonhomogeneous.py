@@ -1,4 +1,4 @@
-"""A good release whose rows overlap, written by hand, and ways to spoil what it says about crowds.
+"""A good release whose rows overlap, written by hand, and ways to spoil what it claims about them.
 
 The column `code` has a value of its own for every record, and a row names the set of records that it holds.
 So every graph of records and rows can be published, and each forgery is a graph, a claim or a witness.
@@ -44,8 +44,8 @@ def ring(n: int, k: int, first: int = 0) -> list[list[int]]:
 
 
 @dataclass
-class Crowded(Release):
-    """A release of rows that overlap, with the crowd of each row as a witness."""
+class Overlapping(Release):
+    """A release of rows that overlap, with the neighbourhood of each row as a witness."""
 
     neighbourhoods: NDArray[Any] | None = None
 
@@ -63,7 +63,7 @@ class Crowded(Release):
         self.manifest["match_probability"] = {"drawn": f"1/{K}", "least": f"1/{K}"}
 
     def witness(self, neighbourhoods: Holds) -> None:
-        """For each row, in the order of the file, the records of its crowd."""
+        """For each row, in the order of the file, the records of its neighbourhood."""
         self.neighbourhoods = np.array([neighbourhoods[p] for p in self.truth])
 
 
@@ -71,13 +71,13 @@ def code(i: int) -> str:
     return f"code {i:02}"
 
 
-def good(holds: Holds = (), models: Sequence[str] = MODELS, k: int = K) -> Crowded:
+def good(holds: Holds = (), models: Sequence[str] = MODELS, k: int = K) -> Overlapping:
     """A ring, or another graph that keeps what these models claim."""
     holds = holds or ring(N, K)
     n = len(holds)
     truth = list(range(n))
     random.Random(5).shuffle(truth)
-    release = Crowded(
+    release = Overlapping(
         original_names=[c.name for c in SCHEMA.columns],
         original=[[f"n{i}", str(20 + i), code(i), f"ill {i % 5}"] for i in range(n)],
         names=["age", "code", "ill"],
@@ -93,13 +93,13 @@ def good(holds: Holds = (), models: Sequence[str] = MODELS, k: int = K) -> Crowd
     return release
 
 
-Spoiler = Callable[[Crowded], None]
-CROWD_FORGERIES: dict[str, tuple[str, Spoiler]] = {}
+Spoiler = Callable[[Overlapping], None]
+OVERLAP_FORGERIES: dict[str, tuple[str, Spoiler]] = {}
 
 
 def forgery(caught_by: str) -> Callable[[Spoiler], Spoiler]:
     def enter(spoil: Spoiler) -> Spoiler:
-        CROWD_FORGERIES[spoil.__name__] = (caught_by, spoil)
+        OVERLAP_FORGERIES[spoil.__name__] = (caught_by, spoil)
         return spoil
 
     return enter
@@ -147,63 +147,63 @@ def with_fewer_rows_of_a_record() -> list[list[int]]:
 
 
 @forgery("k1-anonymity")
-def a_row_with_one_record_less(r: Crowded) -> None:
+def a_row_with_one_record_less(r: Overlapping) -> None:
     r.hold(with_fewer_records_in_a_row())
 
 
 @forgery("k1-anonymity")
-def a_row_of_its_own_record_only(r: Crowded) -> None:
+def a_row_of_its_own_record_only(r: Overlapping) -> None:
     r.hold([[0], *ring(N, K)[1:-2], [*ring(N, K)[-2], 1], [*ring(N, K)[-1], 2]])
 
 
 @forgery("1k-anonymity")
-def a_record_with_one_row_less(r: Crowded) -> None:
+def a_record_with_one_row_less(r: Overlapping) -> None:
     r.hold(with_fewer_rows_of_a_record())
 
 
 @forgery("kk-anonymity")
-def kk_with_a_thin_row(r: Crowded) -> None:
+def kk_with_a_thin_row(r: Overlapping) -> None:
     r.say(*only("1k-anonymity", "kk-anonymity"))
     r.hold(with_fewer_records_in_a_row())
 
 
 @forgery("kk-anonymity")
-def kk_with_a_thin_record(r: Crowded) -> None:
+def kk_with_a_thin_record(r: Overlapping) -> None:
     r.say(*only("k1-anonymity", "kk-anonymity"))
     r.hold(with_fewer_rows_of_a_record())
 
 
 @forgery("k-factor")
-def a_factor_with_a_thin_row(r: Crowded) -> None:
+def a_factor_with_a_thin_row(r: Overlapping) -> None:
     r.say(*only("1k-anonymity", "k-factor"))
     r.hold(with_fewer_records_in_a_row())
 
 
 @forgery("k-factor")
-def a_factor_with_a_thin_record(r: Crowded) -> None:
+def a_factor_with_a_thin_record(r: Overlapping) -> None:
     r.say(*only("k1-anonymity", "k-factor"))
     r.hold(with_fewer_rows_of_a_record())
 
 
 @forgery("global-1k-anonymity")
-def records_with_rows_that_are_no_matches(r: Crowded) -> None:
+def records_with_rows_that_are_no_matches(r: Overlapping) -> None:
     r.hold(one_way())
 
 
 @forgery("global-k1-anonymity")
-def rows_with_records_that_are_no_matches(r: Crowded) -> None:
+def rows_with_records_that_are_no_matches(r: Overlapping) -> None:
     r.say(*only("kk-anonymity", "global-k1-anonymity"))
     r.hold(one_way())
 
 
 @forgery("k-factor")
-def a_factor_that_would_need_what_is_no_match(r: Crowded) -> None:
+def a_factor_that_would_need_what_is_no_match(r: Overlapping) -> None:
     r.say(*only("kk-anonymity", "k-factor"))
     r.hold(one_way())
 
 
 @forgery("k-factor")
-def matches_without_a_factor(r: Crowded) -> None:
+def matches_without_a_factor(r: Overlapping) -> None:
     r.hold(uneven())
 
 
@@ -215,16 +215,16 @@ def one_too_high(model: str) -> Spoiler:
 
 
 def odd(**changes: Any) -> Spoiler:
-    def spoil(r: Crowded) -> None:
+    def spoil(r: Overlapping) -> None:
         r.say(*r.claims[:-1], replace(r.claims[-1], **changes))
 
     return spoil
 
 
 def with_persons(model: str) -> Spoiler:
-    """Six claims count rows; where a person may have several, that is no crowd."""
+    """Six claims count rows; where a person may have several, that protects nobody."""
 
-    def spoil(r: Crowded) -> None:
+    def spoil(r: Overlapping) -> None:
         columns = [replace(c, role=Role.ENTITY) if c.name == "name" else c for c in r.schema.columns]
         r.schema = Schema(tuple(columns))
         r.say(*only(model))
@@ -232,9 +232,9 @@ def with_persons(model: str) -> Spoiler:
     return spoil
 
 
-CROWD_FORGERIES |= {f"{model} one too high": (model, one_too_high(model)) for model in MODELS}
-CROWD_FORGERIES |= {f"{model} of persons": (model, with_persons(model)) for model in MODELS}
-CROWD_FORGERIES |= {
+OVERLAP_FORGERIES |= {f"{model} one too high": (model, one_too_high(model)) for model in MODELS}
+OVERLAP_FORGERIES |= {f"{model} of persons": (model, with_persons(model)) for model in MODELS}
+OVERLAP_FORGERIES |= {
     "k is zero": ("k-factor", odd(parameters={"k": 0})),
     "k is a text": ("k-factor", odd(parameters={"k": "3"})),
     "k is true": ("k-factor", odd(parameters={"k": True})),
@@ -291,38 +291,38 @@ WITNESSES: dict[str, Callable[[list[list[int]]], NDArray[Any]]] = {
 }
 
 
-def spoilt(name: str, r: Crowded) -> NDArray[Any]:
+def spoilt(name: str, r: Overlapping) -> NDArray[Any]:
     """A wrong witness for the rows of this file."""
     witness = WITNESSES[name](ring(N, K))
     return witness[r.truth] if witness.shape[:1] == (N,) else witness
 
 
 def with_witness(name: str) -> Spoiler:
-    def spoil(r: Crowded) -> None:
+    def spoil(r: Overlapping) -> None:
         r.hold(uneven())
         r.neighbourhoods = spoilt(name, r)
 
     return spoil
 
 
-CROWD_FORGERIES |= {f"a witness with {name}": ("k-factor", with_witness(name)) for name in WITNESSES}
+OVERLAP_FORGERIES |= {f"a witness with {name}": ("k-factor", with_witness(name)) for name in WITNESSES}
 
 
 @forgery("k-factor")
-def the_witness_of_another_table(r: Crowded) -> None:
+def the_witness_of_another_table(r: Overlapping) -> None:
     r.hold(uneven())
     r.witness(ring(N, K))
 
 
 @forgery("k-factor")
-def a_witness_cut_from_the_table_itself(r: Crowded) -> None:
+def a_witness_cut_from_the_table_itself(r: Overlapping) -> None:
     """All its records are held, and most rows agree, but somebody must serve four rows."""
     r.hold(uneven())
     r.witness([row[:3] for row in uneven()])
 
 
 @forgery("k-factor")
-def a_witness_that_fills_a_thin_row_with_one_record(r: Crowded) -> None:
+def a_witness_that_fills_a_thin_row_with_one_record(r: Overlapping) -> None:
     """Every record is named three times, one of them twice in a row that holds two records."""
     holds = ring(N, K)
     holds[0], holds[22] = [0, 1], [22, 23, 2]
@@ -335,7 +335,7 @@ def a_witness_that_fills_a_thin_row_with_one_record(r: Crowded) -> None:
 
 
 def odds(said: Any) -> Spoiler:
-    def spoil(release: Crowded) -> None:
+    def spoil(release: Overlapping) -> None:
         if said is None:
             del release.manifest["match_probability"]
         else:
@@ -359,4 +359,4 @@ ODDS: dict[str, tuple[str, Any]] = {
     "a draw that nobody can make": ("odds", {"drawn": "1/4", "least": "1/4"}),
     "less than the least": ("odds", {"drawn": "1/3", "least": "1/30"}),
 }
-CROWD_FORGERIES |= {name: (caught_by, odds(said)) for name, (caught_by, said) in ODDS.items()}
+OVERLAP_FORGERIES |= {name: (caught_by, odds(said)) for name, (caught_by, said) in ODDS.items()}

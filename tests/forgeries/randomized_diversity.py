@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from forgeries.nonhomogeneous import UNEVEN, Crowded, Holds, K, N, good, ring
+from forgeries.nonhomogeneous import UNEVEN, Holds, K, N, Overlapping, good, ring
 from numpy.typing import NDArray
 
 from incrowd.schema import Claim, Role, Schema
@@ -20,7 +20,7 @@ ILL = 2  # the place of the value in a published row; in the original it is one 
 
 
 @dataclass
-class Diverse(Crowded):
+class Diverse(Overlapping):
     """A release of rows that overlap inside parts; `parts` in the order of the file."""
 
     parts: Any = None
@@ -133,7 +133,7 @@ def values_exchanged_across_parts(r: Diverse) -> None:
 
 
 @forgery(DRAWN)
-def crowds_that_reach_across_parts(r: Diverse) -> None:
+def neighbourhoods_that_reach_across_parts(r: Diverse) -> None:
     """One ring over the whole table is a k-factor, but not of the parts."""
     r.hold(ring(N, K))
     r.witness(ring(N, K))

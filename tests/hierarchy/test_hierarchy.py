@@ -111,7 +111,7 @@ def test_a_leaf_named_like_the_root_keeps_its_name() -> None:
         ([("a", "A", "X", "*"), ("b", "A", "Y", "*")], "does not nest: line 2 puts a label of level 1"),
         ([("a", "", "*")], "empty label above a leaf with a name, in line 1"),
         ([("a", *"*" * 32)], "33 levels; at most 32"),
-        ([("1", "1"), ("2", "1"), ("1 (level 1)", "1")], "cannot be told apart"),
+        ([("1", "1"), ("2", "1"), ("1 (level 1)", "1")], "stay ambiguous"),
     ],
 )
 def test_what_is_no_tree_is_refused(rows: list[tuple[str, ...]], message: str) -> None:

@@ -55,7 +55,7 @@ WRITTEN: dict[str, tuple[tuple[str | None, ...], ...]] = {  # each value in seve
     "sex": (("F",), ("M",), ("f",), ("?", None)),
 }
 SAYS = {
-    "nameless": "id says who is who, but is missing in",
+    "nameless": "id identifies people, but is missing in",
     "several": "more than one row in the table",
     "repeated": "in the public table more than once and described differently",
     "conflict": "described differently by the table and by the public table",
@@ -274,7 +274,9 @@ BADS = (
     ),
     Bad("no column in the check", ("not in the table under 'check': age",), check={"age": None}),
     Bad("no id in the check", ("not in the table under 'check': who",), check={"who": None}),
-    Bad("id missing", ("who says who is who", "missing in 2 rows of the table"), private={"who": ["", None]}),
+    Bad(
+        "id missing", ("who identifies people", "missing in 2 rows of the table"), private={"who": ["", None]}
+    ),
     Bad("id missing by its word", ("missing in 1 rows of the table",), private={"who": ["zqA", "-9"]}),
     Bad(
         "id twice",

@@ -42,8 +42,8 @@ def graphs(draw: st.DrawFn, most: int = 7, degrees: tuple[int, int] = (1, 9)) ->
     return regular([draw(st.permutations(range(n))) for _ in range(k)])
 
 
-def dice() -> assign._Dice:
-    return assign._Dice(os.urandom, 256)
+def dice() -> assign._RandomBytes:
+    return assign._RandomBytes(os.urandom, 256)
 
 
 def pairs(edges: Edges) -> Counter[tuple[int, int]]:
@@ -91,7 +91,7 @@ def test_either_half_of_a_circuit_is_kept_by_the_lowest_bit_of_a_byte() -> None:
     edges = ring(6, 2)
     kept = []
     for byte in range(256):
-        half = assign._half(edges.copy(), assign._Dice(lambda size, b=byte: bytes([b]) * size, 256))  # type: ignore[misc]
+        half = assign._half(edges.copy(), assign._RandomBytes(lambda size, b=byte: bytes([b]) * size, 256))  # type: ignore[misc]
         kept.append(tuple(half[:, 0].tolist()))
     assert set(kept[::2]) == {tuple(range(6))}
     assert set(kept[1::2]) == {(5, 0, 1, 2, 3, 4)}
@@ -100,7 +100,7 @@ def test_either_half_of_a_circuit_is_kept_by_the_lowest_bit_of_a_byte() -> None:
 @given(edges=graphs(degrees=(1, 7)))
 def test_matchings_drawn_one_after_the_other_share_no_edge(edges: Edges) -> None:
     """The structure behind 1/k: k perfect matchings that use every edge once."""
-    parts, used = assign._Parts.of(edges), Counter[tuple[int, int]]()
+    parts, used = assign._RegularGraph.of(edges), Counter[tuple[int, int]]()
     expected, nothing = pairs(parts.edges), np.zeros(parts.count, np.bool_)
     while parts.degree > 1:
         held = assign._matching(parts.edges, dice())
@@ -116,7 +116,7 @@ def test_components_that_are_over_leave_the_others_as_they_are(edges: Edges, cho
     both = np.concatenate([edges, edges + len(edges), edges[::-1] + 2 * len(edges)]).astype(np.int32)
     mixed = np.array(chosen.sample(range(len(both)), len(both)))  # type: ignore[attr-defined]
     both = both[mixed]
-    parts = assign._Parts.of(both)
+    parts = assign._RegularGraph.of(both)
     assert (np.diff(parts.label) >= 0).all()
     assert (parts.label[parts.edges] == parts.label[:, None]).all()
     held = assign._matching(parts.edges, dice())
@@ -137,7 +137,7 @@ def test_components_that_are_over_leave_the_others_as_they_are(edges: Edges, cho
 @given(edges=graphs(most=6, degrees=(3, 4)))
 def test_small_rings_are_known_for_what_they_are(edges: Edges) -> None:
     """A component is named a ring if and only if some order of its records makes it one, and then in turn."""
-    parts = assign._Parts.of(edges)
+    parts = assign._RegularGraph.of(edges)
     k = parts.degree
     record, row, size = (np.zeros(len(parts), np.int32) for _ in range(3))
     matching.small_rings(parts.edges, parts.label, 8, record, row, size)
@@ -155,7 +155,7 @@ def test_small_rings_are_known_for_what_they_are(edges: Edges) -> None:
 
 def test_components_that_stay_keep_their_edges() -> None:
     both = np.concatenate([ring(5, 3), ring(9, 3) + 5, ring(4, 3) + 14, ring(10, 3) + 18]).astype(np.int32)
-    parts = assign._Parts.of(both)
+    parts = assign._RegularGraph.of(both)
     left = parts.only(np.array([False, True, False, True]))
     named = {(int(left.record_at[i]), int(left.row_at[j])) for i, j in pairs(left.edges)}
     assert named == {pair for pair in pairs(both) if 5 <= pair[0] < 14 or pair[0] >= 18}
@@ -170,7 +170,7 @@ def test_running_out_of_bytes_only_draws_more() -> None:
     def entropy(size: int) -> bytes:
         return b"\0" * size if next(calls) % 2 == 0 else os.urandom(size)
 
-    few = assign._Dice(entropy, 3)
+    few = assign._RandomBytes(entropy, 3)
     edges = ring(40, 6)
     half = assign._half(edges.copy(), few)
     assert is_regular(half, 3)
@@ -182,7 +182,7 @@ def test_running_out_of_bytes_only_draws_more() -> None:
 @pytest.mark.parametrize("byte", [85, 170, 200])
 def test_a_walk_finds_out_though_the_source_is_stuck(byte: int) -> None:
     """Such draws are refused later, by the order of the rows; they must come to an end first."""
-    stuck = assign._Dice(lambda size: bytes([byte]) * size, 256)
+    stuck = assign._RandomBytes(lambda size: bytes([byte]) * size, 256)
     for edges in (ring(60, 3), ring(50, 7)):
         held = assign._matching(edges, stuck)
         assert sorted(edges[np.arange(len(edges)), held].tolist()) == list(range(len(edges)))

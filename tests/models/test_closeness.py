@@ -115,14 +115,14 @@ def test_many_ranks_do_not_overflow() -> None:
     sums = np.concatenate([[0], np.cumsum(below)])
     codes = np.broadcast_to(np.int32(0), (whole,))
     rows = np.broadcast_to(np.int32(0), (whole,))
-    work = closeness._Line(codes, below, sums).work(rows)
+    work = closeness._RankDistance(codes, below, sums).work(rows)
     assert work == sum(whole * whole - whole * int(count) for count in below)
 
 
 def test_long_edges_do_not_overflow() -> None:
     """Edges of 2^61 stand for tables of as many rows, which no machine holds."""
     values, length = np.arange(2, dtype=np.int32)[:, None], np.full(2, 2**61, dtype=np.int64)
-    tree = closeness._Tree.of(coded([0, 1, 1, 1]), values, length, unit=2**62)
+    tree = closeness._TreeDistance.of(coded([0, 1, 1, 1]), values, length, unit=2**62)
     assert Fraction(tree.work(coded([0, 0, 0, 0])), 2**62 * 4 * 4) == Fraction(3, 4)
 
 

@@ -11,7 +11,7 @@ from incrowd.contracts import Model, Plainness
 from incrowd.encode import encode
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Table
-from incrowd.models import KAnonymity, Plain, for_join, from_policy
+from incrowd.models import KAnonymity, Plain, from_policy
 from incrowd.policy import Policy
 from incrowd.schema import Column, Kind, Role, Schema
 
@@ -57,8 +57,8 @@ def test_policies_are_checked_as_they_are_read(plain: dict[str, Any], words: str
     [
         ({"k": 4, "plain": ASKED}, [], "k-anonymity", "no column is sensitive"),
         ({"k": 4, "plain": {"p": "0.8"}}, ["pay"], "k-anonymity", "d is missing"),
-        ({"k": 4, "plain": ASKED}, ["pay"], "k-factor", "plain speaks of classes"),
-        ({"k": 4, "l": 2, "plain": ASKED}, ["pay"], "sensitive-groups", "plain speaks of classes"),
+        ({"k": 4, "plain": ASKED}, ["pay"], "k-factor", "plain is about equivalence classes"),
+        ({"k": 4, "l": 2, "plain": ASKED}, ["pay"], "sensitive-groups", "plain is about equivalence classes"),
         ({"k": 4, "plain": ASKED | {"margin": "0.8"}}, ["pay"], "k-anonymity", "margin must be below"),
     ],
 )
@@ -71,7 +71,7 @@ def test_requests_that_mean_nothing(
 
 def test_no_public_table_beside_it() -> None:
     with pytest.raises(PolicyError, match="plain does not go with a public table"):
-        for_join({"k": 4, "plain": ASKED}, ["pay"], buckets=True)
+        from_policy({"k": 4, "plain": ASKED}, ["pay"], "k-join-anonymity", buckets=True)
 
 
 def test_the_claim_says_every_column_and_its_weight() -> None:

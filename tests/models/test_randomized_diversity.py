@@ -103,7 +103,7 @@ def test_its_claim_says_l_and_k() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        pytest.param([0, 1, 2], "n=3 < k=4: the table has fewer rows than a crowd must have", id="too-few"),
+        pytest.param([0, 1, 2], "n=3 < k=4: the table has fewer rows than k", id="too-few"),
         pytest.param(
             [0, 0, 0, 1, 1, 1, 2, 2],
             "illness: the whole table reaches l=2 by a draw from k=4, l=3",
@@ -193,8 +193,8 @@ def test_without_l_a_diverse_method_promises_k_alone() -> None:
         ({"k": 5, "l": 3, "l_kind": "recursive", "c": 2}, ["x"], "k-factor", "one meaning"),
         ({"k": 5, "l": 3}, ["x", "y"], "k-factor", "keeps l for one sensitive column, and there are 2"),
         ({"k": 5, "l": 3}, [], "k-factor", "no column is sensitive"),
-        ({"k": 5, "t": "0.2"}, ["x"], "k-factor", "t speaks of classes"),
-        ({"k": 5, "l": 3, "t": "0.2"}, ["x"], "k-factor", "t speaks of classes"),
+        ({"k": 5, "t": "0.2"}, ["x"], "k-factor", "t is about classes"),
+        ({"k": 5, "l": 3, "t": "0.2"}, ["x"], "k-factor", "t is about classes"),
         ({"k": 5, "l": 3}, ["x"], "1k-anonymity", "less was asked for"),
         ({"k": 5, "l": 1}, ["x"], "k-factor", "l must be a whole number of at least 2"),
         ({"k": 5, "l": "2.5"}, ["x"], "k-factor", "l must be a whole number of at least 2"),
@@ -208,5 +208,5 @@ def test_policy_errors(privacy: dict[str, object], sensitive: list[str], size: s
 
 
 def test_another_method_refuses_l() -> None:
-    with pytest.raises(PolicyError, match="l speaks of classes, and this method makes none"):
+    with pytest.raises(PolicyError, match="l is about classes, and this method makes none"):
         from_policy({"k": 5, "l": 3}, ["x"], "k-factor")

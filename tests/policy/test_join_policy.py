@@ -29,7 +29,7 @@ ROLES: dict[str, Any] = {"identifiers": ["ssn"], "quasi_identifiers": ["age"], "
     ("public", "says"),
     [
         (None, "joins the table with a public one: write table, id and membership_secret"),
-        ({**SAID, "membership_secret": False}, "hides nobody from somebody who knows who is in it"),
+        ({**SAID, "membership_secret": False}, "does not protect against somebody who knows who is in"),
         ({"table": "v.csv", "id": "ssn"}, "write membership_secret = true under [public]"),
     ],
 )
@@ -128,7 +128,7 @@ def test_what_the_public_table_cannot_mean_is_left_to_the_join() -> None:
             PolicyError,
             "are numeric in the table but categorical in the public table",
         ),
-        ({}, ["x"], ["1"], PolicyError, "say which it is: q = {type = …}"),
+        ({}, ["x"], ["1"], PolicyError, "give it one: q = {type = …}"),
         (
             {"hierarchy": {"cuts": [[0, 50]]}},
             ["5"],

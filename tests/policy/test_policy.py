@@ -141,8 +141,8 @@ def test_a_policy_goes_to_json_and_back(folder: Path) -> None:
         ),
         ({"quasi_identifiers": {"x": "numeric"}}, "quasi_identifiers.x must be a table"),
         ({"quasi_identifiers": "x"}, "quasi_identifiers must be a list of column names, or a table"),
-        ({"quasi_identifiers": ["x", "x"]}, "quasi_identifiers says the same twice"),
-        ({"quasi_identifiers": ["e\u0301", "\u00e9"]}, "quasi_identifiers says the same twice"),
+        ({"quasi_identifiers": ["x", "x"]}, "quasi_identifiers names something twice"),
+        ({"quasi_identifiers": ["e\u0301", "\u00e9"]}, "quasi_identifiers names something twice"),
         ({"quasi_identifiers": {"x": {"mean": 1}}}, "quasi_identifiers.x.mean must be true or false"),
         ({"quasi_identifiers": {"x": {"hierarchy": 5}}}, "quasi_identifiers.x.hierarchy must be the path"),
         ({"quasi_identifiers": {"x": {"values": ["a"]}}}, 'x must have both type = "ordered" and values'),
@@ -173,7 +173,7 @@ def test_a_policy_goes_to_json_and_back(folder: Path) -> None:
         ({"missing": [1]}, "missing must be a list of texts"),
         ({"options": [1]}, "options must be a table of options"),
         ({"options": {"a": object()}}, "options must be made of texts, numbers, true and false"),
-        ({"public": {"table": "v.csv"}}, "public.id must be said"),
+        ({"public": {"table": "v.csv"}}, "public.id is required"),
         ({"public": {"table": "v", "id": "x", "date": "1.3.2024"}}, "public.date must be a day, such as"),
         ({"public": {"table": "v", "id": "x", "date": "20240301"}}, "public.date must be a day, such as"),
         ({"public": {"table": "v", "id": "x", "check": "v"}}, "public names one file as table and as check"),
@@ -230,7 +230,7 @@ def test_the_models_understand_what_a_policy_promises() -> None:
 def test_k_may_come_later_but_must_come() -> None:
     policy = Policy(quasi_identifiers=["age", "sex"])
     assert policy.with_(k=10).k == 10
-    with pytest.raises(PolicyError, match="does not say k"):
+    with pytest.raises(PolicyError, match="has no k"):
         _ = policy.k
 
 

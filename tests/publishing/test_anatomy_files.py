@@ -14,7 +14,7 @@ from algorithms.test_anatomy import clinic, policy
 from support.commands import incrowd
 from support.requested import rows_of
 
-from incrowd.commands.attack import attack_release
+from incrowd.commands.attack import attack
 from incrowd.commands.audit import audit
 from incrowd.commands.measure import measure
 from incrowd.commands.publish import publish
@@ -96,7 +96,7 @@ def test_without_links_the_judge_says_that_it_cannot_decide(laid: Path, tmp_path
     folder = copied(laid, "csv", tmp_path, audit=False)
     verdict = verify(folder, laid / "people.csv", policy())
     assert verdict.failures[0].name == "sensitive"
-    assert "without the audit's links" in verdict.failures[0].detail
+    assert "without the links in the audit folder" in verdict.failures[0].detail
 
 
 def test_where_rows_differ_links_are_not_needed(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_it_is_measured(laid: Path, form: str) -> None:
         {"ill": 2},
         {"ill": "1/2"},
     )
-    assert any("stand apart from the rows" in note for note in found["notes"])
+    assert any("buckets, separate from the rows" in note for note in found["notes"])
 
 
 def test_only_such_releases_have_groups(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_values_that_cannot_be_read_are_wrong_input(laid: Path, text: str, tmp_p
 
 def test_it_is_attacked(laid: Path) -> None:
     """Rows are found, as was accepted; nothing was promised about that."""
-    found = attack_release(laid / "csv", laid / "people.csv", None)
+    found = attack(laid / "csv", laid / "people.csv")
     assert found.holds
     assert found.k is None
     assert found.known == 120
@@ -168,14 +168,14 @@ def test_it_is_attacked(laid: Path) -> None:
     assert of["degree"].attack.won == 50  # so many different rows are there, and one of each is named
     assert of["order"].attack.won < 20
     assert any("rerun was not tried" in note for note in found.notes)
-    assert any("no value has more than 1/2 of a group" in note for note in found.notes)
+    assert any("no value has more than 1/2 of a bucket" in note for note in found.notes)
 
 
 def test_it_is_audited(laid: Path) -> None:
     found = audit(laid / "people.csv", laid / "typed")
     assert found.values == {"ill": 2}
     assert found.classes["k"] == 1
-    assert any("stand apart from the rows" in note for note in found.notes)
+    assert any("buckets, separate from the rows" in note for note in found.notes)
 
 
 # ---- in Python
@@ -222,12 +222,15 @@ def test_the_story_says_what_is_not_protected(laid: Path, tmp_path: Path) -> Non
     told = " ".join(ran.out.split())
     groups = ReleaseFolder.open(tmp_path / "out").bucket_counts
     assert groups is not None
-    assert f"120 rows as they are, and their sensitive values apart in {groups.groups} groups" in told
+    assert f"120 rows unchanged, with sensitive values in {groups.groups} buckets" in told
     assert "frequency-l-diversity for ill (l = 2)" in told
-    assert "NOT protected: who is in the table, and everybody's row (accepted: exact-rows)" in told
+    assert "NOT protected: who is in the table, and which row is whose (accepted: exact-rows)" in told
     assert "class" not in told
     seen = incrowd("verify", tmp_path / "out", "--original", laid / "people.csv")
-    assert (seen.code, "the values of each group" in " ".join(seen.out.split())) == (0, True)
+    assert (seen.code, "each group lists exactly the sensitive values" in " ".join(seen.out.split())) == (
+        0,
+        True,
+    )
 
 
 # ---- real data, counted from the written files

@@ -65,7 +65,7 @@ def test_few_people_prove_nothing() -> None:
 @pytest.mark.parametrize("method", ["mondrian", "lexicographic", "hilbert"])
 def test_classes_have_nothing_to_tell(method: str) -> None:
     policy = Policy(quasi_identifiers=["age", "job"], sensitive=["ill"], privacy={"k": 4})
-    assert publish(people(40, lambda *_: "x"), policy, method=method).told is None
+    assert publish(people(40, lambda *_: "x"), policy, method=method).disclosure is None
 
 
 def test_a_ring_is_told_about(tmp_path: Path) -> None:
@@ -94,6 +94,6 @@ def test_the_story_says_it(tmp_path: Path) -> None:
     done = incrowd("publish", tmp_path / "t.csv", "-p", tmp_path / "p.toml", "-o", tmp_path / "out")
     said = " ".join(done.out.split())
     assert "each of 3 rows with a probability of exactly 1/3" in said
-    assert "gives away the quasi-identifiers of" in said
+    assert "reveals the exact quasi-identifiers of" in said
     assert "--set hide_rows=true" in said
-    assert "whoever knows one person's row" in said
+    assert "an adversary who knows one person's row" in said

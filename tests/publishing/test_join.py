@@ -166,7 +166,7 @@ def test_what_does_not_go_with_a_public_table_is_refused(method: str) -> None:
             {"public": {"table": "none.csv", "id": "id", "membership_secret": False}},
             "membership_secret = true",
         ),
-        ({"sensitive": [], "keep": ["ill"]}, "would tell who is in the private one"),
+        ({"sensitive": [], "keep": ["ill"]}, "would show who is in the private one"),
         ({"entity": "id", "identifiers": []}, "k counts rows"),
     ]
     for changed, word in wrong:
@@ -176,7 +176,7 @@ def test_what_does_not_go_with_a_public_table_is_refused(method: str) -> None:
 
 def test_direct_keeps_k_alone() -> None:
     private, public = tables_of(12, 40)
-    with pytest.raises(PolicyError, match="take kja-refine"):
+    with pytest.raises(PolicyError, match="use kja-refine"):
         publish(private, asked("kja-direct", privacy={"k": 3, "l": 2}), public=public)
 
 
@@ -251,7 +251,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     said = " ".join(done.out.split())
     assert "k-join-anonymity (k = 5)" in said
-    assert "40 of these rows are of the private table" in said
+    assert "40 of these rows are from the private table" in said
     assert incrowd("verify", tmp_path / "out", "--original", table, "-p", policy).code == 0
     public = tmp_path / "public.csv"
     assert incrowd("verify", tmp_path / "out", "--original", table, "--public", public).code == 0

@@ -17,7 +17,7 @@ from typer.main import get_command
 
 import incrowd
 from incrowd import assign, entropy
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.contracts import catalogue, option_names
 from incrowd.flow import Table
 from incrowd.policy import Policy
@@ -131,7 +131,7 @@ def test_no_seed_can_be_given() -> None:
     functions = (publish, publish_to, Release.write, Policy.with_)
     offered = {name for function in functions for name in inspect.signature(function).parameters}
     offered |= set(Policy.model_fields)
-    offered |= {name for part in catalogue("grouper").values() for name in option_names(part)}
+    offered |= {name for part in catalogue("algorithm").values() for name in option_names(part)}
     for command in get_command(app).commands.values():  # type: ignore[attr-defined]
         offered |= {parameter.name for parameter in command.params}
     assert {"k", "method", "source", "replace"} <= offered  # the look around does see something

@@ -19,7 +19,7 @@ from twins import kja_figures as naive
 from typer.testing import CliRunner
 
 from incrowd.algorithms.kja import Direct
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.contracts import silent
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Microdata
@@ -121,10 +121,10 @@ def test_points_are_what_slow_twins_say(
         labels = partition.labels.tolist()
         assert point.ncp == pytest.approx(naive.ncp(points, own, labels, [47] * d))
         assert point.dm == pytest.approx(naive.dm(own, labels))
-        if partition.sensitive is None or not boxes:
+        if partition.buckets is None or not boxes:
             assert (DIR in name or not boxes, point.errors) == (True, {})
         else:
-            expected = naive.error(points, own, labels, partition.sensitive.tolist(), boxes)
+            expected = naive.error(points, own, labels, partition.buckets.tolist(), boxes)
             assert point.errors == {90: pytest.approx(expected)}
 
 
@@ -165,7 +165,7 @@ def test_people_who_come_first_are_not_put_together(base: str) -> None:
 
 def test_groups_numbered_by_perimeter_are_the_same_groups() -> None:
     data = uniform().joined(JoinSample(300, 1, 2), 3)
-    plain = kja_trials.labels_of(BASES[TOPDOWN](5).group(data, (), silent))
+    plain = BASES[TOPDOWN](5).group(data, (), silent).labels
     numbered = SmallestFirst(BASES[TOPDOWN](5)).group(data, (), silent).labels
     pairs = set(zip(plain.tolist(), numbered.tolist(), strict=True))
     assert len(pairs) == numbered.max() + 1 == plain.max() + 1
@@ -456,7 +456,9 @@ def test_without_the_real_table_uni_alone_is_run(tiny: Path) -> None:
 
 def test_scales_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     uni = kja.scale_of(uniform(), quick=False)
-    assert uni == JoinScale(10_000, (1,), (1, 5, 10, 50, 100), kja.KS, kja.DS, kja.RANGES)
+    assert uni == JoinScale(
+        10_000, (1,), {RATIO: (1, 5, 10, 50, 100), "k": kja.KS, "d": kja.DS, RANGE: kja.RANGES}
+    )
     assert uni.default == JoinSetting(100, 50, 4)
     asked = uni.settings(counting=True)
     assert len(asked) == 5 + 4 + 4
@@ -467,4 +469,4 @@ def test_scales_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch, tmp_path
     write_renters(tmp_path)
     monkeypatch.setattr(kja, "PEOPLE", 100)
     real = kja.scale_of(renters(tmp_path), quick=False)
-    assert (real.ratios, real.seeds) == ((1, 5, 10, 19), (1, 2, 3, 4, 5))
+    assert (real.values[RATIO], real.seeds) == ((1, 5, 10, 19), (1, 2, 3, 4, 5))

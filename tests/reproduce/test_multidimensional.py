@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.golden import vectors
 from typer.testing import CliRunner
 
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.contracts import silent, unwatched
 from incrowd.flow import Microdata
 from incrowd.measures.boxes import Between, RangeCount

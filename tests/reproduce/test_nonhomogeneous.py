@@ -19,7 +19,7 @@ from twins import nonhomogeneous_figures as naive_figures
 from twins import ordering as naive_orders
 from typer.testing import CliRunner
 
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.contracts import silent, unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Codes, Neighbourhoods, Table

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from incrowd.algorithms.outliers.expc import COMPONENTS
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.contracts import unwatched
 from incrowd.distance_outliers import Space
 from incrowd.errors import InputError, TableError

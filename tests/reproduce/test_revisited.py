@@ -12,7 +12,7 @@ import pytest
 from support.golden import vectors
 from typer.testing import CliRunner
 
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.contracts import silent, unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Microdata, Neighbourhoods

@@ -87,7 +87,7 @@ POLICIES = (
         "nothing to generalise",
         "copy the file",
     ),
-    of_policy("no k", policy(privacy=""), "does not say k", "k = 10"),
+    of_policy("no k", policy(privacy=""), "has no k", "k = 10"),
     of_policy("k of 0", policy(privacy="k = 0"), "privacy.k", "at least 2"),
     of_policy("k of 1", policy(privacy="k = 1"), "privacy.k", "at least 2"),
     of_policy("k negative", policy(privacy="k = -5"), "privacy.k", "at least 2"),
@@ -145,7 +145,7 @@ POLICIES = (
     of_policy("bad TOML", policy() + "k = = 5\n", "p.toml", "not valid TOML", "line"),
     of_policy("a key twice", policy() + "k = 6\n", "p.toml", "not valid TOML"),
     Bad("policy in Latin-1", ("p.toml", "not UTF-8", "line 1"), files={"p.toml": b'drop = ["\xe4"]'}),
-    Bad("empty policy", ("does not say k", "k = 10"), files={"p.toml": ""}),
+    Bad("empty policy", ("has no k", "k = 10"), files={"p.toml": ""}),
     Bad(
         "no policy file",
         ("q.toml", "does not exist"),
@@ -330,7 +330,7 @@ OUTPUTS = (
 
 COMMANDS = (
     Bad("no roles at all", ("--qi", "incrowd inspect", "-p"), words=("publish", "t.csv", "-o", "out")),
-    Bad("roles twice", ("sensitive", "not both"), words=(*PUBLISH, "--sensitive", "ill")),
+    Bad("roles twice", ("sensitive", "not in both"), words=(*PUBLISH, "--sensitive", "ill")),
     of_flags("flags without k", (), "k = 10", "pass k"),
     of_flags("flag k of 1", ("--k", "1"), "privacy.k", "at least 2"),
     of_flags("flag k as text", ("--k", "ten"), "--k", "integer"),
@@ -468,8 +468,8 @@ CROWDS = (
         "unsafe-identity",
         code=1,
     ),
-    of_crowds("crowds with l", ("--method", "kk", "--l", "2"), "l speaks of classes", "mondrian"),
-    of_crowds("crowds with t", ("--method", "kfactor", "--t", "0.5"), "t speaks of classes"),
+    of_crowds("crowds with l", ("--method", "kk", "--l", "2"), "l is about classes", "mondrian"),
+    of_crowds("crowds with t", ("--method", "kfactor", "--t", "0.5"), "t is about classes"),
     of_crowds("a start that is none", ("--method", "kk", "--set", "start=clusters"), "start", "expansion"),
     of_crowds("a measure that is none", ("--method", "global-1k", "--set", "measure=dm"), "measure", "lm"),
     of_crowds("mend is no switch", ("--method", "kk", "--set", "mend=1"), "mend", "true or false"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 
 
 @dataclass(frozen=True)

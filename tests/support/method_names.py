@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.contracts import NonHomogeneous, catalogue
+from incrowd.policy.exposures import UNSAFE_ONE_SIDED
 
-PARTS = {name: catalogue("grouper")[method.hides] for name, method in METHODS.items()}
-CROWDS = sorted(name for name, part in PARTS.items() if isinstance(part(k=2), NonHomogeneous))
-APART = sorted(name for name, method in METHODS.items() if method.buckets)
+CROWDS = sorted(name for name, method in METHODS.items() if method.overlapping)
+APART = sorted(name for name, method in METHODS.items() if method.exact_rows)
 JOINS = sorted(name for name, method in METHODS.items() if method.joins)
-PLAIN = [name for name, part in PARTS.items() if getattr(part, "needs_plain", False)]  # hide outliers
+PLAIN = [name for name, method in METHODS.items() if method.needs_plain]  # hide outliers
 ALONE = [name for name in METHODS if name not in (*JOINS, *PLAIN)]  # need no public table, no outliers
 PARTITIONS = sorted(set(ALONE) - set(CROWDS) - set(APART))
 IN_ROWS = [name for name in ALONE if name not in APART]  # sensitive values stand in the rows
-ONE_SIDED = [name for name in CROWDS if PARTS[name].one_sided]
+ONE_SIDED = [name for name in CROWDS if UNSAFE_ONE_SIDED in METHODS[name](k=2).exposures()]
 SAFE = [name for name in CROWDS if name not in ONE_SIDED]
 ACCEPTED: dict[str, list[str]] = {
     **{name: [] for name in METHODS},

@@ -93,14 +93,25 @@ class Request:
 
 @st.composite
 def requests(
-    draw: st.DrawFn, models: Sequence[str] = tuple(MODELS), most: int = 30, entities: bool = True
+    draw: st.DrawFn,
+    models: Sequence[str] = tuple(MODELS),
+    rows: tuple[int, int] = (4, 30),
+    widest: int = 4,
+    entities: bool = True,
+    copies: Sequence[int] = (1,),
 ) -> Request:
-    """Up to `most` records with many ties, one to four quasi-identifiers, and any promise."""
-    quasi = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4, unique=True))
-    n = draw(st.integers(4, most))
+    """Records with many ties, one to `widest` quasi-identifiers, and any promise.
+
+    `copies` says how often the quasi-identifiers of a record are repeated: 4 times make classes for any k.
+    """
+    quasi = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=widest, unique=True))
+    n = draw(st.integers(*rows))
     columns: dict[str, Texts] = {"name": [f"person {i}" for i in range(n)]}
+    times = draw(st.sampled_from(copies))
+    kinds = -(-n // times)
     for name in quasi:
-        columns[name] = draw(st.lists(st.sampled_from(COLUMNS[name][1]), min_size=n, max_size=n))
+        texts = draw(st.lists(st.sampled_from(COLUMNS[name][1]), min_size=kinds, max_size=kinds))
+        columns[name] = [texts[i % kinds] for i in range(n)]
     if not any(columns.get("zip", ["0123"])):
         columns["zip"][0] = "0123"  # a hierarchy of prefixes cannot be built over nothing
     columns["ill"] = draw(st.lists(st.sampled_from(["flu", "ulcer", ""]), min_size=n, max_size=n))

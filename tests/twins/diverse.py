@@ -20,11 +20,11 @@ def ring(parts: Sequence[Part], k: int) -> dict[int, list[int]]:
     }
 
 
-def eligible(part: Sequence[int], values: Sequence[int], k: int, l: int, per_crowd: bool) -> bool:  # noqa: E741
+def eligible(part: Sequence[int], values: Sequence[int], k: int, l: int, per_neighbourhood: bool) -> bool:  # noqa: E741
     most = max(Counter(values[i] for i in part).values(), default=0)
     if len(part) < k:
         return False
-    return most <= (k // l) * (len(part) // k) if per_crowd else most * l <= len(part)
+    return most <= (k // l) * (len(part) // k) if per_neighbourhood else most * l <= len(part)
 
 
 def diverse_partition(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forgeries.buckets import APART_FORGERIES, CLAIMS, HEADER, N, Parted, good, groups_of_four, numbered
+from forgeries.buckets import BUCKET_FORGERIES, CLAIMS, HEADER, Bucketed, N, good, groups_of_four, numbered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.verifier_cases import Case, verified
@@ -39,9 +39,9 @@ def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool) -> None:
 
 
 @HINTED
-@pytest.mark.parametrize("name", APART_FORGERIES)
+@pytest.mark.parametrize("name", BUCKET_FORGERIES)
 def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None:
-    caught_by, spoil = APART_FORGERIES[name]
+    caught_by, spoil = BUCKET_FORGERIES[name]
     release = good()
     private = {text for row in release.original for text in row if len(text) > 2 and text.isalpha()}
     spoil(release)
@@ -54,12 +54,12 @@ def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None
 
 
 def test_every_check_and_claim_is_forged() -> None:
-    caught = {check for check, _ in APART_FORGERIES.values()}
+    caught = {check for check, _ in BUCKET_FORGERIES.values()}
     assert caught >= {"files", "manifest", "schema", "rows", "truth", "sensitive", "order"}
     assert caught >= {"sensitive-groups", "frequency-l-diversity (ill)"}
 
 
-def twins() -> Parted:
+def twins() -> Bucketed:
     """Two people with the same quasi-identifiers, in different groups and with different values."""
     release = good()
     release.original[1][1] = release.original[0][1]
@@ -71,7 +71,7 @@ def twins() -> Parted:
     return release
 
 
-def exchanged(release: Parted) -> Parted:
+def exchanged(release: Bucketed) -> Bucketed:
     """The verifier cannot know better if the twins are behind each other's rows."""
     one, other = release.truth.index(0), release.truth.index(1)
     release.truth[one], release.truth[other] = 1, 0

@@ -22,7 +22,7 @@ from twins import k_join_anonymity as naive
 from typer.testing import CliRunner
 from verifier.test_verifier import Lines
 
-from incrowd.cli.commands import app
+from incrowd.cli.app import app
 from incrowd.commands.verify import verify as verify_again
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Table

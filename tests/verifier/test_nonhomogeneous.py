@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from forgeries import classes as forgeries
-from forgeries.nonhomogeneous import CROWD_FORGERIES, MODELS, WITNESSES, Crowded, N, good, spoilt
+from forgeries.nonhomogeneous import MODELS, OVERLAP_FORGERIES, WITNESSES, N, Overlapping, good, spoilt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import golden
@@ -28,7 +28,7 @@ from incrowd.verifier.domain import ColumnDomain
 NAMES = dict(zip(MODELS, ("1k", "k1", "kk", "global_1k", "global_k1", "k_factor"), strict=True))
 
 
-def verified_folder(release: Crowded, folder: Path, hinted: bool = False) -> Verdict:
+def verified_folder(release: Overlapping, folder: Path, hinted: bool = False) -> Verdict:
     release.write(folder / "release")
     release.write_original(folder / "original.csv")
     links = np.array(release.truth) if hinted else None
@@ -58,9 +58,9 @@ def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool, witness: bool)
 
 
 @pytest.mark.parametrize("hinted", [False, True], ids=["found", "hinted"])
-@pytest.mark.parametrize("name", CROWD_FORGERIES)
+@pytest.mark.parametrize("name", OVERLAP_FORGERIES)
 def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None:
-    caught_by, spoil = CROWD_FORGERIES[name]
+    caught_by, spoil = OVERLAP_FORGERIES[name]
     release = good()
     spoil(release)
     verdict = verified_folder(release, tmp_path, hinted)
@@ -92,7 +92,7 @@ def test_a_partition_says_nothing_of_a_draw(tmp_path: Path) -> None:
 
 
 def test_every_claim_is_forged() -> None:
-    assert {caught_by for caught_by, _ in CROWD_FORGERIES.values()} >= set(MODELS)
+    assert {caught_by for caught_by, _ in OVERLAP_FORGERIES.values()} >= set(MODELS)
 
 
 @pytest.mark.parametrize("name", WITNESSES)
@@ -118,7 +118,7 @@ def test_a_right_witness_saves_the_search(monkeypatch: pytest.MonkeyPatch, kind:
     )
 
 
-def at_hand(release: Crowded) -> Case:
+def at_hand(release: Overlapping) -> Case:
     rows = Lines(release.names, release.rows)
     odds = release.manifest.get("match_probability")
     return Case(
@@ -150,7 +150,7 @@ def at_hand(release: Crowded) -> Case:
 )
 def test_a_refusal_counts(forgery: str, said: str) -> None:
     release = good()
-    CROWD_FORGERIES[forgery][1](release)
+    OVERLAP_FORGERIES[forgery][1](release)
     assert verified(at_hand(release)).failures[0].detail == said
 
 

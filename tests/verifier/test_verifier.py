@@ -24,10 +24,11 @@ from support.verifier_cases import Case, verified
 
 from incrowd import verifier as package
 from incrowd.errors import InputError, TableError
-from incrowd.schema import Check, Claim, Column, Kind, Role, Schema, Shape, Verdict
+from incrowd.schema import CHECKS, Check, Claim, Column, Kind, Role, Schema, Shape, Verdict
 from incrowd.verifier import CsvRows, Expected, ReleaseFiles, Witness, csv_file, verify
 from incrowd.verifier.cells import parse
-from incrowd.verifier.checks import Checklist
+from incrowd.verifier.checks import AFTER_CLAIMS, BEFORE_CLAIMS, Checklist
+from incrowd.verifier.claims.registry import MODELS
 from incrowd.verifier.columns import Numbering, fold, numbers_of, restored
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed
@@ -168,6 +169,20 @@ def test_a_verdict_needs_every_required_check() -> None:
     assert not Verdict(("a", "b"), (Check("a", True),)).passed
     assert not Verdict(("a",), (Check("a", True), Check("b", True))).passed
     assert Verdict(("a",), (Check("a", True),)).passed
+
+
+def test_every_check_that_a_claim_requires_is_one_that_is_run() -> None:
+    steps = {step.name for step in (*BEFORE_CLAIMS, *AFTER_CLAIMS)}
+    assert {name for model in MODELS.values() for name in model.requires} <= steps
+    assert [name for name in CHECKS if name not in steps] == ["files", "manifest"]
+
+
+def test_a_claim_that_nobody_knows_is_a_failure() -> None:
+    table = Lines(("a",), [("1",)])
+    claims = [Claim("of tomorrow", {"k": 1})]
+    verdict = verified(Case(table, table, Schema((Column("a", Role.QUASI),)), claims))
+    assert [check.name for check in verdict.failures] == ["of tomorrow"]
+    assert "does not know this model" in verdict.failures[0].detail
 
 
 # The verifier's independence

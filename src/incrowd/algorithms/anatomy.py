@@ -6,7 +6,7 @@ Mamoulis, Cheung, "Non-homogeneous Generalization in Privacy Preserving Data Pub
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import ClassVar
@@ -14,37 +14,59 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.algorithms.base import NONHOMOGENEOUS, Algorithm
+from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
 from incrowd.entropy import Entropy, draw_below, shuffled, system
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition
+from incrowd.policy.exposures import EXACT_ROWS, KnownExposure
 
 Ints = NDArray[np.int64]
 
 
-@register("grouper", "anatomy")
+@register("algorithm", "anatomy")
 @dataclass(frozen=True)
-class Anatomy(Limited):
-    """Groups of l records, no two with one value, drawn from the l most frequent values at each step.
+class Anatomy(Algorithm):
+    """Buckets of l records, no two with one value, drawn from the l most frequent values at each step.
 
     Parameters
     ----------
     k : int
-        Every group keeps at least k records: where l is less, whole groups are merged at random.
+        Every bucket keeps at least k records: where l is less, whole ones are merged at random.
     """
 
-    k: int
-    buckets: ClassVar[bool] = True  # its groups are those of the sensitive table; rows stay as they are
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
+    paper: ClassVar[str] = NONHOMOGENEOUS
+    section: ClassVar[str] = "7.4, the rival AT, after Xiao and Tao: Anatomy"
+    publishes: ClassVar[str] = "every row as it is, with its group; the sensitive values of each group apart"
+    behind: ClassVar[str] = "each row's own record; which of a group's values is whose is not published"
+    guarantee: ClassVar[str] = (
+        "nobody's sensitive value is known with more than chance 1/l by the groups alone"
+    )
+    needs: ClassVar[str] = "l; one sensitive column, none to keep; no t, entity or means; accept exact-rows"
+    not_claimed: ClassVar[str] = (
+        "that rows cannot be found: they are exact. That presence, or what quasi-identifiers "
+        "tell about sensitive values, stays unknown; anything about two releases of the same people"
+    )
+    buckets: ClassVar[bool] = True
+    exact_rows: ClassVar[bool] = True
+
+    def exposures(self) -> Mapping[KnownExposure, str]:
+        return {EXACT_ROWS: "to hide rows too, take mondrian with l"}
+
+    def model_of_k(self, _accept: Sequence[str]) -> str:
+        return "sensitive-groups"
 
     def group(
-        self,
-        data: Microdata,
-        guards: tuple[Guard, ...],
-        progress: Progress,
-        entropy: Entropy = system,
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Partition:
-        """Who shares a group of the table of sensitive values.
+        """Every row by itself, in the bucket with whose sensitive values its own is published."""
+        buckets = self.drawn_buckets(data, guards, progress, entropy)
+        return Partition(np.arange(len(data), dtype=np.int32), buckets=buckets)
+
+    def drawn_buckets(
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
+    ) -> Codes:
+        """The bucket of each record (n,).
 
         Chance is asked for an order of all records, then for the group of each left-over one by rising code,
         then, where groups are merged, for an order of the groups.
@@ -70,7 +92,7 @@ class Anatomy(Limited):
         if self.k > rule.l:
             labels = _merged(labels, self.k, entropy)
         progress(1.0)
-        return Partition(labels)
+        return labels
 
 
 def _only_rule(guards: tuple[Guard, ...]) -> Eligible:

@@ -20,7 +20,7 @@ def geometry_of(data: Microdata) -> Geometry:
 
     kernel_shape = {Shape.RANGE: cuts.RANGE, Shape.SET: cuts.SET, Shape.TREE: cuts.TREE}
     sizes = [len(attribute) for attribute in data.attributes]
-    trees = _Forest()
+    trees = _NodeTable()
     leaves = [trees.plant(attribute) for attribute in data.attributes]
     return cuts.Geometry(
         shape=np.array([kernel_shape[a.shape] for a in data.attributes], np.int8),
@@ -51,7 +51,7 @@ def _position(attribute: Attribute) -> NDArray[np.float64]:
     return position
 
 
-class _Forest:
+class _NodeTable:
     """The trees of all attributes with their nodes numbered through; node 0 belongs to none."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""k-join-anonymity: people of a public table stand in the crowd, so that groups get smaller boxes.
+"""k-join-anonymity: people of a public table stand in, so that groups get smaller boxes.
 
 Sacharidis, Mouratidis, Papadias, "k-Anonymity in the Presence of External Databases", TKDE 2010. Everybody
 hides among k people of whom some are not in the private table; that is safe as long as nobody knows which.
@@ -6,22 +6,22 @@ hides among k people of whom some are not in the private table; that is safe as 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import EXTERNAL, Algorithm
 from incrowd.algorithms.kja_trim import TRIMS, trimmed
 from incrowd.contracts import (
     AnyLimit,
     Choice,
-    Grouper,
     Guard,
     Limit,
-    Limited,
+    Partitioner,
     Progress,
     catalogue,
     need_enough,
@@ -30,7 +30,8 @@ from incrowd.contracts import (
 )
 from incrowd.entropy import Entropy, shuffled, system
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, JoinPartition, Microdata, Partition
+from incrowd.flow import Codes, Microdata, Partition
+from incrowd.policy.exposures import UNSAFE_OUTLINE, UNSAFE_TRIMMING, KnownExposure
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]
@@ -38,7 +39,7 @@ BASES = ("mondrian", "mondrian-relaxed", "topdown", "agglomerative", "hilbert", 
 
 
 @dataclass(frozen=True)
-class Joining(Limited, ABC):
+class KJoinAnonymization(Algorithm):
     """What both ways have in common.
 
     Parameters
@@ -57,35 +58,55 @@ class Joining(Limited, ABC):
     base: str = "mondrian"
     trim: str = "none"
 
+    paper: ClassVar[str] = EXTERNAL
+    behind: ClassVar[str] = "each row's own person; rows of a class are equal, and shuffled"
+    guarantee: ClassVar[str] = (
+        "everyone's row equals those of at least k-1 other people, some of them of the public table"
+    )
+    adversary: ClassVar[str] = (
+        "knows everyone's quasi-identifiers and the public table, but not who is in the private one"
+    )
+    needs: ClassVar[str] = (
+        "a public table of real people with the same quasi-identifiers and ids; secret membership"
+    )
+    not_claimed: ClassVar[str] = (
+        "anything against somebody who knows who is in the private table; that nobody's presence is "
+        "guessed better than by chance; anything about two releases"
+    )
     joins: ClassVar[bool] = True
-    shows_values: ClassVar[bool] = False  # are sensitive values published, apart from the rows?
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "base": Choice(BASES), "trim": Choice(TRIMS)}
 
+    @property
+    def printed(self) -> bool:
+        return bool(self.exposures())
+
+    def exposures(self) -> Mapping[KnownExposure, str]:
+        return {} if self.trim == "none" else {UNSAFE_TRIMMING: 'leave trim = "none"'}
+
+    def model_of_k(self, _accept: Sequence[str]) -> str:
+        return "k-join-anonymity"
+
     def group(
-        self,
-        data: Microdata,
-        guards: tuple[Guard, ...],
-        progress: Progress,
-        entropy: Entropy = system,
-    ) -> JoinPartition:
-        """Who hides with whom.
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
+    ) -> Partition:
+        """The groups of people of both tables; those of the public one who are not needed are in none.
 
         Raises
         ------
         Infeasible
             If there are too few people.
         """
-        base: Grouper = catalogue("grouper")[self.base](k=self.k)
+        base: Partitioner = catalogue("algorithm")[self.base](k=self.k)
         return self.grouped(data, base, guards, progress, entropy)
 
     def grouped(
         self,
         data: Microdata,
-        base: Grouper,
+        base: Partitioner,
         guards: tuple[Guard, ...],
         progress: Progress,
         entropy: Entropy = system,
-    ) -> JoinPartition:
+    ) -> Partition:
         """The same with any partition as base, whatever its options.
 
         People are mixed first: a base that breaks ties by their order would else put those of the private
@@ -96,17 +117,16 @@ class Joining(Limited, ABC):
         number = (np.cumsum(own) - 1)[order].astype(np.int32)
         partition = self._grouped(mixed, base, tuple(_Numbered(guard, number) for guard in guards), progress)
         back = np.argsort(order)
-        return JoinPartition(
-            partition.labels[back], None if partition.sensitive is None else partition.sensitive[back]
-        )
+        buckets = None if partition.buckets is None else partition.buckets[back]
+        return Partition(partition.labels[back], buckets=buckets)
 
     @abstractmethod
     def _grouped(
-        self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
-    ) -> JoinPartition:
+        self, data: Microdata, base: Partitioner, guards: tuple[Guard, ...], progress: Progress
+    ) -> Partition:
         """The algorithm. Guards take the places of private people among all."""
 
-    def _finished(self, data: Microdata, labels: Codes, sensitive: Codes | None) -> JoinPartition:
+    def _finished(self, data: Microdata, labels: Codes, buckets: Codes | None) -> Partition:
         """Without groups of public people alone, and trimmed where that is asked for."""
         own = _own(data)
         with_own = np.zeros(int(labels.max()) + 1, np.bool_)
@@ -115,31 +135,35 @@ class Joining(Limited, ABC):
         kept = np.where(labels >= 0, number[labels], -1).astype(np.int32)
         if self.trim != "none":
             kept[trimmed(data, kept, self.k, self.trim)] = -1
-        if sensitive is None:
-            return JoinPartition(kept)
-        return JoinPartition(kept, np.where(kept >= 0, sensitive, -1).astype(np.int32))
+        if buckets is None:
+            return Partition(kept)
+        return Partition(kept, buckets=np.where(kept >= 0, buckets, -1).astype(np.int32))
 
 
-@register("grouper", "kja-direct")
+@register("algorithm", "kja-direct")
 @dataclass(frozen=True)
-class Direct(Joining):
+class Direct(KJoinAnonymization):
     """Group the people of both tables as one, and leave out groups without anybody of the private one."""
 
+    section: ClassVar[str] = "3 and 4, Direct"
+    publishes: ClassVar[str] = (
+        "for everyone of the private table, and those of the public one who stand in, the smallest "
+        "box, node or set over their group; no sensitive values"
+    )
+
     def _grouped(
-        self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
-    ) -> JoinPartition:
+        self, data: Microdata, base: Partitioner, guards: tuple[Guard, ...], progress: Progress
+    ) -> Partition:
         if guards:
-            raise PolicyError(
-                "kja-direct publishes no sensitive values, so it keeps k alone; take kja-refine"
-            )
+            raise PolicyError("kja-direct publishes no sensitive values, so it keeps k alone; use kja-refine")
         need_enough(data, self.k)
         partition = base.group(Microdata(data.codes, data.attributes), (), progress)
         return self._finished(data, _labels(partition), None)
 
 
-@register("grouper", "kja-refine")
+@register("algorithm", "kja-refine")
 @dataclass(frozen=True)
-class Refinement(Joining):
+class Refinement(KJoinAnonymization):
     """Make groups with k people of the private table, then group each again by k people of either.
 
     Parameters
@@ -152,12 +176,23 @@ class Refinement(Joining):
     """
 
     first: str = "both"
-    limits: ClassVar[Mapping[str, AnyLimit]] = {**Joining.limits, "first": Choice(("both", "private"))}
-    shows_values: ClassVar[bool] = True
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        **KJoinAnonymization.limits,
+        "first": Choice(("both", "private")),
+    }
+    section: ClassVar[str] = "3 and 4, Refinement; l, which the paper leaves open"
+    publishes: ClassVar[str] = (
+        "the same, and sensitive values apart, by the groups of the private table alone"
+    )
+    buckets: ClassVar[bool] = True
+
+    def exposures(self) -> Mapping[KnownExposure, str]:
+        outline = {UNSAFE_OUTLINE: 'leave first = "both"'} if self.first == "private" else {}
+        return {**super().exposures(), **outline}
 
     def _grouped(
-        self, data: Microdata, base: Grouper, guards: tuple[Guard, ...], progress: Progress
-    ) -> JoinPartition:
+        self, data: Microdata, base: Partitioner, guards: tuple[Guard, ...], progress: Progress
+    ) -> Partition:
         own = np.flatnonzero(_own(data)).astype(np.int32)
         private = Microdata(data.codes[own], data.attributes)
         need_enough(private, self.k)
@@ -171,7 +206,7 @@ class Refinement(Joining):
         labels = self._divided(data, home, base, progress)
         return self._finished(data, labels, home)
 
-    def _divided(self, data: Microdata, home: Codes, base: Grouper, progress: Progress) -> Codes:
+    def _divided(self, data: Microdata, home: Codes, base: Partitioner, progress: Progress) -> Codes:
         """The groups of each group, where people of the public table joined it."""
         members = np.argsort(home, kind="stable")
         members = members[home[members] >= 0]
@@ -191,7 +226,7 @@ class Refinement(Joining):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Numbered:
-    """A guard that is told other numbers: row i is ``number[i]`` to it."""
+    """A guard that sees other numbers: row i is ``number[i]`` to it."""
 
     guard: Guard
     number: Codes
@@ -218,7 +253,7 @@ def _around(data: Microdata, private: Microdata, groups: Codes) -> Codes:
     own = _own(data)
     home = np.full(len(data), -1, np.int32)
     home[own] = groups
-    home[~own] = Boxes.over(private, groups).holding(data.codes[~own])
+    home[~own] = GroupBoxes.over(private, groups).holding(data.codes[~own])
     return home
 
 
@@ -226,14 +261,14 @@ def _own(data: Microdata) -> NDArray[np.bool_]:
     return np.ones(len(data), np.bool_) if data.own is None else data.own
 
 
-def _labels(partition: object) -> Codes:
-    if not isinstance(partition, Partition) or partition.slabs is not None:
+def _labels(partition: Partition) -> Codes:
+    if partition.slabs is not None:
         raise PolicyError("a base of k-join-anonymity must make groups, each with a box of its own")
     return partition.labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
+class GroupBoxes:
     """The smallest boxes over groups: bounds (g, d) of codes, whether missing is inside, members of sets.
 
     ``gap[j]`` is the code of missing in column j, -1 where it is a value like others.
@@ -249,7 +284,7 @@ class Boxes:
     first: Ints
 
     @classmethod
-    def over(cls, data: Microdata, labels: Codes) -> Boxes:
+    def over(cls, data: Microdata, labels: Codes) -> GroupBoxes:
         from incrowd.kernels import kja as kernels
 
         groups, d = int(labels.max()) + 1, len(data.attributes)
@@ -270,7 +305,7 @@ class Boxes:
 
         by, starts, listed = self._shortest_lists(codes)
         found = np.full(len(codes), -1, np.int32)
-        boxes = kernels.GroupBoxes(self.low, self.high, self.gaps, self.gap, self.named, self.first)
+        boxes = kernels.HeldCodes(self.low, self.high, self.gaps, self.gap, self.named, self.first)
         kernels.first_holders(codes, by, starts, listed, boxes, found)
         return found
 

@@ -1,4 +1,4 @@
-"""Ruling out some sensitive values of a person's candidates, and saying the commonest of those that are left.
+"""Background knowledge: ruling out values of a person's candidates, and naming the commonest that is left.
 
 References
 ----------
@@ -14,23 +14,29 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.beliefs import Floats, Pools, Values, counted, planted, pools
-from incrowd.attacks.candidates import MATCHER
+from incrowd.attacks.beliefs import Floats, Pools, SensitiveValues, counted, homogeneous, pools
+from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
 
 RULED_OUT = (1, 2, 3)
 
 
-def backgrounds(target: Target, values: Values, held: Pools | None = None) -> tuple[AttackResult, ...]:
+@attack("background", 240, ("records", "values", "pools"), each_column=True)
+def backgrounds(
+    target: Target, values: SensitiveValues, held: Pools | None = None
+) -> tuple[AttackResult, ...]:
     """One result for each number of values that are ruled out."""
     held = pools(target) if held is None else held
     return tuple(background(target, values, known, held) for known in RULED_OUT)
 
 
-def background(target: Target, values: Values, known: int, held: Pools | None = None) -> AttackResult:
-    """Rule out the `known` commonest values of somebody's candidates but the first, and say that one.
+def background(
+    target: Target, values: SensitiveValues, known: int, held: Pools | None = None
+) -> AttackResult:
+    """Rule out the `known` commonest values of somebody's candidates but the first, and name that one.
 
     No other choice leaves any value likelier: whichever of the commonest is to be left, the others weigh
     less than they do beside the first.
@@ -42,28 +48,28 @@ def background(target: Target, values: Values, known: int, held: Pools | None = 
     certain = int((share[held.of][able] == 1).sum())
     return AttackResult(
         f"background-{known}-{values.name}",
-        "confidant",
-        f"{MATCHER}, and {known} of the values that somebody does not have",
+        "background knowledge",
+        f"{MEMBERS}, and {known} of the values that somebody does not have",
         won,
         _blind(values, known),
-        _tried(target, planted(target, values), known, held)[0],
+        _tried(target, homogeneous(target, values), known, held)[0],
         _bound(values, known),
         {"largest_posterior": largest, "persons_with_one_value_left": certain},
     )
 
 
-def _bound(values: Values, known: int) -> Fraction | None:
+def _bound(values: SensitiveValues, known: int) -> Fraction | None:
     """Where no value has more than 1/l of the candidates, one has at most 1/(l-b) of those that are left."""
     return None if values.l is None or values.l <= known else 1 / (values.l - known)
 
 
-def _tried(target: Target, values: Values, known: int, held: Pools) -> tuple[Rate, Floats]:
+def _tried(target: Target, values: SensitiveValues, known: int, held: Pools) -> tuple[Rate, Floats]:
     """How often the first value is that of a person who has none of the others; its share in each pool.
 
     People who have a value that would be ruled out are none of whom it can be known: they do not count.
     """
     tops, outs, shares = [], [], []
-    for counts in counted(target, values, held):
+    for counts in counted(target.graph, values.shown, values.size, held):
         top, out, share = ruled_out(counts, known)
         tops.append(top)
         outs.append(out)
@@ -92,7 +98,7 @@ def ruled_out(counts: Ints, known: int) -> tuple[Ints, Ints, Floats]:
     return order[:, 0], out, share
 
 
-def _blind(values: Values, known: int) -> Rate:
+def _blind(values: SensitiveValues, known: int) -> Rate:
     """The same with all rows as candidates of everybody."""
     if not values.size:
         return Rate(0, 0)

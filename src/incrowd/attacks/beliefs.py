@@ -1,4 +1,4 @@
-"""What somebody's candidates tell about their sensitive value: a belief for each person, and how far it goes.
+"""What candidates disclose of a sensitive value: each person's posterior, and its extremes.
 
 A candidate is a row that the person can be behind while everybody else has a row too. All candidates count
 alike. People who have the same candidates have one belief, so it is worked out once for them: `Pools`.
@@ -6,7 +6,7 @@ alike. People who have the same candidates have one belief, so it is worked out 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.target import Ints, Target
+from incrowd.attacks.target import Ints, Target, runs
 from incrowd.errors import TableError
-from incrowd.flow import Sensitive, TextColumn
+from incrowd.flow import Codes, Sensitive, Table, TextColumn
+from incrowd.graph import Components, Graph
 from incrowd.hierarchy import Hierarchy
 from incrowd.schema import Claim
 
@@ -28,7 +29,7 @@ NEAR = 0.01  # numbers so near, as a share of their range, are as good as one
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class SensitiveValues:
     """One sensitive column: the value of each record, ``own`` (n,), and of each published row, ``shown``.
 
     Values are numbered below `size`, leaves of a tree as in the tree; ``place`` (size,) are numbers on a
@@ -51,7 +52,7 @@ class Values:
         """How many published rows have each value."""
         return np.bincount(self.shown, minlength=self.size)
 
-    def promised(self, claims: Iterable[Claim]) -> Values:
+    def promised(self, claims: Iterable[Claim]) -> SensitiveValues:
         """With what a release claims of this column. Other kinds of l leave beliefs above 1/l possible."""
         values = self
         for claim in claims:
@@ -65,27 +66,28 @@ class Values:
 
 def values_of(
     column: Sensitive, original: TextColumn, shown: TextColumn, place: Floats | None = None
-) -> Values:
-    """The codes of a sensitive column for records and rows: rows say the same texts as the original.
+) -> SensitiveValues:
+    """The codes of a sensitive column for records and rows: rows have the same texts as the original.
 
     Raises
     ------
     TableError
-        If rows say what no record has.
+        If rows have texts that no record has.
     """
-    code = dict(zip(original.texts, codes_of_texts(column, original).tolist(), strict=True))
-    code[None] = code[""] = max(code.get(None, -1), code.get("", -1))
-    said = np.array([code.get(text, -1) for text in shown.texts], dtype=np.int64)[shown.codes]
-    if (said < 0).any():
+    code = code_of_texts(column, original)
+    rows = np.array([code.get(text, -1) for text in shown.texts], dtype=np.int64)[shown.codes]
+    if (rows < 0).any():
         raise TableError(f"the published column {column.name} has values that the original has not")
-    return Values(column.name, column.codes.astype(np.int64), said, column.size, column.tree, place)
+    return SensitiveValues(column.name, column.codes.astype(np.int64), rows, column.size, column.tree, place)
 
 
-def codes_of_texts(column: Sensitive, original: TextColumn) -> Ints:
-    """The code of each distinct text of a sensitive column, -1 where no row has the text."""
+def code_of_texts(column: Sensitive, original: TextColumn) -> Mapping[str | None, int]:
+    """The code of each text of a sensitive column, -1 where no record has it; an empty text is missing."""
     codes = np.full(len(original.texts), -1, np.int64)
     codes[original.codes] = column.codes
-    return codes
+    code = dict(zip(original.texts, codes.tolist(), strict=True))
+    code[None] = code[""] = max(code.get(None, -1), code.get("", -1))
+    return code
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +100,11 @@ class Pools:
 
 
 def pools(target: Target) -> Pools:
+    return pools_of(target.graph, target.found)
+
+
+def pools_of(graph: Graph, found: Components) -> Pools:
     """Who has which candidates. In a component where everything is possible, everybody has the same."""
-    graph, found = target.graph, target.found
     edges = np.flatnonzero(found.effective & graph.real)
     tails, heads = graph.tails[edges].astype(np.int64), graph.indices[edges].astype(np.int64)
     many = np.bincount(tails, minlength=graph.record_weight.size)
@@ -110,8 +115,8 @@ def pools(target: Target) -> Pools:
     _, first, pool = np.unique(key, return_index=True, return_inverse=True)
     begin = np.concatenate([[0], np.cumsum(many)])
     starts = np.concatenate([[0], np.cumsum(many[first])]).astype(np.int64)
-    place = np.arange(starts[-1]) - np.repeat(starts[:-1], many[first]) + np.repeat(begin[first], many[first])
-    return Pools(pool.reshape(-1)[graph.record_of].astype(np.int64), starts, heads[place])
+    rows = heads[runs(begin[first], many[first])]
+    return Pools(pool.reshape(-1)[graph.record_of].astype(np.int64), starts, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +129,7 @@ class Beliefs:
     under one node below the root, ``distance`` how far the values are from those of the table.
     """
 
-    values: Values
+    values: SensitiveValues
     able: NDArray[np.bool_]
     top: Ints
     share: Floats
@@ -137,26 +142,25 @@ class Beliefs:
     distance: Floats
 
 
-def beliefs(target: Target, values: Values, held: Pools | None = None) -> Beliefs:
+def beliefs(target: Target, values: SensitiveValues, held: Pools | None = None) -> Beliefs:
     """What everybody's candidates say about a sensitive column."""
     held = pools(target) if held is None else held
-    parts = [_told(values, counts) for counts in counted(target, values, held)]
-    told = [np.concatenate(column)[held.of] for column in zip(*parts, strict=True)]
-    return Beliefs(values, *told)
+    parts = [_believed(values, c) for c in counted(target.graph, values.shown, values.size, held)]
+    return Beliefs(values, *(np.concatenate(column)[held.of] for column in zip(*parts, strict=True)))
 
 
-def planted(target: Target, values: Values) -> Values:
-    """The same rows where everybody who could have each other's has one value: beliefs are then certain."""
+def homogeneous(target: Target, values: SensitiveValues) -> SensitiveValues:
+    """The control: the same rows, and whoever could have each other's share one value."""
     graph, found = target.graph, target.found
     own, shown = found.record[graph.record_of], found.row[graph.row_of]
     size = max(values.size, 1)
     return replace(values, own=own.astype(np.int64) % size, shown=shown.astype(np.int64) % size)
 
 
-def counted(target: Target, values: Values, held: Pools) -> Iterator[Ints]:
-    """How many candidates of each pool have each value: (pools of a chunk, size)."""
-    graph, size = target.graph, max(values.size, 1)
-    pairs, times = np.unique(graph.row_of.astype(np.int64) * size + values.shown, return_counts=True)
+def counted(graph: Graph, shown: Ints | Codes, size: int, held: Pools) -> Iterator[Ints]:
+    """How many candidates of each pool have each value, `shown` in each row: (pools of a chunk, size)."""
+    size = max(size, 1)
+    pairs, times = np.unique(graph.row_of.astype(np.int64) * size + shown, return_counts=True)
     begin = np.searchsorted(pairs // size, np.arange(graph.published + 1))
     weight = np.diff(begin)[held.rows]
     for first in range(0, held.starts.size - 1, step := max(AT_ONCE // size, 1)):
@@ -164,17 +168,24 @@ def counted(target: Target, values: Values, held: Pools) -> Iterator[Ints]:
         here = slice(held.starts[first], held.starts[last])
         rows, many = held.rows[here], weight[here]
         pool = np.repeat(np.arange(last - first), np.diff(held.starts[first : last + 1]))
-        at = (
-            np.arange(int(many.sum()))
-            - np.repeat(np.cumsum(many) - many, many)
-            + np.repeat(begin[rows], many)
-        )
+        at = runs(begin[rows], many)
         key = np.repeat(pool, many) * size + pairs[at] % size
         counts = np.bincount(key, times[at], (last - first) * size)
         yield counts.astype(np.int64).reshape(last - first, size)
 
 
-def _told(values: Values, counts: Ints) -> tuple[NDArray[np.generic], ...]:
+def fewest_values(graph: Graph, found: Components, shown: Table, names: Sequence[str]) -> dict[str, int]:
+    """For each sensitive column the fewest different values among one person's candidates."""
+    held, fewest = pools_of(graph, found), dict[str, int]()
+    for column, name in ((shown.column(name), name) for name in names if name in shown.names):
+        counts = counted(graph, column.codes, len(column.texts), held)
+        different = np.concatenate([(some > 0).sum(axis=1) for some in counts])
+        if different.any():
+            fewest[name] = int(different[different > 0].min())
+    return fewest
+
+
+def _believed(values: SensitiveValues, counts: Ints) -> tuple[NDArray[np.generic], ...]:
     """The entries of `Beliefs` for some pools."""
     each = np.arange(len(counts))
     total = counts.sum(axis=1)
@@ -191,7 +202,7 @@ def _told(values: Values, counts: Ints) -> tuple[NDArray[np.generic], ...]:
     )
 
 
-def _near(values: Values, counts: Ints) -> NDArray[np.bool_]:
+def _near(values: SensitiveValues, counts: Ints) -> NDArray[np.bool_]:
     """Are all values numbers within a hundredth of the range of those that occur?"""
     if values.place is None:
         return np.zeros(len(counts), np.bool_)
@@ -206,7 +217,7 @@ def _near(values: Values, counts: Ints) -> NDArray[np.bool_]:
     return near
 
 
-def _kin(values: Values, counts: Ints) -> NDArray[np.bool_]:
+def _kin(values: SensitiveValues, counts: Ints) -> NDArray[np.bool_]:
     """Are all values leaves under one node below the root?"""
     tree = values.tree
     if tree is None:
@@ -222,7 +233,7 @@ def _kin(values: Values, counts: Ints) -> NDArray[np.bool_]:
     return kin
 
 
-def distances(values: Values, share: Floats, prior: Floats) -> Floats:
+def distances(values: SensitiveValues, share: Floats, prior: Floats) -> Floats:
     """The least work that turns each belief (rows) into the table's distribution (Li et al., ICDE 2007)."""
     over = share - prior
     if values.distance == "ordered":

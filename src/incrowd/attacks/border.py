@@ -1,4 +1,4 @@
-"""Who stands alone at the border of a box: without them it would be smaller, so somebody needed them in it.
+"""Minimality: who stands alone at the border of a box is there because the algorithm needed them in it.
 
 Two boxes are made with an eye on the private table. In the paper's trimming, people of the public table are
 left out where that makes a box smaller, so that whoever still stands alone at the border of a class with more
@@ -16,10 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.attacks.joined import Flags, JoinTarget
-from incrowd.attacks.presence import Claims, base_rate, members_of
+from incrowd.attacks.presence import PresenceClaims, base_rate, members_of
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
-from incrowd.attacks.target import Ints
+from incrowd.attacks.target import Ints, runs
 from incrowd.flow import Attribute, Codes
 from incrowd.schema import Shape
 
@@ -27,6 +28,7 @@ RULE = "everyone's quasi-identifiers, the public table, and how people are left 
 TWO_STEPS = "everyone's quasi-identifiers, the public table, and that groups are made of private people first"
 
 
+@attack("trimming", 120, ("joined",), ("trimmed",))
 def trimming(scene: JoinTarget, trimmed: JoinTarget | None = None) -> AttackResult:
     """Who stands alone at the border of a class with more than k rows.
 
@@ -35,20 +37,21 @@ def trimming(scene: JoinTarget, trimmed: JoinTarget | None = None) -> AttackResu
     trimmed : JoinTarget, optional
         The control: the same release with people left out as printed.
     """
-    claims = Claims(alone_at_border(scene), base_rate(scene))
+    claims = PresenceClaims(alone_at_border(scene), base_rate(scene))
     control = None
     if trimmed is not None:
-        control = Claims(alone_at_border(trimmed), base_rate(trimmed)).right(trimmed.own)
-    return _told("trimming", "trimmer", RULE, scene, claims, control)
+        control = PresenceClaims(alone_at_border(trimmed), base_rate(trimmed)).right(trimmed.own)
+    return _result("trimming", RULE, scene, claims, control)
 
 
+@attack("outline", 130, ("bucketed",))
 def outline(scene: JoinTarget) -> AttackResult:
-    """Who alone has a value that the outline of a whole group of sensitive values shows."""
-    claims = Claims(alone_in_outline(scene), base_rate(scene))
+    """Who alone has a value that the outline of a whole bucket shows."""
+    claims = PresenceClaims(alone_in_outline(scene), base_rate(scene))
     raw = scene.raw
     alone = JoinTarget(raw.target, raw.listed, raw.target.graph.row_of)
-    control = Claims(alone_in_outline(alone), base_rate(scene)).right(scene.own)
-    return _told("outline", "surveyor", TWO_STEPS, scene, claims, control)
+    control = PresenceClaims(alone_in_outline(alone), base_rate(scene)).right(scene.own)
+    return _result("outline", TWO_STEPS, scene, claims, control)
 
 
 def alone_at_border(scene: JoinTarget) -> Flags:
@@ -115,17 +118,16 @@ def _in_groups(scene: JoinTarget, group: Codes) -> tuple[Ints, Ints]:
     """Kinds of people and the groups that have a row which holds them, as pairs."""
     kinds, classes = scene.inside
     size = int(group.max(initial=0)) + 1
-    said = np.unique(scene.target.graph.row_of.astype(np.int64) * size + group)
-    starts = np.searchsorted(said // size, np.arange(scene.rows.size + 1))
+    shown = np.unique(scene.target.graph.row_of.astype(np.int64) * size + group)
+    starts = np.searchsorted(shown // size, np.arange(scene.rows.size + 1))
     many = np.diff(starts)[classes]
-    first = np.repeat(starts[classes] - np.concatenate([[0], np.cumsum(many)[:-1]]), many)
-    groups = said[first + np.arange(int(many.sum()))] % size
+    groups = shown[runs(starts[classes], many)] % size
     pairs = np.unique(np.repeat(kinds, many) * size + groups)
     return pairs // size, pairs % size
 
 
-def _told(
-    name: str, adversary: str, knows: str, scene: JoinTarget, claims: Claims, control: Rate | None
+def _result(
+    name: str, knows: str, scene: JoinTarget, claims: PresenceClaims, control: Rate | None
 ) -> AttackResult:
     right = claims.right(scene.own)
     own = int(scene.own.sum())
@@ -137,4 +139,4 @@ def _told(
     }
     covered = scene.covered
     guess = Rate(int((scene.own & covered).sum()), int(covered.sum()))
-    return AttackResult(name, adversary, knows, right, guess, control, claims.bound, details)
+    return AttackResult(name, "minimality", knows, right, guess, control, claims.bound, details)

@@ -1,4 +1,4 @@
-"""Naming a row among those that somebody can be behind.
+"""Linkage: naming a row among the candidates of a person, by degree, matching and probability.
 
 References
 ----------
@@ -14,21 +14,24 @@ from collections.abc import Callable
 import numpy as np
 
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Edges, Ints, Target
 from incrowd.contracts import Progress, silent
 from incrowd.graph import Chances, chances
 
-LINKER = "everyone's quasi-identifiers"
-MATCHER = "everyone's quasi-identifiers, and who is in the table"
+PROSECUTOR = "prosecutor"  # knows that the victim is in the table
+QUASI_IDENTIFIERS = "everyone's quasi-identifiers"
+MEMBERS = "everyone's quasi-identifiers, and who is in the table"
 
 
+@attack("order", 10, ("release",))
 def order(target: Target) -> AttackResult:
     """Row i is about record i: succeeds where rows were published in the order of the original."""
     n = len(target.data)
     return AttackResult(
         "order",
-        "reader",
+        "unsorted matching",
         "the original in its order",
         target.guess(),
         target.won(np.arange(n)[::-1]),
@@ -37,22 +40,27 @@ def order(target: Target) -> AttackResult:
     )
 
 
+@attack("degree", 20, ("records",))
 def degree(target: Target) -> AttackResult:
     """A row among those whose cells hold the person."""
-    return _first_of("degree", "linker", LINKER, target, lambda at: at.graph.real)
+    return _first_of("degree", PROSECUTOR, QUASI_IDENTIFIERS, target, lambda at: at.graph.real)
 
 
+@attack("matching", 30, ("records",))
 def matching(target: Target) -> AttackResult:
     """A row among those that the person can be behind while everybody else has a row too."""
-    return _first_of("matching", "matcher", MATCHER, target, lambda at: at.found.effective)
+    return _first_of("matching", "second adversary", MEMBERS, target, lambda at: at.found.effective)
 
 
+@attack("probability", 40, ("records",), watched=True)
 def probability(target: Target, progress: Progress = silent) -> AttackResult:
     """The row that the person is most likely behind, if all assignments are equally likely."""
     found = chances(target.graph, target.found, progress=progress)
     won, control = target.won(likeliest(target, found)), _control_of_likeliest(target.control)
-    told = _likely(target, found)
-    return AttackResult("probability", "actuary", MATCHER, won, target.guess(), control, target.bound, told)
+    likely = _likely(target, found)
+    return AttackResult(
+        "probability", "random worlds", MEMBERS, won, target.guess(), control, target.bound, likely
+    )
 
 
 def likeliest(target: Target, found: Chances) -> Ints:
@@ -106,15 +114,18 @@ def _counted(target: Target, edges: Edges) -> dict[str, int | float | str]:
 
 def _likely(target: Target, found: Chances) -> dict[str, int | float | str]:
     """How likely the likeliest match is, and how many persons have one above what was promised."""
-    told: dict[str, int | float | str] = {}
+    details: dict[str, int | float | str] = {}
     if found.worst is not None:
-        told["largest_posterior"] = found.worst.value
-        told["largest_posterior_low"], told["largest_posterior_high"] = found.worst.low, found.worst.high
+        details["largest_posterior"] = found.worst.value
+        details["largest_posterior_low"], details["largest_posterior_high"] = (
+            found.worst.low,
+            found.worst.high,
+        )
     if target.k is not None:
         graph = target.graph
         above = (found.value - found.spread > 1 / target.k + 1e-12) & graph.real
         records = np.zeros(graph.record_weight.size, np.bool_)
         records[graph.tails[above]] = True
-        told["persons_above_1_in_k"] = int(records[graph.record_of].sum())
-    told["persons_sampled"], told["persons_left_open"] = found.sampled, found.open
-    return told
+        details["persons_above_1_in_k"] = int(records[graph.record_of].sum())
+    details["persons_sampled"], details["persons_left_open"] = found.sampled, found.open
+    return details

@@ -1,4 +1,4 @@
-"""Two releases of the same people, held against each other.
+"""Composition: what two releases of the same people disclose together.
 
 Each release alone leaves everybody k candidates. Private values stand in both as they are, so a candidate row
 is ruled out if the other release has no candidate with the same ones; and a row whose private values nobody
@@ -18,36 +18,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.beliefs import Pools, pools
-from incrowd.attacks.candidates import MATCHER
-from incrowd.attacks.linked import Linked, Private, chunks, link, runs
+from incrowd.attacks.candidates import MEMBERS
+from incrowd.attacks.linked import Linked, SharedValues, chunks, link
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
-from incrowd.attacks.target import Ints, Target
+from incrowd.attacks.target import Ints, Target, runs
 
 Floats = NDArray[np.float64]
 Details = dict[str, int | float | str]
 
-KNOWS = f"{MATCHER}, and another release of the same people"
+KNOWS = f"{MEMBERS}, and another release of the same people"
 MOST_WORK = 40_000_000  # candidates; above it, some persons stand for all
 VICTIMS = 2_000
 
 
-def compositions(first: Target, second: Target, private: Private) -> tuple[AttackResult, ...]:
-    """What two releases tell together: about rows, and about each private column.
+@attack("composition", 310, ("everyone", "second", "shared"))
+def compositions(first: Target, second: Target, private: SharedValues) -> tuple[AttackResult, ...]:
+    """What two releases disclose together: of rows, and of each private column.
 
     Both must be of the same records in the same order; their quasi-identifiers may differ.
     """
-    met, control = meet(first, second, private), _control(first, second, private)
+    met, control = intersect(first, second, private), _control(first, second, private)
     about = [_about(met, control, private, name) for name in private.parts]
     return (_about_rows(met, control), *about)
 
 
-# ---- what the releases tell
+# ---- what the releases disclose
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """What some candidates say about one column: the likeliest value, its probability, how many there are."""
+class LikeliestValue:
+    """What some candidates have in one column: the likeliest value, its probability, how many there are."""
 
     top: Ints
     share: Floats
@@ -55,19 +57,19 @@ class Told:
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
+class Intersection:
     """Two releases held against each other; entries are of the `victims`, numbers of records.
 
-    ``candidates`` (2, v) are the rows of each release that are left to somebody, 0 if none is. ``told`` and
-    ``alone`` say by column what both, and each one, tell.
+    ``candidates`` (2, v) are the rows of each release that are left to somebody, 0 if none is. ``likely`` and
+    ``alone`` are by column what both, and each one, disclose.
     """
 
     k: int
-    private: Private
+    private: SharedValues
     victims: Ints
     candidates: Ints
-    told: Mapping[str, Told]
-    alone: Mapping[str, tuple[Told, Told]]
+    likely: Mapping[str, LikeliestValue]
+    alone: Mapping[str, tuple[LikeliestValue, LikeliestValue]]
     linked: Linked
 
     @property
@@ -85,11 +87,11 @@ class Met:
         return below
 
 
-def meet(first: Target, second: Target, private: Private) -> Met:
+def intersect(first: Target, second: Target, private: SharedValues) -> Intersection:
     """Hold two releases against each other, for everybody; for some, where that is too much."""
     sides = (
-        _Side.of(first, pools(first), private.first),
-        _Side.of(second, pools(second), private.second),
+        _OneRelease.of(first, pools(first), private.first),
+        _OneRelease.of(second, pools(second), private.second),
     )
     victims = _victims(sides)
     one, two = (side.counted(victims, private.size) for side in sides)
@@ -100,12 +102,12 @@ def meet(first: Target, second: Target, private: Private) -> Met:
     rest = _outside(sides, one, two, pairs)[both.owner]
     prior = np.bincount(private.first, minlength=private.size) / max(private.first.size, 1)
     weight = expected(*both.many, rest * prior[both.combination])
-    told, alone = {}, {}
+    likely, alone = {}, {}
     for name, part in private.parts.items():
-        told[name] = _told(both.owner, part[both.combination], weight, len(pairs), pair)
+        likely[name] = _likeliest(both.owner, part[both.combination], weight, len(pairs), pair)
         alone[name] = (_alone(one, part), _alone(two, part))
     k = min([target.k for target in (first, second) if target.k is not None], default=2)
-    return Met(k, private, victims, np.stack(left), told, alone, link(first, second, private))
+    return Intersection(k, private, victims, np.stack(left), likely, alone, link(first, second, private))
 
 
 def expected(first: Ints, second: Ints, rest: Floats) -> Floats:
@@ -130,7 +132,7 @@ def expected(first: Ints, second: Ints, rest: Floats) -> Floats:
     return x
 
 
-def _outside(sides: Sequence[_Side], one: _Counted, two: _Counted, pairs: Ints) -> Floats:
+def _outside(sides: Sequence[_OneRelease], one: _Counted, two: _Counted, pairs: Ints) -> Floats:
     """(a - m) (b - m) / m for each pair of pools: a and b candidates, m people who have both pools."""
     everyone, of = np.unique(np.stack([side.held.of for side in sides], axis=1), axis=0, return_inverse=True)
     people = np.bincount(of.reshape(-1), minlength=len(everyone))
@@ -142,19 +144,19 @@ def _outside(sides: Sequence[_Side], one: _Counted, two: _Counted, pairs: Ints) 
     return outside
 
 
-def _alone(counted: _Counted, part: Ints) -> Told:
-    """What one release tells."""
+def _alone(counted: _Counted, part: Ints) -> LikeliestValue:
+    """What one release discloses."""
     value, many = part[counted.combination], counted.many.astype(np.float64)
-    return _told(counted.owner, value, many, counted.wanted.size, counted.of)
+    return _likeliest(counted.owner, value, many, counted.wanted.size, counted.of)
 
 
-def _control(first: Target, second: Target, private: Private) -> Met:
+def _control(first: Target, second: Target, private: SharedValues) -> Intersection:
     """Everybody published as they are, with the columns of each release."""
     exact = replace(private, first=private.own, second=private.own)
-    return meet(first.control, second.control, exact)
+    return intersect(first.control, second.control, exact)
 
 
-def _victims(sides: Sequence[_Side]) -> Ints:
+def _victims(sides: Sequence[_OneRelease]) -> Ints:
     """Everybody, or some by their place in the table."""
     n = sides[0].held.of.size
     work = sum(int(side.work.sum()) for side in sides)
@@ -179,7 +181,7 @@ class _Counted:
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class _OneRelease:
     """One release: the pools of candidates, and the combinations behind each distinct row."""
 
     held: Pools
@@ -188,7 +190,7 @@ class _Side:
     rows: int
 
     @classmethod
-    def of(cls, target: Target, held: Pools, shown: Ints) -> _Side:
+    def of(cls, target: Target, held: Pools, shown: Ints) -> _OneRelease:
         return cls(held, target.graph.row_of.astype(np.int64), shown, target.graph.published)
 
     @property
@@ -254,7 +256,7 @@ def _in_both(first: _Counted, second: _Counted, pairs: Ints, size: int) -> _Both
     return _Both(np.concatenate(owners), np.concatenate(combinations), counts)
 
 
-def _told(owner: Ints, value: Ints, weight: Floats, owners: int, of: Ints) -> Told:
+def _likeliest(owner: Ints, value: Ints, weight: Floats, owners: int, of: Ints) -> LikeliestValue:
     """The likeliest value of each owner, the first of equally likely ones; for those that `of` names."""
     size = int(value.max(initial=0)) + 1
     key, place = np.unique(owner * size + value, return_inverse=True)
@@ -266,13 +268,13 @@ def _told(owner: Ints, value: Ints, weight: Floats, owners: int, of: Ints) -> To
     leads = ranked[np.flatnonzero(np.diff(whose[ranked], prepend=-1))]
     top, best = np.full(owners, -1, dtype=np.int64), np.zeros(owners)
     top[whose[leads]], best[whose[leads]] = key[leads] % size, share[leads]
-    return Told(top[of], best[of], np.bincount(whose, minlength=owners)[of])
+    return LikeliestValue(top[of], best[of], np.bincount(whose, minlength=owners)[of])
 
 
-# ---- how success is told
+# ---- how success is counted
 
 
-def _about_rows(met: Met, control: Met) -> AttackResult:
+def _about_rows(met: Intersection, control: Intersection) -> AttackResult:
     """Who has fewer than k candidates left. By each release alone, nobody should."""
     linked, own = met.linked, met.private.own
     one = linked.person >= 0
@@ -288,34 +290,36 @@ def _about_rows(met: Met, control: Met) -> AttackResult:
         "of_them_right": right,
     }
     blind = Rate(0, met.victims.size)  # without the releases everybody fits everything
-    return AttackResult("composition", "collator", KNOWS, _below(met), blind, _below(control), None, details)
+    return AttackResult(
+        "composition", "intersection", KNOWS, _below(met), blind, _below(control), None, details
+    )
 
 
-def _about(met: Met, control: Met, private: Private, name: str) -> AttackResult:
+def _about(met: Intersection, control: Intersection, private: SharedValues, name: str) -> AttackResult:
     """The value of one column that is likeliest if groups of one release know nothing of the other's."""
-    told, alone = met.told[name], met.alone[name]
+    likely, alone = met.likely[name], met.alone[name]
     own = private.parts[name][private.own]
     common = int(np.bincount(private.parts[name][private.first]).argmax())
-    won = _right(met, told, own)
-    certain = met.able & (told.different == 1)
+    won = _right(met, likely, own)
+    certain = met.able & (likely.different == 1)
     details: Details = {
         "persons_with_one_value": int(certain.sum()),
-        "of_them_right": int((told.top == own[met.victims])[certain].sum()),
+        "of_them_right": int((likely.top == own[met.victims])[certain].sum()),
         "with_one_value_by_one_release": int(
             (met.able & ((alone[0].different == 1) | (alone[1].different == 1))).sum()
         ),
         "success_by_one_release": max(_right(met, one, own).share for one in alone),
-        "largest_posterior": float(told.share[met.able].max(initial=0.0)),
+        "largest_posterior": float(likely.share[met.able].max(initial=0.0)),
     }
-    same = replace(told, top=np.full(told.top.size, common))
-    blind, checked = _right(met, same, own), _right(control, control.told[name], own)
-    return AttackResult(f"composition-{name}", "collator", KNOWS, won, blind, checked, None, details)
+    same = replace(likely, top=np.full(likely.top.size, common))
+    blind, checked = _right(met, same, own), _right(control, control.likely[name], own)
+    return AttackResult(f"composition-{name}", "intersection", KNOWS, won, blind, checked, None, details)
 
 
-def _below(met: Met) -> Rate:
+def _below(met: Intersection) -> Rate:
     return Rate(int(met.below.sum()), met.victims.size)
 
 
-def _right(met: Met, told: Told, own: Ints) -> Rate:
+def _right(met: Intersection, likely: LikeliestValue, own: Ints) -> Rate:
     able = met.able
-    return Rate(int((told.top == own[met.victims])[able].sum()), int(able.sum()))
+    return Rate(int((likely.top == own[met.victims])[able].sum()), int(able.sum()))

@@ -1,4 +1,4 @@
-"""Knowing some people's rows already: what that tells about others.
+"""Corruption: what somebody who knows the rows of some people learns about others.
 
 Victims are chosen by their place in the table, and so are those who are known, among the people who share a
 candidate with the victim. To choose them by their rows would be to peek: they are rows that are not the
@@ -18,8 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
-from incrowd.attacks.candidates import MATCHER
+from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
 from incrowd.graph import Graph, GraphComponents, components, posterior
@@ -35,38 +36,44 @@ def known_counts(target: Target) -> range:
     return range(1, min((target.k or 2) - 1, MOST_KNOWN) + 1)
 
 
+@attack("corruption", 60, ("records",))
+def corruptions(target: Target) -> tuple[AttackResult, ...]:
+    """One result for each number of people who are known."""
+    return tuple(corruption(target, known) for known in known_counts(target))
+
+
 def corruption(target: Target, known: int = 1) -> AttackResult:
     """The first row that is left for a victim once `known` people who share its candidates are taken out.
 
     Nothing is promised about this adversary, so there is no bound; whole classes would give 1/(k - known).
     """
-    scene = _Scene(target)
+    scene = Accomplices(target)
     victims, skipped = scene.victims(known)
     outcomes = [scene.struck(victim, known) for victim in victims.tolist()]
     control = [scene.cornered(victim) for victim in victims.tolist()]
     worst = [chance for _, chance in outcomes if chance is not None]
-    told: dict[str, int | float | str] = {"victims": victims.size, "victims_counted": len(worst)}
+    details: dict[str, int | float | str] = {"victims": victims.size, "victims_counted": len(worst)}
     if worst:
-        told["largest_posterior"] = str(max(worst))
+        details["largest_posterior"] = str(max(worst))
     if target.k is not None and target.k > known:
-        told["whole_classes_give"] = str(Fraction(1, target.k - known))
+        details["whole_classes_give"] = str(Fraction(1, target.k - known))
     if skipped:
-        told["skipped"] = skipped
+        details["skipped"] = skipped
     blind = np.arange(len(target.data))[victims]
     return AttackResult(
         f"corruption-{known}",
-        "insider",
-        f"{MATCHER}, and the rows of {known} of them",
+        "corruption-aided linking",
+        f"{MEMBERS}, and the rows of {known} of them",
         Rate(sum(won for won, _ in outcomes), victims.size),
         Rate(int((blind == target.truth[victims]).sum()), victims.size),
         Rate(sum(control), victims.size),
         None,
-        told,
+        details,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Scene:
+class Accomplices:
     """The target, and what is looked up again and again."""
 
     target: Target

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 
 Ints = NDArray[np.int64]
@@ -39,6 +40,22 @@ class Guessed:
     blind: Rate
     guesses: Ints
     rounds: int
+
+
+@dataclass(frozen=True, eq=False)
+class ValueGroups:
+    """Exact rows (n, d) of codes below `sizes`, the group of each, and the values of one sensitive column.
+
+    ``value`` (n,) holds the values of each group in any order; ``truth`` (n,) is that of each row, -1 where
+    it is not known; `value` if None.
+    """
+
+    column: str
+    codes: NDArray[np.integer]
+    sizes: Sequence[int]
+    group: NDArray[np.integer]
+    value: NDArray[np.integer]
+    truth: NDArray[np.integer] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +91,7 @@ def definetti(
         The group of each row, and a value for each. Only which values a whole group has is looked at; which
         of its rows they stand at does not matter.
     truth : array of shape (n,), optional
-        The true value of each row, -1 where it is not known: what guesses are judged by. `value` if not
+        The true value of each row, -1 where it is not known: what guesses are compared with. `value` if not
         given.
 
     Examples
@@ -96,10 +113,10 @@ def definetti(
         moved = float(np.abs(likely - before).mean())
     guesses = known[_likeliest(likely, choices)]
     blind = known[_likeliest(choices.count, choices)]
-    return Guessed(_judged(guesses, truth), _judged(blind, truth), guesses, rounds)
+    return Guessed(_right(guesses, truth), _right(blind, truth), guesses, rounds)
 
 
-def _judged(guesses: Ints, truth: NDArray[np.integer]) -> Rate:
+def _right(guesses: Ints, truth: NDArray[np.integer]) -> Rate:
     known = truth >= 0
     return Rate(int((guesses == truth)[known].sum()), int(known.sum()))
 
@@ -158,27 +175,21 @@ def _likeliest(likely: Floats, choices: _Choices) -> Ints:
     return choices.value[np.minimum.reduceat(where, choices.start)]
 
 
-def learned(
-    codes: NDArray[np.integer],
-    sizes: Sequence[int],
-    group: NDArray[np.integer],
-    value: NDArray[np.integer],
-    truth: NDArray[np.integer] | None = None,
-    column: str = "",
-) -> AttackResult:
-    """The attack with its control: the same rows, groups as large, and one column more that tells the value.
+@attack("definetti", 230, ("value_groups",), each_column=True)
+def learned(groups: ValueGroups) -> AttackResult:
+    """The attack with its control: the same rows, groups as large, and one column more that shows the value.
 
     Blind is whoever says the commonest value of the group. Nothing is promised about this adversary.
     """
-    name, knows = f"definetti-{column}", "every row's group, and which values each group has"
+    codes, sizes, group, value = groups.codes, groups.sizes, groups.group, groups.value
+    name, knows = f"definetti-{groups.column}", "every row's group, and which values each group has"
     needed = choices_of(group, value)
     if needed > MOST_CHOICES or not len(codes):
         why = {"skipped": f"{needed:,} pairs of a row and a value of its group" if needed else "no rows"}
-        return AttackResult(name, "learner", knows, Rate(0, 0), Rate(0, 0), None, None, why)
-    found = definetti(codes, sizes, group, value, truth)
+        return AttackResult(name, "deFinetti", knows, Rate(0, 0), Rate(0, 0), None, None, why)
+    found = definetti(codes, sizes, group, value, groups.truth)
     values = np.unique(value, return_inverse=True)[1].reshape(-1, 1)
-    telling = np.concatenate([np.asarray(codes), values], axis=1)
-    control = definetti(telling, [*sizes, int(values.max()) + 1], group, value)
-    groups = int(np.unique(group).size)
-    details = {"groups": groups, "rounds": found.rounds}
-    return AttackResult(name, "learner", knows, found.rate, found.blind, control.rate, None, details)
+    showing = np.concatenate([np.asarray(codes), values], axis=1)
+    control = definetti(showing, [*sizes, int(values.max()) + 1], group, value)
+    details = {"groups": int(np.unique(group).size), "rounds": found.rounds}
+    return AttackResult(name, "deFinetti", knows, found.rate, found.blind, control.rate, None, details)

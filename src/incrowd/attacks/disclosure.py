@@ -1,4 +1,4 @@
-"""Reading a sensitive value off somebody's candidates, without knowing which of them is theirs.
+"""Attribute disclosure: homogeneity, skewness and similarity, closeness, by everybody's candidates.
 
 References
 ----------
@@ -13,44 +13,42 @@ from fractions import Fraction
 
 import numpy as np
 
-from incrowd.attacks.beliefs import Beliefs, Pools, Values, beliefs, planted, pools
-from incrowd.attacks.candidates import MATCHER
-from incrowd.attacks.definetti import learned
+from incrowd.attacks.beliefs import Beliefs, Pools, SensitiveValues, beliefs, homogeneous, pools
+from incrowd.attacks.buckets import classes_as_groups
+from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import Context, attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
 
 ROUNDING = 1e-9
+FREQUENCIES = f"{MEMBERS}, and how common each value is"
 
 
-def disclosures(target: Target, values: Values, held: Pools | None = None) -> tuple[AttackResult, ...]:
-    """Every attack on one sensitive column; closeness only where a distance was promised."""
+def column_context(target: Target, values: SensitiveValues, held: Pools | None = None) -> Context:
+    """What attacks on one sensitive column may ask for; `held` serves all columns."""
     held = pools(target) if held is None else held
-    found = beliefs(target, values, held)
-    control = beliefs(target, planted(target, values), held)
-    results = [homogeneity(found, control), skewness(found, control)]
-    if values.t is not None:
-        results.append(closeness(found, control))
-    if len(target.data) == len(target.published):  # who was left out is in no group
-        results.append(among_classes(target, values))
-    return tuple(results)
+    context = Context(
+        records=lambda: target,
+        values=lambda: values,
+        pools=lambda: held,
+        beliefs=lambda: beliefs(target, values, held),
+        beliefs_within_t=lambda: None if values.t is None else context.get("beliefs"),
+        control_beliefs=lambda: beliefs(target, homogeneous(target, values), held),
+        value_groups=lambda: classes_as_groups(target, values),
+    )
+    return context
 
 
-def among_classes(target: Target, values: Values) -> AttackResult:
-    """deFinetti's attack where groups are those who could have each other's rows: whole classes, mostly."""
-    data = target.data
-    group = target.found.record[target.graph.record_of]
-    return learned(data.codes, [len(a) for a in data.attributes], group, values.own, column=values.name)
-
-
+@attack("homogeneity", 200, ("beliefs", "control_beliefs"), each_column=True)
 def homogeneity(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     """The value that most of a person's candidates have."""
     values, able = found.values, found.able
     common = int(values.prior.argmax()) if values.size else 0
     return AttackResult(
         f"homogeneity-{values.name}",
-        "snoop",
-        MATCHER,
+        "attribute linkage",
+        MEMBERS,
         _right(found, found.top),
         _right(found, np.full(able.size, common)),
         None if control is None else _right(control, control.top),
@@ -62,6 +60,7 @@ def homogeneity(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     )
 
 
+@attack("skewness", 210, ("beliefs", "control_beliefs"), each_column=True)
 def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     """The value whose share among a person's candidates rose most above that in the table.
 
@@ -82,8 +81,8 @@ def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     tried = int(able.sum())
     return AttackResult(
         f"skewness-{values.name}",
-        "gambler",
-        f"{MATCHER}, and how common each value is",
+        "skewness",
+        FREQUENCIES,
         _right(found, found.risen),
         Rate(min(round(float(prior[found.risen[able]].sum())), tried), tried),
         None if control is None else _right(control, control.risen),
@@ -92,16 +91,20 @@ def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     )
 
 
+@attack("closeness", 220, ("beliefs_within_t", "control_beliefs"), each_column=True)
 def closeness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     """How many people have candidates farther from the table than was promised: nobody may."""
-    values = found.values
-    far = _farther(found)
-    details = {"largest_distance": _largest(found, found.distance), "t": float(values.t or 0)}
-    blind = Rate(0, far.tried)
-    measured = None if control is None else _farther(control)
-    knows = f"{MATCHER}, and how common each value is"
-    name = f"closeness-{values.name}"
-    return AttackResult(name, "gambler", knows, far, blind, measured, Fraction(0), details)
+    far, t = _farther(found), float(found.values.t or 0)
+    return AttackResult(
+        f"closeness-{found.values.name}",
+        "skewness",
+        FREQUENCIES,
+        far,
+        Rate(0, far.tried),
+        None if control is None else _farther(control),
+        Fraction(0),
+        {"largest_distance": _largest(found, found.distance), "t": t},
+    )
 
 
 def _farther(found: Beliefs) -> Rate:
@@ -109,9 +112,9 @@ def _farther(found: Beliefs) -> Rate:
     return Rate(int((found.distance[able] > float(found.values.t or 0) + ROUNDING).sum()), int(able.sum()))
 
 
-def _right(found: Beliefs, said: Ints) -> Rate:
+def _right(found: Beliefs, guesses: Ints) -> Rate:
     able = found.able
-    return Rate(int((said[able] == found.values.own[able]).sum()), int(able.sum()))
+    return Rate(int((guesses[able] == found.values.own[able]).sum()), int(able.sum()))
 
 
 def _largest(found: Beliefs, of: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:

@@ -1,4 +1,4 @@
-"""Joining a public list with a release in which some of its people stand in.
+"""Linkage with a public list: the equijoin with a release in which some of its people have rows.
 
 References
 ----------
@@ -13,14 +13,21 @@ from dataclasses import replace
 import numpy as np
 
 from incrowd.attacks.candidates import matching
-from incrowd.attacks.joined import Flags, JoinTarget
+from incrowd.attacks.joined import JOURNALIST, Flags, JoinTarget
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Edges, Ints
 
-VOTERS = "the public table with all quasi-identifiers, and the whole release"
+PUBLIC_LIST = "the public table with all quasi-identifiers, and the whole release"
 
-ONE_ROW_EACH = f"{VOTERS}; and that every row is about a person of its own"
+ONE_ROW_EACH = f"{PUBLIC_LIST}; and that every row is about a person of its own"
+
+
+@attack("equijoin", 100, ("joined",))
+def equijoins(scene: JoinTarget) -> tuple[AttackResult, AttackResult]:
+    """By the rows that hold a person, and by those that are left in some matching."""
+    return equijoin(scene), matched(scene)
 
 
 def equijoin(scene: JoinTarget) -> AttackResult:
@@ -32,8 +39,8 @@ def equijoin(scene: JoinTarget) -> AttackResult:
     details["persons_found"] = int(reidentified(scene).sum())
     return AttackResult(
         "equijoin",
-        "voter",
-        VOTERS,
+        JOURNALIST,
+        PUBLIC_LIST,
         _named(scene),
         _won(scene, np.arange(len(scene.target.data))),
         _named(scene.raw),
@@ -45,7 +52,8 @@ def equijoin(scene: JoinTarget) -> AttackResult:
 def matched(scene: JoinTarget) -> AttackResult:
     """A row among those that the person can be behind while every row has somebody."""
     found = matching(scene.target)
-    return replace(found, knows=ONE_ROW_EACH, details=_counted(scene, scene.target.found.effective))
+    details = _counted(scene, scene.target.found.effective)
+    return replace(found, adversary=JOURNALIST, knows=ONE_ROW_EACH, details=details)
 
 
 def reidentified(scene: JoinTarget) -> Flags:

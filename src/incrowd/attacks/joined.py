@@ -1,9 +1,10 @@
-"""A release of people of two tables under attack: who is of the private one is what nobody should know."""
+"""A release of people of a private and a public table under attack: who is in the private one is secret."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,17 @@ from incrowd.flow import Codes, Microdata
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
+JOURNALIST = "journalist"  # has a list of people, and does not know who of them is in the table
+
 
 @dataclass(frozen=True, eq=False)
 class JoinTarget:
-    """A release in which people of a public table stand in.
+    """A release in which people of a public table have rows, too.
 
     ``target`` has the people of both tables, those of the private one first, and the truth about these
-    alone. ``listed`` (n,) says who is in the public table. Where sensitive values stand apart, ``group``
-    (rows,) is the group of each row, and ``people`` (g,) how many of the private table each group has, as
-    the release says.
+    alone. ``listed`` (n,) says who is in the public table. Where sensitive values are in buckets,
+    ``group`` (rows,) is the bucket of each row, and ``people`` (g,) how many of the private table each has
+    by what is published.
     """
 
     target: Target
@@ -34,11 +37,11 @@ class JoinTarget:
     def __post_init__(self) -> None:
         n, rows = len(self.target.data), len(self.target.published)
         if self.target.data.own is None or self.listed.shape != (n,):
-            raise TableError("it must be said of everybody in which of the two tables they are")
+            raise TableError("everybody must be in a known one of the two tables")
         if (self.target.truth[~self.own] >= 0).any():
             raise TableError("the truth must be about people of the private table")
         if self.group is not None and self.group.shape != (rows,):
-            raise TableError("it must be said of every row in which group it is")
+            raise TableError("every row must be in a known group")
 
     def __repr__(self) -> str:
         return f"JoinTarget({self.target}, {int(self.own.sum())} of the private table)"
@@ -108,9 +111,21 @@ class JoinTarget:
 
     @cached_property
     def raw(self) -> JoinTarget:
-        """The private table published as it is, nobody standing in: what every attack must break."""
+        """The private table published as it is, nobody of the public one: what every attack must break."""
         data, own = self.target.data, self.own
         mine = as_they_are(Microdata(data.codes[own], data.attributes))
         truth = np.full(len(data), -1, np.int64)
         truth[own] = np.arange(int(own.sum()))
         return JoinTarget(Target(mine, data, truth, self.target.k), self.listed)
+
+
+def fitting(target: Target, behind: NDArray[Any]) -> bool:
+    """Can these be the people behind the rows: one for each row, each another, and each inside its row?"""
+    if behind.shape != (len(target.published),) or behind.dtype != np.int64:
+        return False
+    if np.unique(behind).size != behind.size or behind.min(initial=0) < 0:
+        return False
+    if behind.max(initial=-1) >= len(target.data):
+        return False
+    graph = target.graph
+    return bool((graph.edge(graph.record_of[behind], graph.row_of) >= 0).all())

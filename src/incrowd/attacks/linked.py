@@ -1,4 +1,4 @@
-"""Private values that two releases share, and rows of both that are one person's."""
+"""Linking by private values: records with rows, and rows of two releases that are one person's."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from incrowd.attacks.target import Ints, Target
+from incrowd.attacks.target import Ints, Target, runs
 from incrowd.flow import Table, TextColumn
 
 AT_ONCE = 4_000_000  # candidates with a value, or people with a row, that are held at once
 
 
 @dataclass(frozen=True, eq=False)
-class Private:
+class SharedValues:
     """Combinations of private values, numbered below `size`, for the columns that two releases share.
 
     ``own`` (n,) is the combination of each record, ``first`` and ``second`` of each row of the releases.
@@ -29,21 +29,34 @@ class Private:
     parts: Mapping[str, Ints]
 
 
-def private_of(table: Table, first: Table, second: Table, names: Sequence[str]) -> Private:
+def shared_values(table: Table, first: Table, second: Table, names: Sequence[str]) -> SharedValues:
     """Number the private values of an original and two releases alike: texts are published as they are.
 
     Examples
     --------
     >>> table = Table.of({"illness": ["flu", "cold", "flu"]})
-    >>> found = private_of(table, table, Table.of({"illness": ["cold", "flu", "flu"]}), ["illness"])
+    >>> found = shared_values(table, table, Table.of({"illness": ["cold", "flu", "flu"]}), ["illness"])
     >>> found.own.tolist(), found.second.tolist()
     ([1, 0, 1], [0, 1, 1])
     """
-    sources = (table, first, second)
+    (own, one, two), values = _combinations((table, first, second), names)
+    return SharedValues(own, one, two, len(values), dict(zip(names, values.T, strict=True)))
+
+
+def alone_in_both(table: Table, shown: Table, names: Sequence[str]) -> tuple[Ints, Ints]:
+    """Records and rows whose private part nobody else has, in the same order."""
+    (mine, theirs), values = _combinations((table, shown), names)
+    size = len(values)
+    once = (np.bincount(mine, minlength=size) == 1) & (np.bincount(theirs, minlength=size) == 1)
+    records, rows = np.flatnonzero(once[mine]), np.flatnonzero(once[theirs])
+    return records[np.argsort(mine[records])], rows[np.argsort(theirs[rows])]
+
+
+def _combinations(sources: Sequence[Table], names: Sequence[str]) -> tuple[list[Ints], Ints]:
+    """The combination of values in each row of each table, numbered alike; and the values of each (m, d)."""
     columns = [_numbered([source.column(name) for source in sources]) for name in names]
     distinct, of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    own, one, two = np.split(of.reshape(-1), np.cumsum([len(table), len(first)]))
-    return Private(own, one, two, len(distinct), dict(zip(names, distinct.T, strict=True)))
+    return np.split(of.reshape(-1), np.cumsum([len(source) for source in sources[:-1]])), distinct
 
 
 def _numbered(columns: Sequence[TextColumn]) -> Ints:
@@ -66,7 +79,7 @@ class Linked:
     alone: Ints
 
 
-def link(first: Target, second: Target, private: Private) -> Linked:
+def link(first: Target, second: Target, private: SharedValues) -> Linked:
     """Rows whose combination no other row of their release has, and who fits both of them."""
     once = [np.bincount(shown, minlength=private.size) == 1 for shown in (private.first, private.second)]
     combination = np.flatnonzero(once[0] & once[1])
@@ -114,13 +127,6 @@ def people_of(target: Target) -> tuple[Ints, Ints]:
     counts = np.bincount(heads, graph.record_weight[tails], graph.published).astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return starts, members[runs(ends[tails], graph.record_weight[tails])]
-
-
-def runs(begin: Ints, many: Ints) -> Ints:
-    """begin[0], begin[0]+1, … many[0] of them, then those from begin[1], and so on."""
-    before = np.cumsum(many) - many
-    runs: Ints = np.arange(int(many.sum())) + np.repeat(begin - before, many)
-    return runs
 
 
 def chunks(work: Ints) -> Iterator[tuple[int, int]]:

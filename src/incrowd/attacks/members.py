@@ -1,7 +1,7 @@
-"""What is left of a crowd for somebody who knows more than a release with a public table allows for.
+"""Known membership and planted people: what is left of classes that people of a public table fill up.
 
-Either who is in the private table, so that nobody stands in for anybody; or that some of the public table's
-people do not exist, having planted them.
+The adversary knows more than the promise allows for: who is in the private table, or which people of the
+public table do not exist, having planted them.
 """
 
 from __future__ import annotations
@@ -10,36 +10,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.attacks.candidates import PROSECUTOR
 from incrowd.attacks.joined import Flags, JoinTarget
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints
 from incrowd.errors import TableError
 from incrowd.flow import Codes
 
 
+@attack("membership", 140, ("joined",))
 def membership(scene: JoinTarget) -> AttackResult:
-    """One of the private people of the victim's class: who stands in is known not to be meant."""
+    """One of the private people of the victim's class: people of the public table are not meant."""
     who, classes = scene.of_own
-    crowd = own_crowds(classes, np.ones(who.size, np.bool_))
+    size = own_class_sizes(classes, np.ones(who.size, np.bool_))
     details: dict[str, int | float | str] = {
-        "persons_alone": int((crowd == 1).sum()),
-        "smallest_crowd": int(crowd.min()) if crowd.size else 0,
+        "persons_alone": int((size == 1).sum()),
+        "smallest_crowd": int(size.min()) if size.size else 0,
     }
     if scene.target.k is not None:
-        details["persons_below_k"] = int((crowd < scene.target.k).sum())
+        details["persons_below_k"] = int((size < scene.target.k).sum())
     return AttackResult(
         "membership",
-        "colleague",
+        PROSECUTOR,
         "everyone's quasi-identifiers, and who is in the private table",
-        expected(crowd),
+        expected(size),
         Rate(min(1, who.size), who.size),
-        expected(own_crowds(scene.raw.of_own[1], np.ones(scene.raw.of_own[0].size, np.bool_))),
+        expected(own_class_sizes(scene.raw.of_own[1], np.ones(scene.raw.of_own[0].size, np.bool_))),
         None,  # the promise is made to those for whom membership is a secret
         details,
     )
 
 
+@attack("planted", 150, ("joined", "classes", "planted"))
 def planted(scene: JoinTarget, labels: Codes, invented: Flags) -> AttackResult:
     """One of the people of the victim's class who exist, for the one who invented the others.
 
@@ -52,22 +56,23 @@ def planted(scene: JoinTarget, labels: Codes, invented: Flags) -> AttackResult:
     found = fakes(labels, scene.own, invented, k)
     return AttackResult(
         "planted",
-        "forger",
+        "Sybil",
         "the public table, and who of it does not exist",
         found.rate,
-        Rate(min(1, found.crowd.size), found.crowd.size),
-        expected(own_crowds(scene.raw.of_own[1], np.ones(scene.raw.of_own[0].size, np.bool_))),
+        Rate(min(1, found.left.size), found.left.size),
+        expected(own_class_sizes(scene.raw.of_own[1], np.ones(scene.raw.of_own[0].size, np.bool_))),
         scene.target.bound,
         {"planted_used": found.used, "persons_below_k": found.short, "smallest_crowd": found.smallest},
     )
 
 
-def own_crowds(labels: Codes, own: Flags) -> Ints:
+def own_class_sizes(labels: Codes, own: Flags) -> Ints:
     """How many private people are in the group of each private person (own,); -1 is in no group.
 
     Examples
     --------
-    >>> own_crowds(np.array([0, 0, 0, 1, -1], np.int32), np.array([True, True, False, True, False])).tolist()
+    >>> own = np.array([True, True, False, True, False])
+    >>> own_class_sizes(np.array([0, 0, 0, 1, -1], np.int32), own).tolist()
     [2, 2, 1]
     """
     if (labels[own] < 0).any():
@@ -75,38 +80,38 @@ def own_crowds(labels: Codes, own: Flags) -> Ints:
     return np.bincount(labels[own])[labels[own]] if own.any() else np.empty(0, np.int64)
 
 
-def expected(crowd: Ints) -> Rate:
-    """How many are found if each is picked at random from a crowd of this size: sums of 1/crowd, rounded.
+def expected(size: Ints) -> Rate:
+    """How many are found if each is picked at random from a class of this size: sums of 1/size, rounded.
 
-    Of whole crowds it is a whole number, one from each.
+    Of whole classes it is a whole number, one from each.
     """
-    return Rate(min(round(float((1 / np.maximum(crowd, 1)).sum())), crowd.size), crowd.size)
+    return Rate(min(round(float((1 / np.maximum(size, 1)).sum())), size.size), size.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fakes:
-    """What planted people do to crowds: ``crowd`` (own,) is what is left of each private person's.
+    """What planted people do to classes: ``left`` (own,) are the real people of each private person's class.
 
-    ``used`` planted people stand in somewhere, and ``short`` private people have fewer than k left.
+    ``used`` planted people have a row, and ``short`` private people have fewer than k left.
     """
 
-    crowd: Ints
+    left: Ints
     used: int
     short: int
 
     @property
     def smallest(self) -> int:
-        """The smallest crowd that is left, 0 if there is nobody."""
-        return int(self.crowd.min()) if self.crowd.size else 0
+        """The fewest people that are left, 0 if there is nobody."""
+        return int(self.left.min()) if self.left.size else 0
 
     @property
     def rate(self) -> Rate:
         """How often whoever planted them picks the right one."""
-        return expected(self.crowd)
+        return expected(self.left)
 
 
 def fakes(labels: Codes, own: Flags, planted: Flags, k: int) -> Fakes:
-    """What is left of everybody's crowd for the one who planted people in the public table.
+    """What is left of everybody's class for the one who planted people in the public table.
 
     Parameters
     ----------
@@ -122,7 +127,7 @@ def fakes(labels: Codes, own: Flags, planted: Flags, k: int) -> Fakes:
     >>> own = np.array([True, False, False, True, False, False])
     >>> planted = np.array([False, True, True, False, False, False])
     >>> found = fakes(np.array([0, 0, 0, 1, 1, 1], np.int32), own, planted, 3)
-    >>> found.crowd.tolist(), found.used, found.short, found.smallest
+    >>> found.left.tolist(), found.used, found.short, found.smallest
     ([1, 3], 2, 1, 1)
     """
     if not labels.shape == own.shape == planted.shape or (own & planted).any():
@@ -130,6 +135,5 @@ def fakes(labels: Codes, own: Flags, planted: Flags, k: int) -> Fakes:
     if (labels[own] < 0).any():
         raise TableError("somebody of the private table is in no group")
     real = (labels >= 0) & ~planted
-    left = np.bincount(labels[real], minlength=int(labels.max(initial=-1)) + 1)
-    crowd = left[labels[own]]
-    return Fakes(crowd, int((planted & (labels >= 0)).sum()), int((crowd < k).sum()))
+    left = np.bincount(labels[real], minlength=int(labels.max(initial=-1)) + 1)[labels[own]]
+    return Fakes(left, int((planted & (labels >= 0)).sum()), int((left < k).sum()))

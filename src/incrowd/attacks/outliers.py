@@ -1,12 +1,4 @@
-"""Telling outliers by a release: the distinguishability attack, by the paper's theorems and by candidates.
-
-The adversary knows everyone's quasi-identifiers, who is an outlier, and for every combination of values
-whether somebody who had it would be one. A class of equal rows is a matrix: a row for each of its different
-sensitive values, a column for each corner of its box (or for each combination that people inside have).
-
-The theorems are unsound: where they say that somebody is in a class, that need not be so, and no outlier
-need be there. What they give are scores. What follows from candidates is certain: the owner of a value is
-one of the people inside, or an outlier by the sensitive values alone.
+"""Outliers: the distinguishability attack on a release, at the promised p and d, nearby, and where asked.
 
 References
 ----------
@@ -16,364 +8,230 @@ Wang, Liu, "Hiding distinguished ones into crowd: privacy-preserving publishing 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.attacks.beliefs import values_of
+from incrowd.attacks.distinguish import (
+    CERTAIN,
+    COLUMN,
+    ROW,
+    RULES,
+    SCORES,
+    Distinguished,
+    ShownClass,
+    classes_of,
+    distinguish,
+    shown_classes,
+)
 from incrowd.attacks.rate import Rate
-from incrowd.attacks.target import Ints
-from incrowd.distance_outliers import BadLines, Cell, Matrix, Space
-from incrowd.distance_outliers.axes import Axis
-from incrowd.errors import PolicyError
-from incrowd.flow import Attribute, Codes, distinct_rows
-from incrowd.measures import CellCoverage, Published
+from incrowd.attacks.registry import NotTried, attack
+from incrowd.attacks.result import AttackResult
+from incrowd.attacks.target import Ints, Target
+from incrowd.distance_outliers import Setting, Space
+from incrowd.errors import IncrowdError, InputError, option
+from incrowd.flow import Codes, Table
+from incrowd.schema import Claim
 
-Flags = NDArray[np.bool_]
+Point = tuple[Decimal, Decimal]
 
-ROW = "row"  # theorem 4.1
-COLUMN = "column"  # theorem 4.2
-CANDIDATE_ROW = "candidate-row"
-CANDIDATE_COLUMN = "candidate-column"
-SCORES = (ROW, COLUMN)
-CERTAIN = (CANDIDATE_ROW, CANDIDATE_COLUMN)
-RULES = (*SCORES, *CERTAIN)
-NOTHING = BadLines((), ())
+KNOWS = "everyone's quasi-identifiers, who is an outlier, and with which values somebody would be one"
+PLAIN = "plain"  # the model that promises something about outliers
+NEARBY = Decimal("0.05")  # where the claim has no margin
+RULES_OF = {"corner": SCORES, "candidate": CERTAIN, "both": RULES}
+NOT_SHOWN = "outliers was not tried: a sensitive column that distance is measured over is not beside the rows"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShownClass:
-    """A class of equal rows: its cells, its different sensitive values (s, sensitive axes) as codes.
-
-    ``records`` are those behind its rows, as far as that is known; ``whole`` says that it is, of all rows.
-    """
-
-    cells: tuple[Cell, ...]
-    values: Codes
-    records: Ints
-    whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """What one rule says about a person and a class: ``who`` is a record, -1 where no known outlier fits.
-
-    ``presence`` is 1/h, h the known outliers who fit the class, ``association`` 1/l, l the values with which
-    this person would be an outlier; 0 for who is none. ``right``: is the person's row in that class? Of a
-    ``candidate-row``: is there an outlier in it? None if that is not known.
-    """
-
-    rule: str
-    where: int
-    who: int
-    presence: Fraction
-    association: Fraction
-    right: bool | None
-
-
-@dataclass(frozen=True, eq=False)
-class Distinguished:
-    """What the adversary infers from the classes of a release.
-
-    ``outliers`` are the records that are known to be some. ``bad_rows`` and ``bad_columns`` count classes
-    that have such a line of corners, ``suspects`` are all classes with a bad line of any kind, and ``unread``
-    counts those that have too many corners to look at.
-    """
-
-    classes: int
-    outliers: Ints
-    bad_rows: int
-    bad_columns: int
-    unread: int
-    suspects: tuple[int, ...]
-    inferences: tuple[Inference, ...]
-
-    def persons(self, rules: Collection[str] = RULES) -> Ints:
-        """The records that these rules name, each once."""
-        found = {told.who for told in self.inferences if told.rule in rules and told.who >= 0}
-        return np.array(sorted(found), np.int64)
-
-    @property
-    def certain_classes(self) -> int:
-        """In how many classes there certainly is an outlier."""
-        return len({told.where for told in self.inferences if told.rule == CANDIDATE_ROW})
-
-    @property
-    def presence(self) -> Fraction:
-        """The highest score of a person's presence."""
-        return max((told.presence for told in self.inferences), default=Fraction(0))
-
-    @property
-    def association(self) -> Fraction:
-        """The highest score of a person's value."""
-        return max((told.association for told in self.inferences), default=Fraction(0))
-
-    def right(self, *rules: str) -> Rate:
-        """How often these rules are right, where that is known. A class with an outlier counts once."""
-        told = {
-            (t.rule, t.where, -1 if t.rule == CANDIDATE_ROW else t.who): t.right
-            for t in self.inferences
-            if t.rule in rules and t.right is not None
-        }
-        return Rate(sum(told.values()), len(told))
-
-    def rate(self, rules: Collection[str] = RULES) -> Rate:
-        """How many are named, of all known outliers and whoever else is; who stays unnamed counts too."""
-        named = self.persons(rules)
-        unnamed = len({told.where for told in self.inferences if told.rule in rules and told.who < 0})
-        return Rate(named.size + unnamed, np.union1d(named, self.outliers).size + unnamed)
-
-
-def distinguish(
-    classes: Sequence[ShownClass],
-    space: Space,
-    known: Flags | None = None,
-    among: Collection[int] | None = None,
-) -> Distinguished:
-    """What can be inferred from classes, at the p and d of a space.
-
-    Parameters
-    ----------
-    classes : sequence of ShownClass
-        From `shown_classes` or `classes_of`.
-    space : Space
-        The original, removed records included.
-    known : array of shape (n,)
-        Who is known to be an outlier; if not given, those of the rest who are. For releases in which removed
-        records have rows, they belong here too.
-    among : collection of int
-        Look at these classes only: bad nodes get fewer as p and d grow, so the suspects of a smaller p
-        and d are enough.
+def asked_setting(text: str) -> Setting:
+    """The p and d that somebody asks for.
 
     Examples
     --------
-    >>> from incrowd.encode import encode
-    >>> from incrowd.flow import Table
-    >>> from incrowd.distance_outliers import Setting
-    >>> from incrowd.schema import Column, Kind, Role, Schema
-    >>> table = Table.of({"age": ["20", "21", "22", "90"], "pay": ["3", "5", "4", "3"]})
-    >>> roles = {"age": Role.QUASI, "pay": Role.SENSITIVE}
-    >>> schema = Schema(tuple(Column(name, role, Kind.NUMERIC) for name, role in roles.items()))
-    >>> space = Space.of(encode(table, schema), Setting(p="0.75", d="0.9", distinct=2, margin=0))
-    >>> found = distinguish(classes_of(space, [np.array([0, 1]), np.array([2, 3])]), space)
-    >>> found.persons().tolist(), found.bad_columns, str(found.presence), str(found.association)
-    ([3], 1, '1', '1/2')
+    >>> asked_setting("0.8,0.85").d
+    '0.85'
     """
-    scene = _Scene(space, space.outliers() if known is None else known)
-    places = range(len(classes)) if among is None else sorted(among)
-    looked = [(where, *scene.look(classes[where])) for where in places]
-    suspects = [line for line in looked if line[1] or line[2]]
-    told = [
-        inference
-        for where, corner, candidate in suspects
-        for inference in scene.inferred(where, classes[where], corner or NOTHING, candidate)
-    ]
-    return Distinguished(
-        len(classes),
-        np.flatnonzero(scene.known),
-        sum(bool(corner and corner.bad_rows) for _, corner, _ in looked),
-        sum(bool(corner and corner.bad_columns) for _, corner, _ in looked),
-        sum(corner is None for _, corner, _ in looked),
-        tuple(where for where, _, _ in suspects),
-        tuple(told),
-    )
+    p, _, d = text.partition(",")
+    try:
+        return Setting(p=p.strip(), d=d.strip(), distinct=2, margin=0)
+    except (IncrowdError, ArithmeticError, ValueError):
+        raise InputError(
+            f"{option('outliers')} takes p and d with a comma, as in 0.8,0.85: p above 0 and at most 1, "
+            "d above 0"
+        ) from None
+
+
+def claimed_setting(claims: Sequence[Claim]) -> Setting | None:
+    """What a release promises about outliers; None if nothing.
+
+    Raises
+    ------
+    InputError
+        If the claim has no parameters that mean anything.
+    """
+    claim = next((claim for claim in claims if claim.model == PLAIN), None)
+    try:
+        return None if claim is None else Setting(**claim.parameters)  # type: ignore[arg-type]
+    except (IncrowdError, TypeError, ValueError):
+        raise InputError(
+            "the manifest does not say what plain means: its parameters cannot be read"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
-class _Scene:
-    """A space, who is known to be an outlier, and what is looked up again and again."""
+class OutlierHunt:
+    """The classes of a release in their space, with the setting that is claimed, or asked for, or both.
+
+    ``control`` makes classes of these people (numbers of records) by plain Mondrian. If nothing is claimed,
+    removed records have rows too.
+    """
 
     space: Space
-    known: Flags
+    shown: tuple[ShownClass, ...]
+    claimed: Setting | None
+    asked: Setting | None
+    mondrian: Callable[[Ints], Sequence[Ints]]
+
+    @classmethod
+    def of(
+        cls,
+        everyone: Target,
+        tables: tuple[Table, Table],
+        claimed: Setting | None,
+        asked: Setting | None,
+        mondrian: Callable[[Ints], Sequence[Ints]],
+    ) -> OutlierHunt | NotTried | None:
+        """None where nothing is claimed or asked; `tables` are the original and the published rows."""
+        setting = claimed or asked
+        if setting is None:
+            return None
+        space = Space.of(everyone.data, setting)
+        values = _values(space, *tables)
+        if values is None:
+            return NotTried(NOT_SHOWN)
+        shown = shown_classes(everyone.published, space, values, everyone.truth)
+        return cls(space, shown, claimed, asked, mondrian)
 
     @cached_property
-    def corner(self) -> Matrix:
-        return _formed(self.space, "corner")
+    def people(self) -> Ints:
+        """Who takes part: removed records too, if nothing is claimed."""
+        return np.arange(self.space.size) if self.claimed is None else self.space.rest
 
     @cached_property
-    def candidate(self) -> Matrix:
-        return _formed(self.space, "candidate")
+    def control(self) -> tuple[ShownClass, ...]:
+        """Classes of plain Mondrian with the same k over the same people."""
+        groups = self.mondrian(self.people)
+        return classes_of(self.space, groups) if groups else ()
 
-    @cached_property
-    def doubled(self) -> tuple[list[int], ...]:
-        """Twice the places that occur, ascending, for each quasi-identifier that takes part."""
-        return tuple(
-            sorted({2 * place for code in np.unique(axis.codes) if (place := axis.places[code]) is not None})
-            for axis in self.space.axes[: self.space.quasi]
+    def result(
+        self, name: str, points: Sequence[Point], rules: Sequence[str] = RULES, bound: Fraction | None = None
+    ) -> AttackResult:
+        """What is inferred at some p and d together."""
+        found, control = self._at(points, self.shown), self._at(points, self.control)
+        return AttackResult(
+            name,
+            "outlier-aware",
+            KNOWS,
+            _sum([each.rate(rules) for each in found]),
+            Rate(0, self.people.size * len(points)),  # without classes nobody is named
+            _sum([each.rate(rules) for each in control]) if self.control else None,
+            bound,
+            _details(points, found, rules),
         )
 
-    @cached_property
-    def telling(self) -> Flags:
-        """Everybody who is an outlier by any way of counting."""
-        return self.known | self.space.removed | self.space.outliers()
+    def _at(self, points: Sequence[Point], classes: Sequence[ShownClass]) -> list[Distinguished]:
+        """At each point; classes that show nothing at the smallest p and d show nothing at larger ones."""
+        low = self._distinguished((min(p for p, _ in points), min(d for _, d in points)), classes, None)
+        if len(points) == 1:
+            return [low]
+        return [self._distinguished(point, classes, low.suspects) for point in points]
 
-    def look(self, shown: ShownClass) -> tuple[BadLines | None, BadLines]:
-        """Bad lines of corners (None: too many corners) and of candidates."""
-        try:
-            corner = self.corner.look_cells(shown.cells, shown.values).corner
-        except PolicyError:
-            corner = None
-        return corner, self.candidate.look_cells(shown.cells, shown.values).candidate or NOTHING
-
-    def inferred(
-        self, where: int, shown: ShownClass, corner: BadLines, candidate: BadLines
-    ) -> Iterator[Inference]:
-        """Everything that the bad lines of one class tell."""
-        fitting = np.flatnonzero(inside(shown.cells, self.space.data.codes))
-        outliers = fitting[self.known[fitting]]
-        many = self._values_of(outliers, shown.values)
-        score = Fraction(1, max(outliers.size, 1))
-        scored = {
-            o: (score, Fraction(1, made) if made else Fraction(0))
-            for o, made in zip(outliers.tolist(), many.tolist(), strict=True)
-        }
-        nothing = (Fraction(0), Fraction(0))
-        for rule, persons in self._named(shown, fitting, outliers, corner, candidate):
-            for who in persons:
-                yield Inference(
-                    rule, where, who, *scored.get(who, nothing), right=self._right(rule, shown, who)
-                )
-
-    def _named(
-        self, shown: ShownClass, fitting: Ints, outliers: Ints, corner: BadLines, candidate: BadLines
-    ) -> Iterator[tuple[str, list[int]]]:
-        """For each rule the persons that it names."""
-        split = self.space.quasi
-        if corner.bad_rows:
-            yield ROW, [o for o in outliers.tolist() if self.constrained(o, shown.cells)]
-        if corner.bad_columns:  # for a record, only its own corner is nowhere farther from anybody
-            yield COLUMN, outliers[self._at(outliers, corner.bad_columns, split)].tolist()
-        if candidate.bad_rows:
-            yield CANDIDATE_ROW, outliers.tolist() or [-1]
-        if candidate.bad_columns:
-            rest = fitting[~self.space.removed[fitting]]
-            yield CANDIDATE_COLUMN, rest[self._at(rest, candidate.bad_columns, split)].tolist()
-
-    def constrained(self, record: int, cells: Sequence[Cell]) -> bool:
-        """Is a record distance-constrained in a class (definition 4.3)?
-
-        In each column no value of the original may lie strictly between the middles from the record to both
-        ends of the cell. A missing value, of either, is at no place between others.
-        """
-        for axis, doubled in zip(self.space.axes[: self.space.quasi], self.doubled, strict=True):
-            here = axis.places[axis.codes[record]]
-            nodes = [axis.places[code] for code in cells[axis.index].nodes]
-            ends = [place for place in nodes if place is not None]
-            if here is None or not ends:
-                continue
-            if bisect_right(doubled, here + min(ends)) < bisect_left(doubled, here + max(ends)):
-                return False
-        return True
-
-    def _values_of(self, outliers: Ints, values: Codes) -> Ints:
-        """With how many of these values each of these records would be an outlier."""
-        quasi = self.space.points(outliers)[:, : self.space.quasi]
-        return self.corner.bad(quasi, values).sum(axis=0) if outliers.size else outliers
-
-    def _at(self, records: Ints, columns: Sequence[tuple[str, ...]], split: int) -> Flags:
-        """Which of these records have one of these combinations, given as texts."""
-        wanted = set(columns)
-        axes = self.space.axes[:split]
-        texts = [tuple(axis.texts[axis.codes[record]] for axis in axes) for record in records.tolist()]
-        return np.array([text in wanted for text in texts], np.bool_)
-
-    def _right(self, rule: str, shown: ShownClass, who: int) -> bool | None:
-        there = shown.records if rule != CANDIDATE_ROW else np.flatnonzero(self.telling[shown.records])
-        if (there.size > 0) if rule == CANDIDATE_ROW else (who in there):
-            return True
-        return False if shown.whole else None
+    def _distinguished(
+        self, point: Point, classes: Sequence[ShownClass], among: Sequence[int] | None
+    ) -> Distinguished:
+        space = self.space.at(str(point[0]), str(point[1]))
+        known = space.outliers() | space.removed if self.claimed is None else space.outliers()
+        return distinguish(classes, space, known, among)
 
 
-def _formed(space: Space, form: str) -> Matrix:
-    return Matrix(replace(space, setting=replace(space.setting, form=form)))
+@attack("outliers", 300, ("outliers",))
+def outliers(hunt: OutlierHunt) -> tuple[AttackResult, ...]:
+    """Where it was promised, around it as far as the promise goes, and beyond; and where somebody asks."""
+    results = [] if hunt.claimed is None else _promised(hunt, hunt.claimed)
+    if hunt.asked is not None:
+        here = (Decimal(hunt.asked.p), Decimal(hunt.asked.d))
+        results.append(hunt.result("outliers-asked", [here]))
+    return tuple(results)
 
 
-def inside(cells: Sequence[Cell], codes: Codes) -> Flags:
-    """Which records (n, d) of codes all these cells hold.
+def _promised(hunt: OutlierHunt, setting: Setting) -> list[AttackResult]:
+    rules, around = RULES_OF[setting.form], neighbours(setting)
+    near = [at for at in around if at[0] >= setting.p0 and at[1] >= setting.d0]
+    beyond = [at for at in around if at not in near]
+    results = [hunt.result("outliers", [(Decimal(setting.p), Decimal(setting.d))], rules, Fraction(0))]
+    if near:
+        results.append(hunt.result("outliers-nearby", near, rules, Fraction(0)))
+    if beyond:
+        results.append(hunt.result("outliers-beyond", beyond, rules))
+    return results
+
+
+def neighbours(setting: Setting) -> list[Point]:
+    """The eight p and d around those of a setting, a margin away; without those that mean nothing.
 
     Examples
     --------
-    >>> inside([Cell((1, 3), ((1, 3),))], np.array([[0], [2], [3]], np.int32)).tolist()
-    [False, True, True]
+    >>> [f"{p} {d}" for p, d in neighbours(Setting(p="0.98", d="0.5", distinct=2))]
+    ['0.93 0.45', '0.93 0.50', '0.93 0.55', '0.98 0.45', '0.98 0.55']
     """
-    held = np.ones(len(codes), np.bool_)
-    for cell, column in zip(cells, codes.T, strict=True):
-        some = np.zeros(len(codes), np.bool_)
-        for first, last in cell.runs:
-            some |= (first <= column) & (column <= last)
-        held &= some
-    return held
+    step = Decimal(setting.margin) or NEARBY
+    p, d = Decimal(setting.p), Decimal(setting.d)
+    around = [(p + i * step, d + j * step) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
+    return [(p, d) for p, d in around if 0 < p <= 1 and d > 0]
 
 
-def classes_of(space: Space, groups: Sequence[NDArray[np.integer]]) -> tuple[ShownClass, ...]:
-    """The classes that groups of records (indices) make; groups that say the same are one."""
-    matrix = Matrix(space)
-    alike: dict[tuple[Cell, ...], list[NDArray[np.integer]]] = {}
-    for rows in groups:
-        alike.setdefault(matrix.cells(rows), []).append(rows)
-    found = [(cells, np.concatenate(parts).astype(np.int64)) for cells, parts in alike.items()]
-    return tuple(ShownClass(cells, matrix.values(rows), rows, whole=True) for cells, rows in found)
+def _values(space: Space, original: Table, rows: Table) -> Codes | None:
+    """The codes of each row in the sensitive columns that take part; None if one is not published there."""
+    columns = [space.data.sensitive[axis.index] for axis in space.axes[space.quasi :]]
+    if any(column.name not in rows.names for column in columns):
+        return None
+    read = [values_of(c, original.column(c.name), rows.column(c.name)).shown for c in columns]
+    return np.stack(read, axis=1).astype(np.int32)
 
 
-def shown_classes(published: Published, space: Space, values: Codes, truth: Ints) -> tuple[ShownClass, ...]:
-    """The classes of a release.
-
-    Parameters
-    ----------
-    published : Published
-        The release, read against the original.
-    values : array of shape (rows, sensitive axes)
-        What each row says in the sensitive columns that take part, as codes.
-    truth : array of shape (n,)
-        The row of each record, -1 if that is not known or it has none.
-    """
-    which = distinct_rows(published.rows, [len(cells) for cells in published.cells], len(published))[1]
-    order = np.argsort(which, kind="stable")
-    behind = np.full(len(published), -1, np.int64)
-    known = np.flatnonzero(truth >= 0)
-    behind[truth[known]] = known
-    by_index = {axis.index: axis for axis in space.axes[: space.quasi]}
-    read = [_Cells(a, cells, by_index.get(j)) for j, (a, cells) in enumerate(_columns(published))]
-    made = []
-    for rows in np.split(order, np.cumsum(np.bincount(which))[:-1]) if order.size else []:
-        cells = tuple(
-            one.cell(int(column[rows[0]])) for one, column in zip(read, published.rows, strict=True)
-        )
-        records = behind[rows]
-        there = np.unique(values[rows], axis=0).astype(np.int32)
-        made.append(ShownClass(cells, there, records[records >= 0], bool((records >= 0).all())))
-    return tuple(made)
+def _sum(rates: Sequence[Rate]) -> Rate:
+    return Rate(sum(rate.won for rate in rates), sum(rate.tried for rate in rates))
 
 
-def _columns(published: Published) -> Iterator[tuple[Attribute, CellCoverage]]:
-    return zip(published.attributes, published.cells, strict=True)
+def _details(
+    points: Sequence[Point], found: Sequence[Distinguished], rules: Sequence[str]
+) -> dict[str, int | float | str]:
+    if len(found) > 1:
+        rates = zip(points, (each.rate(rules) for each in found), strict=True)
+        return {f"at_{p},{d}": _of(rate) for (p, d), rate in rates}
+    one, (p, d) = found[0], points[0]
+    counts = {
+        "classes": one.classes,
+        "with_a_bad_row": one.bad_rows,
+        "with_a_bad_column": one.bad_columns,
+        "persons_by_rows": one.persons([ROW]).size,
+        "persons_by_columns": one.persons([COLUMN]).size,
+        "certain_classes": one.certain_classes,
+        "certain_persons": one.persons(CERTAIN).size,
+    }
+    more = {"classes_with_too_many_corners": one.unread} if one.unread else {}
+    scores = {
+        "highest_presence_score": str(one.presence),
+        "highest_association_score": str(one.association),
+        "scores_right": _of(one.right(*SCORES)),
+        "certain_right": _of(one.right(*CERTAIN)),
+    }
+    return {"p": str(p), "d": str(d), "outliers": one.outliers.size, **counts, **more, **scores}
 
 
-class _Cells:
-    """The cells of one published column as those of a matrix, each made once."""
-
-    def __init__(self, attribute: Attribute, cells: CellCoverage, axis: Axis | None) -> None:
-        self.attribute, self.cells, self.axis = attribute, cells, axis
-        self.made: dict[int, Cell] = {}
-
-    def cell(self, i: int) -> Cell:
-        if i not in self.made:
-            some = slice(int(self.cells.starts[i]), int(self.cells.starts[i + 1]))
-            runs = zip(self.cells.first[some].tolist(), self.cells.last[some].tolist(), strict=True)
-            self.made[i] = Cell(self._nodes(i), tuple(runs))
-        return self.made[i]
-
-    def _nodes(self, i: int) -> tuple[int, ...]:
-        if self.axis is None:
-            return ()
-        missing, places = self.attribute.missing, self.axis.places
-        gone = missing >= 0 and bool(self.cells.missing[i])
-        if gone and self.cells.count[i] == len(self.attribute) > 1:  # everything: the original says
-            gone = bool((self.axis.codes == missing).any())
-        placed = [(place, code) for code in self.cells.codes(i) if (place := places[code]) is not None]
-        ends = dict.fromkeys((min(placed)[1], max(placed)[1])) if placed else {}
-        return (*ends, missing) if gone else tuple(ends)
+def _of(rate: Rate) -> str:
+    return f"{rate.won} of {rate.tried}"

@@ -1,4 +1,4 @@
-"""Saying of people of a public table that they are in the private one, from the release alone.
+"""Membership disclosure: who of a public table is in the private one, by the release alone.
 
 References
 ----------
@@ -15,6 +15,7 @@ import numpy as np
 
 from incrowd.attacks.joined import Flags, Floats, JoinTarget
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints
 
@@ -23,8 +24,8 @@ FINEST = 10**6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Claims:
-    """Who is said to be in the private table (n,), and how often that would be right at random."""
+class PresenceClaims:
+    """Who is claimed to be in the private table (n,), and how often that would be right at random."""
 
     who: Flags
     base: Fraction
@@ -37,6 +38,7 @@ class Claims:
         return Rate(int((self.who & own).sum()), int(self.who.sum()))
 
 
+@attack("presence", 110, ("joined",))
 def presence(scene: JoinTarget) -> AttackResult:
     """The likelier half of those whom the release holds."""
     claims, own = likelier_half(scene), scene.own
@@ -49,16 +51,16 @@ def presence(scene: JoinTarget) -> AttackResult:
         "certainly_absent_share": absent / outsiders if outsiders else 0.0,
         "base_rate": float(base_rate(scene)),
     }
-    said = said_shares(scene)
-    if said is not None and said.size:
-        details["largest_share_said"] = float(said.max())
+    shares = published_shares(scene)
+    if shares is not None and shares.size:
+        details["largest_share_said"] = float(shares.max())
     return AttackResult(
         "presence",
-        "census taker",
+        "table linkage",
         "the public table, about how many people the private one has, and that each class has one of them",
         claims.right(own),
         Rate(int((own & covered).sum()), int(covered.sum())),
-        Claims(scene.raw.covered, Fraction(0)).right(own),
+        PresenceClaims(scene.raw.covered, Fraction(0)).right(own),
         claims.bound,
         details,
     )
@@ -70,19 +72,19 @@ def base_rate(scene: JoinTarget) -> Fraction:
     return Fraction(int((scene.own & scene.covered).sum()), covered) if covered else Fraction(0)
 
 
-def said_shares(scene: JoinTarget) -> Floats | None:
-    """For each group the share of its rows that are of the private table, where the release says so."""
+def published_shares(scene: JoinTarget) -> Floats | None:
+    """For each bucket the share of its rows that are of the private table, where counts are published."""
     if scene.group is None or scene.people is None:
         return None
     return scene.people / np.maximum(np.bincount(scene.group, minlength=scene.people.size), 1)
 
 
-def likelier_half(scene: JoinTarget) -> Claims:
+def likelier_half(scene: JoinTarget) -> PresenceClaims:
     """Half of the covered people, those who are likelier than others to be there; more where equally likely.
 
     Of a class it is known that somebody of the private table is in it: if each is with chance s, it is
-    s / (1 - (1 - s)^m) of m rows, most in small ones. Sensitive values that stand apart say s for each
-    group; else s is the same for all.
+    s / (1 - (1 - s)^m) of m rows, most in small ones. The counts of buckets give s for each; else s
+    is the same for all.
     """
     share = _share_of_class(scene)
     fits = np.minimum(1.0, scene.rows / np.maximum(scene.held, 1))  # who is held may be behind no row
@@ -92,21 +94,21 @@ def likelier_half(scene: JoinTarget) -> Claims:
     covered = np.flatnonzero(scene.covered)
     who = np.zeros(chance.size, np.bool_)
     if not covered.size:
-        return Claims(who, Fraction(0))
+        return PresenceClaims(who, Fraction(0))
     least = np.sort(chance[covered])[covered.size // 2]
     who[covered] = chance[covered] >= least
     if scene.people is None:
-        return Claims(who, base_rate(scene))
+        return PresenceClaims(who, base_rate(scene))
     at_random = float(_best(scene, fits * share)[who].mean())
-    return Claims(who, Fraction(at_random).limit_denominator(FINEST))
+    return PresenceClaims(who, Fraction(at_random).limit_denominator(FINEST))
 
 
 def _share_of_class(scene: JoinTarget) -> Floats:
-    """The share of people of the private table in each class, as far as the release says it."""
-    said = said_shares(scene)
-    if said is None or scene.group is None:
+    """The share of people of the private table in each class, as far as it is published."""
+    shares = published_shares(scene)
+    if shares is None or scene.group is None:
         return np.full(scene.rows.size, float(base_rate(scene)))
-    of_rows = np.bincount(scene.target.graph.row_of, said[scene.group], scene.rows.size)
+    of_rows = np.bincount(scene.target.graph.row_of, shares[scene.group], scene.rows.size)
     share: Floats = of_rows / scene.rows
     return share
 

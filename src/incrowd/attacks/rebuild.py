@@ -1,9 +1,9 @@
-"""Rebuilding original rows from the release alone: what sets and ends of ranges give away.
+"""Reconstruction: original rows from the release alone, by sets and ends of ranges.
 
 A set names only values that occur behind it, and so do the ends of a range. Where all but one column of a
 row are single values, each value that the last one names completes a record (first rule). Where two rows
-are made over crowds that differ by one record, what one says and the other does not is that record (second
-rule): the windows of a ring do. Nothing is known about anybody; nobody is linked to a row. But that a
+are made over neighbourhoods that differ by one record, what one has and the other has not is that record
+(second rule): the windows of a ring do. Nothing is known about anybody; nobody is linked to a row. But that a
 combination is in the table at all may be what was to be hidden, and it hands the quasi-identifiers to
 whoever lacks them for another attack.
 """
@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
-from incrowd.attacks.target import Ints, Target
+from incrowd.attacks.singling import GOLDEN, splitmix
+from incrowd.attacks.target import Ints, Target, runs
 from incrowd.flow import Attribute, Microdata, distinct_rows
 from incrowd.measures import CellCoverage, Published
 from incrowd.schema import Shape
@@ -46,17 +48,18 @@ class GivenAway:
         return self.right / self.claims if self.claims else 0.0
 
 
+@attack("rows", 70, ("records",))
 def rows(target: Target) -> AttackResult:
     """Combinations of values that are in the original, claimed from the release alone."""
     data, k = target.data, target.k or 2
     claims = claimed(target.published)
-    found = _judged(claims, data, k)
-    blind = _judged(_blind(target.published, len(claims)), data, k)
+    found = _counted(claims, data, k)
+    blind = _counted(_blind(target.published, len(claims)), data, k)
     control = given_away(target.control.published, data, k)
     n = len(data)
     return AttackResult(
         "rows",
-        "rebuilder",
+        "reconstruction",
         "the release alone",
         Rate(found.records, n),
         Rate(blind.records, n),
@@ -80,11 +83,11 @@ def given_away(published: Published, data: Microdata, k: int) -> GivenAway:
     published : Published
         The release, read against the original.
     data : Microdata
-        The original, which only judges the claims.
+        The original, which only counts the right claims.
     k : int
         Combinations that k records share are no secret: any k-anonymous table may show them as they are.
     """
-    return _judged(claimed(published), data, k)
+    return _counted(claimed(published), data, k)
 
 
 def claimed(published: Published) -> Ints:
@@ -126,8 +129,7 @@ def _named(attribute: Attribute, cells: CellCoverage) -> tuple[Ints, NDArray[np.
         # A family's sets are given beforehand: that one is published does not say that all its values occur.
         wide = alone if attribute.family else np.ones(len(cells), np.bool_)
         sizes = (cells.last - cells.first + 1).astype(np.int64) * wide[cells.owner]
-        start = np.repeat(cells.first, sizes) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        values = start + np.arange(int(sizes.sum()))
+        values = runs(cells.first.astype(np.int64), sizes)
         return _ends(np.bincount(cells.owner, sizes, len(cells))), values.astype(np.int32)
     low, high = (np.where(alone, cells.first[cells.starts[:-1]], end) for end in (cells.low, cells.high))
     ranged = attribute.shape is Shape.RANGE
@@ -152,19 +154,18 @@ def _completed(said: PublishedCells) -> Ints:
     cell = said.rows[open_, last]
     counts = said.named[cell + 1] - said.named[cell]
     of = np.repeat(np.arange(open_.size), counts)
-    offset = np.arange(of.size) - np.repeat(np.cumsum(counts) - counts, counts)
     claims = np.empty((of.size, d), np.int64)
     for j in range(d):
         mine = said.rows[open_[of], j]
         claims[:, j] = said.value[np.minimum(said.named[mine], said.value.size - 1)]
-    claims[np.arange(of.size), last[of]] = said.value[said.named[cell[of]] + offset]
+    claims[np.arange(of.size), last[of]] = said.value[runs(said.named[cell], counts)]
     return claims
 
 
 # ---- rows that may differ by one record
 
 
-class _Column(NamedTuple):
+class _SetKeys(NamedTuple):
     """One set column: where its cells lead, and how many rows each of its cells would be compared with."""
 
     number: int
@@ -187,7 +188,7 @@ def _differences(said: PublishedCells, published: Published) -> list[Ints]:
     return [part for c in columns for part in _compared(said, c, np.flatnonzero(best == c.number), sizes)]
 
 
-def _compared(said: PublishedCells, column: _Column, asked: Ints, sizes: Sequence[int]) -> Iterator[Ints]:
+def _compared(said: PublishedCells, column: _SetKeys, asked: Ints, sizes: Sequence[int]) -> Iterator[Ints]:
     from incrowd.kernels.rebuild import by_keys
 
     limits = np.array([PARTNERS, KEPT])
@@ -204,7 +205,7 @@ def _all_name(said: PublishedCells) -> NDArray[np.bool_]:
     return np.asarray(named.all(axis=1))
 
 
-def _column(said: PublishedCells, j: int) -> _Column:
+def _column(said: PublishedCells, j: int) -> _SetKeys:
     """A key for each set, and one for what is left of it without each of its values.
 
     Sets that differ by one value share a key. Keys are sums of hashes; a chance collision costs a comparison.
@@ -218,8 +219,7 @@ def _column(said: PublishedCells, j: int) -> _Column:
     sizes = np.diff(said.named)[cells]
     cells, sizes = cells[sizes <= LARGEST], sizes[sizes <= LARGEST]
     of = np.repeat(np.arange(cells.size), sizes)
-    offset = np.arange(of.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    hashed = _hashes(said.value[said.named[cells[of]] + offset])
+    hashed = splitmix((said.value[runs(said.named[cells], sizes)].astype(np.uint64) + np.uint64(1)) * GOLDEN)
     whole = np.zeros(cells.size, np.uint64)
     np.add.at(whole, of, hashed)
     met, key = np.unique(np.concatenate([whole, whole[of] - hashed]), return_inverse=True)
@@ -233,25 +233,17 @@ def _column(said: PublishedCells, j: int) -> _Column:
     large = np.ones(total, np.bool_)
     large[cells] = False
     partners[large] = np.iinfo(np.int64).max
-    return _Column(j, Packed(starts, owner[by], held, cores, at, rows_of), partners)
+    return _SetKeys(j, Packed(starts, owner[by], held, cores, at, rows_of), partners)
 
 
-def _hashes(values: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Whole numbers that look like chance (splitmix64)."""
-    mixed = (values.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))
+# ---- counting what is right
 
 
-# ---- judging
-
-
-def _judged(claims: Ints, data: Microdata, k: int) -> GivenAway:
+def _counted(claims: Ints, data: Microdata, k: int) -> GivenAway:
     sizes = [len(attribute) for attribute in data.attributes]
     both = np.concatenate([data.codes.astype(np.int64), claims])
-    met, of = distinct_rows(list(both.T), sizes, len(both))
-    count = np.bincount(of[: len(data)], minlength=met.size)[of[len(data) :]]
+    first, of = distinct_rows(list(both.T), sizes, len(both))
+    count = np.bincount(of[: len(data)], minlength=first.size)[of[len(data) :]]
     return GivenAway(int(count[(count > 0) & (count < k)].sum()), len(claims), int((count > 0).sum()))
 
 

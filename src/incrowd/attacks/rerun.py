@@ -1,4 +1,4 @@
-"""Running the published method again: whoever has the original gets the same rows, and knows whose each is.
+"""Re-run: whoever knows the algorithm runs it on the original, and learns whose each published row is.
 
 References
 ----------
@@ -12,12 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import NO_ROW, Ints, Target, first_met
 from incrowd.errors import TableError
 from incrowd.measures import CellCoverage, Published
 
 
+@attack("rerun", 50, ("records", "remade"))
 def rerun(target: Target, remade: Published) -> AttackResult:
     """The first published row that says the same as the row that the method makes for a person.
 
@@ -31,15 +33,15 @@ def rerun(target: Target, remade: Published) -> AttackResult:
     if len(remade) != len(target.data):
         raise TableError("a method that is run again makes one row for each record")
     printed = replace(target, published=remade, truth=np.arange(len(remade)))
-    rows = said_alike(remade, target.published)
+    rows = equal_rows(remade, target.published)
     alone = np.bincount(rows[rows >= 0], minlength=1) == 1
     return AttackResult(
         "rerun",
-        "copycat",
+        "algorithm-aware",
         "everyone's quasi-identifiers, and the method with its options",
         target.won(rows),
         target.guess(),
-        printed.won(said_alike(remade, remade)),
+        printed.won(equal_rows(remade, remade)),
         target.bound,
         {
             "persons_whose_row_is_there": int((rows >= 0).sum()),
@@ -48,7 +50,7 @@ def rerun(target: Target, remade: Published) -> AttackResult:
     )
 
 
-def said_alike(remade: Published, published: Published) -> Ints:
+def equal_rows(remade: Published, published: Published) -> Ints:
     """For each row of one table the first row of another that says the same, -1 if there is none."""
     pairs = zip(remade.rows, published.rows, remade.cells, published.cells, strict=True)
     both = [np.concatenate([_translated(cells, shown)[mine], theirs]) for mine, theirs, cells, shown in pairs]

@@ -1,4 +1,4 @@
-"""What one known person tells about another of the same ring.
+"""Rings under corruption: what one known person discloses about another of the same ring.
 
 In a ring of N records each has k rows, and a row can be that of k records. Every match has chance 1/k; but
 whoever knows the ring and learns who is behind one row finds somebody else of it with more than 1/(k-1),
@@ -8,7 +8,7 @@ which a class of k would leave. How much more depends on the draw and is measure
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import sqrt
 
@@ -48,15 +48,7 @@ class AfterOne:
 
     def as_dict(self) -> dict[str, object]:
         exact = None if self.exact is None else str(self.exact)
-        return {
-            "share": self.share,
-            "high": self.high,
-            "size": self.size,
-            "draws": self.draws,
-            "tried": list(self.tried),
-            "sizes": self.sizes,
-            "exact": exact,
-        }
+        return {**asdict(self), "tried": list(self.tried), "exact": exact}
 
 
 def after_one(sizes: Mapping[int, int], k: int, draw: Draw, draws: int = DRAWS) -> AfterOne | None:
@@ -113,7 +105,7 @@ def after_one(sizes: Mapping[int, int], k: int, draw: Draw, draws: int = DRAWS) 
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _WorstPosterior:
     """The largest posterior in rings of one size."""
 
     size: int
@@ -123,10 +115,10 @@ class _Found:
     exact: Fraction | None = None
 
 
-def _class_of(k: int) -> _Found:
+def _class_of(k: int) -> _WorstPosterior:
     """Where everybody may have every row, what one has is only taken from the others."""
     left = Fraction(1, k - 1)
-    return _Found(k, float(left), float(left), 0, left)
+    return _WorstPosterior(k, float(left), float(left), 0, left)
 
 
 def _spread(sizes: Sequence[int], k: int) -> list[int]:
@@ -143,7 +135,7 @@ def _affordable(size: int, k: int, sizes: int, draws: int) -> int:
     return max(FEWEST, min(draws, EDGES // (sizes * size * k))) // 2
 
 
-def _measured(size: int, k: int, draw: Draw, rings: int) -> _Found:
+def _measured(size: int, k: int, draw: Draw, rings: int) -> _WorstPosterior:
     """Name the worst pair by as many rings, and measure it by as many others."""
     known, ahead, asked = _worst(_views(size, k, draw, rings), k)
     views = _views(size, k, draw, rings)
@@ -155,7 +147,7 @@ def _measured(size: int, k: int, draw: Draw, rings: int) -> _Found:
     high = max(rate.share + spread, rate.interval(CAREFUL)[1])
     # Whoever shares the known row has k-1 others left, and one of them at least their mean.
     share = max(rate.share, 1 / (k - 1))
-    return _Found(size, share, min(1.0, max(high, share)), 2 * rings)
+    return _WorstPosterior(size, share, min(1.0, max(high, share)), 2 * rings)
 
 
 def _views(size: int, k: int, draw: Draw, rings: int) -> Ints:

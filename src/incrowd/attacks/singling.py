@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.linked import people_of
 from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
 
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
 
+
+@attack("singling", 80, ("records",))
 def singling(target: Target) -> AttackResult:
     """For each distinct row: whoever fits it and has a hash that one in c people has, c being its rows.
 
@@ -27,7 +31,7 @@ def singling(target: Target) -> AttackResult:
     formula = (1 - 1 / sizes) ** (sizes - 1)
     return AttackResult(
         "singling",
-        "stranger",
+        "predicate singling out",
         "the release alone",
         isolated(target),
         _blind(sizes, len(target.data)),
@@ -54,7 +58,11 @@ def hashed(who: Ints, row: Ints) -> NDArray[np.uint64]:
     >>> int((hashed(np.arange(6000), np.zeros(6000, np.int64)) % np.uint64(6) == 0).sum()) // 100
     9
     """
-    mixed = who.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + row.astype(np.uint64)
+    return splitmix(who.astype(np.uint64) * GOLDEN + row.astype(np.uint64))
+
+
+def splitmix(mixed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Whole numbers turned into others that look like chance (the last steps of splitmix64)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     found: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))

@@ -97,6 +97,13 @@ def first_met(of: Codes | Ints, size: int) -> Ints:
     return first
 
 
+def runs(begin: Ints, many: Ints) -> Ints:
+    """begin[0], begin[0]+1, … many[0] of them, then those from begin[1], and so on."""
+    before = np.cumsum(many) - many
+    runs: Ints = np.arange(int(many.sum())) + np.repeat(begin - before, many)
+    return runs
+
+
 def as_they_are(data: Microdata) -> Published:
     """Every record as a row of its own, nothing generalised.
 

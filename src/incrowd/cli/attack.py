@@ -1,14 +1,22 @@
-"""The commands that attack: our own releases, and tables of any tool."""
+"""The command `attack`: what each adversary gets out of a release."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, app, boundary, split_names
+from incrowd.cli.app import AsJson, Original, PolicyFile, app, boundary
+
+if TYPE_CHECKING:
+    from incrowd.attacks.rate import Rate
+    from incrowd.attacks.result import AttackResult
+    from incrowd.commands.attack import Attacked
+
+NOTEWORTHY = 1.5  # times what a group alone discloses
 
 
 @app.command()
@@ -17,65 +25,136 @@ def attack(
     original: Original,
     policy: PolicyFile = None,
     public: Annotated[
-        Path | None, typer.Option(help="The public table whose people stand in; else the policy's.")
+        Path | None, typer.Option(help="The public table that was joined; by default the policy's.")
     ] = None,
     planted: Annotated[
         Path | None, typer.Option(help="A table whose first column names people who do not exist.")
     ] = None,
     outliers: Annotated[
         str | None,
-        typer.Option(metavar="P,D", help="Try to tell outliers at this p and d, if nothing is promised."),
+        typer.Option(metavar="P,D", help="Look for outliers at this p and d, if plain is not promised."),
     ] = None,
     also: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Another release of the same people: what both tell together."),
+        typer.Option(metavar="DIR", help="Another release of the same people: what both disclose together."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What each adversary gets out of a release. Exit code 1 if one gets more than was promised.
+    """What each adversary learns from a release. Exit code 1 if one exceeds its bound.
 
     Example: incrowd attack release --original patients.csv
     """
     with boundary(as_json):
-        from incrowd.cli.attack_stories import show_attacks
-        from incrowd.commands.attack import attack_release
-        from incrowd.policy import Policy
+        from incrowd.commands.attack import attack
 
-        asked = Policy.load(policy) if policy else None
         with screen.watching(as_json) as watch:
-            attacked = attack_release(folder, original, asked, watch, public, planted, outliers, also)
+            attacked = attack(
+                *(folder, original, policy),
+                public=public,
+                planted=planted,
+                outliers=outliers,
+                also=also,
+                watch=watch,
+            )
         if as_json:
-            screen.print_json(attacked.as_dict())
+            screen.print_json(attacked.to_dict())
         else:
-            show_attacks(attacked)
+            show(attacked)
         if not attacked.holds:
             raise typer.Exit(1)
 
 
-@app.command()
-def audit(
-    original: Annotated[Path, typer.Argument(help="The table that it was made from.")],
-    published: Annotated[Path, typer.Argument(help="A table that any tool wrote, or a release.")],
-    policy: PolicyFile = None,
-    qi: Annotated[
-        Names, typer.Option(help="Quasi-identifiers; without them and a policy, all shared columns.")
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="Demand this many matches of everybody.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """What a published table protects, whoever wrote it. With --k, exit code 1 if it is less.
+def show(attacked: Attacked) -> None:
+    """Each attack with its three rates, what its adversary knows, and the sum."""
+    out = screen.console()
+    promised = "nothing about k" if attacked.k is None else f"k = {attacked.k}"
+    out.print(
+        f"{attacked.rows:,} rows of {attacked.records:,} records, made by {attacked.method}: {promised}"
+    )
+    out.print(f"The true row is known for {attacked.known:,} of them, from {attacked.truth}.")
+    header = ("attack", "adversary", "success", "guess", "control", "bound", "verdict")
+    out.print(screen.table("", header, [_attack(result) for result in attacked.results]))
+    for result in attacked.results:
+        out.print(f"  {result.name}: the adversary knows {result.knows}")
+        if result.details:
+            out.print(f"    {_facts(result.details)}")
+    for note in (*attacked.notes, *_remarks(attacked)):
+        out.print(f"Note: {note}")
+    broken = [result.name for result in attacked.results if not result.holds]
+    out.print(f"BROKEN by {', '.join(broken)}." if broken else "No attack exceeds its bound.")
 
-    Example: incrowd audit patients.csv published.csv --qi age,zip --k 5
-    """
-    with boundary(as_json):
-        from incrowd.cli.attack_stories import show_audit
-        from incrowd.commands.audit import audit
 
-        with screen.watching(as_json) as watch:
-            found = audit(original, published, policy, k=k, quasi_identifiers=split_names(qi), watch=watch)
-        if as_json:
-            screen.print_json(found.to_dict())
-        else:
-            show_audit(found)
-        if not found.holds:
-            raise typer.Exit(1)
+def _remarks(attacked: Attacked) -> Iterator[str]:
+    """What is not promised, but a publisher should know."""
+    for result in attacked.results:
+        if result.name == "rows" and result.attack.won:
+            right = float(result.details["precision"])
+            yield (
+                f"the release alone reveals the exact quasi-identifiers of {result.attack.won:,} persons "
+                f"({result.attack.share:.1%}); of its claims {right:.1%} are right"
+            )
+        if result.name in ("outliers", "outliers-asked") and result.attack.won:
+            at, certain = result.details, result.details["certain_classes"]
+            yield (
+                f"classes reveal {result.attack.won:,} persons as outliers at p = {at['p']}, d = {at['d']}; "
+                f"{certain} classes certainly have one"
+            )
+        if result.name == "composition" and result.attack.won:
+            yield (
+                f"nothing is promised about two releases; together they leave {result.attack.won:,} persons "
+                f"({result.attack.share:.1%}) fewer than {result.details['k']} candidates"
+            )
+        if result.name.startswith("composition-") and result.details["persons_with_one_value"]:
+            told = result.details
+            yield (
+                f"two releases together leave one value of {result.name.removeprefix('composition-')} to "
+                f"{told['persons_with_one_value']:,} persons, one release alone to "
+                f"{told['with_one_value_by_one_release']:,}"
+            )
+        if result.name in ("trimming", "outline") and not result.holds:
+            yield (
+                f"boxes reveal that {result.attack.won:,} persons are in the private table: of these claims "
+                f"({result.name}) {result.attack.share:.1%} are right, at random {result.guess.share:.1%}"
+            )
+        learned = result.attack.interval()[0] > NOTEWORTHY * result.guess.share
+        if result.name.startswith("definetti-") and result.attack.tried and learned:
+            column = result.name.removeprefix("definetti-")
+            yield (
+                f"all groups together reveal {column} of {result.attack.share:.1%} of the persons, one group "
+                f"alone of {result.guess.share:.1%}"
+            )
+
+
+def _attack(result: AttackResult) -> tuple[str, ...]:
+    low, high = result.attack.interval()
+    success = f"{result.attack.share:.1%} ({100 * low:.1f}-{100 * high:.1f})" if result.attack.tried else ""
+    bound = "" if result.bound is None else f"{float(result.bound):.1%}"
+    kind, _, about = result.name.partition("-")
+    return (
+        result.name if about.isdecimal() else f"{kind} {about}".strip(),  # a name of a column may need a line
+        result.adversary,
+        success,
+        _share(result.guess),
+        _share(result.control),
+        bound,
+        verdict(result),
+    )
+
+
+def verdict(result: AttackResult) -> str:
+    """One or two words for a result."""
+    if not result.attack.tried:
+        return "not tried"
+    if not result.holds:
+        return "BROKEN"
+    if not result.works:
+        return "inconclusive"
+    return "holds" if result.bound is not None else "no bound"
+
+
+def _share(rate: Rate | None) -> str:
+    return "" if rate is None or not rate.tried else f"{rate.share:.1%}"
+
+
+def _facts(details: Mapping[str, int | float | str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {screen.number(value)}" for name, value in details.items())

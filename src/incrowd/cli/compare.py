@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import Accept, AsJson, Names, PolicyFile, app, boundary, split_names
+from incrowd.cli.app import Accept, AsJson, Names, PolicyFile, app, boundary, split_names
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ def compare(
     policy: PolicyFile = None,
     methods: Annotated[Names, typer.Option("--methods", help="Methods to try (repeat, or a,b,c).")] = None,
     every: Annotated[bool, typer.Option("--all", help="Try all methods, slow ones too.")] = False,
-    k: Annotated[Names, typer.Option("--k", "-k", help="Sizes of crowds to try (as --methods).")] = None,
+    k: Annotated[Names, typer.Option("--k", "-k", help="Values of k to try (as --methods).")] = None,
     l: Annotated[  # noqa: E741
-        Names, typer.Option("--l", help="l to try (as --methods); none is without l.")
+        Names, typer.Option("--l", help="Values of l to try (as --methods); none means without l.")
     ] = None,
-    sort: Annotated[str, typer.Option("--sort", help="The measure of loss to sort by.")] = "gcp",
+    sort: Annotated[str, typer.Option("--sort", help="The measure of information loss to sort by.")] = "gcp",
     accept: Accept = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
     ] = None,
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no results, use none.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try methods and k on one table: what each loses, and how likely a match is. Nothing is published.
+    """Try methods and k on one table: information loss and risk of each. Nothing is published.
 
     Example: incrowd compare patients.csv -p policy.toml --k 5,10,20 -o compared.svg
     """
@@ -74,7 +74,7 @@ def _check_words(methods: Sequence[str] | None, every: bool, cache: Path | None,
     if every and methods:
         raise InputError("name methods with --methods, or take --all, not both")
     if cache is not None and no_cache:
-        raise InputError("--cache and --no-cache cannot both be")
+        raise InputError("--cache and --no-cache exclude each other")
 
 
 def _numbers(words: Sequence[str]) -> list[int]:
@@ -111,12 +111,16 @@ def show_comparison(found: Comparison, measure: str, output: Path | None) -> Non
     """The trials that gave a release, the frontier marked; then what was refused, skipped, not tried."""
     out = screen.console()
     if found.stopped:
-        out.print(f"Stopped after {len(found.trials):,} of {found.planned:,} trials; these are they.")
+        out.print(
+            f"Stopped after {len(found.trials):,} of {found.planned:,} trials; these are their results."
+        )
     done = found.by(measure)
     if done:
-        out.print(f"Sorted by {measure}, least loss first:")
+        out.print(f"Sorted by {measure}, least information loss first:")
         for line in _table(found, done, measure):
             out.print(line)
+        out.print("risk: highest match probability (prosecutor risk; with a public table, journalist risk)")
+        out.print("average: mean match probability over all rows (marketer risk)")
         out.print(
             "* on the frontier: no other has less loss without more risk, or less risk without more loss"
         )
@@ -129,9 +133,9 @@ def show_comparison(found: Comparison, measure: str, output: Path | None) -> Non
 
 
 def _table(found: Comparison, done: Sequence[tuple[Trial, TrialResult]], measure: str) -> list[str]:
-    """Lines that fit a terminal of 80 signs; columns that say nothing are left out."""
+    """Lines that fit a terminal of 80 signs; empty columns are dropped."""
     best = set(map(id, found.frontier(measure)))
-    header = ("", "method", "k", "l", "risk", "average", measure, "classes", "left out", "seconds")
+    header = ("", "method", "k", "l", "risk", "average", measure, "classes", "suppressed", "seconds")
     rows = [header, *(_row(trial, result, measure, id(trial) in best) for trial, result in done)]
     columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in columns]

@@ -1,29 +1,42 @@
-"""The demo: from a raw table to a verified release, step by step."""
+"""The command `demo`: from a raw table to a verified release, step by step."""
 
 from __future__ import annotations
 
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from incrowd import tables
+import typer
+
 from incrowd.cli import screen
-from incrowd.commands.inspect import inspect
-from incrowd.commands.verify import verify
+from incrowd.cli.app import AsJson, app, boundary
 from incrowd.errors import InputError
-from incrowd.examples import write_example
-from incrowd.flow import Table
-from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish_to
-from incrowd.schema import Role
+
+if TYPE_CHECKING:
+    from incrowd.flow import Table
 
 SHOWN_ROWS = 5
 SHOWN_COLUMNS = ("name", "age", "sex", "zip", "education", "diagnosis")  # fit a line
 
 
+@app.command()
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where to keep the files; without it they are deleted.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The whole process on an invented table, in under a minute.
+
+    Example: incrowd demo --folder tour
+    """
+    with boundary(as_json):
+        tour(folder, as_json)
+
+
 def tour(folder: Path | None, as_json: bool) -> None:
-    """Generate the clinic's patients, look at them, publish them, and judge the release once more."""
+    """Generate the clinic's patients, look at them, publish them, and verify the release once more."""
     if folder is not None:
         _make(folder)
     place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory(prefix="incrowd-demo-")
@@ -41,6 +54,14 @@ def _make(folder: Path) -> None:
 
 
 def _tell(home: Path, as_json: bool, kept: bool) -> None:
+    from incrowd import tables
+    from incrowd.commands.inspect import inspect
+    from incrowd.commands.verify import verify
+    from incrowd.examples import write_example
+    from incrowd.policy import Policy
+    from incrowd.publishing.pipeline import publish_to
+    from incrowd.schema import Role
+
     write_example(home)
     patients, release = home / "patients.csv", home / "release"
     policy = Policy.load(home / "policy.toml")
@@ -64,22 +85,22 @@ def _tell(home: Path, as_json: bool, kept: bool) -> None:
         f"{telling.unique:,} of them."
     )
     _show(table)
-    out.print(
-        f"2. The policy says: {', '.join(names)} are what outsiders know; nobody may stand out in them."
-    )
+    out.print(f"2. The policy says: outsiders know {', '.join(names)}. These are the quasi-identifiers.")
     privacy = policy.privacy.model_dump(exclude_none=True)
     out.print(f"   Promised: {', '.join(f'{key} = {value}' for key, value in privacy.items())}. Published:")
     published = tables.unprotected_table(tables.read(release / "data.csv"))
     _show(published)
     facts = written.verdict.facts
     out.print(
-        f"3. Everyone now hides among at least {facts['smallest_class']} persons "
-        f"({facts['classes']} classes); {written.loss()['gcp']:.1%} of what the quasi-identifiers said "
-        "is lost."
+        f"3. Every equivalence class (rows with equal quasi-identifiers) has at least "
+        f"{facts['smallest_class']} persons; {facts['classes']} classes, information loss (GCP) "
+        f"{written.loss()['gcp']:.4f}."
     )
     passed = "confirmed" if verdict.passed else "REJECTED"
-    out.print(f"   An independent judge read the files again and {passed} it: {len(verdict.checks)} checks.")
-    out.print("Now yours: incrowd inspect YOUR.csv -o policy.toml")
+    out.print(
+        f"   An independent verifier read the files again and {passed} it: {len(verdict.checks)} checks."
+    )
+    out.print("Next, your own table: incrowd inspect YOUR.csv -o policy.toml")
     if kept:
         out.print(f"The files of this tour are in {home}.")
 

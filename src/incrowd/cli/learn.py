@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, Names, Original, PolicyFile, app, boundary, split_names
+from incrowd.cli.app import AsJson, Names, Original, PolicyFile, app, boundary, split_names
 
 if TYPE_CHECKING:
     from incrowd.commands.learn import Learned, Lesson
@@ -19,7 +19,7 @@ def learn(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
     original: Original,
     target: Annotated[
-        Names, typer.Option(help="A published column to guess from the others; repeat for more.")
+        Names, typer.Option(help="A published column to predict from the others; repeat for more.")
     ] = None,
     policy: PolicyFile = None,
     as_json: AsJson = False,
@@ -42,7 +42,7 @@ def learn(
 def _show(learned: Learned) -> None:
     out = screen.console()
     header = ("target", "majority", "original", "release", "drop", "95 %")
-    title = f"Right guesses about {learned.tested:,} records that were held out"
+    title = f"Correct predictions for {learned.tested:,} records that were held out"
     out.print(screen.table(title, header, [_row(lesson) for lesson in learned.lessons]))
     out.print(f"  trained on {learned.records - learned.tested:,} records, and on {learned.rows:,} rows")
     if learned.note:

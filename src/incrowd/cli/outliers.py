@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
+from incrowd.cli.app import AsJson, PolicyFile, app, boundary
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def outliers(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """How many people stand out at which p and d, and a proposal for [privacy.plain].
+    """How many people are outliers at which p and d, and a proposal for [privacy.plain].
 
     Example: incrowd outliers patients.csv -p policy.toml -o outliers.svg
     """
@@ -52,11 +52,11 @@ def outliers(
 def show_calibration(found: Calibration, output: Path | None) -> None:
     """The grid, the line of the proposed p in full, what makes up the distance, and the proposal."""
     out = screen.console()
-    out.print(f"{found.records:,} records. How many of them stand out, by d (down) and p (across):")
+    out.print(f"{found.records:,} records. How many of them are outliers, by d (down) and p (across):")
     rows = [(d, *(_percent(found.at(p, d).share) for p in found.ps)) for d in found.ds]
     out.print(screen.table("", ("d", *found.ps), rows))
     row = [found.at(found.p, d) for d in found.ds]
-    header = ("d", "stand out", "removed", "")
+    header = ("d", "outliers", "removed", "")
     title = f"With p = {found.p}"
     out.print(screen.table(title, header, [_line(at, _mark(found, at)) for at in row]))
     parts = [(part.column, part.weight, f"{part.share:.1%}") for part in found.parts]
@@ -92,8 +92,8 @@ def _proposed(found: Calibration) -> Iterator[str]:
         yield "No proposal."
         return
     yield (
-        f"Proposed: {_percent(at.share)} stand out, and {_percent(at.removed_share)} would be removed "
-        f"(a margin of {found.margin} is taken off p and d)."
+        f"Proposed: {_percent(at.share)} are outliers, and {_percent(at.removed_share)} would be removed "
+        f"(a margin of {found.margin} is subtracted from p and d)."
     )
     yield from ("", "[privacy.plain]", f"p = {at.p}", f"d = {at.d}", "")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, PolicyFile, app, boundary
+from incrowd.cli.app import AsJson, PolicyFile, app, boundary
 
 if TYPE_CHECKING:
     from incrowd.queries import Answer
@@ -23,14 +23,16 @@ PLACES = 10**4  # bounds are shown with four decimals, rounded outwards
 @app.command()
 def query(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="SELECT COUNT(*) WHERE age <= 36, for one.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="A query, such as SELECT COUNT(*) WHERE age <= 36.")
+    ],
     policy: PolicyFile = None,
     continuous: Annotated[
-        bool, typer.Option("--continuous", help="Estimates take numbers to lie anywhere in a range.")
+        bool, typer.Option("--continuous", help="Estimates assume that numbers lie anywhere in a range.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a release: certain bounds and an estimate, from its published files alone.
+    """Query a release: certain bounds and an estimate, from its published files alone.
 
     Example: incrowd query release "SELECT AVG(age) WHERE sex = 'F'"
     """
@@ -50,20 +52,20 @@ def _show(answer: Answer) -> None:
     if answer.groups:
         rows = [(value, _bounds(one), _estimate(one)) for value, one in answer.groups.items()]
         out.print(screen.table("By value", ("", "certain", "estimate"), rows))
-    cut = "no region is cut" if answer.matches else "the question cuts regions"
+    cut = "the condition cuts no cell" if answer.matches else "the condition cuts cells"
     out.print(f"  {cut}; rows that may count: {answer.rows:,}")
     if not answer.exact and answer.assumption:
         out.print(
             f"  assumed: {answer.assumption}" if answer.estimate is not None else f"  {answer.assumption}"
         )
     if answer.nobody and answer.rows and answer.aggregate != "COUNT":
-        out.print("  it may be that nobody is asked about; the bounds are for the case that somebody is")
+        out.print("  perhaps nobody fits the condition; the bounds hold if somebody does")
     out.print(f"  about {answer.about}")
 
 
 def _bounds(answer: Answer) -> str:
     if answer.lower is None or answer.upper is None:
-        return "unknown" if answer.rows else "none, for nobody is asked about"
+        return "unknown" if answer.rows else "none, since no row fits the condition"
     if answer.exact:
         shown = _shown(answer.lower, up=False)
         return f"exactly {shown}" if shown == _shown(answer.upper, up=True) else f"exactly {answer.lower}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, PolicyFile, PublicTable, SecondSource, app, boundary
+from incrowd.cli.app import AsJson, PolicyFile, PublicTable, SecondSource, app, boundary
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ def _write(output: Path, made: Report) -> None:
 def _tell(output: Path, made: Report) -> None:
     out = screen.console()
     if made.private:
-        out.print(f"Wrote {output}. PRIVATE: it tells about the original, and is not to be published.")
+        out.print(f"Wrote {output}. PRIVATE: it discloses facts about the original. Do not publish it.")
     else:
-        out.print(f"Wrote {output}. It tells nothing that the release does not.")
+        out.print(f"Wrote {output}. It discloses nothing beyond the release.")
     if not made.sound:
-        out.print("The release is NOT sound: the page says why.")
+        out.print("The release is NOT sound; the page gives the reason.")
 
 
 __all__ = ["report"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.commands import AsJson, app, boundary
+from incrowd.cli.app import AsJson, app, boundary
 
 if TYPE_CHECKING:
     from incrowd.reproduce.outcome import Outcome

@@ -22,16 +22,27 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds before a bar appears
 STEPS = {
     "read": "reading the table",
-    "encode": "numbering its values",
-    "hide": "finding who hides with whom",
-    "generalize": "writing what each row says",
-    "write": "writing the stage",
-    "verify": "judging the release",
-    "measure": "measuring what was lost",
+    "encode": "encoding its values",
+    "group": "grouping the records",
+    "repair": "repairing groups that disclose outliers",
+    "generalize": "generalizing the rows",
+    "write": "writing the files",
+    "verify": "verifying the release",
+    "measure": "measuring information loss",
     "match": "finding who fits which row",
-    "level": "finding the least odds",
-    "probabilities": "finding what is likely",
+    "level": "finding the level of anonymity",
+    "probabilities": "computing match probabilities",
     "inspect": "looking at columns and their combinations",
+}
+
+ANONYMITY = {  # kinds of anonymity, as measures and audits name them
+    "k": "every equivalence class has k rows",
+    "1k": "every person fits k rows",
+    "k1": "every row fits k persons",
+    "kk": "both: every person fits k rows, every row k persons",
+    "global_1k": "every person has k rows that cannot be ruled out",
+    "global_k1": "every row has k persons who cannot be ruled out",
+    "k_factor": "a randomized assignment exists with no match above 1/k",
 }
 
 
@@ -158,3 +169,10 @@ def number(value: object) -> str:
 def facts(pairs: Mapping[str, object]) -> list[tuple[str, str]]:
     """Rows of a two-column table."""
     return [(name.replace("_", " "), number(value)) for name, value in pairs.items()]
+
+
+def parameter(value: object) -> str:
+    """A parameter as text; a table of them in one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)

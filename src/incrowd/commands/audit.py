@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from incrowd import tables
-from incrowd.attacks.values import fewest_values
+from incrowd.attacks.beliefs import fewest_values
 from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING
 from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode

@@ -28,9 +28,9 @@ from incrowd.contracts import Watch, unwatched
 from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
 from incrowd.flow import Table
 from incrowd.policy import Policy, needed
-from incrowd.policy.exposures import check_exact_rows, check_names, check_overlap, check_telling_boxes
+from incrowd.policy.exposures import check_names
 from incrowd.publishing.pipeline import Release
-from incrowd.publishing.request import asked_of
+from incrowd.publishing.request import requested
 
 QUICK = ("mondrian", "mondrian-relaxed", "topdown", "lexicographic", "hilbert", "incognito", "ring")
 KS = (2, 5, 10, 20)
@@ -86,7 +86,7 @@ def compare(
     >>> [(trial.method, trial.k, result.classes, result.risk) for trial, result in found.by("gcp")]
     [('mondrian', 5, 8, 0.2), ('mondrian', 10, 4, 0.1)]
     >>> found.skipped
-    (Skipped(method='expc', l=None, reason='expc hides outliers: give [privacy.plain]'),)
+    (Skipped(method='expc', l=None, reason='expc protects outliers: give [privacy.plain]'),)
     """
     given = needed(policy)
     names = methods if methods is not None else (*QUICK, given.method)
@@ -255,14 +255,10 @@ def _unfit(asked: Policy) -> str:
     recipe = method(asked.method)
     if recipe.joins and asked.public is None:
         return f"{asked.method} needs a public table; name one under [public]"
-    if recipe.needs.startswith("[privacy.plain]") and asked.privacy.plain is None:
-        return f"{asked.method} hides outliers: give [privacy.plain]"
+    if recipe.needs_plain and asked.privacy.plain is None:
+        return f"{asked.method} protects outliers: give [privacy.plain]"
     try:
-        _, grouper, _ = asked_of(asked)
-        check_overlap(grouper, asked.accept)
-        check_telling_boxes(grouper, asked.accept)
-        if recipe.buckets:
-            check_exact_rows(asked.accept)
+        requested(asked)
     except (PolicyError, Exposure) as error:
         return _words(error)
     return ""

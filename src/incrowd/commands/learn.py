@@ -246,7 +246,7 @@ def _lesson(lessons: _Lessons, target: str) -> Lesson:
     points, regions = _described(lessons, target)
     rows, guessed, weight = _labelled(lessons, target, by_value)
     if not rows.size:
-        raise InputError(f"no row that is trained on tells anything about {target}")
+        raise InputError(f"no training row has information about {target}")
     truth, known = labels[tested], np.bincount(labels[learnt])
     by_original = _taught(points[learnt], labels[learnt], np.ones(learnt.size), points[tested]) == truth
     by_release = _taught(regions[rows], guessed, weight, points[tested]) == truth

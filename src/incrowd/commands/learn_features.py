@@ -17,7 +17,7 @@ from incrowd.errors import TableError
 from incrowd.flow import Attribute, Microdata, Table, TextColumn
 from incrowd.graph import consistency
 from incrowd.measures import Published
-from incrowd.measures.buckets import BucketLines
+from incrowd.measures.buckets import BucketTable
 from incrowd.measures.cells import CellCoverage
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import infer_kind, offsets, read_texts
@@ -165,7 +165,7 @@ def by_group(
     lines: Table, groups: Sequence[str | None], table: Table, columns: Mapping[str, Learnable]
 ) -> dict[str, Floats]:
     """How many people of each group have each value of the sensitive columns."""
-    found, held = BucketLines.read(lines, groups), {}
+    found, held = BucketTable.read(lines, groups), {}
     for name, column in found.values.items():
         if name in columns:
             held[name] = np.zeros((len(groups), columns[name].known.size))

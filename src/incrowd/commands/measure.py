@@ -29,7 +29,7 @@ from incrowd.measures import (
     weights_of,
 )
 from incrowd.measures import published as read_published
-from incrowd.measures.buckets import BucketLines
+from incrowd.measures.buckets import BucketTable
 from incrowd.policy import Policy
 from incrowd.release.folder import ReleaseFolder, is_folder
 from incrowd.results import Result, Row
@@ -164,7 +164,7 @@ def _joined(folder: ReleaseFolder) -> _Subject:
     private = Microdata(everyone.codes[:own], everyone.attributes, everyone.sensitive)
     weights, uncounted = _weights(folder)
     labels = np.full(len(everyone), -1, np.int32)
-    labels[behind] = np.unique(np.stack(shown.rows, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    labels[behind] = shown.classes[1]
     told = presence(labels, people.own, covered_by(shown, everyone))
     least, most = told.interval or (None, None)
     about = {
@@ -196,7 +196,7 @@ def _weights(folder: ReleaseFolder) -> tuple[NDArray[Any] | None, str]:
     try:
         if "group" not in rows.names:
             return weights_of("kja-direct"), ""
-        lines, named = BucketLines.read(folder.buckets), rows.column("group")
+        lines, named = BucketTable.read(folder.buckets), rows.column("group")
         number = {text: code for code, text in enumerate(lines.names)}
         of_row = np.array([number.get(text, -1) for text in named.texts], np.int32)[named.codes]
         return weights_of("kja-refine", of_row, lines.people), ""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from incrowd.algorithms.catalogue import METHODS, Method
+from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.catalogue import METHODS
 from incrowd.results import Result, Row
 
 
-class Methods(Result, Mapping[str, Method]):
+class Methods(Result, Mapping[str, type[Algorithm]]):
     """Every method by its name."""
 
-    def __getitem__(self, name: str) -> Method:
+    def __getitem__(self, name: str) -> type[Algorithm]:
         return METHODS[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -84,7 +84,7 @@ class Calibration(Result):
             lines.append(
                 ChartLine(f"proposed: {found.p}, {found.d}", point, self.ps.index(self.p), ours=False)
             )
-        return RateChart("Who stands out", "d", "% of records", tuple(lines), 100 / self.asked)
+        return RateChart("Outliers", "d", "% of records", tuple(lines), 100 / self.asked)
 
     def to_dict(self) -> dict[str, Any]:
         single = {"proposal": self.proposal, "paper": self.paper, "policy": self.own}
@@ -147,12 +147,12 @@ def outliers(
     watch("encode")
     data = encode(read, schema)
     if not len(data):
-        raise TableError("the table has no rows, so nobody stands out")
+        raise TableError("the table has no rows, so there are no outliers")
     if most < 1:
         raise InputError(f"most must be at least 1, got {most}")
     counts = OutlierCounts.of(data, base, most)
     ps, ds = _ends(base, p, d, counts)
-    progress = watch("finding who stands out")
+    progress = watch("finding outliers")
     cells = [(share, radius) for share in ps for radius in ds]
     grid = {}
     for number, at in enumerate(cells):
@@ -180,9 +180,7 @@ def outliers(
 def _base(policy: Policy) -> Setting:
     """What the policy says of outliers; the paper's p and d where it says nothing."""
     if not policy.sensitive:
-        raise PolicyError(
-            "who stands out is told by sensitive values too, but no column is sensitive; name one"
-        )
+        raise PolicyError("outliers are found by sensitive values too, but no column is sensitive; name one")
     plain = policy.privacy.plain
     return plain_of(
         PAPER if plain is None else plain.model_dump(), policy.privacy.k or 2, list(policy.sensitive)
@@ -244,22 +242,22 @@ def _notes(
         )
     flagged = {at.p for at in grid if at.outliers or at.removed}
     if not flagged:
-        yield "nobody stands out at any p and d that was tried: plain would promise nothing here"
+        yield "there are no outliers at any p and d that was tried: plain would promise nothing here"
         return
     if proposal.p not in flagged:
-        yield f"nobody stands out with p = {proposal.p}, at any d that was tried; try a smaller p"
+        yield f"there are no outliers with p = {proposal.p}, at any d that was tried; try a smaller p"
     elif not proposal.outliers and not proposal.removed:
         yield (
-            "nobody stands out at the proposal, and too many at a d less by 0.01: there are few records, or "
+            "no outliers at the proposal, and too many at a d less by 0.01: there are few records, or "
             "few different values; choose other columns or weights"
         )
     if own is not None and own.share > 10 * FEW:
         yield (
-            f"{own.share:.0%} stand out at the policy's p and d; groups that hide so many are hard to find, "
+            f"{own.share:.0%} are outliers at the policy's p and d; plain groups are then hard to find, "
             "and whoever fits in none has no row"
         )
     if own is not None and not own.outliers and not own.removed:
-        yield "nobody stands out at the policy's p and d: plain promises nothing there"
+        yield "there are no outliers at the policy's p and d: plain promises nothing there"
     even = 1 / len(parts)
     for part in parts:
         if part.instead:

@@ -119,7 +119,8 @@ def _policy(policy: object, roles: Mapping[str, Any]) -> Policy:
         return given
     if not roles:
         raise PolicyError(
-            f"say what the columns are: pass {option('policy')}, or {option('quasi_identifiers')}, "
-            f"{option('sensitive')}, {option('identifiers')}, {option('keep')} and {option('drop')}"
+            f"say what the columns are: {option('policy')} (inspect writes a first policy), or "
+            f"{option('quasi_identifiers')}, {option('sensitive')}, {option('identifiers')}, "
+            f"{option('keep')}, {option('drop')}"
         )
     return Policy.from_dict(roles)

@@ -111,7 +111,7 @@ def _published(folder: ReleaseFolder) -> dict[str, Any]:
     _ = folder.published_schema  # says no to a format that this program does not know
     manifest, rows = folder.manifest, folder.rows
     if len(rows) != manifest["rows"]["published"]:
-        raise InputError(f"{folder.path / MANIFEST} does not tell how many rows there are beside it")
+        raise InputError(f"{folder.path / MANIFEST} does not state how many rows there are beside it")
     quasi = [str(said["name"]) for said in manifest["columns"] if said["role"] == Role.QUASI]
     columns = released.columns_of(manifest, rows)
     labels, sizes = released.classes_of(quasi, rows)

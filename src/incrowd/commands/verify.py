@@ -7,11 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from incrowd.algorithms.catalogue import method
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.policy import Policy
-from incrowd.publishing.request import asked_of
+from incrowd.publishing.request import requested
 from incrowd.publishing.suppression import allowance_of
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.verifier_rows import TableRows, original_rows
@@ -71,7 +70,7 @@ def verify(
 def _may_be_suppressed(policy: Policy | None) -> Fraction | Literal["as stated"] | None:
     if policy is None:
         return "as stated"
-    allowed = allowance_of(policy, method(policy.method))
+    allowed = allowance_of(policy)
     return None if allowed is None else Fraction(allowed.share)
 
 
@@ -89,8 +88,9 @@ def _claims_to_hold(folder: ReleaseFolder) -> tuple[Claim, ...]:
 def _claims_asked(folder: ReleaseFolder) -> tuple[Claim, ...]:
     if folder.policy is None:
         return ()
-    _, _, promised = asked_of(folder.policy)
-    return tuple(claim for model in promised for claim in model.claims(folder.own_data))
+    return tuple(
+        claim for model in requested(folder.policy).promised for claim in model.claims(folder.own_data)
+    )
 
 
 def _parquet(folder: ReleaseFolder) -> tuple[TableRows | None, TableRows | None]:

@@ -1,4 +1,4 @@
-"""Plain groups, which disclose no outlier: which nodes of a group's box are bad, and whether the group is plain.
+"""Plain groups, which disclose no outlier: which nodes of a group's box are bad, and is it plain?
 
 A group has a row for each of its different sensitive values, and a column for each corner of its box (or for
 each combination of quasi-identifiers that somebody inside the box has). A node is bad if it would be an

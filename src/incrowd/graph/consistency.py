@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, distinct_rows
-from incrowd.measures.cells import CellCoverage
-from incrowd.measures.published import Published
-
-if TYPE_CHECKING:
-    from incrowd.kernels.boxtree import BoxRegions
+from incrowd.measures.published import Published, covered_regions
 
 Ints = NDArray[np.int64]
 
@@ -211,40 +207,21 @@ def consistency(published: Published, data: Microdata) -> Graph:
         raise TableError("the published table and the original must have the same quasi-identifiers")
     left_out = len(data) - len(published)
     columns = [data.codes[:, j] for j in range(data.codes.shape[1])]
-    first, record_of, record_weight = _distinct(columns, [len(a) for a in data.attributes], len(data))
-    shown, row_of, row_weight = _distinct(published.rows, [len(c) for c in published.cells], len(published))
+    sizes = [len(attribute) for attribute in data.attributes]
+    first, record_of, record_weight = _counted(*distinct_rows(columns, sizes, len(data)))
+    shown, row_of, row_weight = _counted(*published.classes)
     rows = [column[shown] for column in published.rows]
     if left_out > 0:  # the last cell of each column covers everything
         rows = [np.append(row, len(cells) - 1) for row, cells in zip(rows, published.cells, strict=True)]
         row_weight = np.append(row_weight, left_out)
     tree = boxtree.build(data.codes[first])
-    indptr, indices = boxtree.report_inside(tree, _regions(rows, published.cells))
+    indptr, indices = boxtree.report_inside(tree, covered_regions(rows, published.cells))
     indptr, indices = boxtree.turned(indptr, indices, record_weight.size)
     return Graph(record_weight, row_weight, indptr, indices, record_of, row_of, max(left_out, 0))
 
 
-def _regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> BoxRegions:
-    """What distinct rows cover: runs are named only where a cell has more than one."""
-    from incrowd.kernels import boxtree
-
-    low, high, begin, end = [], [], [], []
-    shift = 0
-    for row, column in zip(rows, cells, strict=True):
-        start, stop = column.starts[row], column.starts[row + 1]
-        low.append(column.first[start])
-        high.append(column.last[stop - 1])
-        begin.append(start + shift)
-        end.append(np.where(stop - start > 1, stop, start) + shift)
-        shift += column.first.size
-    first = np.concatenate([column.first for column in cells])
-    last = np.concatenate([column.last for column in cells])
-    sides = [np.ascontiguousarray(np.stack(side, axis=1)) for side in (low, high, begin, end)]
-    return boxtree.BoxRegions(sides[0], sides[1], sides[2], sides[3], first, last)
-
-
-def _distinct(columns: Sequence[Codes], sizes: Sequence[int], n: int) -> tuple[Ints, Codes, Ints]:
-    """Where each distinct row of the columns is first met, which one each row is, how often it occurs."""
-    first, which = distinct_rows(columns, sizes, n)
+def _counted(first: Ints, which: Ints) -> tuple[Ints, Codes, Ints]:
+    """Where each distinct row is first met, which one each row is, how often it occurs."""
     return first, which.astype(np.int32), np.bincount(which, minlength=first.size).astype(np.int64)
 
 

@@ -121,7 +121,7 @@ def _told_apart(table: list[tuple[str, ...]], where: str) -> list[tuple[str, ...
     kept = {0, top} if table[0][top] == EVERYTHING and all(row[0] != EVERYTHING for row in table) else {0}
     taken = {label for row in table for label in row}
     if any(f"{label} (level {i})" in taken for label in unclear for i in range(1, top + 1)):
-        raise HierarchyError(f"{where} has labels that cannot be told apart by their level; rename them")
+        raise HierarchyError(f"{where} has labels that stay ambiguous even with their level; rename them")
     return [
         tuple(x if x not in unclear or i in kept else f"{x} (level {i})" for i, x in enumerate(row))
         for row in table

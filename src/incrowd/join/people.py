@@ -54,7 +54,7 @@ class JoinCounts:
         """What the publisher should think about, in sentences."""
         said = []
         if not self.external:
-            said.append("nobody of the public table can stand in, so the release is as without it")
+            said.append("nobody of the public table can be added, so the release is as without it")
         if not self.both:
             said.append(
                 "nobody of the private table is in the public one; if some should be, ids are written "
@@ -63,7 +63,7 @@ class JoinCounts:
         if self.alike:
             said.append(
                 "ids of the public table that differ from one of the private table only in capitals, leading "
-                f"zeros, blanks or signs between: {self.alike}; whose they are is left out"
+                f"zeros, blanks or signs between: {self.alike}; these people are not added"
             )
         return tuple(said)
 
@@ -163,7 +163,7 @@ def _identifier(schema: Schema, id: str) -> str:
     name = known[_plain(id)]
     if schema.column(name).role is not Role.IDENTIFIER:
         raise PolicyError(
-            f"public.id: {name} says who is who and must not be published; put it under identifiers"
+            f"public.id: {name} identifies people and must not be published; put it under identifiers"
         )
     return name
 
@@ -212,7 +212,7 @@ class _Side:
     def check_one_row_each(self, id: str) -> None:
         nameless = int((~self.named).sum())
         if nameless:
-            raise TableError(f"{id} says who is who, but is missing in {nameless} rows of {self.what}")
+            raise TableError(f"{id} identifies people, but is missing in {nameless} rows of {self.what}")
         several = np.unique(self.ids.codes[self.again]).size
         if several:
             raise TableError(

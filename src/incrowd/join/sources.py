@@ -35,9 +35,9 @@ def check_public(policy: Policy) -> Public:
         )
     if said.membership_secret is not True:
         raise PolicyError(
-            f"{policy.method} hides people in a crowd of others who are not in the table, so it hides nobody "
-            "from somebody who knows who is in it; if that is a secret, write membership_secret = true under "
-            "[public]"
+            f"{policy.method} counts people of the public table towards k, so it does not protect against "
+            "somebody who knows who is in the private table; if that is a secret, write "
+            "membership_secret = true under [public]"
         )
     return said
 

@@ -40,7 +40,7 @@ from incrowd.kernels.plain_corners import (
     YES,
     CornerDomain,
     GrowingGroup,
-    NodeTable,
+    KnownNodes,
     OutlierTest,
     no_outlier,
     node_over,
@@ -105,7 +105,7 @@ class WalkRoom(NamedTuple):
     banned: Ints
 
 
-class GrowthRules(NamedTuple):
+class ExpcRules(NamedTuple):
     """When a group is done, and how long it is tried: 0 tries or patience is no limit.
 
     ``by_corners``: the corner form is looked at here. ``alone``: no other guard is asked.
@@ -127,12 +127,12 @@ class GrowthRules(NamedTuple):
 class ExpcState(NamedTuple):
     """All that ExpC works on."""
 
-    rules: GrowthRules
+    rules: ExpcRules
     domain: CornerDomain
     pool: RecordPool
     group: GrowingGroup
     search: WalkRoom
-    memo: NodeTable
+    memo: KnownNodes
     test: OutlierTest
 
 

@@ -44,7 +44,7 @@ def list_groups(low: Codes, high: Codes, starts: Ints, listed: Codes) -> None:
             at[c] += 1
 
 
-class GroupBoxes(NamedTuple):
+class HeldCodes(NamedTuple):
     """Boxes over groups: bounds (g, d), does the gap ``gap[j]`` occur in column j, and members of sets.
 
     ``named[g, first[j] + c]`` says for a column of sets that value c is in group g; others have first[j] < 0.
@@ -59,7 +59,7 @@ class GroupBoxes(NamedTuple):
 
 
 @inlined
-def lies_in(code: int, g: int, j: int, boxes: GroupBoxes) -> bool:
+def lies_in(code: int, g: int, j: int, boxes: HeldCodes) -> bool:
     """Does the group's box hold this code in column j?"""
     if code == boxes.gap[j]:
         return bool(boxes.gaps[g, j])
@@ -69,9 +69,7 @@ def lies_in(code: int, g: int, j: int, boxes: GroupBoxes) -> bool:
 
 
 @kernel
-def first_holders(
-    codes: Codes, by: int, starts: Ints, listed: Codes, boxes: GroupBoxes, found: Codes
-) -> None:
+def first_holders(codes: Codes, by: int, starts: Ints, listed: Codes, boxes: HeldCodes, found: Codes) -> None:
     """Codes (m, d) -> found (m,): the first group whose box holds each, NOBODY if none does.
 
     `listed` are the groups that hold each code of column `by`; for its gap, all are tried.

@@ -18,7 +18,7 @@ from incrowd.kernels.outliers import GOOD, UNSURE, Bound, DistanceForest, Scratc
 LINE, NODE, SET = 0, 1, 2
 MOST = 2**16  # corners of a group
 NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why it cannot be told yet
-# in `tally` of GrowingGroup: records, different values, nodes in the table, what failed last (a corner, a value)
+# in `tally` of GrowingGroup: records, different values, nodes in the table, what failed last (corner, value)
 MEMBERS, VALUES, KNOWN, HINT = 0, 1, 2, 3
 TALLY = 16
 KIND, START, SIZE, MISSING, PART, APART = 0, 1, 2, 3, 4, 5  # in `column` of CornerDomain
@@ -77,7 +77,7 @@ class GrowingGroup(NamedTuple):
     point: Floats
 
 
-class NodeTable(NamedTuple):
+class KnownNodes(NamedTuple):
     """What is known of nodes, by the codes of a corner and the number of a value."""
 
     keys: Codes
@@ -98,7 +98,7 @@ class OutlierTest(NamedTuple):
 
 
 @inlined
-def place_of(key: Codes, memo: NodeTable) -> Any:
+def place_of(key: Codes, memo: KnownNodes) -> Any:
     """Where a node is in the table, or would be."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
     for j in range(key.size):
@@ -119,7 +119,7 @@ def place_of(key: Codes, memo: NodeTable) -> Any:
 
 
 @kernel
-def remember(keys: Codes, state: Marks, memo: NodeTable) -> None:
+def remember(keys: Codes, state: Marks, memo: KnownNodes) -> None:
     """Put nodes (q, d+1) into the table."""
     for q in range(keys.shape[0]):
         if state[q]:
@@ -129,7 +129,7 @@ def remember(keys: Codes, state: Marks, memo: NodeTable) -> None:
 
 
 @kernel
-def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: NodeTable, test: OutlierTest) -> Any:
+def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the node at ``group.key`` no outlier? YES, NO, or ASK or CROWDED."""
     key, point, tally = group.key, group.point, group.tally
     at = place_of(key, memo)
@@ -154,7 +154,7 @@ def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: NodeTable, test:
 
 
 @kernel
-def hopeless(domain: CornerDomain, group: GrowingGroup, memo: NodeTable, test: OutlierTest) -> Any:
+def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the corner at ``group.key`` an outlier by its quasi-identifiers alone, so with any value?"""
     key, point, d = group.key, group.point, group.key.size - 1
     key[d] = -1
@@ -214,7 +214,7 @@ def lay_corners(box: Ints, domain: CornerDomain, ends: Ints) -> Any:
 
 @kernel
 def plain(
-    row: int, extra: int, domain: CornerDomain, group: GrowingGroup, memo: NodeTable, test: OutlierTest
+    row: int, extra: int, domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest
 ) -> Any:
     """Is no corner bad with all values, and no value bad at all corners? YES, NO, or why it cannot be told.
 

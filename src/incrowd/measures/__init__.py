@@ -7,6 +7,7 @@ from incrowd.measures.loss import measure_all, per_attribute
 from incrowd.measures.order import better, better_rows
 from incrowd.measures.presence import Presence, covered_by, measure_own, presence
 from incrowd.measures.published import Published, published
+from incrowd.measures.regions import published_from_regions
 
 __all__ = [
     "Among",
@@ -28,6 +29,7 @@ __all__ = [
     "per_attribute",
     "presence",
     "published",
+    "published_from_regions",
     "random_boxes",
     "weights_of",
 ]

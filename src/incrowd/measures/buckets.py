@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BucketLines:
+class BucketTable:
     """The lines of the table: ``count[i]`` people of bucket ``group[i]`` have the values of line i.
 
     Buckets are numbered by their places in ``names``, the texts under which rows name them.
@@ -27,7 +27,7 @@ class BucketLines:
     values: Mapping[str, TextColumn]
 
     @classmethod
-    def read(cls, table: Table, names: Sequence[str | None] | None = None) -> BucketLines:
+    def read(cls, table: Table, names: Sequence[str | None] | None = None) -> BucketTable:
         """Read the table; without `names`, buckets are numbered as it names them.
 
         Raises
@@ -38,7 +38,7 @@ class BucketLines:
         Examples
         --------
         >>> table = Table.of({"group": ["2", "1", "1"], "ill": ["A", "A", "B"], "count": ["2", "1", "3"]})
-        >>> BucketLines.read(table, ("1", "2")).people.tolist()
+        >>> BucketTable.read(table, ("1", "2")).people.tolist()
         [4, 2]
         """
         try:

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,41 @@ class CellCoverage:
     def owner(self) -> NDArray[np.int64]:
         """The cell that each run belongs to."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @classmethod
+    def of_runs(
+        cls,
+        attribute: Attribute,
+        starts: NDArray[np.int64],
+        runs: NDArray[np.int32],
+        ends: NDArray[np.float64],
+        node: Codes,
+    ) -> CellCoverage:
+        """Cells that cover runs (r, 2) of codes, with the ends (c, 2) that ranges say and the nodes (c,)."""
+        size = starts.size - 1
+        low, high = _real_ends(runs, starts, attribute.missing)
+        owner = np.repeat(np.arange(size), np.diff(starts))
+        unknown = (runs[:, 0] <= attribute.missing) & (attribute.missing <= runs[:, 1])
+        ends = np.where(((low < 0) | (attribute.shape is not Shape.RANGE))[:, None], 0.0, ends)
+        met: dict[tuple[object, ...], int] = {}
+        spans = [runs[a:b].tobytes() for a, b in pairwise(starts.tolist())]
+        same = [
+            met.setdefault(said, cell)
+            for cell, said in enumerate(zip(spans, node.tolist(), *ends.T.tolist(), strict=True))
+        ]
+        return cls(
+            low=low,
+            high=high,
+            lower=ends[:, 0],
+            upper=ends[:, 1],
+            missing=np.bincount(owner[unknown], minlength=size) > 0,
+            count=np.bincount(owner, runs[:, 1] - runs[:, 0] + 1, size).astype(np.int64),
+            node=node,
+            starts=starts,
+            first=runs[:, 0],
+            last=runs[:, 1],
+            same=np.array(same, dtype=np.int32),
+        )
 
     def codes(self, cell: int) -> list[int]:
         """Every code that a cell covers, from low to high."""
@@ -324,28 +360,7 @@ def _real_ends(runs: NDArray[np.int32], starts: NDArray[np.int64], missing: int)
 def _columns(attribute: Attribute, parts: Sequence[_CellRuns]) -> CellCoverage:
     starts = np.concatenate([[0], np.cumsum([len(part.runs) for part in parts], dtype=np.int64)])
     runs = np.array([run for part in parts for run in part.runs], dtype=np.int32).reshape(-1, 2)
-    low, high = _real_ends(runs, starts, attribute.missing)
-    owner = np.repeat(np.arange(len(parts)), np.diff(starts))
-    unknown = (runs[:, 0] <= attribute.missing) & (attribute.missing <= runs[:, 1])
     ends = np.array([(part.lower, part.upper) for part in parts], dtype=np.float64).reshape(-1, 2)
-    ends[(low < 0) | (attribute.shape is not Shape.RANGE)] = 0.0
-    return CellCoverage(
-        low=low,
-        high=high,
-        lower=ends[:, 0],
-        upper=ends[:, 1],
-        missing=np.bincount(owner[unknown], minlength=len(parts)) > 0,
-        count=np.bincount(owner, runs[:, 1] - runs[:, 0] + 1, len(parts)).astype(np.int64),
-        node=np.array([part.node for part in parts], dtype=np.int32),
-        starts=starts,
-        first=runs[:, 0],
-        last=runs[:, 1],
-        same=_first_equal(zip(parts, ends.tolist(), strict=True)),
+    return CellCoverage.of_runs(
+        attribute, starts, runs, ends, np.array([part.node for part in parts], np.int32)
     )
-
-
-def _first_equal(said: Iterable[tuple[_CellRuns, list[float]]]) -> Codes:
-    """For each part the first that covers the same codes, with the same ends and node."""
-    met: dict[tuple[object, ...], int] = {}
-    same = [met.setdefault((part.runs, part.node, *ends), cell) for cell, (part, ends) in enumerate(said)]
-    return np.array(same, dtype=np.int32)

@@ -66,7 +66,7 @@ class Discernibility(Limited):
     removed: str = "charged"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"removed": REMOVED}
     about: ClassVar = About(
-        meaning="each record pays for every record it cannot be told from",
+        meaning="each record pays for every record of its equivalence class",
         unit="pairs of records",
         range="n to n²",
         paper="multidimensional 2.2 and kja 2.1, after Bayardo and Agrawal 2005",
@@ -85,7 +85,7 @@ class AverageClass(Limited):
     k: int
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
     about: ClassVar = About(
-        meaning="how many times larger than k the classes are on average",
+        meaning="the mean size of an equivalence class, divided by k",
         unit="multiples of k",
         range="1 (every class has k rows) to n/k; below 1 some class has fewer",
         paper="multidimensional 2.2, after LeFevre et al. 2006",

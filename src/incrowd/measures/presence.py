@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.measures.loss import measure_all
-from incrowd.measures.published import Published
+from incrowd.measures.published import Published, covered_regions
 
 if TYPE_CHECKING:
     from incrowd.kernels.boxtree import BoxRegions
@@ -174,7 +174,7 @@ def measure_own(published: Published, own: Flags, data: Microdata, k: int) -> di
 
 def _largest_first(published: Published) -> Ints:
     """One row of each kind, those that cover most values first."""
-    shown, _ = distinct_rows(published.rows, [len(cells) for cells in published.cells], len(published))
+    shown = published.classes[0]
     pairs = zip(published.rows, published.cells, strict=True)
     volume = sum(np.log(cells.count[column[shown]]) for column, cells in pairs)
     return shown[np.argsort(-volume, kind="stable")]
@@ -187,19 +187,4 @@ def _blocks(rows: Ints, people: Ints) -> Iterator[Ints]:
 
 
 def _regions(published: Published, rows: Ints) -> BoxRegions:
-    """What some rows cover; runs are named only where a cell has more than one."""
-    from incrowd.kernels import boxtree
-
-    low, high, begin, end = [], [], [], []
-    shift = 0
-    for column, cells in zip(published.rows, published.cells, strict=True):
-        start, stop = cells.starts[column[rows]], cells.starts[column[rows] + 1]
-        low.append(cells.first[start])
-        high.append(cells.last[stop - 1])
-        begin.append(start + shift)
-        end.append(np.where(stop - start > 1, stop, start) + shift)
-        shift += cells.first.size
-    first = np.concatenate([cells.first for cells in published.cells])
-    last = np.concatenate([cells.last for cells in published.cells])
-    sides = [np.ascontiguousarray(np.stack(side, axis=1)) for side in (low, high, begin, end)]
-    return boxtree.BoxRegions(sides[0], sides[1], sides[2], sides[3], first, last)
+    return covered_regions([column[rows] for column in published.rows], published.cells)

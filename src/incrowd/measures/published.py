@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Attribute, Codes, Microdata, Table, row_keys
+from incrowd.flow import Attribute, Codes, Microdata, Table, distinct_rows, row_keys
 from incrowd.measures.cells import CellCoverage, parse_cells
 from incrowd.schema import EVERYTHING
+
+if TYPE_CHECKING:
+    from incrowd.kernels.boxtree import BoxRegions
 
 _DENSE = 4  # count in an array while it has at most this many places for each row
 
@@ -44,6 +48,11 @@ class Published:
     def taken(self, rows: NDArray[np.bool_]) -> Published:
         """Some of the rows."""
         return Published(self.attributes, self.cells, tuple(column[rows] for column in self.rows))
+
+    @cached_property
+    def classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first row of each equivalence class (c,), and the class of each row (n,)."""
+        return distinct_rows(self.rows, [len(cells) for cells in self.cells], len(self))
 
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:
@@ -114,3 +123,22 @@ def group_sizes(columns: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.in
         counts = np.bincount(key)
         return counts[counts > 0]
     return np.unique(key, return_counts=True)[1].astype(np.int64)
+
+
+def covered_regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> BoxRegions:
+    """What rows cover, for a search among points; runs are named only where a cell has more than one."""
+    from incrowd.kernels import boxtree
+
+    low, high, begin, end = [], [], [], []
+    shift = 0
+    for row, column in zip(rows, cells, strict=True):
+        start, stop = column.starts[row], column.starts[row + 1]
+        low.append(column.first[start])
+        high.append(column.last[stop - 1])
+        begin.append(start + shift)
+        end.append(np.where(stop - start > 1, stop, start) + shift)
+        shift += column.first.size
+    first = np.concatenate([column.first for column in cells])
+    last = np.concatenate([column.last for column in cells])
+    sides = [np.ascontiguousarray(np.stack(side, axis=1)) for side in (low, high, begin, end)]
+    return boxtree.BoxRegions(sides[0], sides[1], sides[2], sides[3], first, last)

@@ -1,8 +1,7 @@
-"""What a release promises: about its classes (size, diversity, closeness, plain), who fits which row (crowd),
-about sensitive values where rows are drawn (drawn).
+"""Privacy models: k-anonymity and its kin, l-diversity, t-closeness, plain, k-join-anonymity.
 
-A model says no to classes (`guards`), says beforehand that no release can keep it (`infeasible`), and what
-the manifest may say (`claims`). All of them decide in whole numbers.
+A model vetoes groups (`guards`), tells beforehand that no release can keep it (`infeasible`), and what the
+manifest may claim (`claims`). All of them decide in whole numbers.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ __all__ = [
     "Plain",
     "RecursiveDiversity",
     "SensitiveGroups",
-    "for_join",
     "from_policy",
     "reached",
 ]
@@ -57,6 +55,7 @@ def from_policy(
     sensitive: Sequence[str],
     size: str = KAnonymity.name,
     diverse: bool = False,
+    buckets: bool = False,
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
@@ -69,11 +68,13 @@ def from_policy(
     sensitive : sequence of str
         Names of the sensitive columns.
     size : str
-        What k means: ``k-anonymity``; a model of crowds of one's own, which goes with k alone; or
-        ``sensitive-groups``, which needs l, by frequency.
+        What k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization, which
+        goes with k alone; or ``sensitive-groups``, which needs l, by frequency.
     diverse : bool
-        Does the method, one with crowds of one's own, keep l for a sensitive column as well? Then l is the
-        least k, too.
+        Does the method, a non-homogeneous one, keep l for a sensitive column as well? Then l is the least k,
+        too.
+    buckets : bool
+        With a public table: are sensitive values published, in buckets? l and t then hold for these.
 
     Examples
     --------
@@ -81,6 +82,8 @@ def from_policy(
     (KAnonymity(k=10), DistinctDiversity(l=3, column='disease'))
     """
     given: dict[str, Any] = {word: value for word, value in privacy.items() if value is not None}
+    if size == KJoinAnonymity.name:
+        return _joined(given, sensitive, buckets)
     _check_words(given)
     if not sensitive and ("l" in given or "t" in given):
         word = "l" if "l" in given else "t"
@@ -89,13 +92,13 @@ def from_policy(
         )
     if "plain" in given and size != KAnonymity.name:
         raise PolicyError(
-            "[privacy]: plain speaks of classes of equal rows, and this method makes none; leave it out, or "
-            "take a partition such as mondrian"
+            "[privacy]: plain is about equivalence classes, and this method makes none; leave it out, or "
+            "use a method such as mondrian"
         )
     if size == SensitiveGroups.name:
         return _buckets(given, sensitive)
     if size != KAnonymity.name:
-        return _drawn(size, given, sensitive) if diverse and "l" in given else (_crowd(size, given),)
+        return _drawn(size, given, sensitive) if diverse and "l" in given else (_matching(size, given),)
     models: list[Promise] = [KAnonymity(given["k"])]
     for column in sensitive:
         if "l" in given:
@@ -107,29 +110,19 @@ def from_policy(
     return tuple(models)
 
 
-def for_join(privacy: Mapping[str, object], sensitive: Sequence[str], buckets: bool) -> tuple[Promise, ...]:
-    """The models that a policy asks for where people of a public table stand in the crowd.
-
-    Parameters
-    ----------
-    buckets : bool
-        Are sensitive values published, apart from the rows? l and t then hold for their groups.
-    """
-    if privacy.get("plain") is not None:
+def _joined(given: Mapping[str, Any], sensitive: Sequence[str], buckets: bool) -> tuple[Promise, ...]:
+    if "plain" in given:
         raise PolicyError(
             "[privacy]: plain does not go with a public table, whose people have no sensitive values; leave "
-            "it out, or take a method that joins nothing"
+            "it out, or use a method without a public table"
         )
-    asked = from_policy(privacy, sensitive)
-    k = privacy["k"]
+    asked = from_policy(given, sensitive)
     if not buckets and len(asked) > 1:
         raise PolicyError(
-            "[privacy]: this method publishes no sensitive values, so l and t mean nothing; take kja-refine"
+            "[privacy]: this method publishes no sensitive values, so l and t mean nothing; use kja-refine"
         )
-    made: list[Promise] = [KJoinAnonymity(k)]  # type: ignore[arg-type]  # it says itself what is wrong with k
-    if buckets and sensitive:
-        made += [SensitiveGroups(k), *asked[1:]]  # type: ignore[arg-type]
-    return tuple(made)
+    k, in_buckets = given["k"], buckets and sensitive
+    return KJoinAnonymity(k), *((SensitiveGroups(k), *asked[1:]) if in_buckets else ())
 
 
 def _check_words(given: Mapping[str, Any]) -> None:
@@ -137,7 +130,7 @@ def _check_words(given: Mapping[str, Any]) -> None:
     if strange:
         raise PolicyError(unknown("in [privacy]", strange, WORDS))
     if "k" not in given:
-        raise PolicyError("[privacy]: k is missing; say how large a crowd must be, for example k = 10")
+        raise PolicyError("[privacy]: k is missing; give the least size of a class, for example k = 10")
     for word, needed in NEEDS.items():
         if word in given and needed not in given:
             raise PolicyError(
@@ -150,12 +143,12 @@ def _check_words(given: Mapping[str, Any]) -> None:
         raise PolicyError('[privacy]: c and l_kind = "recursive" go together; give both or neither')
 
 
-def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
+def _matching(size: str, given: Mapping[str, Any]) -> Promise:
     also = [word for word in ("l", "t") if word in given]
     if also:
         raise PolicyError(
-            f"[privacy]: {also[0]} speaks of classes, and this method makes none; leave it out, or take a "
-            "partition such as mondrian"
+            f"[privacy]: {also[0]} is about classes, and this method makes none; leave it out, or use a "
+            "method such as mondrian"
         )
     made: Promise = catalogue(nonhomogeneous.FAMILY)[size](given["k"])
     return made
@@ -164,37 +157,37 @@ def _crowd(size: str, given: Mapping[str, Any]) -> Promise:
 def _buckets(given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
     if "l" not in given:
         raise PolicyError(
-            "[privacy]: this method protects sensitive values only, since rows stay as they are; give l, "
-            "for example l = 3: no value is behind more than a third of a group"
+            "[privacy]: this method protects sensitive values only, since rows stay unchanged; give l, "
+            "for example l = 3: no value makes up more than a third of a bucket"
         )
     if given.get("l_kind", "frequency") != "frequency":
         raise PolicyError(
-            '[privacy]: with this method l has one meaning, l_kind = "frequency"; say so or leave it out'
+            '[privacy]: with this method l has one meaning, l_kind = "frequency"; use it or leave it out'
         )
     if "t" in given:
-        raise PolicyError("[privacy]: this method does not look after t; leave it out, or take mondrian")
+        raise PolicyError("[privacy]: this method does not support t; leave it out, or use mondrian")
     return SensitiveGroups(given["k"]), *(FrequencyDiversity(given["l"], column) for column in sensitive)
 
 
 def _drawn(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
     if "t" in given:
         raise PolicyError(
-            "[privacy]: t speaks of classes, and this method makes none; leave it out, or take a partition "
+            "[privacy]: t is about classes, and this method makes none; leave it out, or use a method "
             "such as mondrian"
         )
     if size != nonhomogeneous.KFactor.name:
         raise PolicyError(
-            "[privacy]: l needs an assignment that is drawn from k rows for everybody, and less was asked for"
+            "[privacy]: l needs a randomized assignment over k rows for everybody, and less was asked for"
             "; leave out l, or what lowers the promise"
         )
     if given.get("l_kind", DRAWN_KIND) != DRAWN_KIND:
         raise PolicyError(
-            f'[privacy]: with this method l has one meaning, l_kind = "{DRAWN_KIND}"; say so or leave it out'
+            f'[privacy]: with this method l has one meaning, l_kind = "{DRAWN_KIND}"; use it or leave it out'
         )
     if len(sensitive) > 1:
         raise PolicyError(
             f"[privacy]: this method keeps l for one sensitive column, and there are {len(sensitive)}; "
-            "leave out l, or take a partition such as mondrian"
+            "leave out l, or use a method such as mondrian"
         )
     k, l = given["k"], given["l"]  # noqa: E741
     if all(limit.allows(given[word]) for word, limit in DrawnDiversity.limits.items()):

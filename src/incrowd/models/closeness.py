@@ -44,7 +44,7 @@ class _Ground(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tree:
+class _TreeDistance:
     """Distance by a tree: half the path from leaf to leaf, twice its height being one unit.
 
     ``paths[v]`` are the edges above value v, an edge being named by its lower node; ``length`` (edges,)
@@ -58,18 +58,18 @@ class _Tree:
     unit: int
 
     @classmethod
-    def of(cls, codes: Codes, paths: Codes, length: Whole, unit: int) -> _Tree:
+    def of(cls, codes: Codes, paths: Codes, length: Whole, unit: int) -> _TreeDistance:
         total = np.bincount(paths[codes].ravel(), minlength=length.size)
         return cls(codes, paths, length, total, unit)
 
     @classmethod
-    def flat(cls, codes: Codes) -> _Tree:
+    def flat(cls, codes: Codes) -> _TreeDistance:
         """All different values are equally far apart: a tree of one level."""
         codes, size = dense(codes)
         return cls.of(codes, np.arange(size, dtype=np.int32)[:, None], np.ones(size, dtype=np.int64), 2)
 
     @classmethod
-    def grown(cls, column: Sensitive, tree: Hierarchy) -> _Tree:
+    def grown(cls, column: Sensitive, tree: Hierarchy) -> _TreeDistance:
         """Values lie as far apart as their smallest common node is high; missing hangs from the root."""
         leaves, nodes = len(tree.leaves), len(tree.labels)
         outside = np.arange(nodes, nodes + max(column.size - leaves, 0), dtype=np.int32)
@@ -98,7 +98,7 @@ class _Tree:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Line:
+class _RankDistance:
     """Distance by rank, of m values in order: neighbours are 1/(m-1) apart.
 
     ``below[i]`` counts the table's rows with value i or less, ``sums[i]`` adds up below[0..i-1].
@@ -109,7 +109,7 @@ class _Line:
     sums: Whole
 
     @classmethod
-    def of(cls, codes: Codes) -> _Line:
+    def of(cls, codes: Codes) -> _RankDistance:
         codes, size = dense(codes)
         below = np.cumsum(np.bincount(codes, minlength=size))
         return cls(codes, below, np.concatenate([[0], np.cumsum(below)]))
@@ -182,7 +182,6 @@ class Closeness(ColumnModel):
     t: str | float
     distance: str
     column: str
-    name: ClassVar[str] = "t-closeness"
     more_is_safer: ClassVar[bool] = False
     assumed: ClassVar[tuple[str, ...]] = ("the distribution of the whole table may be known to everyone",)
     limits: ClassVar[Mapping[str, AnyLimit]] = {
@@ -195,15 +194,15 @@ class Closeness(ColumnModel):
 
     def _ground(self, column: Sensitive) -> _Ground:
         if self.distance == "equal":
-            return _Tree.flat(column.codes)
+            return _TreeDistance.flat(column.codes)
         if self.distance == "ordered":
-            return _Line.of(self._in_order(column))
+            return _RankDistance.of(self._in_order(column))
         if column.tree is None:
             raise PolicyError(
                 f"t-closeness: {column.name} has no hierarchy; give it one, or say t_distance = "
                 '"equal" or "ordered"'
             )
-        return _Tree.grown(column, column.tree)
+        return _TreeDistance.grown(column, column.tree)
 
     def _in_order(self, column: Sensitive) -> Codes:
         """The column's codes, if they follow an order of its values; leaves follow their tree."""

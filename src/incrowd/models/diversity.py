@@ -24,7 +24,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Values:
+class _ValueCounts:
     """One column, with gapless codes: how often does each value occur in a class?"""
 
     codes: Codes
@@ -35,8 +35,8 @@ class _Values:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Distinct:
-    values: _Values
+class _DistinctRule:
+    values: _ValueCounts
     l: int  # noqa: E741  the paper's letter
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
@@ -47,15 +47,15 @@ class _Distinct:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Entropy:
-    values: _Values
+class _EntropyRule:
+    values: _ValueCounts
     l: Fraction  # noqa: E741
     least: int  # the smallest number of values that can reach l
     log_l: float
     log_size: float  # of what l is written with, for the error bound
 
     @classmethod
-    def of(cls, values: _Values, l: Fraction) -> _Entropy:  # noqa: E741
+    def of(cls, values: _ValueCounts, l: Fraction) -> _EntropyRule:  # noqa: E741
         above, below = math.log(l.numerator), math.log(l.denominator)
         return cls(values, l, math.ceil(l), above - below, above + below)
 
@@ -98,7 +98,7 @@ class _Entropy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Recursive:
-    values: _Values
+    values: _ValueCounts
     c: Fraction
     l: int  # noqa: E741
 
@@ -149,11 +149,10 @@ class DistinctDiversity(ColumnModel):
 
     l: int  # noqa: E741
     column: str
-    name: ClassVar[str] = "distinct-l-diversity"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2)}
 
     def rule(self, data: Microdata) -> Rule:
-        return _Distinct(_values(self, data), self.l)
+        return _DistinctRule(_values(self, data), self.l)
 
     def shortfall(self, data: Microdata) -> str:
         return f"{self.column}: only {_values(self, data).size} distinct values, l={self.l}"
@@ -176,17 +175,16 @@ class EntropyDiversity(ColumnModel):
 
     l: str | float  # noqa: E741
     column: str
-    name: ClassVar[str] = "entropy-l-diversity"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Share(Fraction(1), None, low_included=True)}
 
-    def rule(self, data: Microdata) -> _Entropy:
-        return _Entropy.of(_values(self, data), exact(self.l))
+    def rule(self, data: Microdata) -> _EntropyRule:
+        return _EntropyRule.of(_values(self, data), exact(self.l))
 
     def shortfall(self, data: Microdata) -> str:
         """Names the largest l with two decimals that does hold for the whole table."""
         rule, rows = self.rule(data), everyone(data)
         cents = math.floor(100 * rule.reached(rows)) + 1
-        while not _Entropy.of(rule.values, Fraction(cents, 100)).allows(rows):
+        while not _EntropyRule.of(rule.values, Fraction(cents, 100)).allows(rows):
             cents -= 1
         return (
             f"{self.column}: the whole table as one class reaches l={cents / 100:.2f} by entropy, l={self.l}"
@@ -214,7 +212,6 @@ class RecursiveDiversity(ColumnModel):
     c: str | float
     l: int  # noqa: E741
     column: str
-    name: ClassVar[str] = "recursive-l-diversity"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"c": Share(Fraction(0), None), "l": Limit(2)}
 
     def rule(self, data: Microdata) -> Rule:
@@ -249,7 +246,6 @@ class FrequencyDiversity(ColumnModel):
 
     l: int  # noqa: E741
     column: str
-    name: ClassVar[str] = "frequency-l-diversity"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2)}
 
     def rule(self, data: Microdata) -> Eligible:
@@ -260,5 +256,5 @@ class FrequencyDiversity(ColumnModel):
         return f"{self.column}: the whole table as one class reaches l={largest} by frequency, l={self.l}"
 
 
-def _values(model: ColumnModel, data: Microdata) -> _Values:
-    return _Values(*dense(model.sensitive(data).codes))
+def _values(model: ColumnModel, data: Microdata) -> _ValueCounts:
+    return _ValueCounts(*dense(model.sensitive(data).codes))

@@ -1,16 +1,13 @@
-"""A promise to people who hide among others of a public table."""
+"""k-join-anonymity: equivalence classes of people of a private and a public table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from incrowd.contracts import AnyLimit, Guard, Limit, Limited, register
-from incrowd.errors import PolicyError
+from incrowd.contracts import register
 from incrowd.flow import Microdata
-from incrowd.models.column import ONE_ROW_EACH
-from incrowd.schema import Claim
+from incrowd.models.size import CountOfRows
 
 FAMILY = "join model"
 KNOWS_THE_PUBLIC = (
@@ -23,7 +20,7 @@ REAL = "the people of the public table exist, and are described there as they ar
 
 @register(FAMILY, "k-join-anonymity")
 @dataclass(frozen=True)
-class KJoinAnonymity(Limited):
+class KJoinAnonymity(CountOfRows):
     """Everyone's row equals those of at least k-1 other people, of either table.
 
     Parameters
@@ -32,25 +29,10 @@ class KJoinAnonymity(Limited):
         Smallest class, at least 2.
     """
 
-    k: int
-    name: ClassVar[str] = "k-join-anonymity"
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(2)}
-
-    def guards(self, data: Microdata) -> tuple[Guard, ...]:
-        """None: the base keeps k by itself.
-
-        Raises
-        ------
-        PolicyError
-            If rows belong to persons: k would count rows.
-        """
-        if data.entity is not None:
-            raise PolicyError("entity: with a public table k counts rows, not persons; one row each")
-        return ()
+    adversary: ClassVar[str] = KNOWS_THE_PUBLIC
+    assumed: ClassVar[tuple[str, ...]] = (MEMBERSHIP, REAL)
+    of_persons: ClassVar[str] = "with a public table k counts rows, not persons; one row each"
 
     def infeasible(self, _data: Microdata) -> str:
         """Nothing can be said before the public table is joined."""
         return ""
-
-    def claims(self, _data: Microdata) -> tuple[Claim, ...]:
-        return (Claim(self.name, {"k": self.k}, "", KNOWS_THE_PUBLIC, (ONE_ROW_EACH, MEMBERSHIP, REAL)),)

@@ -1,4 +1,4 @@
-"""plain: no class tells that somebody in it is an outlier, or which value or person that would be."""
+"""plain: no class discloses that somebody in it is an outlier, or which value or person that would be."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SAME_SCALE = "outliers are told by these columns and weights, at the stated p an
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Values:
+class _ValueCombinations:
     """Counts different combinations of sensitive values."""
 
     matrix: Matrix
@@ -41,12 +41,12 @@ class _Values:
         return tally(values.take(rows), int(values.max(initial=0)) + 1)[0].size
 
     def plain(self, rows: NDArray[np.int32]) -> bool:
-        """Would these records (indices) as a group tell of no outlier?"""
+        """Would these records (indices) as a group disclose no outlier?"""
         return self.matrix.plain(rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlainGroups(_Values):
+class PlainGuard(_ValueCombinations):
     """The guard (`contracts.Plainness`): it vetoes groups of too few values, and can tell which are plain."""
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
@@ -54,7 +54,7 @@ class PlainGroups(_Values):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _PlainClass(_Values):
+class _PlainClass(_ValueCombinations):
     def allows(self, rows: NDArray[np.int32]) -> bool:
         return self.plain(rows)
 
@@ -78,7 +78,7 @@ class Plain(Setting):
     incrowd.errors.PolicyError: Plain: d must be a number above 0, got 0.
     """
 
-    name: ClassVar[str] = "plain"
+    name: ClassVar[str]
     monotone: ClassVar[bool] = False
     more_is_safer: ClassVar[bool] = True
 
@@ -86,7 +86,7 @@ class Plain(Setting):
         return _PlainClass(_matrix(data, self), self.distinct)
 
     def guards(self, data: Microdata) -> tuple[Guard, ...]:
-        return (PlainGroups(_matrix(data, self), self.distinct),)
+        return (PlainGuard(_matrix(data, self), self.distinct),)
 
     def infeasible(self, data: Microdata) -> str:
         """Merging may break the promise, so one class of all proves nothing; only values can be too few."""
@@ -104,8 +104,8 @@ class Plain(Setting):
     def claims(self, data: Microdata) -> tuple[Claim, ...]:
         axes = _matrix(data, self).space.axes
         weights = {axis.name: self.weight(axis.name) for axis in axes}
-        told = ("p", "d", "margin", "form", "distinct", "removal", "rescale")
-        parameters = {name: getattr(self, name) for name in told} | {"columns": weights}
+        stated = ("p", "d", "margin", "form", "distinct", "removal", "rescale")
+        parameters = {name: getattr(self, name) for name in stated} | {"columns": weights}
         adversary = KNOWS_OUTLIERS + ("" if self.form == "corner" else INSIDE)
         counted = ONE_ROW_EACH if data.entity is None else ROWS_COUNT
         return (Claim(self.name, parameters, "", adversary, (counted, SAME_SCALE)),)

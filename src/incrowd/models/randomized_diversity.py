@@ -1,4 +1,4 @@
-"""A promise about sensitive values where every record has a row of its own and rows are drawn.
+"""l-diversity of a randomized assignment, where every record has a row of its own.
 
 There are no classes whose values could be counted. Instead the table falls into parts, and who is behind
 which row is drawn inside each part alone.
@@ -17,7 +17,8 @@ from incrowd.contracts import AnyLimit, Guard, Limit, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata
 from incrowd.models.column import ColumnModel, dense, everyone, largest_count
-from incrowd.models.nonhomogeneous import DRAWN, FAMILY, KNOWN, refuse_persons
+from incrowd.models.nonhomogeneous import DRAWN, FAMILY, KNOWN, NO_PERSONS
+from incrowd.models.size import refuse_persons
 
 SPLIT = "which people share a part was settled by chance wherever their sensitive values had a say in it"
 
@@ -76,7 +77,6 @@ class DrawnDiversity(ColumnModel):
     l: int  # noqa: E741
     k: int
     column: str
-    name: ClassVar[str] = "drawn-l-diversity"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2), "k": Limit(2)}
     assumed: ClassVar[tuple[str, ...]] = (KNOWN, DRAWN, SPLIT)
 
@@ -89,19 +89,19 @@ class DrawnDiversity(ColumnModel):
         return Drawable(*dense(self.sensitive(data).codes), self.l, self.k)
 
     def guards(self, data: Microdata) -> tuple[Guard, ...]:
-        """One, which is also `Eligible` and tells k.
+        """One, which is also `Eligible` and names k.
 
         Raises
         ------
         PolicyError
             If rows belong to persons: k would count rows.
         """
-        refuse_persons(data)
+        refuse_persons(data, NO_PERSONS)
         return (self.rule(data),)
 
     def shortfall(self, data: Microdata) -> str:
         n = len(data)
         if n < self.k:
-            return f"n={n} < k={self.k}: the table has fewer rows than a crowd must have"
+            return f"n={n} < k={self.k}: the table has fewer rows than k"
         largest = self.rule(data).reached(everyone(data))
         return f"{self.column}: the whole table reaches l={largest} by a draw from k={self.k}, l={self.l}"

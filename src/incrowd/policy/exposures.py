@@ -1,4 +1,4 @@
-"""Requests that are known to give something away: refused unless accepted by name."""
+"""Known exposures: requests that are known to give something away, refused unless accepted by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Grouper, NonHomogeneous
 from incrowd.errors import Exposure, PolicyError, unknown
 from incrowd.flow import Microdata, Regions, Table, TextColumn
 from incrowd.policy import Policy
@@ -19,7 +18,7 @@ UNIQUE_SHARE = 0.05  # a kept column is near-unique if more than this share of i
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownExposure:
     """An exposure: the name by which it is accepted, and what it gives away."""
 
     name: str
@@ -28,55 +27,65 @@ class Known:
     def accepted(self, accept: Sequence[str]) -> bool:
         return self.name in accept or EVERY in accept
 
+    def refuse(self, accept: Sequence[str], remedy: str) -> None:
+        """Refuse unless accepted.
 
-NEAR_UNIQUE_KEEP = Known(
+        Raises
+        ------
+        Exposure
+            With the name to accept it by.
+        """
+        if not self.accepted(accept):
+            raise Exposure(self.name, f"{self.meaning}; {remedy}")
+
+
+NEAR_UNIQUE_KEEP = KnownExposure(
     "near-unique-keep",
-    "a kept column is published as it is; if most of its values occur once, whoever knows a person's value "
+    "a kept column is published unchanged; if most of its values occur once, whoever knows a person's value "
     "finds the row",
 )
-SMALL_MEANS = Known(
+SMALL_MEANS = KnownExposure(
     "small-means",
-    "range and mean of a class of three give all three values away; means are shown for classes below five",
+    "range and mean of a class of three reveal all three values; means are shown for classes below five",
 )
-UNSAFE_ONE_SIDED = Known(
+UNSAFE_ONE_SIDED = KnownExposure(
     "unsafe-one-sided",
-    "(k,1) lets a person fit a single row, (1,k) lets most rows be published untouched: either alone "
-    "protects nobody who is looked for",
+    "(k,1) lets a person fit a single row, (1,k) lets most rows be published unchanged: neither alone "
+    "protects a person whom an adversary looks for",
 )
-UNSAFE_MATCHES = Known(
+UNSAFE_MATCHES = KnownExposure(
     "unsafe-matches",
-    "everyone fits k rows, but whoever knows all quasi-identifiers can rule rows out, or finds some far "
-    "likelier; no draw hides everyone behind 1/k",
+    "everyone fits k rows, but an adversary who knows all quasi-identifiers can rule rows out, or finds some "
+    "far likelier; no randomized assignment keeps every match at 1/k",
 )
-UNSAFE_IDENTITY = Known(
+UNSAFE_IDENTITY = KnownExposure(
     "unsafe-identity",
-    "every record stays behind the row that was made for it: whoever re-runs the algorithm reads off "
-    "everybody's row",
+    "every record keeps the row that was made for it: whoever re-runs the algorithm learns everybody's row",
 )
-UNSAFE_ORDER = Known(
+UNSAFE_ORDER = KnownExposure(
     "unsafe-order",
     "records are ordered by their sensitive values, as printed: with l = 3 or more somebody's value is found "
-    "with more than chance 1/l, and whoever knows the rule finds some for certain",
+    "with a probability above 1/l, and whoever knows the rule finds some with certainty",
 )
-EXACT_ROWS = Known(
+EXACT_ROWS = KnownExposure(
     "exact-rows",
     "every row keeps its exact quasi-identifiers: whoever knows a person sees that they are in the table and "
     "finds their row; only the sensitive value is hidden",
 )
-CORRELATED_VALUES = Known(
+CORRELATED_VALUES = KnownExposure(
     "correlated-values",
-    "sensitive values go with the exact quasi-identifiers so closely that whoever learns from all groups "
-    "together guesses them",
+    "sensitive values depend on the exact quasi-identifiers so strongly that whoever learns from all buckets "
+    "together guesses them (deFinetti attack)",
 )
-UNSAFE_TRIMMING = Known(
+UNSAFE_TRIMMING = KnownExposure(
     "unsafe-trimming",
-    "people of the public table are left out of groups to make boxes smaller, as printed: whoever knows the "
-    "rule is certain that some of those who stayed are in the private table",
+    "people of the public table are taken out of groups to make boxes smaller, as printed: whoever knows the "
+    "rule is certain that some of those who remain are in the private table",
 )
-UNSAFE_OUTLINE = Known(
+UNSAFE_OUTLINE = KnownExposure(
     "unsafe-outline",
-    "boxes end where people of the private table do, as printed: whoever alone stands at an end is in it for "
-    "certain",
+    "boxes end where people of the private table do, as printed: a person who is alone at an end is in that "
+    "table with certainty",
 )
 EXPOSURES = (
     NEAR_UNIQUE_KEEP,
@@ -100,54 +109,8 @@ def check_names(accept: Sequence[str]) -> None:
         raise PolicyError(unknown("in the list of exposures", strange, names))
 
 
-def check_overlap(grouper: Grouper, accept: Sequence[str]) -> None:
-    """Refuse a form of crowds of one's own that is known to be unsafe and was not accepted.
-
-    Raises
-    ------
-    Exposure
-        With the name to accept it by.
-    """
-    if not isinstance(grouper, NonHomogeneous):
-        return
-    if grouper.one_sided and not UNSAFE_ONE_SIDED.accepted(accept):
-        raise Exposure(
-            UNSAFE_ONE_SIDED.name, f"{UNSAFE_ONE_SIDED.meaning}; take kk or kfactor, which keep both sides"
-        )
-    if not grouper.drawn and not UNSAFE_IDENTITY.accepted(accept):
-        raise Exposure(UNSAFE_IDENTITY.name, f"{UNSAFE_IDENTITY.meaning}; leave drawn = true")
-    if getattr(grouper, "split", "") == "printed" and not UNSAFE_ORDER.accepted(accept):
-        raise Exposure(UNSAFE_ORDER.name, f'{UNSAFE_ORDER.meaning}; leave split = "distinct"')
-
-
-def check_telling_boxes(grouper: Grouper, accept: Sequence[str]) -> None:
-    """Refuse boxes that tell who is in the private table, by trimming or by their ends, if not accepted.
-
-    Raises
-    ------
-    Exposure
-        With the name to accept it by.
-    """
-    if getattr(grouper, "trim", "none") != "none" and not UNSAFE_TRIMMING.accepted(accept):
-        raise Exposure(UNSAFE_TRIMMING.name, f'{UNSAFE_TRIMMING.meaning}; leave trim = "none"')
-    if getattr(grouper, "first", "") == "private" and not UNSAFE_OUTLINE.accepted(accept):
-        raise Exposure(UNSAFE_OUTLINE.name, f'{UNSAFE_OUTLINE.meaning}; leave first = "both"')
-
-
-def check_exact_rows(accept: Sequence[str]) -> None:
-    """Refuse to publish rows as they are if that was not accepted.
-
-    Raises
-    ------
-    Exposure
-        With the name to accept it by.
-    """
-    if not EXACT_ROWS.accepted(accept):
-        raise Exposure(EXACT_ROWS.name, f"{EXACT_ROWS.meaning}; to hide rows too, take mondrian with l")
-
-
-def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None:
-    """Refuse what exposes people and was not accepted.
+def check_kept_columns(table: Table, schema: Schema, accept: Sequence[str]) -> None:
+    """Refuse to keep a column with values of few, unless that was accepted.
 
     Raises
     ------
@@ -161,7 +124,7 @@ def check_exposures(table: Table, schema: Schema, accept: Sequence[str]) -> None
         if alone > UNIQUE_SHARE * len(table):
             raise Exposure(
                 NEAR_UNIQUE_KEEP.name,
-                f"{column.name} is to be kept as it is, but {alone} of {len(table)} rows have a value in it "
+                f"{column.name} is to be published unchanged, but {alone} of {len(table)} rows have a value "
                 "that nobody else has; make it a quasi-identifier, or drop it",
             )
 
@@ -180,46 +143,48 @@ def _alone(column: TextColumn, persons: NDArray[np.int64]) -> int:
     return int((np.bincount(met)[column.codes] == 1).sum())
 
 
-def warnings_of(schema: Schema, data: Microdata, told: Mapping[str, int], policy: Policy) -> tuple[str, ...]:
+def warnings_of(
+    schema: Schema, data: Microdata, single: Mapping[str, int], policy: Policy
+) -> tuple[str, ...]:
     """What a publisher should know about a release that keeps its promise."""
     found = []
     if policy.privacy.l is None and policy.privacy.t is None:
-        found += _given_away(told)
+        found += _given_away(single)
     if data.entity is None and not schema.having(Role.SENSITIVE, Role.KEEP):
         found.append("the release has no column besides the quasi-identifiers")
     return tuple(found)
 
 
-def _given_away(told: Mapping[str, int]) -> list[str]:
+def _given_away(single: Mapping[str, int]) -> list[str]:
     """One warning for all sensitive columns, however many there are: it names the worst."""
-    spoken = {name: rows for name, rows in told.items() if rows}
-    if not spoken:
+    found = {name: rows for name, rows in single.items() if rows}
+    if not found:
         return []
-    worst = max(spoken, key=lambda name: spoken[name])
-    others = f" ({len(spoken)} of {len(told)} sensitive columns have such crowds; this is the worst)"
+    worst = max(found, key=lambda name: found[name])
+    others = f" ({len(found)} of {len(single)} sensitive columns have such classes; this is the worst)"
     return [
-        f"{spoken[worst]:,} rows lie in crowds where {worst} has one value only: whoever finds the crowd "
-        f"learns it; ask for l = 2 or more{others if len(spoken) > 1 else ''}"
+        f"{found[worst]:,} rows are in equivalence classes with a single value of {worst}: whoever finds "
+        f"the class learns it; ask for l = 2 or more{others if len(found) > 1 else ''}"
     ]
 
 
-def told_by_neighbourhoods(data: Microdata, candidates: NDArray[np.int64]) -> dict[str, int]:
+def single_valued_neighbourhoods(data: Microdata, candidates: NDArray[np.int64]) -> dict[str, int]:
     """For each sensitive column, for how many records all candidates (n, k) have a single value of it."""
-    told = {}
+    found = {}
     for sensitive in data.sensitive:
         codes = sensitive.codes[candidates]
-        told[sensitive.name] = int((codes.min(axis=1) == codes.max(axis=1)).sum())
-    return told
+        found[sensitive.name] = int((codes.min(axis=1) == codes.max(axis=1)).sum())
+    return found
 
 
-def told_by_classes(data: Microdata, regions: Regions) -> dict[str, int]:
+def single_valued_classes(data: Microdata, regions: Regions) -> dict[str, int]:
     """For each sensitive column, how many rows lie in regions with a single value of it."""
     order = np.argsort(regions.of, kind="stable")
     sizes = regions.sizes
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    told = {}
+    found = {}
     for sensitive in data.sensitive:
         codes = sensitive.codes[order]
         single = np.minimum.reduceat(codes, starts) == np.maximum.reduceat(codes, starts)
-        told[sensitive.name] = int(sizes[single].sum())
-    return told
+        found[sensitive.name] = int(sizes[single].sum())
+    return found

@@ -26,7 +26,7 @@ COMPLAINTS = {
     "string_type": "must be a text",
     "bool_type": "must be true or false",
     "literal_error": "must be one of {expected}",
-    "missing": "must be said",
+    "missing": "is required",
     "model_type": "must be a table",
     "value_error": "{error}",
 }

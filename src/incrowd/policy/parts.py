@@ -25,7 +25,7 @@ def _names(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
         raise ValueError('must be a list of texts, such as ["a", "b"]')
     if len(set(value)) < len(value):
-        raise ValueError("says the same twice")
+        raise ValueError("names something twice")
     return tuple(value)
 
 
@@ -142,14 +142,14 @@ class Described(Part):
     """How the texts of a column are to be read."""
 
     type: Literal["numeric", "categorical", "date", "ordered"] | None = Field(
-        default=None, description="What the texts mean; found out from the table where it is not said."
+        default=None, description="What the texts mean; by default detected from the table."
     )
     hierarchy: Builder = Field(
         default=None, description="A file (leaf;level 1;…;*), relative to the policy, or a builder."
     )
     values: Texts = Field(default=(), description="The values of an ordered column, from low to high.")
     format: str = Field(
-        default="", description="How the dates are written, as strptime has it; ISO if not said."
+        default="", description="How the dates are written, in the notation of strptime; ISO by default."
     )
 
     @model_validator(mode="after")
@@ -166,10 +166,12 @@ class Quasi(Described):
 
     family: Subsets = Field(default=None, description="The sets of values that may be published.")
     complete: bool = Field(default=False, description="Add the intersections that the family lacks.")
-    mean: bool = Field(default=False, description="Publish the mean of each class beside its range.")
+    mean: bool = Field(
+        default=False, description="Publish the mean of each equivalence class beside its range."
+    )
     publish: Literal["range", "node", "set"] | None = Field(
         default=None,
-        description="What a generalised cell looks like; follows from type and hierarchy if not said.",
+        description="The form of a generalized cell; by default it follows from type and hierarchy.",
     )
 
     @model_validator(mode="after")
@@ -188,7 +190,7 @@ class Quasi(Described):
 
 
 class PlainGroups(Part):
-    """Classes that tell of no outlier. A record is one if at least `p` of all are over `d` away."""
+    """Classes that reveal no outlier. A record is one if at least `p` of all are over `d` away."""
 
     p: Annotated[int | str, _between("0", "1")] = Field(description="The share that must be far away.")
     d: Annotated[int | str, _between("0", "1000000")] = Field(
@@ -196,52 +198,54 @@ class PlainGroups(Part):
     )
     columns: Columns = Field(
         default=(),
-        description="What distance is measured over; all quasi-identifiers and sensitive columns else.",
+        description="The columns of the distance; by default all quasi-identifiers and sensitive ones.",
     )
     weights: Weights = Field(
-        default_factory=dict, description="Weights of columns in the squared distance; 1 if not said."
+        default_factory=dict, description="Weights of columns in the squared distance; 1 by default."
     )
     form: Literal["corner", "candidate", "both"] | None = Field(
-        default=None, description="Corners of a class, as the paper has it, the people inside it, or both."
+        default=None, description="Corners of a class, as in the paper, the people inside it, or both."
     )
     margin: Annotated[int | str, _between("0", "1000000", low_included=True)] | None = Field(
-        default=None, description="By how much p and d are lowered for the check; 0.05 if not said."
+        default=None, description="By how much p and d are lowered for the check; 0.05 by default."
     )
     distinct: Annotated[int, Field(ge=2)] | None = Field(
-        default=None, description="The least number of different sensitive values of a class; k if not said."
+        default=None, description="The least number of different sensitive values of a class; k by default."
     )
     removal: Literal["once", "repeat", "none"] | None = Field(
-        default=None, description="Who is an outlier by sensitive values alone is removed; once if not said."
+        default=None, description="How outliers by sensitive values alone are removed; once by default."
     )
     rescale: bool = Field(
-        default=True, description="Measure distance by those who are left, not by the whole table."
+        default=True, description="Scale the distance by the remaining records, not by the whole table."
     )
 
 
 class Privacy(Part):
-    """What is promised. Everything that is given holds at once."""
+    """What is promised. Everything that is given holds together."""
 
-    k: Annotated[int, Field(ge=2)] | None = Field(default=None, description="The least size of a crowd.")
+    k: Annotated[int, Field(ge=2)] | None = Field(
+        default=None, description="The least size of an equivalence class."
+    )
     l: Annotated[int | str, _between("1", "1000000")] | None = Field(  # noqa: E741 - its name in the papers
-        default=None, description="How diverse the sensitive values of a crowd must be."
+        default=None, description="How diverse the sensitive values of a class must be."
     )
     l_kind: Literal["distinct", "entropy", "recursive", "frequency"] | None = Field(
-        default=None, description="In which sense they are diverse; distinct if not said."
+        default=None, description="In which sense they are diverse; distinct by default."
     )
     c: Annotated[int | str, _between("0", "1000000")] | None = Field(
         default=None, description="The constant of recursive (c,l)-diversity."
     )
     t: Annotated[int | str, _between("0", "1")] | None = Field(
         default=None,
-        description="How far the sensitive values of a crowd may be from those of the whole table.",
+        description="How far the sensitive values of a class may be from those of the whole table.",
     )
     t_distance: Literal["equal", "ordered", "hierarchical"] | None = Field(
-        default=None, description="How that distance is measured; equal if not said."
+        default=None, description="How that distance is measured; equal by default."
     )
-    plain: PlainGroups | None = Field(default=None, description="Classes must tell of no outlier.")
+    plain: PlainGroups | None = Field(default=None, description="Classes must reveal no outlier.")
     max_suppression: Annotated[int | str, _between("0", "1", low_included=True)] | None = Field(
         default=None,
-        description="The share of all records that may be left out; 0 if not said, with plain 0.05.",
+        description="The share of all records that may be suppressed; 0 by default, with plain 0.05.",
     )
 
     @model_validator(mode="after")
@@ -259,7 +263,7 @@ class Public(Part):
     """The public table of k-join-anonymity."""
 
     table: str = Field(description="The file, relative to the policy.")
-    id: str = Field(description="The column that says who is who in both tables.")
+    id: str = Field(description="The column that identifies a person in both tables.")
     membership_secret: bool | None = Field(
         default=None, description="Is it a secret who is in the private table? Without true, no method joins."
     )

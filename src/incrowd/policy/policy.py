@@ -57,16 +57,16 @@ class Policy(Part):
 
     identifiers: Columns = Field(default=(), description="Columns that name a person: never published.")
     sensitive: SensitiveTable = Field(
-        default_factory=dict, description="Columns nobody may learn about a person: published as they are."
+        default_factory=dict, description="Columns nobody may learn about a person: published unchanged."
     )
-    keep: Columns = Field(default=(), description="Harmless columns: published as they are.")
+    keep: Columns = Field(default=(), description="Harmless columns: published unchanged.")
     drop: Columns = Field(default=(), description="Columns that are not published.")
     missing: Texts = Field(default=("",), description="Texts that mean missing.")
     entity: str | None = Field(default=None, description="The column that says which rows are one person.")
     method: str = Field(default="mondrian", description="A method of the catalogue.")
     accept: Texts = Field(default=(), description="Known exposures that are accepted, by name.")
     quasi_identifiers: QuasiTable = Field(
-        default_factory=dict, description="Columns that outsiders may know: published generalised."
+        default_factory=dict, description="Columns that outsiders may know: published generalized."
     )
     privacy: Privacy = Field(default=Privacy(), description="What is promised.")
     options: Plain = Field(default_factory=dict, description="Options of the method.")
@@ -167,9 +167,9 @@ class Policy(Part):
 
     @property
     def k(self) -> int:
-        """The least size of a crowd; an error if the policy does not say."""
+        """The least size of an equivalence class; an error if the policy has none."""
         if self.privacy.k is None:
-            raise PolicyError("the policy does not say k: write k = 10 under [privacy], or pass k")
+            raise PolicyError("the policy has no k: write k = 10 under [privacy], or pass k")
         return self.privacy.k
 
     def schema(  # type: ignore[override]  # not pydantic's old name for JSON Schema
@@ -235,7 +235,7 @@ def _keys_at(place: Location) -> Sequence[str]:
 def _without_role(names: Sequence[str]) -> str:
     shown = ", ".join(names[:40]) + (", …" if len(names) > 40 else "")
     return (
-        f"{len(names)} columns have no role, and nothing is published by accident: {shown}\n"
+        f"{len(names)} columns have no role, so nothing is published: {shown}\n"
         "  put each under identifiers, quasi_identifiers, sensitive, keep or drop"
     )
 
@@ -263,8 +263,8 @@ def _kind_of_both(said: Described, texts: Sequence[str], more: Sequence[str], na
     kinds = [_kind(said, some) for some in (texts, more) if some] or [_kind(said, texts)]
     if len(set(kinds)) > 1:
         raise PolicyError(
-            f"the type of {name} is not said, and its values are {kinds[0]} in the table but {kinds[1]} in "
-            f"the public table; say which it is: {name} = {{type = …}}"
+            f"{name} has no type, and its values are {kinds[0]} in the table but {kinds[1]} in the public "
+            f"table; give it one: {name} = {{type = …}}"
         )
     return kinds[0]
 

@@ -1,22 +1,22 @@
 """Predicates in SQL: one form of a condition, parsed once, evaluated on codes and on the number line.
 
 A predicate is a conjunction of conditions, each a comparison of a column with literals. Literals stay texts
-until the kind of their column reads them. Two evaluations share nothing but that reading: `ColumnDomain`
+until the kind of their column reads them. Two evaluations share nothing but that reading: `ValueDomain`
 compares value by value (the truth about an original, the cuts of Mondrian), `intervals` computes in half
 units (the answers of a release). So the first can find the second wrong.
 """
 
 from incrowd.predicate.condition import Condition, Name, Operator, Predicate
-from incrowd.predicate.domain import ColumnDomain, check_measured
+from incrowd.predicate.domain import ValueDomain, check_measured
 from incrowd.predicate.line import Intervals, canonical, decimals, in_units, intervals
 
 __all__ = [
-    "ColumnDomain",
     "Condition",
     "Intervals",
     "Name",
     "Operator",
     "Predicate",
+    "ValueDomain",
     "canonical",
     "check_measured",
     "decimals",

@@ -26,12 +26,12 @@ def check_measured(name: str, kind: Kind) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ColumnDomain:
+class ValueDomain:
     """The distinct values of a column by code, None where missing, and the codes under each label.
 
     Examples
     --------
-    >>> age = ColumnDomain("age", Kind.NUMERIC, [20, 35, None])
+    >>> age = ValueDomain("age", Kind.NUMERIC, [20, 35, None])
     >>> from incrowd.predicate.sql import parse_where
     >>> age.satisfying(parse_where("age < 36 AND age <> 20").conditions).tolist()
     [False, True, False]
@@ -43,7 +43,7 @@ class ColumnDomain:
     labels: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, attribute: Attribute) -> ColumnDomain:
+    def of(cls, attribute: Attribute) -> ValueDomain:
         """The domain of a quasi-identifier; inner nodes of its hierarchy are labels."""
         read = read_texts(attribute.texts, attribute.kind)
         values = [None if code == attribute.missing else value for code, value in enumerate(read)]

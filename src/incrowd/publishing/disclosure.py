@@ -1,4 +1,4 @@
-"""What a release tells beyond what it promises: for the publisher alone, and reason enough to refuse some."""
+"""Disclosure beyond the promise: what rows, buckets and presence give away; for the publisher alone."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ import numpy as np
 from incrowd.assign import one_of_disjoint_matchings
 from incrowd.attacks import AfterOne, GivenAway, Guessed, Rate, after_one, definetti, given_away
 from incrowd.attacks.definetti import MOST_CHOICES, choices_of
-from incrowd.errors import Exposure, Infeasible
-from incrowd.flow import Codes, Microdata, Neighbourhoods
+from incrowd.contracts import Promise
+from incrowd.errors import Exposure, Infeasible, option
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Regions
 from incrowd.join import JoinCounts
-from incrowd.measures import Presence, Published
+from incrowd.measures import Presence, published_from_regions
+from incrowd.models import FrequencyDiversity
 from incrowd.policy.exposures import CORRELATED_VALUES
 
-MOST_GIVEN_AWAY = 0.01  # of the records, with hide_rows
-MOST_GUESSED = 1.5  # times 1/l: how often whoever learns from all groups may be right
+MOST_GIVEN_AWAY = 0.01  # of the records, where rows are to be concealed
+MOST_GUESSED = 1.5  # times 1/l: how often whoever learns from all buckets may be right
 
 
 @dataclass(frozen=True)
-class Told:
-    """What `publish` says about a draw: the records that rows give away, and what one known person tells.
+class RowDisclosure:
+    """The records that non-homogeneous rows give away, and what one known person discloses of others.
 
     ``after_one`` is there for rings only.
     """
@@ -46,48 +48,30 @@ class Told:
             "after_one_known": None if self.after_one is None else self.after_one.as_dict(),
         }
 
-
-def told_by(neighbourhoods: Neighbourhoods, shown: Published, data: Microdata, k: int) -> Told:
-    """What the rows over these crowds tell, drawn as they are drawn.
-
-    Parameters
-    ----------
-    shown : Published
-        The rows.
-    k : int
-        Combinations that k records share are no secret.
-    """
-    return Told(len(data), given_away(shown, data, k), _after_one(neighbourhoods, k))
-
-
-def _after_one(neighbourhoods: Neighbourhoods, k: int) -> AfterOne | None:
-    if neighbourhoods.parts is None or neighbourhoods.alike is None or k < 2:
-        return None
-    sizes = np.bincount(neighbourhoods.parts[~neighbourhoods.alike])
-    return after_one(Counter(sizes[sizes > 0].tolist()), k, one_of_disjoint_matchings)
-
-
-def check_hidden(told: Told) -> None:
-    """Refuse a release whose rows were to give nothing away, and do.
-
-    Raises
-    ------
-    Infeasible
-        If the rows give away the whole record of too many people.
-    """
-    if told.share >= MOST_GIVEN_AWAY:
-        raise Infeasible(
-            f"hide_rows: the rows still give away {told.rows.records:,} of {told.records:,} records; publish "
-            "numbers as sets or with hierarchies, take fewer columns, or a method that makes classes"
-        )
+    def sentences(self) -> list[str]:
+        """For the publisher, in words."""
+        hide = f"; to prevent it, {option('set', 'hide_rows=true')}"
+        hint = hide if self.share >= MOST_GIVEN_AWAY and self.after_one else ""
+        lines = [
+            f"not promised: comparing rows reveals the exact quasi-identifiers of {self.rows.records:,} "
+            f"persons ({self.share:.1%}), but not which row is whose{hint}"
+        ]
+        after = self.after_one
+        if after is not None:
+            chance = str(after.exact) if after.exact is not None else f"about {after.share:.3f}"
+            lines.append(
+                "not promised: an adversary who knows one person's row finds another's with probability "
+                f"{chance}"
+            )
+        return lines
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """What `publish` says about sensitive values apart from exact rows: how often they are guessed.
+class ValueDisclosure:
+    """How often sensitive values are guessed where they are published in buckets beside exact rows.
 
-    ``rate`` is that of whoever learns from all groups together how values go with rows, ``blind`` that of
-    whoever names the commonest value of the group.
+    ``rate`` is that of whoever learns from all buckets together how values go with rows, ``blind`` that of
+    whoever names the commonest value of the bucket.
     """
 
     rate: Rate
@@ -97,45 +81,17 @@ class Learnt:
     def as_dict(self) -> dict[str, Any]:
         return {"values_guessed": self.rate.as_dict(), "by_group_alone": self.blind.as_dict()}
 
-
-def learnt_from(groups: Codes, data: Microdata, l: int) -> Learnt:  # noqa: E741
-    """What all groups of sensitive values together tell (deFinetti), for the one sensitive column.
-
-    Parameters
-    ----------
-    groups : array of shape (n,)
-        The group of each record.
-    """
-    values = data.sensitive[0].codes
-    step = -(
-        -choices_of(groups, values) // MOST_CHOICES
-    )  # of too many groups, every second or third is enough
-    here = np.flatnonzero(groups % step == 0)
-    sizes = [len(attribute) for attribute in data.attributes]
-    found: Guessed = definetti(data.codes[here], sizes, groups[here], values[here])
-    return Learnt(found.rate, found.blind, l)
-
-
-def check_learnt(learnt: Learnt, accept: Sequence[str]) -> None:
-    """Refuse values apart that are guessed far more often than the promise suggests.
-
-    Raises
-    ------
-    Exposure
-        With the name to accept it by.
-    """
-    often = learnt.rate.interval()[0] > MOST_GUESSED / learnt.l
-    if often and not CORRELATED_VALUES.accepted(accept):
-        raise Exposure(
-            CORRELATED_VALUES.name,
-            f"{CORRELATED_VALUES.meaning}; here {learnt.rate.share:.0%} of the values are guessed, and "
-            f"1/{learnt.l} was asked for; generalise rows instead, as mondrian with l and t",
-        )
+    def sentences(self) -> list[str]:
+        """For the publisher, in words."""
+        return [
+            "not promised: an adversary who learns from all buckets how values depend on rows (deFinetti) "
+            f"guesses {self.rate.share:.0%} of them; from one bucket alone {self.blind.share:.0%}"
+        ]
 
 
 @dataclass(frozen=True)
-class StandingIn:
-    """What `publish` says about people of a public table who stand in: how many, and what presence tells."""
+class PresenceDisclosure:
+    """How many people of a public table stand in, and what the release discloses about presence."""
 
     presence: Presence
     counts: JoinCounts
@@ -149,3 +105,93 @@ class StandingIn:
             "certainly_present": found.certainly_present,
             "certainly_absent": found.absent,
         }
+
+    def sentences(self) -> list[str]:
+        """For the publisher, in words."""
+        found, people = self.presence, self.counts
+        others = int(found.rows.sum()) - people.people
+        lines = [
+            f"{people.people:,} of these rows are from the private table, {others:,} from the public one"
+        ]
+        if found.interval is not None:
+            least, most = map(float, found.interval)
+            lines.append(
+                "not promised: that presence is secret; a person who fits a row is in the private table with "
+                f"a probability from {least:.3f} to {most:.3f}"
+            )
+        if found.certainly_present:
+            lines.append(
+                f"NOTE: {found.certainly_present:,} persons are in groups without anybody of the public table"
+            )
+        return lines
+
+
+Disclosure = RowDisclosure | ValueDisclosure | PresenceDisclosure
+
+
+def row_disclosure(
+    grouping: Partition | Neighbourhoods, regions: Regions, data: Microdata
+) -> RowDisclosure | None:
+    """What rows disclose when they are compared with each other; None where rows of a class are equal."""
+    neighbourhoods = grouping.neighbourhoods
+    if neighbourhoods is None:
+        return None
+    k = int(neighbourhoods.sizes.min())  # combinations that k records share are no secret
+    found = given_away(published_from_regions(regions, data.attributes), data, k)
+    return RowDisclosure(len(data), found, _after_one(neighbourhoods, k))
+
+
+def _after_one(neighbourhoods: Neighbourhoods, k: int) -> AfterOne | None:
+    if neighbourhoods.parts is None or neighbourhoods.alike is None or k < 2:
+        return None
+    sizes = np.bincount(neighbourhoods.parts[~neighbourhoods.alike])
+    return after_one(Counter(sizes[sizes > 0].tolist()), k, one_of_disjoint_matchings)
+
+
+def check_rows(found: Disclosure | None, asked: str) -> None:
+    """Refuse a release whose rows were to give nothing away, by an option of the algorithm, and do.
+
+    Raises
+    ------
+    Infeasible
+        If the rows give away the whole record of too many people.
+    """
+    if isinstance(found, RowDisclosure) and found.share >= MOST_GIVEN_AWAY:
+        raise Infeasible(
+            f"{asked}: the rows still reveal {found.rows.records:,} of {found.records:,} records; "
+            "publish numbers as sets or with hierarchies, use fewer columns, or a method that makes classes"
+        )
+
+
+def value_disclosure(buckets: Codes, data: Microdata, promised: Sequence[Promise]) -> ValueDisclosure:
+    """What all buckets together disclose (deFinetti) of the one sensitive column.
+
+    Parameters
+    ----------
+    buckets : array of shape (n,)
+        The bucket of each record.
+    """
+    values = data.sensitive[0].codes
+    step = -(-choices_of(buckets, values) // MOST_CHOICES)  # of too many, every second or third is enough
+    here = np.flatnonzero(buckets % step == 0)
+    sizes = [len(attribute) for attribute in data.attributes]
+    found: Guessed = definetti(data.codes[here], sizes, buckets[here], values[here])
+    l = next(model.l for model in promised if isinstance(model, FrequencyDiversity))  # noqa: E741
+    return ValueDisclosure(found.rate, found.blind, l)
+
+
+def check_values(found: ValueDisclosure, accept: Sequence[str]) -> None:
+    """Refuse buckets whose values are guessed far more often than the promise suggests.
+
+    Raises
+    ------
+    Exposure
+        With the name to accept it by.
+    """
+    often = found.rate.interval()[0] > MOST_GUESSED / found.l
+    if often and not CORRELATED_VALUES.accepted(accept):
+        raise Exposure(
+            CORRELATED_VALUES.name,
+            f"{CORRELATED_VALUES.meaning}; here {found.rate.share:.0%} of the values are guessed, and "
+            f"1/{found.l} was asked for; generalise rows instead, as mondrian with l and t",
+        )

@@ -1,6 +1,7 @@
-"""The story: a table and a policy go in, a verified release comes out.
+"""The pipeline: request, read, encode, group, suppress, generalize, assign, render, verify, write.
 
-Nothing is returned or given its final name before the verifier has accepted it.
+All stages up to the verifier are in `publishing.draft`. Nothing is returned or given its final name before
+the verifier has accepted it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing.disclosure import Learnt, StandingIn, Told
+from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
 from incrowd.release.audit import LINKS, SCHEMA, schema_as_dict
 from incrowd.release.folder import read_buckets, read_rows
@@ -100,13 +101,18 @@ class Release(Result):
         return tables.as_frame(table, draft.source, native)
 
     @property
+    def has_entities(self) -> bool:
+        """May a person have several rows?"""
+        return self._draft.data.entity is not None
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return self._draft.warnings
 
     @property
-    def disclosure(self) -> Told | Learnt | StandingIn | None:
+    def disclosure(self) -> Disclosure | None:
         """What the release discloses beyond its promise; None where there is nothing to look at."""
-        return self._draft.told
+        return self._draft.disclosure
 
     @property
     def told(self) -> dict[str, Any] | None:
@@ -191,18 +197,18 @@ def publish_in_memory(
 
 
 def _witness(made: Draft) -> Witness:
-    return Witness(made.behind, made.drawn.neighbourhoods, made.drawn.parts)
+    return Witness(made.behind, made.randomized.neighbourhoods, made.randomized.parts)
 
 
 def _allowed(made: Draft) -> Fraction | None:
-    return None if made.left_out is None else Fraction(made.left_out.allowed.share)
+    return None if made.request.allowed is None else Fraction(made.request.allowed.share)
 
 
 def _public(made: Draft) -> PublicTable | None:
     """The public table as the verifier wants it."""
-    if made.standing is None:
+    if made.stand_ins is None:
         return None
-    sources = made.standing.sources
+    sources = made.stand_ins.sources
     check = None if sources.check is None else TableRows(sources.check)
     return PublicTable(TableRows(sources.public), sources.provenance["id"], check)
 
@@ -229,13 +235,13 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
     with stage(destination, form.replace) as folder:
         watch("write")
         said = _write_release(made, folder / "release", form)
-        verdict = _judge(made, folder / "release", form, watch("verify"))
+        verdict = _verified(made, folder / "release", form, watch("verify"))
         release = WrittenRelease(verdict, made, said, destination)
         watch("measure")
         kept = release.to_dict() | {"source": _fingerprint(made.source)}
         _write_json(folder / "audit" / "audit.json", kept)
         _write_json(folder / "audit" / SCHEMA, schema_as_dict(made.schema))
-        if made.linked:  # only this tells whose row it is
+        if made.linked:  # nothing else states whose row it is
             _write_json(folder / "audit" / LINKS, _links(made))
         commit(folder, destination, form.replace)
     return release
@@ -244,8 +250,8 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
 def _links(made: Draft) -> dict[str, Any]:
     """Which record is behind each row, and which part each row is from where that must be known again."""
     links = {"record_of_each_row": made.behind.tolist()}
-    if made.drawn.parts is not None and any(claim.model == "drawn-l-diversity" for claim in made.claims):
-        links["part_of_each_row"] = made.drawn.parts.tolist()
+    if made.randomized.parts is not None and any(claim.model == "drawn-l-diversity" for claim in made.claims):
+        links["part_of_each_row"] = made.randomized.parts.tolist()
     return links
 
 
@@ -256,15 +262,15 @@ def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
     else:
         typed = typed_columns(made.data, made.regions) if form.typed else None
         tables.write_parquet(made.table, data, typed)
-    said = {**made.manifest, "files": {data.name: _described(data)}}
+    manifest = {**made.manifest, "files": {data.name: _described(data)}}
     if made.buckets is not None:
         values = folder / f"sensitive.{form.format}"
         write = tables.write_csv if form.format == "csv" else tables.write_parquet
         write(made.buckets.table, values)
-        said["apart"] = {"file": values.name, **said["apart"]}
-        said["files"][values.name] = _described(values)
-    _write_json(folder / MANIFEST, said)
-    return said
+        manifest["apart"] = {"file": values.name, **manifest["apart"]}
+        manifest["files"][values.name] = _described(values)
+    _write_json(folder / MANIFEST, manifest)
+    return manifest
 
 
 def _described(path: Path) -> dict[str, Any]:
@@ -273,7 +279,7 @@ def _described(path: Path) -> dict[str, Any]:
     return {"sha256": digest, "bytes": path.stat().st_size}
 
 
-def _judge(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
+def _verified(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
     parquet = form.format != "csv"
     rows = TableRows(read_rows(folder, lambda: made.schema)) if parquet else None
     sensitive = TableRows(read_buckets(folder)) if parquet and made.buckets is not None else None

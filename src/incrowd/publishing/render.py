@@ -27,7 +27,7 @@ from incrowd.flow import (
 )
 from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Role, Schema, Shape
 
-GROUP, COUNT = "group", "count"  # columns of a release whose sensitive values stand apart from the rows
+GROUP, COUNT = "group", "count"  # columns of a release with buckets
 
 
 def cell_texts(attribute: Attribute, cells: Cells) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def _tree_text(attribute: Attribute, cells: Cells, i: int) -> str:
 
 
 def _set_texts(attribute: Attribute, cells: Cells) -> tuple[str, ...]:
-    """Sets with their members in the order of their texts, missing first: the order tells nothing."""
+    """Sets with their members in the order of their texts, missing first: the order discloses nothing."""
     if cells.sets is None:
         raise ValueError("a set-shaped column needs its sets")
     words = [MISSING if code == attribute.missing else escaped(x) for code, x in enumerate(attribute.texts)]
@@ -90,7 +90,7 @@ def published_table(
 ) -> Table:
     """The rows of the release: regions in their order, private parts as they are behind them.
 
-    Where sensitive values stand apart, a row has its group instead of them.
+    With buckets, a row has the number of its bucket instead of sensitive values.
     """
     region = regions.of[assignment.region]
     place = {attribute.name: j for j, attribute in enumerate(data.attributes)}
@@ -120,7 +120,7 @@ def published_table(
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """Sensitive values that are published apart from the rows.
+    """Sensitive values that are published in buckets, beside the rows.
 
     Row and table meet in the number of a group. ``of_row`` is that number for each row, in the order in which
     they were made, ``table`` has a line for each value of a group, and ``first`` a record behind each line.
@@ -169,7 +169,7 @@ def _check_free(names: Sequence[str], schema: Schema) -> None:
     taken += [name for name in names if name.casefold() == COUNT]  # Parquet readers fold case
     if taken:
         raise PolicyError(
-            f"{taken[0]}: where sensitive values are published apart from the rows, this is the name of a "
+            f"{taken[0]}: where sensitive values are published in buckets, this is the name of a "
             "column that is added; rename the column"
         )
 

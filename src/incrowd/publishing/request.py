@@ -1,4 +1,4 @@
-"""From a policy to the recipe that it asks for, and what is promised with it."""
+"""From a policy to what it asks for: an algorithm with its options, and the models it must keep."""
 
 from __future__ import annotations
 
@@ -6,52 +6,81 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd import models
-from incrowd.algorithms.catalogue import Method, method
-from incrowd.contracts import Grouper, Guard, NonHomogeneous, Promise
-from incrowd.errors import PolicyError
+from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.catalogue import method
+from incrowd.contracts import Guard, Promise
+from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata
 from incrowd.policy import Policy
-from incrowd.policy.exposures import UNSAFE_MATCHES
+from incrowd.publishing.suppression import Allowance, allowance_of
 from incrowd.schema import Claim
 
 
-def asked_of(policy: Policy) -> tuple[Method, Grouper, tuple[Promise, ...]]:
-    """The recipe, its first part, and what is promised with them.
+@dataclass(frozen=True)
+class Request:
+    """What a policy asks for; ``allowed`` is None where everybody must have a row."""
 
-    With crowds of one's own k means a draw in which nobody is behind any row with more than chance 1/k. Where
-    its publisher accepted less, it means what the algorithm keeps by itself.
+    policy: Policy
+    algorithm: Algorithm
+    promised: tuple[Promise, ...]
+    allowed: Allowance | None = None
+
+    def check_feasible(self, data: Microdata) -> None:
+        """Refuse a table of which no release can keep the promise."""
+        reasons = [reason for model in self.promised if (reason := model.infeasible(data))]
+        if reasons:
+            raise Infeasible("\n".join(reasons))
+
+
+def requested(policy: Policy) -> Request:
+    """What the policy asks for.
+
+    Raises
+    ------
+    PolicyError
+        If the parts of the policy do not go together.
+    Exposure
+        If the algorithm, with these options, has a known exposure that was not accepted.
     """
-    recipe = method(policy.method)
-    privacy = policy.privacy.model_dump(exclude={"max_suppression"})
+    chosen = method(policy.method)
+    privacy = policy.privacy
     # Where outliers are to be hidden, all who may be left out are for that.
-    left_out = "0" if policy.privacy.plain is not None else str(policy.privacy.max_suppression or 0)
-    grouper = recipe.grouper(_crowd_size(recipe, policy), policy.options, left_out)
-    size = models.KAnonymity.name
-    if isinstance(grouper, NonHomogeneous):
-        less = not grouper.regular and (grouper.one_sided or UNSAFE_MATCHES.accepted(policy.accept))
-        size = grouper.alone if less or not grouper.drawn else "k-factor"
-    if recipe.buckets:
-        _check_apart(policy)
-        size = models.SensitiveGroups.name
-    if recipe.joins:
-        _check_joins(policy)
-        promised = models.for_join(privacy, list(policy.sensitive), buckets=grouper_shows_values(grouper))
-        return recipe, grouper, promised
-    promised = models.from_policy(privacy, list(policy.sensitive), size, diverse=recipe.diverse)
-    return recipe, grouper, _kept(grouper, promised)
+    left_out = "0" if privacy.plain is not None else str(privacy.max_suppression or 0)
+    algorithm = chosen.configured(chosen.smallest_group(policy.k, privacy.l), policy.options, left_out)
+    _check_columns(algorithm, policy)
+    promised = models.from_policy(
+        privacy.model_dump(exclude={"max_suppression"}),
+        list(policy.sensitive),
+        algorithm.model_of_k(policy.accept),
+        diverse=algorithm.diverse,
+        buckets=algorithm.buckets,
+    )
+    if policy.public is not None and not algorithm.joins:
+        raise PolicyError(f"{policy.method} takes no public table; leave out [public]")
+    allowed = allowance_of(policy)
+    for exposure, remedy in algorithm.exposures().items():
+        exposure.refuse(policy.accept, remedy)
+    return Request(policy, algorithm, promised if algorithm.promises_l else _without_l(promised), allowed)
 
 
-def grouper_shows_values(grouper: Grouper) -> bool:
-    """Does a method that joins publish sensitive values, apart from the rows?"""
-    return bool(getattr(grouper, "shows_values", False))
-
-
-def _check_joins(policy: Policy) -> None:
-    """What people of a public table do not have, or what would tell them from others."""
+def _check_columns(algorithm: Algorithm, policy: Policy) -> None:
+    """Refuse columns that do not go with what the algorithm publishes."""
     means = [column for column, said in policy.quasi_identifiers.items() if said.mean]
+    if algorithm.joins:
+        _check_joined(policy, means)
+    elif algorithm.exact_rows:
+        _check_exact(policy, means)
+    elif algorithm.overlapping and means:
+        raise PolicyError(
+            f"{means[0]}: a mean is that of a class, and {policy.method} makes none; leave out mean"
+        )
+
+
+def _check_joined(policy: Policy, means: list[str]) -> None:
+    """What people of a public table do not have, or what would tell them from others."""
     if policy.keep:
         raise PolicyError(
-            f"{policy.keep[0]}: people of the public table have no such value, so a kept column would tell "
+            f"{policy.keep[0]}: people of the public table have no such value, so a kept column would show "
             "who is in the private one; drop it, or make it sensitive"
         )
     if policy.entity is not None:
@@ -60,10 +89,9 @@ def _check_joins(policy: Policy) -> None:
         raise PolicyError(f"{means[0]}: a mean would be that of both tables; leave out mean")
 
 
-def _check_apart(policy: Policy) -> None:
-    """What would tell more about people, or does not go with values apart from rows."""
+def _check_exact(policy: Policy, means: list[str]) -> None:
+    """What would tell more about people, or does not go with buckets beside exact rows."""
     name = policy.method
-    means = [column for column, said in policy.quasi_identifiers.items() if said.mean]
     if len(policy.sensitive) != 1:
         raise PolicyError(
             f"{name} needs exactly one sensitive column, and there are {len(policy.sensitive)}; drop the "
@@ -75,30 +103,21 @@ def _check_apart(policy: Policy) -> None:
             "drop it, or make it a quasi-identifier"
         )
     if policy.entity is not None:
-        raise PolicyError(f"entity: {name} counts rows, not persons; leave it out, or take mondrian")
+        raise PolicyError(f"entity: {name} counts rows, not persons; leave it out, or use mondrian")
     if means:
         raise PolicyError(f"{means[0]}: {name} publishes exact values, which need no mean; leave out mean")
 
 
-def _crowd_size(recipe: Method, policy: Policy) -> int:
-    """Of how many records rows are made: l different values need l of them."""
-    least = policy.privacy.l
-    return max(policy.k, least) if recipe.diverse and isinstance(least, int) else policy.k
-
-
-def _kept(grouper: Grouper, promised: tuple[Promise, ...]) -> tuple[Promise, ...]:
-    """What is sought is promised too, but for an order by sensitive values, which does not keep l."""
-    if getattr(grouper, "split", "") != "printed":
-        return promised
-    return tuple(_Sought(each) if each.name == _Sought.name else each for each in promised)
+def _without_l(promised: tuple[Promise, ...]) -> tuple[Promise, ...]:
+    return tuple(SoughtDiversity(each) if each.name == SoughtDiversity.name else each for each in promised)
 
 
 @dataclass(frozen=True)
-class _Sought:
-    """l that is looked for and not promised."""
+class SoughtDiversity:
+    """l that is sought and not promised."""
 
     promise: Promise
-    name: ClassVar[str] = "drawn-l-diversity"
+    name: ClassVar[str] = models.DrawnDiversity.name
 
     def claims(self, _data: Microdata) -> tuple[Claim, ...]:
         return ()

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InputError
+from incrowd.errors import InputError, option
 from incrowd.predicate import Condition, Intervals, canonical, check_measured, intervals
 from incrowd.schema import Kind
 
@@ -170,7 +170,7 @@ def _spread(low: Wholes, high: Wholes, unit: int) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SetColumn:
+class ValuesColumn:
     """Cells that name values: one, several, or a node of a hierarchy by its leaves.
 
     Cell i holds the values ``member[start[i]:start[i+1]]``. ``missing`` (c,) says whether it may be missing,
@@ -226,7 +226,7 @@ class SetColumn:
         if self.number is None:
             raise InputError(
                 f"the cells of {self.name} are labels of a hierarchy that is not at hand; pass the policy "
-                "that names its file with -p"
+                f"that names its file with {option('policy')}"
             )
         allowed, others = self._allowed(conditions)
         taken = allowed[self.member]
@@ -245,7 +245,7 @@ class SetColumn:
         if self.loose:
             raise InputError(
                 f"the cells of {self.name} are labels of a hierarchy that is not at hand, so GROUP BY has no "
-                "values; pass the policy that names its file with -p"
+                f"values; pass the policy that names its file with {option('policy')}"
             )
         named = [text for text, known in zip(self.texts, self.known, strict=True) if known]
         return sorted(set(named))

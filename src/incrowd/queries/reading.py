@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.cells import CellParts, range_ends, read_cell, unescaped
-from incrowd.errors import HierarchyError, InputError, TableError
+from incrowd.errors import HierarchyError, InputError, TableError, option
 from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
-from incrowd.measures.buckets import BucketLines
+from incrowd.measures.buckets import BucketTable
 from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
 from incrowd.predicate import decimals, in_units
-from incrowd.queries.columns import LARGEST, PublishedColumn, RangeColumn, SetColumn, Wholes
+from incrowd.queries.columns import LARGEST, PublishedColumn, RangeColumn, ValuesColumn, Wholes
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import Value, infer_kind, read_date, read_number, read_texts, value_text
 
@@ -106,7 +106,7 @@ def wholes(numbers: Sequence[int]) -> Wholes:
     return np.array(numbers, dtype=object if large else np.int64)
 
 
-def _sets(column: Column, cells: Sequence[CellParts]) -> SetColumn:
+def _sets(column: Column, cells: Sequence[CellParts]) -> ValuesColumn:
     place: dict[str, int] = {}
     named = [[place.setdefault(unescaped(atom), len(place)) for atom in cell.atoms] for cell in cells]
     loose = column.shape is Shape.TREE
@@ -125,7 +125,9 @@ def _sets(column: Column, cells: Sequence[CellParts]) -> SetColumn:
     )
 
 
-def _nodes(column: Column, cells: Sequence[CellParts], tree: Hierarchy, missing: frozenset[str]) -> SetColumn:
+def _nodes(
+    column: Column, cells: Sequence[CellParts], tree: Hierarchy, missing: frozenset[str]
+) -> ValuesColumn:
     under = tree.under()
     leaves = range(len(tree.leaves))
     found = [
@@ -165,11 +167,11 @@ def _members(
     values: Sequence[Value | None],
     meant: Mapping[str, Sequence[int]],
     loose: bool = False,
-) -> SetColumn:
+) -> ValuesColumn:
     number, scale = None, 0
     if column.kind in (Kind.NUMERIC, Kind.DATE) and not loose:
         number, scale = _numbers(values)
-    return SetColumn(
+    return ValuesColumn(
         column.name,
         column.kind,
         texts,
@@ -191,7 +193,7 @@ def _numbers(values: Sequence[Value | None]) -> tuple[Wholes, int]:
     return wholes([0 if v is None or isinstance(v, str) else in_units(v, scale) for v in values]), scale
 
 
-def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowledge) -> SetColumn:
+def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowledge) -> ValuesColumn:
     """A sensitive or kept column from its distinct texts, which are those of the original.
 
     Manifests do not say of what kind a kept column is, so its texts do.
@@ -208,7 +210,7 @@ def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowle
     if kind is Kind.DATE and unread:
         raise InputError(
             f"{unread} distinct texts of {column.name} are no days as YYYY-MM-DD; pass the policy that says "
-            "how its dates are written with -p"
+            f"how its dates are written with {option('policy')}"
         )
     named = ["" if value is None else value_text(value) for value in values]
     meant: dict[str, list[int]] = {}
@@ -263,7 +265,7 @@ def read_buckets(
     table: Table, schema: Schema, numbers: Sequence[str | None], public: PublicKnowledge
 ) -> QueriedBuckets:
     """The second file; `numbers` are the texts of groups as rows have them."""
-    lines = BucketLines.read(table, numbers)
+    lines = BucketTable.read(table, numbers)
     absent = [column.name for column in schema.having(Role.SENSITIVE) if column.name not in lines.values]
     if absent:
         raise InputError(f"the table of sensitive values lacks columns of the manifest: {', '.join(absent)}")

@@ -19,7 +19,7 @@ import numpy as np
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Codes, Microdata, Table
 from incrowd.policy.file import read_toml
-from incrowd.predicate import ColumnDomain
+from incrowd.predicate import ValueDomain
 from incrowd.predicate.sql import Question, parse
 from incrowd.queries import Answer, Queryable
 from incrowd.queries.answer import Bound, exact_text
@@ -115,7 +115,7 @@ class Original:
     schema: Schema
     data: Microdata
     missing: frozenset[str]
-    _read: dict[str, tuple[Codes, ColumnDomain]] = field(
+    _read: dict[str, tuple[Codes, ValueDomain]] = field(
         default_factory=dict, init=False, repr=False
     )  # those asked about
 
@@ -135,23 +135,23 @@ class Original:
             return sum(n for _, n in known)
         return _aggregated(question.aggregate, [(_exact(value), n) for value, n in known])
 
-    def _column(self, name: str, release: Queryable) -> tuple[Codes, ColumnDomain]:
+    def _column(self, name: str, release: Queryable) -> tuple[Codes, ValueDomain]:
         """The code of each record, and what codes mean."""
         if name not in self._read:
             names = [attribute.name for attribute in self.data.attributes]
             if name in names:
                 j = names.index(name)
-                self._read[name] = self.data.codes[:, j], ColumnDomain.of(self.data.attributes[j])
+                self._read[name] = self.data.codes[:, j], ValueDomain.of(self.data.attributes[j])
             else:
                 self._read[name] = self._as_written(name, release.published.column(name).kind)
         return self._read[name]
 
-    def _as_written(self, name: str, kind: Kind) -> tuple[Codes, ColumnDomain]:
+    def _as_written(self, name: str, kind: Kind) -> tuple[Codes, ValueDomain]:
         column = self.table.column(name)
         read = read_texts([text or "" for text in column.texts], kind, self.schema.column(name).format)
         pairs = zip(column.texts, read, strict=True)
         values = [None if text is None or text in self.missing else value for text, value in pairs]
-        return column.codes, ColumnDomain(name, kind, values)
+        return column.codes, ValueDomain(name, kind, values)
 
 
 def _exact(value: Value) -> Fraction | date:
@@ -246,7 +246,7 @@ def relative_errors(
     if outside:
         raise InputError(
             f"the exact answers to {outside} of {len(told)} queries lie outside the bounds that the release "
-            "gives: it was made from another table; incrowd verify tells more"
+            "gives: it was made from another table; see incrowd verify"
         )
     return WorkloadErrors(tuple(told))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from incrowd.errors import InputError
+from incrowd.errors import InputError, option
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 
 LINKS, SCHEMA = "links.json", "schema.json"
@@ -58,4 +58,6 @@ def schema_from_dict(content: Mapping[str, Any]) -> Schema:
         )
         return Schema(columns, frozenset(content["missing"]))
     except (KeyError, TypeError, ValueError):
-        raise InputError("the audit's schema.json is damaged; pass the policy with -p") from None
+        raise InputError(
+            f"the audit's schema.json is damaged; pass the policy with {option('policy')}"
+        ) from None

@@ -12,7 +12,7 @@ import numpy as np
 
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Table, distinct_rows
-from incrowd.measures.buckets import BucketLines
+from incrowd.measures.buckets import BucketTable
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class BucketCounts:
     def note(self) -> str:
         most = max(self.share.values(), default=Fraction(1))
         return (
-            f"sensitive values are published in {self.groups:,} buckets, the smallest of {self.smallest:,}; "
-            f"no value has more than {most} of a bucket. What all buckets together tell of how values go "
-            "with quasi-identifiers is measured by the attack definetti"
+            f"sensitive values are in {self.groups:,} buckets, separate from the rows, the smallest of "
+            f"{self.smallest:,}; no value has more than {most} of a bucket. What all buckets together "
+            "disclose about how values depend on quasi-identifiers is measured by the attack definetti"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class BucketCounts:
 def bucket_counts(lines: Table, where: Path) -> BucketCounts:
     """Count the values of each bucket."""
     try:
-        found = BucketLines.read(lines)
+        found = BucketTable.read(lines)
     except TableError:
         raise InputError(f"the sensitive values in {where} cannot be read") from None
     if not found.count.size:

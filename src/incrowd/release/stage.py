@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from incrowd.errors import InputError, Refused
+from incrowd.errors import InputError, Refused, option
 
 PREFIX = ".incrowd-stage-"
 LOCK = "lock"
@@ -78,7 +78,9 @@ def _check(destination: Path, replace: bool) -> None:
     if destination.is_symlink():
         raise InputError(f"{destination} is a link; name a new folder")
     if _exists(destination) and not replace:
-        raise InputError(f"{destination} exists; name a new folder, or replace it with --replace")
+        raise InputError(
+            f"{destination} exists; name a new folder, or replace it with {option('replace', True)}"
+        )
     if _exists(destination) and not (destination / MANIFEST).is_file():
         raise InputError(f"{destination} exists and is no release; it is not replaced")
     private = audit_folder(destination)

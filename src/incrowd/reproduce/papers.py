@@ -38,13 +38,7 @@ PAPERS: Mapping[str, Paper] = {
 
 
 def paper(name: str) -> Paper:
-    """Find a paper by its name.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message names those that there are.
-    """
+    """A paper by its name; if there is none, the error names those that there are."""
     if name not in PAPERS:
         raise InputError(unknown("in the list of papers", [name], [*PAPERS]))
     return PAPERS[name]

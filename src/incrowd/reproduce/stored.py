@@ -33,13 +33,7 @@ class Stored:
         return "" if there else f"{self.name}: {self.path} is not in the folder of real tables"
 
     def read(self, folder: Path, columns: Sequence[str]) -> Table:
-        """These columns.
-
-        Raises
-        ------
-        TableError
-            If the file has other columns.
-        """
+        """These columns; without one of them it is another table, an error."""
         return tables.read(folder / self.path, columns=[*columns])
 
     def numbered(self, folder: Path, columns: Sequence[str]) -> tuple[Codes, tuple[Attribute, ...]]:
@@ -73,13 +67,7 @@ def whole_numbers(name: str, values: NDArray[np.int64]) -> Attribute:
 
 
 def first_rows(table: Table, n: int, d: int, what: str) -> Table:
-    """The first n rows of the first d columns.
-
-    Raises
-    ------
-    TableError
-        If there are fewer rows; `what` says whose, with their number in the place of {}.
-    """
+    """The first n rows of the first d columns; `what` says for the error how many there are, as {}."""
     if n > len(table):
         raise TableError(f"{what.format(f'{len(table):,}')}; {n:,} are needed")
     return Table(table.names[:d], tuple(column.take(np.arange(n)) for column in table.columns[:d]))

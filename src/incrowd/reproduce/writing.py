@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -15,14 +14,7 @@ PREFIX = ".incrowd-reproduce-"
 
 
 def check_destination(folder: Path, name: str, replace: bool) -> None:
-    """Refuse a bad destination before minutes of work.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be made, or holds something and `replace` is not set; or holds something that
-        is no earlier outcome of this paper, which is never replaced.
-    """
+    """Refuse a bad destination before minutes of work: nothing but an outcome of this paper is replaced."""
     if folder.name in ("", "..") or "\0" in str(folder):
         raise InputError("the results need a folder of their own; name a new one")
     if not folder.parent.is_dir():
@@ -48,40 +40,26 @@ def files_of(outcome: Outcome) -> dict[str, str]:
 
 
 def write(outcome: Outcome, folder: Path, replace: bool = False) -> None:
-    """Write an outcome beside its destination, then give it its name.
-
-    Raises
-    ------
-    InputError
-        As `check_destination`, or if the system does not let us write.
-    Refused
-        If something came to the destination meanwhile.
-    """
+    """Write an outcome beside its destination, then give it its name if nothing else came there."""
     check_destination(folder, outcome.name, replace)
     try:
-        home = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder.parent))
-        try:
-            _fill(home / "new", files_of(outcome))
-            _exchange(home, folder)
-        finally:
-            shutil.rmtree(home, ignore_errors=True)
+        with tempfile.TemporaryDirectory("", PREFIX, folder.parent, ignore_cleanup_errors=True) as home:
+            new = Path(home, "new")
+            new.mkdir()
+            for name, text in files_of(outcome).items():
+                (new / name).write_text(text, encoding="utf-8", newline="\n")
+            _exchange(new, folder)
     except OSError as error:
         raise InputError(f"cannot write into {folder.parent}: {error.strerror}") from None
 
 
-def _fill(home: Path, files: dict[str, str]) -> None:
-    home.mkdir()
-    for name, text in files.items():
-        (home / name).write_text(text, encoding="utf-8", newline="\n")
-
-
-def _exchange(home: Path, folder: Path) -> None:
+def _exchange(new: Path, folder: Path) -> None:
     """Move the old folder aside, the new one to its place; if that fails, the old one back."""
-    old = home / "old"
+    old = new.with_name("old")
     try:
         if folder.exists():
             os.rename(folder, old)
-        os.rename(home / "new", folder)
+        os.rename(new, folder)
     except BaseException as problem:
         if old.exists() and not folder.exists():
             os.rename(old, folder)

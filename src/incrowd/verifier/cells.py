@@ -42,7 +42,7 @@ def parse(cell: str) -> ParsedCell:
     Examples
     --------
     >>> parse("{missing|[20,40]}")
-    Cell(everything=False, missing=True, texts=(), intervals=((('20', '40'),),))
+    ParsedCell(everything=False, missing=True, texts=(), intervals=('20,40',))
     >>> parse("a\\*").texts
     ('a*',)
     """

@@ -25,7 +25,6 @@ from incrowd.verifier.claims.buckets import (
     groups_of_rows,
     read_lines,
 )
-from incrowd.verifier.claims.classes import ClaimSubject, EquivalenceClasses
 from incrowd.verifier.claims.consistency_graph import ConsistencyGraph
 from incrowd.verifier.claims.join import (
     PUBLIC,
@@ -46,6 +45,7 @@ from incrowd.verifier.claims.registry import (
     joins,
     requires,
 )
+from incrowd.verifier.claims.subject import BothTables, ClaimSubject, EquivalenceClasses
 from incrowd.verifier.columns import Ints, RowSource, fold
 from incrowd.verifier.domain import check_levels
 from incrowd.verifier.failure import CheckFailed, require
@@ -59,7 +59,7 @@ from incrowd.verifier.request import (
     Witness,
     silent,
 )
-from incrowd.verifier.tables import BothTables, read
+from incrowd.verifier.tables import read
 from incrowd.verifier.truth import person_of_each_row, record_of_each_row
 
 SMALL_MEANS = frozenset({"small-means", "all"})
@@ -203,7 +203,7 @@ class ReleaseChecks:
         coded, stated = self._tables.coded, self.request.stated
         rows, records = coded.row_private.size, coded.record_private.size
         require(rows > 0, "the release has no rows")
-        require(stated.rows in (None, rows), "the manifest states another number of rows")
+        require(stated.rows in (None, rows), "the manifest states a different number of rows")
         if (people := self._tables.people) is not None:
             return self._rows_of_two(people, rows)
         if self.request.max_suppression is not None or hides_suppression(self.request.expected.claims):
@@ -233,7 +233,7 @@ class ReleaseChecks:
             SECOND: (stated.second_rows, people.second_rows),
         }
         for what, (count, found) in given.items():
-            require(count in (None, found), f"the manifest states another number of rows for {what}")
+            require(count in (None, found), f"the manifest states a different number of rows for {what}")
         nobody = stated.suppressed == 0 and self.request.max_suppression is None
         require(nobody, "with a public table no row may be suppressed")
         check_joined_rows(rows, people)
@@ -245,8 +245,8 @@ class ReleaseChecks:
         had = np.bincount(coded.record_private, minlength=size)
         shown = np.bincount(coded.row_private, minlength=size)
         invented = int(np.maximum(shown - had, 0).sum())
-        otherwise = "rows have sensitive and kept values that no remaining original record has"
-        require(not invented, f"{invented} {otherwise}")
+        more = "rows have sensitive and kept values that occur more often than in the original table"
+        require(not invented, f"{invented} {more}")
         return ""
 
     def truth(self) -> str:
@@ -325,7 +325,7 @@ class ReleaseChecks:
         stated, named = self.request.stated.domains, self._tables.named
         wrong = [name for name in named if stated is None or stated.get(name) != named[name]]
         require(
-            not wrong, f"the domain that the manifest states for {', '.join(wrong)} is not what cells name"
+            not wrong, f"the manifest states a different domain of {', '.join(wrong)} than the cells name"
         )
         return ""
 

@@ -165,7 +165,7 @@ class OpenedFolder:
         accepted = _accepted(stated["accepted"])
         rows, suppressed, share = _row_counts(stated["rows"])
         as_asked = expected.max_suppression in ("as stated", share)
-        require(as_asked, "the manifest allows another share of suppressed records than was asked for")
+        require(as_asked, "the manifest allows a different share of suppressed records than was asked for")
         groups = _groups(stated[BUCKETS], self._names) if expected.bucketed else None
         public_rows, second_rows = stated_rows(stated[PUBLIC], public) if expected.joined else (None, None)
         self._stated = Stated(

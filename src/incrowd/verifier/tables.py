@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from incrowd.schema import Role
 from incrowd.verifier.claims.buckets import GROUP, OriginalValues
 from incrowd.verifier.claims.join import JoinedPeople, PublicTable, read_people
+from incrowd.verifier.claims.subject import BothTables
 from incrowd.verifier.columns import (
     CodedColumn,
     Ints,
@@ -21,35 +20,11 @@ from incrowd.verifier.columns import (
     fold,
     numbers_of,
 )
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.request import MEAN, Progress, Verification
 from incrowd.verifier.truth import CodedTables
 
 NO_CELL = "["  # no cell is written so, hence a generalized cell that is NULL is refused like a malformed one
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BothTables:
-    """Both tables as numbers: for truth, and what else claims and means are about."""
-
-    coded: CodedTables
-    quasi: Mapping[str, CodedColumn]  # original
-    entity: Codes | None  # original
-    means: Mapping[str, CodedColumn]  # published
-    sensitive: Mapping[str, CodedColumn]  # published in the rows
-    bucketed: OriginalValues | None  # original, where values are published in buckets
-    groups: CodedColumn | None  # published
-    values: Mapping[str, CodedColumn]  # the same columns of the original, with the same numbers
-    domains: Mapping[str, ColumnDomain]  # of each quasi-identifier
-    cells: Mapping[str, Sequence[str]]  # published, each distinct one once
-    named: Mapping[str, Any]  # what the published cells name of each quasi-identifier's domain
-    people: JoinedPeople | None = None  # of both tables, where a public one is joined
-
-    @property
-    def own(self) -> int:
-        """How many records the original has."""
-        return self.coded.record_private.size if self.people is None else self.people.own
 
 
 def read(request: Verification, progress: Progress) -> BothTables:

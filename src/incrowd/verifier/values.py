@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]{1,60}(\.[0-9]{0,60})?|\.[0-9]{1,60})([eE][+-]
 
 
 def number(text: str) -> int | Fraction:
-    """The exact number that a text says.
+    """The exact number that a text stands for.
 
     Examples
     --------

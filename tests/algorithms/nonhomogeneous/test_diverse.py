@@ -1,4 +1,4 @@
-"""Parts and rings in which no sensitive value is frequent: slow twins, vectors, releases."""
+"""CutRow and rings in which no sensitive value is frequent: slow twins, vectors, releases."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from incrowd.algorithms.nonhomogeneous import diverse
 from incrowd.algorithms.nonhomogeneous.diverse import NEAR, Sought, eligible_parts, printed_order, split_apart
 from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import Parts
-from incrowd.assign import by_crowds
+from incrowd.algorithms.partitions.ordering import CutRow
+from incrowd.assign import by_neighbourhoods
 from incrowd.commands.publish import publish
 from incrowd.contracts import silent
 from incrowd.errors import Exposure, Infeasible, PolicyError
@@ -32,12 +32,12 @@ from incrowd.flow import Table
 from incrowd.models.randomized_diversity import DrawnDiversity
 from incrowd.policy import Policy
 
-# Parts in which no value is frequent
+# CutRow in which no value is frequent
 
 
-def sought(values: list[int], l: int, k: int, per_crowd: bool) -> Sought:  # noqa: E741
+def sought(values: list[int], l: int, k: int, per_neighbourhood: bool) -> Sought:  # noqa: E741
     codes = np.unique(values, return_inverse=True)[1].astype(np.int32)
-    return Sought(codes, int(codes.max()) + 1, l, k, per_crowd)
+    return Sought(codes, int(codes.max()) + 1, l, k, per_neighbourhood)
 
 
 @settings(max_examples=400)
@@ -54,18 +54,18 @@ def test_eligible_parts_agree_with_naive(
     data: st.DataObject,
     k: int,
     l: int,  # noqa: E741
-    per_crowd: bool,
+    per_neighbourhood: bool,
     near: int,
 ) -> None:
-    k = max(k, l) if per_crowd else k
+    k = max(k, l) if per_neighbourhood else k
     n = len(table.points)
     often = data.draw(st.sampled_from([1, n]))  # at most once, which is mostly feasible, or any number
     values = data.draw(rare_values(n, often))
 
     def good(part: list[int]) -> bool:
-        return naive_diverse.eligible(part, values, k, l, per_crowd)
+        return naive_diverse.eligible(part, values, k, l, per_neighbourhood)
 
-    looked_for = sought(values, l, k, per_crowd)
+    looked_for = sought(values, l, k, per_neighbourhood)
     if not good(list(range(n))):
         with pytest.raises(Infeasible):
             eligible_parts(table.data, looked_for, silent)
@@ -88,9 +88,9 @@ def count_vectors(l: int, most: int = 14) -> list[list[int]]:  # noqa: E741
     return [counts for n in range(2, most + 1) for counts in falling(n, n // l)]
 
 
-def part_of(counts: list[int]) -> tuple[list[int], Parts]:
+def part_of(counts: list[int]) -> tuple[list[int], CutRow]:
     values = [value for value, count in enumerate(counts) for _ in range(count)]
-    return values, Parts(np.arange(len(values), dtype=np.int32), np.array([0, len(values)]))
+    return values, CutRow(np.arange(len(values), dtype=np.int32), np.array([0, len(values)]))
 
 
 @pytest.mark.quick
@@ -132,7 +132,7 @@ def test_with_larger_crowds_no_value_is_more_often_in_a_piece_than_its_share(
     n = data.draw(st.integers(k, 60))
     values = data.draw(rare_values(n, (k // l) * (n // k), kinds=7))
     assert naive_diverse.eligible(range(n), values, k, l, True)
-    part = Parts(np.arange(len(values), dtype=np.int32), np.array([0, len(values)]))
+    part = CutRow(np.arange(len(values), dtype=np.int32), np.array([0, len(values)]))
     pieces = listed(split_apart(part, sought(values, l, k, True)))
     assert len(pieces) == len(values) // k
     for piece in pieces:
@@ -144,7 +144,7 @@ def test_with_larger_crowds_no_value_is_more_often_in_a_piece_than_its_share(
 def test_who_of_a_value_goes_where_is_drawn() -> None:
     """Three records of value 0 and three of value 1, cut in three: each 0 meets each 1 equally often."""
     values, draws = [0, 0, 0, 1, 1, 1], 30_000
-    part = Parts(np.arange(6, dtype=np.int32), np.array([0, 6]))
+    part = CutRow(np.arange(6, dtype=np.int32), np.array([0, 6]))
     looked_for = sought(values, 2, 2, True)
 
     def statistic(source: Any) -> float:
@@ -194,7 +194,7 @@ def test_nobody_has_a_value_with_more_than_its_chance(
     assert naive_diverse.eligible(range(n), values, k, l, True)
     neighbourhoods = Ring(k, order).group(table.data, (guard_of(values, l, k),), silent)
     assert neighbourhoods.regular
-    found = by_crowds(neighbourhoods)
+    found = by_neighbourhoods(neighbourhoods)
     behind = {int(row): int(record) for row, record in zip(found.region, found.private, strict=True)}
     rows = [
         [row for row, crowd in crowds_of(neighbourhoods).items() if record in crowd] for record in range(n)
@@ -272,7 +272,7 @@ def test_a_ring_takes_no_other_guard() -> None:
         def allows(self, _rows: Any) -> bool:
             return True
 
-    with pytest.raises(PolicyError, match="for all else take a partition"):
+    with pytest.raises(PolicyError, match="for all else use mondrian"):
         Ring(2).group(table.data, (Veto(),), silent)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import nonhomogeneous as twins
 
-from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
+from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
 from incrowd.algorithms.nonhomogeneous.one_k import widened
 
 
@@ -24,7 +24,7 @@ def test_rows_are_widened_as_by_the_twin(name: str, table: CodeTable, k: int, me
         table.data, ALGORITHMS[name][0](k, measure).neighbourhoods(table.data), k, measure
     )
     expected = twins.global_one_k(crowding, rows(crowding, neighbourhoods), k)
-    assert rows(crowding, global_crowds(table.data, neighbourhoods, k, measure)) == expected
+    assert rows(crowding, global_neighbourhoods(table.data, neighbourhoods, k, measure)) == expected
 
 
 @pytest.mark.parametrize("case", TINY["expected"])
@@ -37,6 +37,6 @@ def test_the_worked_example(case: str, name: str, printed: str) -> None:
     neighbourhoods = widened(table.data, ALGORITHMS[name][0](k, words).neighbourhoods(table.data), k, words)
     expected = TINY["expected"][case][f"{printed}+5+6"]
     assert (
-        plain(rows(crowding(measure), global_crowds(table.data, neighbourhoods, k, words)))
+        plain(rows(crowding(measure), global_neighbourhoods(table.data, neighbourhoods, k, words)))
         == expected["table"]
     )

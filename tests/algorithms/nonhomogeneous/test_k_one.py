@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import nonhomogeneous as twins
 
-from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest, OwnCrowds
+from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest, NeighbourhoodGrowth
 from incrowd.contracts import Limited
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Neighbourhoods
 
-ALGORITHMS: dict[str, tuple[type[OwnCrowds], Any]] = {
+ALGORITHMS: dict[str, tuple[type[NeighbourhoodGrowth], Any]] = {
     "nearest": (Nearest, twins.nearest),
     "expansion": (Expansion, twins.expansion),
 }
@@ -95,9 +95,9 @@ def test_too_few_records_are_refused(name: str) -> None:
         ALGORITHMS[name][0](3).neighbourhoods(CodeTable([(0,), (1,)], [("set", 2)]).data)
 
 
-@pytest.mark.parametrize("limit", OwnCrowds.limits)
+@pytest.mark.parametrize("limit", NeighbourhoodGrowth.limits)
 def test_limits_refuse_bad_values(limit: str) -> None:
-    for bad in OwnCrowds.limits[limit].bad_values():
+    for bad in NeighbourhoodGrowth.limits[limit].bad_values():
         with pytest.raises(PolicyError, match=limit):
             Expansion(**{"k": 2, limit: bad})  # type: ignore[arg-type]
     assert issubclass(Expansion, Limited)

@@ -13,7 +13,7 @@ from support.golden import golden
 from support.tables_of_codes import CodeTable, paths_of
 from twins import nonhomogeneous as twins
 
-from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
+from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
 from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest
 from incrowd.algorithms.nonhomogeneous.one_k import widened
 from incrowd.flow import Neighbourhoods
@@ -154,7 +154,7 @@ def by_twin(case: Case) -> tuple[Table, int]:
 
 def by_kernel(case: Case) -> tuple[Table, int]:
     """Our own: every step lets one record join a crowd."""
-    wide = global_crowds(case.table.data, case.neighbourhoods, case.k, "lm")
+    wide = global_neighbourhoods(case.table.data, case.neighbourhoods, case.k, "lm")
     return rows(case.crowding, wide), int(wide.sizes.sum() - case.neighbourhoods.sizes.sum())
 
 

@@ -20,8 +20,8 @@ from incrowd import assign, tables
 from incrowd.algorithms.nonhomogeneous.ring import Ring, without_lists
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import Parts
-from incrowd.assign import by_crowds, one_of_disjoint_matchings
+from incrowd.algorithms.partitions.ordering import CutRow
+from incrowd.assign import by_neighbourhoods, one_of_disjoint_matchings
 from incrowd.commands.publish import publish
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
@@ -34,7 +34,7 @@ GOLDEN = vectors("nonhomogeneous_diversity", "nonhomogeneous_graphs")
 ORDERS = st.sampled_from(["lexicographic", "hilbert"])
 
 
-def listed(parts: Parts) -> list[list[int]]:
+def listed(parts: CutRow) -> list[list[int]]:
     return [part.tolist() for part in np.split(parts.order, parts.starts[1:-1])]
 
 
@@ -105,7 +105,7 @@ def test_the_ring_is_no_local_optimum_of_two_columns() -> None:
     vector = GOLDEN["ring_local_optimality_sets"]
     points = [tuple(row) for row in vector["input"]["tuples_lexicographic"]]
     table = CodeTable(points, [("set", 2), ("set", 2)])
-    parts = Parts(np.arange(4, dtype=np.int32), np.array([0, 4]))
+    parts = CutRow(np.arange(4, dtype=np.int32), np.array([0, 4]))
     neighbourhoods = Ring(vector["input"]["k"])._rings(table.data, parts, silent)
     regions = generalize(table.data, neighbourhoods)
     shown = [
@@ -130,7 +130,7 @@ def test_the_ring_is_a_local_optimum_of_one_column_of_sets() -> None:
     for n in range(2, 6):
         for k in range(2, n + 1):
             table = CodeTable([(i,) for i in range(n)], [("set", n)])
-            parts = Parts(np.arange(n, dtype=np.int32), np.array([0, n]))
+            parts = CutRow(np.arange(n, dtype=np.int32), np.array([0, n]))
             rows = [set(crowd) for crowd in crowds_of(Ring(k)._rings(table.data, parts, silent)).values()]
             assert naive_factor.has_factor(fits(rows, n), k)
             for short, value in [(row, value) for row, values in enumerate(rows) for value in values]:
@@ -144,7 +144,7 @@ def test_the_ring_is_no_local_optimum_of_ranges_in_a_bad_order() -> None:
     vector = GOLDEN["ring_local_optimality_range"]
     order, k = vector["input"]["order"], vector["input"]["k"]
     table = CodeTable([(value - 1,) for value in order], [("range", [1, 2, 3, 4])])
-    parts = Parts(np.arange(4, dtype=np.int32), np.array([0, 4]))
+    parts = CutRow(np.arange(4, dtype=np.int32), np.array([0, 4]))
     regions = generalize(table.data, Ring(k)._rings(table.data, parts, silent))
     (cells,) = regions.cells
     shown = [[int(cells.low[c]) + 1, int(cells.high[c]) + 1] for c in regions.cell[regions.of, 0]]
@@ -171,7 +171,7 @@ def test_who_is_alike_stays_and_others_are_drawn(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(assign, "one_of_disjoint_matchings", counted)
     moved = 0
     for _ in range(40):
-        found = by_crowds(neighbourhoods)
+        found = by_neighbourhoods(neighbourhoods)
         row = np.empty(12, np.int64)
         row[found.private] = found.region
         assert row[:7].tolist() == list(range(7))
@@ -256,14 +256,14 @@ def test_what_cannot_be_hidden_is_refused() -> None:
     """With one column, sets name everybody's value, however parts are merged."""
     ages = [str(20 + i % 30) for i in range(60)]
     policy = Policy(quasi_identifiers={"age": {"type": "numeric", "publish": "set"}}, privacy={"k": 3})
-    with pytest.raises(Infeasible, match="hide_rows: the rows still give away 60 of 60 records"):
+    with pytest.raises(Infeasible, match="hide_rows: the rows still reveal 60 of 60 records"):
         publish(Table.of({"age": ages}), policy, method="ring", options={"hide_rows": True})
 
 
 def test_without_the_setting_rows_name_records() -> None:
     points: list[tuple[int, ...]] = [(a, b) for a in range(5) for b in range(5)]
     table = CodeTable(points, [("set", 5), ("set", 5)])
-    parts = Parts(np.random.default_rng(3).permutation(25).astype(np.int32), np.array([0, 25]))
+    parts = CutRow(np.random.default_rng(3).permutation(25).astype(np.int32), np.array([0, 25]))
     open_, hidden = (Ring(4, hide_rows=hide)._rings(table.data, parts, silent) for hide in (False, True))
     named = naive_diverse.given_away(cells_of(table.data, open_), ["set", "set"])
     assert len(named & set(points)) > 5

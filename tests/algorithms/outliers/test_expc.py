@@ -163,7 +163,7 @@ def test_other_guards_are_kept() -> None:
 
 def test_nothing_says_what_an_outlier_is() -> None:
     table, _ = people()
-    with pytest.raises(PolicyError, match=r"expc hides outliers: give \[privacy.plain\]"):
+    with pytest.raises(PolicyError, match=r"expc protects outliers: give \[privacy.plain\]"):
         ExpC(2).group(table.data, (), silent)
     with pytest.raises(Infeasible, match="too few records"):
         ExpC(10).group(table.data, (table.guard,), silent)

@@ -14,7 +14,7 @@ from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import ordering as naive_orders
 
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import UNIT, Parts, in_order, keeping, packed, places_of
+from incrowd.algorithms.partitions.ordering import UNIT, CutRow, in_order, keeping, packed, places_of
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata
@@ -24,7 +24,7 @@ GOLDEN = vectors("nonhomogeneous_diversity")
 RULES = st.sampled_from(["text", "pseudocode"])
 
 
-def listed(parts: Parts) -> list[list[int]]:
+def listed(parts: CutRow) -> list[list[int]]:
     return [part.tolist() for part in np.split(parts.order, parts.starts[1:-1])]
 
 
@@ -192,7 +192,7 @@ def test_guards_are_kept_by_merging_neighbours(
     guard = kind(n)
     order = data.draw(st.permutations(range(n)))
     borders = sorted(data.draw(st.sets(st.integers(1, n - 1))))
-    free = Parts(np.array(order, np.int32), np.array([0, *borders, n]))
+    free = CutRow(np.array(order, np.int32), np.array([0, *borders, n]))
     found = listed(keeping(free, (guard,), table.data))
     assert all(guard.allows(np.array(part, np.int32)) for part in found)
     expected = naive_orders.merged(

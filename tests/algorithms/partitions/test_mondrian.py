@@ -14,11 +14,12 @@ from support.golden import vectors
 from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
+from incrowd import Policy, publish
 from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian, distinct_records
 from incrowd.algorithms.partitions.workload import queries_of, read_workload
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Attribute, Partition
+from incrowd.flow import Attribute, Partition, Table
 from incrowd.schema import Kind, Shape
 
 GOLDEN = vectors("multidimensional", "kja")
@@ -31,7 +32,8 @@ def group(recipe: Mondrian, table: CodeTable, *guards: Any) -> Partition:
 def points_on(columns: list[list[Any]]) -> CodeTable:
     """Numbers as a table of codes, one list per record."""
     domains = [sorted({row[j] for row in columns}) for j in range(len(columns[0]))]
-    points = [tuple(domain.index(v) for domain, v in zip(domains, row, strict=True)) for row in columns]
+    codes = [{value: code for code, value in enumerate(domain)} for domain in domains]
+    points = [tuple(code[v] for code, v in zip(codes, row, strict=True)) for row in columns]
     return CodeTable(points, [("range", domain) for domain in domains])
 
 
@@ -349,3 +351,19 @@ def test_a_workload_on_names_is_refused_where_it_needs_an_order() -> None:
     assert np.diff(queries_of(read_workload(["SEX <> 'F'"]), [sex]).upto[0]).tolist() == [0, 1]
     with pytest.raises(PolicyError, match="condition 1 of the workload: sex is categorical"):
         queries_of(read_workload(["sex < 'M'"]), [sex])
+
+
+def test_a_policy_gives_the_workload_in_sql() -> None:
+    ages = [str(20 + i * 7 % 41) for i in range(60)]
+    table = Table.of({"age": ages, "sex": ["F", "M", "M"] * 20})
+    asked = ["age BETWEEN 31 AND 44 AND sex = 'F'", {"where": "AGE <= 26", "weight": 2}]
+    policy = Policy.from_dict(
+        {
+            "quasi_identifiers": ["age", "sex"],
+            "privacy": {"k": 3},
+            "options": {"choose": "workload", "workload": asked},
+        }
+    )
+    release = publish(table, policy)
+    assert release.verdict.passed
+    assert release.manifest["method"]["options"]["workload"] == asked

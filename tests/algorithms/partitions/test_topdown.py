@@ -19,7 +19,7 @@ from twins.topdown import Twin, topdown
 from incrowd import Policy, publish, tables
 from incrowd.algorithms.catalogue import METHODS
 from incrowd.algorithms.partitions.ordering import places_of
-from incrowd.algorithms.partitions.topdown import MANY_VISITS, Run, TopDown
+from incrowd.algorithms.partitions.topdown import MANY_VISITS, TopDown, TopDownRun
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, PolicyError
@@ -44,9 +44,9 @@ def exhaustive(k: int, **options: Any) -> TopDown:
     return TopDown(k, **options, visits=MANY_VISITS)
 
 
-def split(recipe: TopDown, data: Microdata) -> tuple[Run, set[frozenset[int]]]:
+def split(recipe: TopDown, data: Microdata) -> tuple[TopDownRun, set[frozenset[int]]]:
     """A run after its first phase, and the groups then."""
-    run = Run(recipe, data)
+    run = TopDownRun(recipe, data)
     run.split(np.zeros(2, np.int64))
     return run, groups_of(Partition(run.labels()))
 
@@ -145,7 +145,7 @@ def test_the_printed_rule_lets_one_box_swallow_the_rest(rng: np.random.Generator
     assert depth(weighted) < 20
 
 
-def depth(run: Run) -> int:
+def depth(run: TopDownRun) -> int:
     found = [0] * len(run.tree.node)
     for node in range(1, len(run.tree.node)):
         found[node] = found[int(run.tree.node[node, kernels.PARENT])] + 1
@@ -168,7 +168,7 @@ def test_a_merged_group_is_split_again_where_that_costs_less() -> None:
     assert sorted(TopDown(3, merge="groups").group(data, (), silent).sizes.tolist()) == [3, 4]
 
 
-def check_tree(run: Run) -> None:
+def check_tree(run: TopDownRun) -> None:
     """Every node says of the groups inside what they are."""
     tree = run.tree
     leaves = {int(leaf): topdown_repair.records_of(int(leaf), tree) for leaf in run._groups()}
@@ -281,7 +281,7 @@ def test_a_release_can_be_asked_for_by_name() -> None:
     assert release.verdict.passed
     assert release.manifest["method"]["options"] == options
     assert release.manifest["method"]["form"] == "printed"
-    assert not METHODS["topdown"].printed({})
+    assert not METHODS["topdown"](2).printed
 
 
 @pytest.mark.parametrize("k", [5, 50])

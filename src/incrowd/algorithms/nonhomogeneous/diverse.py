@@ -1,4 +1,4 @@
-"""Parts in which no sensitive value is too frequent, and rings inside them.
+"""CutRow in which no sensitive value is too frequent, and rings inside them.
 
 Section 6 of Wong, Mamoulis, Cheung, "Non-homogeneous Generalization in Privacy Preserving Data Publishing",
 SIGMOD 2010. Its claim about ordered parts is false for l >= 3, and an order that is made by sensitive values
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.partitions.ordering import Parts, sorted_row
+from incrowd.algorithms.partitions.ordering import CutRow, sorted_row
 from incrowd.contracts import Eligible, Progress
 from incrowd.entropy import Entropy, shuffled, system
 from incrowd.errors import Infeasible
@@ -27,24 +27,24 @@ NEAR = 32  # how many runs on either side are tried before the nearest is taken
 class Sought:
     """What a part must keep: k records, and no value of `codes` (n,) with more than its share 1/l.
 
-    With `per_crowd` a part will be cut into crowds of k, each of which must keep that by itself.
+    With `per_neighbourhood` a part will be cut into neighbourhoods of k, each of which must keep that, too.
     """
 
     codes: Codes
     size: int
     l: int  # noqa: E741  the paper's letter
     k: int
-    per_crowd: bool = False
+    per_neighbourhood: bool = False
 
     @classmethod
-    def by(cls, rule: Eligible, k: int, per_crowd: bool = False) -> Sought:
-        return cls(rule.codes, rule.size, rule.l, k, per_crowd)
+    def by(cls, rule: Eligible, k: int, per_neighbourhood: bool = False) -> Sought:
+        return cls(rule.codes, rule.size, rule.l, k, per_neighbourhood)
 
     def allows(self, counts: Ints) -> NDArray[np.bool_]:
-        """Parts as counts of each value (p, size) -> which of them keep it (p,)."""
+        """CutRow as counts of each value (p, size) -> which of them keep it (p,)."""
         sizes, most = counts.sum(axis=1), counts.max(axis=1)
         enough = sizes >= self.k
-        if self.per_crowd:
+        if self.per_neighbourhood:
             fits: NDArray[np.bool_] = enough & (most <= (self.k // self.l) * (sizes // self.k))
             return fits
         few: NDArray[np.bool_] = enough & (most * self.l <= sizes)
@@ -56,7 +56,7 @@ class Sought:
         return flat.reshape(runs, self.size)
 
 
-def eligible_parts(data: Microdata, sought: Sought, progress: Progress) -> Parts:
+def eligible_parts(data: Microdata, sought: Sought, progress: Progress) -> CutRow:
     """The lexicographic partition with parts that are eligible, records of a part in lexicographic order.
 
     As Figure 8 the table is cut into runs of one column after the other. A run that is not eligible is merged
@@ -92,7 +92,7 @@ def eligible_parts(data: Microdata, sought: Sought, progress: Progress) -> Parts
                 settled += piece.size
     done.sort(key=lambda piece: int(piece[0]))
     sizes = np.array([piece.size for piece in done], np.int64)
-    return Parts(order[np.concatenate(done)], np.concatenate([[0], np.cumsum(sizes)]))
+    return CutRow(order[np.concatenate(done)], np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def _cut(places: Ints, rows: Codes, values: Codes, sought: Sought) -> list[tuple[Ints, bool]]:
@@ -155,7 +155,7 @@ class _Merging:
         return first if not allowed[kept] else at - (partner < at)
 
 
-def split_apart(parts: Parts, sought: Sought, entropy: Entropy = system) -> Parts:
+def split_apart(parts: CutRow, sought: Sought, entropy: Entropy = system) -> CutRow:
     """Cut each part into as many as it has times k records, such that no value is frequent in any of them.
 
     Values are dealt out one after the other, the most frequent first, like cards; who of a value comes when
@@ -165,8 +165,8 @@ def split_apart(parts: Parts, sought: Sought, entropy: Entropy = system) -> Part
 
     Examples
     --------
-    >>> sought = Sought(np.array([0, 0, 1, 1, 2, 2], np.int32), 3, l=3, k=3, per_crowd=True)
-    >>> cut = split_apart(Parts(np.arange(6, dtype=np.int32), np.array([0, 6])), sought)
+    >>> sought = Sought(np.array([0, 0, 1, 1, 2, 2], np.int32), 3, l=3, k=3, per_neighbourhood=True)
+    >>> cut = split_apart(CutRow(np.arange(6, dtype=np.int32), np.array([0, 6])), sought)
     >>> [sorted(sought.codes[part].tolist()) for part in np.split(cut.order, cut.starts[1:-1])]
     [[0, 1, 2], [0, 1, 2]]
     """
@@ -179,7 +179,7 @@ def split_apart(parts: Parts, sought: Sought, entropy: Entropy = system) -> Part
     piece[dealt] = (np.cumsum(pieces) - pieces)[part[dealt]] + turn % pieces[part[dealt]]
     place = np.argsort(piece, kind="stable")  # in each piece the order of the row
     starts = np.concatenate([[0], np.cumsum(np.bincount(piece))])
-    return Parts(parts.order[place], starts)
+    return CutRow(parts.order[place], starts)
 
 
 def _dealt(rows: Codes, part: Ints, parts: int, sought: Sought, drawn: Ints) -> Ints:
@@ -189,7 +189,7 @@ def _dealt(rows: Codes, part: Ints, parts: int, sought: Sought, drawn: Ints) -> 
     return np.lexsort((drawn, sought.codes[rows], -often, part))
 
 
-def printed_order(parts: Parts, sought: Sought) -> Parts:
+def printed_order(parts: CutRow, sought: Sought) -> CutRow:
     """Order each part so that no l records in a row of the ring have the same value, as section 6 asks.
 
     As many blocks as the most frequent value has records, equally long but for one; they are filled place by
@@ -197,8 +197,8 @@ def printed_order(parts: Parts, sought: Sought) -> Parts:
 
     Examples
     --------
-    >>> sought = Sought(np.array([0, 0, 1, 1, 2, 2], np.int32), 3, l=3, k=3, per_crowd=True)
-    >>> ordered = printed_order(Parts(np.arange(6, dtype=np.int32), np.array([0, 6])), sought)
+    >>> sought = Sought(np.array([0, 0, 1, 1, 2, 2], np.int32), 3, l=3, k=3, per_neighbourhood=True)
+    >>> ordered = printed_order(CutRow(np.arange(6, dtype=np.int32), np.array([0, 6])), sought)
     >>> sought.codes[ordered.order].tolist()
     [0, 1, 2, 0, 1, 2]
     """
@@ -216,4 +216,4 @@ def printed_order(parts: Parts, sought: Sought) -> Parts:
         offset = np.arange(size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         block = np.repeat(np.arange(q), lengths)
         ordered[first + np.lexsort((block, offset))] = parts.order[dealt[first : first + size]]
-    return Parts(ordered, parts.starts)
+    return CutRow(ordered, parts.starts)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import EXTENT, Priced, priced
-from incrowd.algorithms.nonhomogeneous.k_one import Space
+from incrowd.algorithms.nonhomogeneous.k_one import RecordTree
 from incrowd.algorithms.nonhomogeneous.one_k import joined_by, rows_over
 from incrowd.contracts import Progress, silent
 from incrowd.flow import Microdata, Neighbourhoods
@@ -25,18 +25,18 @@ AT_ONCE = 2048  # records between two words about progress
 ROOM = 1 << 20  # arcs that are made room for at first
 
 
-def global_crowds(
+def global_neighbourhoods(
     data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str = "lm", progress: Progress = silent
 ) -> Neighbourhoods:
-    """The crowds, with those added for whom a row was widened.
+    """The neighbourhoods, with those added for whom a row was widened.
 
     Records are looked at in their order. While one has fewer than k matches, its own row is widened for the
     record, among those whose rows it fits but does not match, that makes it dearer by least; of equal ones
-    the smaller. The crowds must be (k,k)-anonymous: then everyone fits k rows, and that ends.
+    the smaller. They must be (k,k)-anonymous: then everyone fits k rows, and that ends.
     """
     from incrowd.kernels import global_1k
 
-    space = Space.over(data, measure)
+    space = RecordTree.over(data, measure)
     plain = priced(data, EXTENT)
     rows = rows_over(space, neighbourhoods, plain)
     web = _web(space, rows, plain)
@@ -56,7 +56,7 @@ def global_crowds(
     return joined_by(neighbourhoods, rows.record[pairs[:, 0]], rows.record[pairs[:, 1]])
 
 
-def _web(space: Space, rows: Rows, plain: Priced) -> Web:
+def _web(space: RecordTree, rows: Rows, plain: Priced) -> Web:
     """The graph of distinct records, with its components."""
     from incrowd.kernels import boxtree, global_1k, k_one
     from incrowd.kernels.flow import strong_components

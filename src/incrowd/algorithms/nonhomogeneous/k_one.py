@@ -1,4 +1,4 @@
-"""A crowd for each record: (k,1)-anonymity, Algorithms 3 and 4 of "k-Anonymization Revisited".
+"""(k,1)-anonymity, a neighbourhood for each record: Algorithms 3 and 4 of "k-Anonymization Revisited".
 
 A row made so is consistent with at least k records. That alone protects nobody: others may fit few rows, or
 one. It is the first step towards (k,k).
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OwnCrowds(Limited, ABC):
-    """Each record gets a crowd of its own.
+class NeighbourhoodGrowth(Limited, ABC):
+    """Each record gets a neighbourhood of its own.
 
     Parameters
     ----------
@@ -48,21 +48,21 @@ class OwnCrowds(Limited, ABC):
             If there are fewer than k records.
         """
         need_enough(data, self.k)
-        space = Space.over(data, self.measure)
+        space = RecordTree.over(data, self.measure)
         grown = np.full((space.points.size.size, max(self.k - 1, 0)), -1, np.int64)
         self._grow(space, grown)
         return space.around(grown)
 
     @abstractmethod
-    def _grow(self, space: Space, grown: NDArray[np.int64]) -> None:
-        """Say which points each point's crowd grows by."""
+    def _grow(self, space: RecordTree, grown: NDArray[np.int64]) -> None:
+        """Say which points each point's neighbourhood grows by."""
 
 
 @dataclass(frozen=True)
-class Nearest(OwnCrowds):
+class Nearest(NeighbourhoodGrowth):
     """Algorithm 3: each record with the k-1 others that are cheapest to pair it with."""
 
-    def _grow(self, space: Space, grown: NDArray[np.int64]) -> None:
+    def _grow(self, space: RecordTree, grown: NDArray[np.int64]) -> None:
         from incrowd.kernels import k_one
 
         members = np.argsort(space.ids, kind="stable")
@@ -71,10 +71,10 @@ class Nearest(OwnCrowds):
 
 
 @dataclass(frozen=True)
-class Expansion(OwnCrowds):
-    """Algorithm 4: each crowd grows by the record that adds least to the cost of its row."""
+class Expansion(NeighbourhoodGrowth):
+    """Algorithm 4: each neighbourhood grows by the record that adds least to the cost of its row."""
 
-    def _grow(self, space: Space, grown: NDArray[np.int64]) -> None:
+    def _grow(self, space: RecordTree, grown: NDArray[np.int64]) -> None:
         from incrowd.kernels import k_one
 
         plain = priced(space.data, EXTENT).costs
@@ -83,7 +83,7 @@ class Expansion(OwnCrowds):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Space:
+class RecordTree:
     """Distinct records as points in a tree of boxes, and which of them each record is."""
 
     data: Microdata
@@ -93,7 +93,7 @@ class Space:
     tree: BoxTree
 
     @classmethod
-    def over(cls, data: Microdata, measure: str) -> Space:
+    def over(cls, data: Microdata, measure: str) -> RecordTree:
         from incrowd.kernels import boxtree
 
         table = priced(data, measure)
@@ -109,11 +109,11 @@ class Space:
         return np.concatenate([[0], np.cumsum(self.points.size)])
 
     def scratch(self) -> GroupBounds:
-        """Room for one crowd."""
+        """Room for one neighbourhood."""
         return groups_of(np.zeros(self.ids.size, np.int64), self.table)
 
     def around(self, grown: NDArray[np.int64]) -> Neighbourhoods:
-        """Each record with one record of every point that its crowd grew by."""
+        """Each record with one record of every point that its neighbourhood grew by."""
         others = grown[self.ids]
         others = np.where(others >= 0, self.points.first[others], -1)
         whole = np.concatenate([np.arange(self.ids.size)[:, None], others], axis=1)

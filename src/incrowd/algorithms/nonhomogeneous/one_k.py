@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
-from incrowd.algorithms.nonhomogeneous.k_one import Space
+from incrowd.algorithms.nonhomogeneous.k_one import RecordTree
 from incrowd.flow import Microdata, Neighbourhoods
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ AT_ONCE = 2048  # rows whose points are held in memory at a time
 
 
 def widened(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str = "lm") -> Neighbourhoods:
-    """The crowds, with those added for whom a row was widened.
+    """The neighbourhoods, with those added for whom a row was widened.
 
-    Records are looked at in their order. One that fits fewer than k rows joins the crowds of those whose rows
-    get dearer by least; of equal ones that of the smaller record.
+    Records are looked at in their order. One that fits fewer than k rows joins the
+    neighbourhoods of those whose rows get dearer by least; of equal ones that of the smaller record.
     """
     from incrowd.kernels import k_one, one_k
 
-    space, extent = Space.over(data, measure), priced(data, EXTENT)
+    space, extent = RecordTree.over(data, measure), priced(data, EXTENT)
     plain, costs, n = extent.costs, space.table.costs, len(data)
     rows, fits = rows_over(space, neighbourhoods, extent), np.zeros(space.points.size.size, np.int64)
     for first in range(0, n, AT_ONCE):
@@ -43,7 +43,7 @@ def widened(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: st
     return joined_by(neighbourhoods, rows.record[pairs[:, 0]], pairs[:, 1])
 
 
-def rows_over(space: Space, neighbourhoods: Neighbourhoods, plain: Priced) -> Rows:
+def rows_over(space: RecordTree, neighbourhoods: Neighbourhoods, plain: Priced) -> Rows:
     """The row of each record, sorted by the point that is the record."""
     from incrowd.kernels import closure, one_k
 
@@ -80,7 +80,7 @@ def rows_over(space: Space, neighbourhoods: Neighbourhoods, plain: Priced) -> Ro
 def joined_by(
     neighbourhoods: Neighbourhoods, record: NDArray[np.int64], member: NDArray[np.int64]
 ) -> Neighbourhoods:
-    """Crowds with more members: `member` joins the crowd of `record`."""
+    """Neighbourhoods with more members: `member` joins that of `record`."""
     owner = np.concatenate([np.repeat(np.arange(len(neighbourhoods)), neighbourhoods.sizes), record])
     members = np.concatenate([neighbourhoods.members, member]).astype(np.int32)
     order = np.argsort(owner, kind="stable")

@@ -1,8 +1,7 @@
-"""Crowds of any size made regular: everyone in exactly k of them, everyone's own over exactly k.
+"""k-regular neighbourhoods: everyone in exactly k of them, everyone's own over exactly k.
 
-Such crowds split into k assignments without a common pair, so one of them can be drawn with every match
-probability exactly 1/k. Rows that are merely consistent with k records, and records with k rows, need not
-allow that.
+They split into k assignments without a common pair, so one of these can be drawn with every match probability
+exactly 1/k. Rows that are merely consistent with k records, and records with k rows, need not allow that.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
-from incrowd.algorithms.nonhomogeneous.k_one import Space
+from incrowd.algorithms.nonhomogeneous.k_one import RecordTree
 from incrowd.contracts import need_enough
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 
@@ -31,9 +30,9 @@ ENOUGH = 0.001  # a sweep that saves less than this share is the last
 
 
 def mended(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str = "lm") -> Neighbourhoods:
-    """Crowds of exactly k, near those given, such that everyone is in exactly k.
+    """Neighbourhoods of exactly k, near those given, such that everyone is in exactly k.
 
-    The rows are meant to be those of Algorithms 4 and 5, but any will do. Equal input gives equal crowds.
+    The rows are meant to be those of Algorithms 4 and 5, but any will do. Equal input gives equal output.
 
     Raises
     ------
@@ -52,7 +51,7 @@ def mended(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str
 
 
 def exchanged(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm") -> Neighbourhoods:
-    """Crowds that are k-regular already, made cheaper by exchanges."""
+    """Neighbourhoods that are k-regular already, made cheaper by exchanges."""
     n, k = len(neighbourhoods), int(neighbourhoods.sizes[0])
     mend = Mend.of(data, neighbourhoods, k, measure)
     members = mend.place[neighbourhoods.members.reshape(n, k)][mend.record]
@@ -68,7 +67,7 @@ def exchanged(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "l
 
 def rings(data: Microdata, partition: Partition, k: int) -> Neighbourhoods:
     """In each group a ring: everyone with the k-1 that follow, in an order in which neighbours are alike."""
-    place = Space.over(data, "lm").ids
+    place = RecordTree.over(data, "lm").ids
     order = np.lexsort((place, partition.labels))
     sizes = partition.sizes
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)[:, None]
@@ -79,7 +78,7 @@ def rings(data: Microdata, partition: Partition, k: int) -> Neighbourhoods:
 
 
 def loss_of(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm") -> float:
-    """What the rows of the crowds cost on average."""
+    """What the rows over neighbourhoods cost on average."""
     table = priced(data, measure)
     owner = np.repeat(np.arange(len(neighbourhoods)), neighbourhoods.sizes)
     return float(groups_of(owner, replace(table, codes=table.codes[neighbourhoods.members])).cost.mean())
@@ -89,8 +88,8 @@ def loss_of(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm"
 class Mend:
     """The work in hand. Records stand in the order of the tree: place x holds record ``record[x]``.
 
-    `owner` and `came` are the crowds that came in, as pairs of a row and the codes of a record. `members`
-    (n, k), `held` and `load` (n,) are what was paired so far: see `kernels.Factor`.
+    `owner` and `came` are the neighbourhoods that came in, as pairs of a row and the codes of a record.
+    `members` (n, k), `held` and `load` (n,) are what was paired so far: see `kernels.Factor`.
     """
 
     table: Priced
@@ -108,7 +107,7 @@ class Mend:
     def of(cls, data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str) -> Mend:
         from incrowd.kernels import regular
 
-        n, found = len(data), Space.over(data, measure)
+        n, found = len(data), RecordTree.over(data, measure)
         record = np.argsort(found.ids, kind="stable")
         place = np.empty(n, np.int64)
         place[record] = np.arange(n)

@@ -1,4 +1,4 @@
-"""Everyone a crowd of their own: Algorithms 3 to 6 of "k-Anonymization Revisited", and the k-regular form.
+"""Non-homogeneous generalization: Algorithms 3 to 6 of "k-Anonymization Revisited", and a k-regular form.
 
 Rows then differ from person to person and still hold several people each. What protects these people is the
 graph of who fits which row, and that nobody can say which of the fitting rows is whose.
@@ -6,15 +6,16 @@ graph of who fits which row, and that nobody can say which of the fitting rows i
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from incrowd.algorithms.base import REVISITED, NonHomogeneous
 from incrowd.algorithms.costs import MEASURES
-from incrowd.algorithms.nonhomogeneous.global_1k import global_crowds
+from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
 from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest
 from incrowd.algorithms.nonhomogeneous.one_k import widened
 from incrowd.algorithms.nonhomogeneous.regular import exchanged, loss_of, mended, rings
@@ -24,7 +25,6 @@ from incrowd.contracts import (
     Choice,
     Guard,
     Limit,
-    Limited,
     Progress,
     Switch,
     need_enough,
@@ -38,13 +38,13 @@ STARTS = {"expansion": Expansion, "nearest": Nearest}
 
 
 @dataclass(frozen=True)
-class Crowding(Limited, ABC):
+class Revisited(NonHomogeneous):
     """What all of them have in common.
 
     Parameters
     ----------
     k : int
-        How large crowds must be.
+        How large neighbourhoods must be.
     measure : str
         What rows cost: ``lm`` or ``entropy``.
     drawn : bool
@@ -56,9 +56,7 @@ class Crowding(Limited, ABC):
     measure: str = "lm"
     drawn: bool = True
 
-    alone: ClassVar[str]
-    one_sided: ClassVar[bool] = False
-    strict: ClassVar[bool] = False  # ties go by the order of records
+    paper: ClassVar[str] = REVISITED
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "measure": Choice(MEASURES),
@@ -67,11 +65,10 @@ class Crowding(Limited, ABC):
 
     @property
     def regular(self) -> bool:
-        """Are the crowds k-regular, so that the draw is even?"""
         return False
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Neighbourhoods:
-        """The crowd that makes each record's row.
+        """The neighbourhood that each record's row is made over.
 
         Raises
         ------
@@ -79,7 +76,7 @@ class Crowding(Limited, ABC):
             If there are fewer than k records.
         """
         if guards:
-            raise PolicyError("crowds of one's own keep k alone; for l, t or an entity take a partition")
+            raise PolicyError("this method keeps k alone; for l, t or an entity use mondrian")
         need_enough(data, self.k)
         return self._neighbourhoods(data, progress)
 
@@ -88,37 +85,62 @@ class Crowding(Limited, ABC):
         """The algorithm."""
 
 
-@register("grouper", "k1-nearest")
 @dataclass(frozen=True)
-class KOneNearest(Crowding):
+class OneSided(Revisited):
+    """A model that is about rows only, or about records only: the paper's form, for comparison."""
+
+    one_sided: ClassVar[bool] = True
+    model_kept: ClassVar[str] = "k1-anonymity"
+    guarantee: ClassVar[str] = "every row fits at least k records"
+    adversary: ClassVar[str] = "wants to know whose row this is, and knows nobody else in the table"
+    not_claimed: ClassVar[str] = (
+        "a record may fit one row only; for comparison, refused unless unsafe-one-sided is accepted"
+    )
+
+    @property
+    def printed(self) -> bool:
+        return True
+
+
+@register("algorithm", "k1-nearest")
+@dataclass(frozen=True)
+class KOneNearest(OneSided):
     """Algorithm 3: each record with the k-1 others that are cheapest to pair it with."""
 
-    alone: ClassVar[str] = "k1-anonymity"
-    one_sided: ClassVar[bool] = True
+    section: ClassVar[str] = "V-B, Algorithm 3"
+    publishes: ClassVar[str] = "for each record the smallest box, node or set over its k nearest"
 
     def _neighbourhoods(self, data: Microdata, _progress: Progress) -> Neighbourhoods:
         return Nearest(self.k, self.measure).neighbourhoods(data)
 
 
-@register("grouper", "k1-expansion")
+@register("algorithm", "k1-expansion")
 @dataclass(frozen=True)
-class KOneExpansion(Crowding):
-    """Algorithm 4: each crowd grows by the record that adds least to the cost of its row."""
+class KOneExpansion(OneSided):
+    """Algorithm 4: each neighbourhood grows by the record that adds least to the cost of its row."""
 
-    alone: ClassVar[str] = "k1-anonymity"
-    one_sided: ClassVar[bool] = True
+    section: ClassVar[str] = "V-B, Algorithm 4"
+    publishes: ClassVar[str] = (
+        "for each record the smallest box, node or set over a neighbourhood that grew around it"
+    )
 
     def _neighbourhoods(self, data: Microdata, _progress: Progress) -> Neighbourhoods:
         return Expansion(self.k, self.measure).neighbourhoods(data)
 
 
-@register("grouper", "one-k")
+@register("algorithm", "one-k")
 @dataclass(frozen=True)
-class OneK(Crowding):
+class OneKNeighbourhoods(OneSided):
     """Algorithm 5 on the table itself: rows are widened until every record fits k of them."""
 
-    alone: ClassVar[str] = "1k-anonymity"
-    one_sided: ClassVar[bool] = True
+    section: ClassVar[str] = "V-B, Algorithm 5"
+    publishes: ClassVar[str] = "rows as they are, some of them widened"
+    guarantee: ClassVar[str] = "every record fits at least k rows"
+    adversary: ClassVar[str] = "looks for one person, and knows nobody else in the table"
+    not_claimed: ClassVar[str] = (
+        "most rows stay as they are; for comparison, refused unless unsafe-one-sided is accepted"
+    )
+    model_kept: ClassVar[str] = "1k-anonymity"
 
     def _neighbourhoods(self, data: Microdata, _progress: Progress) -> Neighbourhoods:
         n = len(data)
@@ -127,13 +149,13 @@ class OneK(Crowding):
 
 
 @dataclass(frozen=True)
-class TwoSided(Crowding):
-    """Crowds that keep k on both sides.
+class TwoSided(Revisited):
+    """Neighbourhoods that keep k on both sides.
 
     Parameters
     ----------
     start : str
-        Where crowds come from: ``expansion`` (Algorithm 4) or ``nearest`` (Algorithm 3).
+        Where neighbourhoods come from: ``expansion`` (Algorithm 4) or ``nearest`` (Algorithm 3).
     mend : bool
         Make them k-regular, so that every row can be drawn with the same chance 1/k. False is the
         paper's form, which mostly cannot be published safely.
@@ -142,7 +164,7 @@ class TwoSided(Crowding):
     start: str = "expansion"
     mend: bool = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
-        **Crowding.limits,
+        **Revisited.limits,
         "start": Choice(tuple(STARTS)),
         "mend": Switch(),
     }
@@ -150,6 +172,10 @@ class TwoSided(Crowding):
     @property
     def regular(self) -> bool:
         return self.mend
+
+    @property
+    def printed(self) -> bool:
+        return not self.mend and not self.drawn
 
     def _neighbourhoods(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         neighbourhoods = self._printed(data, progress)
@@ -166,34 +192,38 @@ class TwoSided(Crowding):
         """The paper's algorithm."""
 
 
-@register("grouper", "kk")
+@register("algorithm", "kk")
 @dataclass(frozen=True)
-class BothK(TwoSided):
+class KKNeighbourhoods(TwoSided):
     """(k,k): Algorithms 3 or 4, then 5."""
 
-    alone: ClassVar[str] = "kk-anonymity"
+    section: ClassVar[str] = "V-B, Algorithms 3 or 4, and 5; made k-regular, which the paper does not do"
+    model_kept: ClassVar[str] = "kk-anonymity"
 
     def _printed(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         return self._two_sided(data, progress)
 
 
-@register("grouper", "global-1k")
+@register("algorithm", "global-1k")
 @dataclass(frozen=True)
-class GlobalOneK(TwoSided):
+class GlobalOneKNeighbourhoods(TwoSided):
     """Global (1,k): Algorithms 3 or 4, then 5, then 6."""
 
-    alone: ClassVar[str] = "global-1k-anonymity"
+    section: ClassVar[str] = (
+        "V-C, Algorithm 6 after 3 or 4, and 5; made k-regular, which the paper does not do"
+    )
+    model_kept: ClassVar[str] = "global-1k-anonymity"
 
     def _printed(self, data: Microdata, progress: Progress) -> Neighbourhoods:
         neighbourhoods = self._two_sided(data, progress)
         progress(0.6)
-        return global_crowds(data, neighbourhoods, self.k, self.measure)
+        return global_neighbourhoods(data, neighbourhoods, self.k, self.measure)
 
 
-@register("grouper", "kfactor")
+@register("algorithm", "kfactor")
 @dataclass(frozen=True)
-class KFactor(Crowding):
-    """k-regular crowds, from wherever they lose least.
+class KFactorNeighbourhoods(Revisited):
+    """k-regular neighbourhoods, from wherever they lose least.
 
     Parameters
     ----------
@@ -203,9 +233,13 @@ class KFactor(Crowding):
     """
 
     start: str = "best"
-    alone: ClassVar[str] = "kk-anonymity"
+    paper: ClassVar[str] = (
+        "none: crowds as in k-Anonymization Revisited, a draw as in Non-homogeneous Generalization"
+    )
+    section: ClassVar[str] = "docs/claims/kfactor.md"
+    model_kept: ClassVar[str] = "kk-anonymity"
     limits: ClassVar[Mapping[str, AnyLimit]] = {
-        **Crowding.limits,
+        **Revisited.limits,
         "start": Choice(("best", "clusters", *STARTS)),
     }
 

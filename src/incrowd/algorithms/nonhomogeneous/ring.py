@@ -1,4 +1,4 @@
-"""The ring: everyone hides with the k-1 that follow in a row bent to a circle, so that rows differ.
+"""The ring (NH): each row is made over a record and the k-1 that follow it in a row bent to a circle.
 
 Wong, Mamoulis, Cheung, "Non-homogeneous Generalization in Privacy Preserving Data Publishing", SIGMOD 2010.
 The table is cut into parts, each part becomes a ring. Who is behind which row is drawn later: any of k
@@ -14,14 +14,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import NONHOMOGENEOUS, NonHomogeneous
 from incrowd.algorithms.nonhomogeneous.diverse import Sought, eligible_parts, printed_order, split_apart
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import RULES, Lexicographic
-from incrowd.algorithms.partitions.ordering import InARow, Parts
-from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Limited, Progress, Switch, register
+from incrowd.algorithms.partitions.ordering import CutRow, RowPartition
+from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, Switch, register
 from incrowd.entropy import Entropy, system
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Neighbourhoods
+from incrowd.policy.exposures import UNSAFE_ORDER, KnownExposure
 from incrowd.schema import Shape
 
 ORDERS = ("lexicographic", "hilbert")
@@ -30,15 +32,15 @@ SPARSE = 2  # with hide_rows: how many times as many combinations as records the
 SHAPES = {Shape.RANGE: 0, Shape.TREE: 1, Shape.SET: 2}  # as `kernels.ring` knows them
 
 
-@register("grouper", "ring")
+@register("algorithm", "ring")
 @dataclass(frozen=True)
-class Ring(Limited):
+class Ring(NonHomogeneous):
     """Cut a row of records into parts of k or more, and lay a ring over each.
 
     Parameters
     ----------
     k : int
-        Everyone is in exactly k crowds of exactly k.
+        Everyone is in exactly k neighbourhoods of exactly k.
     order : str
         How records are put in a row and cut: ``lexicographic`` (Figure 8) or ``hilbert``.
     rule : str
@@ -60,10 +62,11 @@ class Ring(Limited):
     split: str = "distinct"
     drawn: bool = True
 
-    alone: ClassVar[str] = "global-1k-anonymity"
-    one_sided: ClassVar[bool] = False
+    paper: ClassVar[str] = NONHOMOGENEOUS
+    section: ClassVar[str] = "5, Figures 5, 7 and 8; 6 for l: the method NH"
+    needs: ClassVar[str] = "nothing; l for one sensitive column; no t, entity or means"
+    model_kept: ClassVar[str] = "global-1k-anonymity"
     diverse: ClassVar[bool] = True
-    strict: ClassVar[bool] = False  # a cut may part equal records
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "order": Choice(ORDERS),
@@ -75,22 +78,40 @@ class Ring(Limited):
 
     @property
     def regular(self) -> bool:
-        """A ring is k-regular: the draw is even."""
+        """A ring is: each record is in the neighbourhoods of k."""
         return True
 
+    @property
+    def printed(self) -> bool:
+        return self.split == "printed"
+
+    @property
+    def promises_l(self) -> bool:
+        """Not where parts are ordered by sensitive values."""
+        return self.split != "printed"
+
+    @property
+    def concealed_by(self) -> str:
+        return "hide_rows" if self.hide_rows else ""
+
+    def exposures(self) -> Mapping[KnownExposure, str]:
+        order = {UNSAFE_ORDER: 'leave split = "distinct"'} if self.split == "printed" else {}
+        return {**super().exposures(), **order}
+
+    @classmethod
+    def smallest_group(cls, k: int, l: object) -> int:  # noqa: E741  the paper's letter
+        """l different values need l records."""
+        return max(k, l) if isinstance(l, int) else k
+
     def group(
-        self,
-        data: Microdata,
-        guards: tuple[Guard, ...],
-        progress: Progress,
-        entropy: Entropy = system,
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Neighbourhoods:
-        """The crowd that makes each record's row.
+        """The neighbourhood that each record's row is made over.
 
         Parameters
         ----------
         guards : tuple of Guard
-            None, or one that tells which values it counts.
+            None, or one that names the values it counts.
         entropy : callable
             Source of random bytes, for cutting by sensitive values.
 
@@ -104,8 +125,8 @@ class Ring(Limited):
         if not guards:
             return self._rings(data, self._plain_parts(data, progress), progress)
         if len(guards) > 1 or not isinstance(guards[0], Eligible):
-            raise PolicyError("a ring keeps k, and l for one sensitive column; for all else take a partition")
-        sought = Sought.by(guards[0], self.k, per_crowd=True)
+            raise PolicyError("a ring keeps k, and l for one sensitive column; for all else use mondrian")
+        sought = Sought.by(guards[0], self.k, per_neighbourhood=True)
         if self.order == "hilbert":
             parts = Hilbert(self.k).parts(data, guards, progress)
         else:
@@ -114,23 +135,23 @@ class Ring(Limited):
             return self._rings(data, printed_order(parts, sought), progress)
         return self._rings(data, split_apart(parts, sought, entropy), progress)
 
-    def _plain_parts(self, data: Microdata, progress: Progress) -> Parts:
-        row: InARow = Hilbert(self.k) if self.order == "hilbert" else Lexicographic(self.k, self.rule)
+    def _plain_parts(self, data: Microdata, progress: Progress) -> CutRow:
+        row: RowPartition = Hilbert(self.k) if self.order == "hilbert" else Lexicographic(self.k, self.rule)
         parts = row.parts(data, (), progress)
         return without_lists(data, parts) if self.hide_rows else parts
 
-    def _rings(self, data: Microdata, parts: Parts, progress: Progress) -> Neighbourhoods:
+    def _rings(self, data: Microdata, parts: CutRow, progress: Progress) -> Neighbourhoods:
         from incrowd.kernels import ring as kernels
 
         n = len(data)
         members, label = np.empty((n, self.k), np.int32), np.empty(n, np.int32)
         alike = np.empty(n, np.bool_)
         kernels.lay_rings(data.codes, parts.order, parts.starts, members, label, alike)
-        whole = self._told_less(data, parts) if self.hide_rows else None
+        whole = self._made_over_parts(data, parts) if self.hide_rows else None
         progress(1.0)
         return Neighbourhoods(np.arange(n + 1) * self.k, members.ravel(), label, whole, alike)
 
-    def _told_less(self, data: Microdata, parts: Parts) -> NDArray[np.bool_]:
+    def _made_over_parts(self, data: Microdata, parts: CutRow) -> NDArray[np.bool_]:
         """Which cells must say what their whole part has, so that comparing rows gives no record away."""
         from incrowd.kernels import ring as kernels
 
@@ -139,7 +160,7 @@ class Ring(Limited):
         return whole
 
 
-def without_lists(data: Microdata, parts: Parts) -> Parts:
+def without_lists(data: Microdata, parts: CutRow) -> CutRow:
     """Merge parts that list their records, from left to right and with the next that is not all alike.
 
     Where one column alone varies, its cells name only what occurs, and so whole records; and where cells
@@ -152,7 +173,7 @@ def without_lists(data: Microdata, parts: Parts) -> Parts:
     sizes = np.diff(parts.starts)
     place = np.argsort(np.repeat(owner, sizes), kind="stable")
     merged = np.bincount(owner, sizes).astype(np.int64)
-    return Parts(parts.order[place], np.concatenate([[0], np.cumsum(merged[merged > 0])]))
+    return CutRow(parts.order[place], np.concatenate([[0], np.cumsum(merged[merged > 0])]))
 
 
 def _shapes(data: Microdata) -> NDArray[np.int64]:

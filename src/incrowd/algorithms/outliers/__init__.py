@@ -1,1 +1,1 @@
-"""Groups that do not tell of outliers."""
+"""Algorithms whose groups do not disclose outliers."""

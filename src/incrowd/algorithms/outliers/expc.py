@@ -1,4 +1,4 @@
-"""ExpC and its rivals: groups that tell of no outlier, by expansion around seeds.
+"""ExpC and its rivals: groups that disclose no outlier, by expansion around seeds.
 
 Algorithm 1 of Wang, Liu, "Hiding Distinguished Ones into Crowd", and the approaches that the paper compares
 it with. Where the printed steps are incomplete, docs/claims/expc.md says how they are read.
@@ -6,7 +6,7 @@ it with. Where the printed steps are incomplete, docs/claims/expc.md says how th
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import process_time
@@ -14,15 +14,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, Ints, Rules
-from incrowd.algorithms.outliers.repair import Groups, settled
+from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm
+from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, GrowthRules, Ints
+from incrowd.algorithms.outliers.repair import MergingGroups, settled
 from incrowd.algorithms.watch import watched
 from incrowd.contracts import (
     AnyLimit,
     Choice,
     Guard,
     Limit,
-    Limited,
     Plainness,
     Progress,
     need_enough,
@@ -53,8 +53,8 @@ class Grouping:
 
 
 @dataclass(frozen=True)
-class Expanding(Limited, ABC):
-    """Groups by expansion.
+class Expanding(Algorithm):
+    """MergingGroups by expansion.
 
     Parameters
     ----------
@@ -94,6 +94,12 @@ class Expanding(Limited, ABC):
     strangers: str = "last"
     values: str = "new"
 
+    paper: ClassVar[str] = OUTLIERS
+    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; no class tells of an outlier"
+    adversary: ClassVar[str] = (
+        "knows everyone's quasi-identifiers, who is an outlier, and how the release was made"
+    )
+    needs: ClassVar[str] = "[privacy.plain]; leaves records out; slow where outliers are many"
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
     needs_plain: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
@@ -108,8 +114,13 @@ class Expanding(Limited, ABC):
         "values": Choice(("new", "any")),
     }
 
+    @property
+    def printed(self) -> bool:
+        unlimited = self.tries == self.patience == self.merges == 0
+        return unlimited and self.values == "any" and self.loss == "printed"
+
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom; -1 for those who are removed or cannot be hidden.
+        """The group of each record; -1 for those who are removed or cannot be hidden.
 
         Raises
         ------
@@ -123,61 +134,69 @@ class Expanding(Limited, ABC):
 
     def grouping(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress = silent) -> Grouping:
         """The same with all that became of records on the way."""
-        run = _Run(self, data, guards, progress)
+        run = _ExpansionRun(self, data, guards, progress)
         self._expand(run)
         return run.finished()
 
     @abstractmethod
-    def _expand(self, run: _Run) -> None:
-        """Groups around seeds; who is left over is residue."""
+    def _expand(self, run: _ExpansionRun) -> None:
+        """MergingGroups around seeds; who is left over is residue."""
 
 
-@register("grouper", "expc")
+@register("algorithm", "expc")
 @dataclass(frozen=True)
 class ExpC(Expanding):
     """Expansion without a look for local outliers: a group is done when it is plain, whoever is in it."""
 
-    def _expand(self, run: _Run) -> None:
+    section: ClassVar[str] = "7, Algorithm 1"
+
+    def _expand(self, run: _ExpansionRun) -> None:
         run.grow(run.rest, run.rest)
 
 
-@register("grouper", "gnof")
+@register("algorithm", "gnof")
 @dataclass(frozen=True)
 class NonOutliersFirst(Expanding):
-    """Groups of those who are no outliers; then each outlier joins one."""
+    """MergingGroups of those who are no outliers; then each outlier joins one."""
 
-    def _expand(self, run: _Run) -> None:
+    section: ClassVar[str] = "8.1, the rival GNOF: groups of those who are no outliers first"
+
+    def _expand(self, run: _ExpansionRun) -> None:
         outliers = run.outliers()
         others = run.rest[~outliers[run.rest]]
         run.grow(others, others)
         run.residue.append(run.ordered(np.flatnonzero(outliers)))
 
 
-@register("grouper", "gof")
+@register("algorithm", "gof")
 @dataclass(frozen=True)
 class OutliersFirst(Expanding):
-    """Groups around outliers, of those who are none; then groups of the rest."""
+    """MergingGroups around outliers, of those who are none; then groups of the rest."""
 
-    def _expand(self, run: _Run) -> None:
+    section: ClassVar[str] = "8.1, the rival GOF: groups around outliers first"
+
+    def _expand(self, run: _ExpansionRun) -> None:
         outliers = run.outliers()
         others = run.rest[~outliers[run.rest]]
         run.grow(np.flatnonzero(outliers & ~run.lone), others)
         run.grow(others, None)
 
 
-@register("grouper", "remove-outliers")
+@register("algorithm", "remove-outliers")
 @dataclass(frozen=True)
 class RemoveOutliers(Expanding):
     """No outlier stays; groups of the others have enough different values, whether or not they are plain."""
 
-    def _expand(self, run: _Run) -> None:
+    section: ClassVar[str] = "8.3, the rival that removes all outliers"
+
+    def _expand(self, run: _ExpansionRun) -> None:
         outliers = run.outliers()
         others = run.rest[~outliers[run.rest]]
         run.removed = run.removed | outliers
         run.grow(others, others)
 
 
-class _Run:
+class _ExpansionRun:
     """One table on its way to groups."""
 
     def __init__(
@@ -185,7 +204,7 @@ class _Run:
     ) -> None:
         plainness = next((guard for guard in guards if isinstance(guard, Plainness)), None)
         if plainness is None:
-            raise PolicyError(f"{_name(recipe)} hides outliers: give [privacy.plain]")
+            raise PolicyError(f"{recipe.name} protects outliers: give [privacy.plain]")
         self.recipe, self.progress = recipe, progress
         self.seconds = dict.fromkeys(COMPONENTS, 0.0)
         self.space = plainness.space
@@ -200,7 +219,7 @@ class _Run:
         distinct, fresh = self.space.setting.distinct, recipe.values == "new"
         usual = isinstance(recipe, ExpC) and recipe.strangers == "last"
         limits = (recipe.k, distinct, recipe.delta, recipe.tries, recipe.patience)
-        rules = Rules(*limits, fresh, plain, usual)
+        rules = GrowthRules(*limits, fresh, plain, usual)
         start = process_time()
         self.space.of(data, self.space.setting)  # the space is there already; again, to know what it took
         self._timed("global outliers", start)
@@ -221,7 +240,7 @@ class _Run:
         return found
 
     def grow(self, seeds: Ints, free: Ints | None) -> None:
-        """Groups around seeds, of whoever is free; None for those who still are."""
+        """MergingGroups around seeds, of whoever is free; None for those who still are."""
         start = process_time()
         if free is not None:
             self.growth.release(free)
@@ -236,7 +255,7 @@ class _Run:
         label = self.growth.labels
         order = np.argsort(label, kind="stable")[np.count_nonzero(label < 0) :]
         parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if order.size else []
-        groups = Groups(self.growth, parts)
+        groups = MergingGroups(self.growth, parts)
         residue = np.concatenate(self.residue)
         late = np.flatnonzero(self.lone)
         residue = np.concatenate([residue, late[~np.isin(late, residue)]])
@@ -250,9 +269,3 @@ class _Run:
             labels=groups.labels(),
             seconds=self.seconds,
         )
-
-
-def _name(recipe: Expanding) -> str:
-    from incrowd.contracts import catalogue
-
-    return next(name for name, part in catalogue("grouper").items() if part is type(recipe))

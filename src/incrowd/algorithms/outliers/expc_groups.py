@@ -19,7 +19,7 @@ from incrowd.schema import Shape
 if TYPE_CHECKING:
     from incrowd.distance_outliers import Space
     from incrowd.kernels.expc import ExpcState, RecordPool, WalkRoom
-    from incrowd.kernels.plain_corners import CornerDomain, GrowingGroup, NodeTable, OutlierTest
+    from incrowd.kernels.plain_corners import CornerDomain, GrowingGroup, KnownNodes, OutlierTest
 
 Ints = NDArray[np.int64]
 LOSSES = ("zero-based", "printed")
@@ -28,7 +28,7 @@ LEAF = 8  # distinct records in a leaf of the tree
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GrowthRules:
     """When a group is done, and how long it is tried: 0 tries or patience is no limit."""
 
     k: int
@@ -53,12 +53,12 @@ class Growth:
     """
 
     def __init__(
-        self, data: Microdata, plainness: Plainness, guards: tuple[Guard, ...], rules: Rules, loss: str
+        self, data: Microdata, plainness: Plainness, guards: tuple[Guard, ...], rules: GrowthRules, loss: str
     ) -> None:
         self.space: Space = plainness.space
         self.plainness, self.rules = plainness, rules
         self.guards = tuple(guard for guard in guards if guard is not plainness)
-        columns = [_Column(a, data.codes[:, j], self.space) for j, a in enumerate(data.attributes)]
+        columns = [_ExpcColumn(a, data.codes[:, j], self.space) for j, a in enumerate(data.attributes)]
         self.codes = np.stack([c.rank[data.codes[:, j]] for j, c in enumerate(columns)], axis=1)
         self.back = [np.argsort(c.rank) for c in columns]
         self.known = all(column.known for column in columns)
@@ -144,7 +144,7 @@ class Growth:
         by_corners = rules.plain and form != "candidate" and self.known
         alone = not self.guards and (not rules.plain or (by_corners and form == "corner"))
         limits = (rules.k, rules.distinct, rules.delta, rules.tries, rules.patience)
-        growth = expc.GrowthRules(*limits, by_corners, alone, rules.fresh, rules.usual)
+        growth = expc.ExpcRules(*limits, by_corners, alone, rules.fresh, rules.usual)
         return expc.ExpcState(growth, self.domain, self.pool, self.group, self.search, self.memo, self.test)
 
     def _allowed(self, rows: Ints) -> bool:
@@ -186,7 +186,7 @@ class Growth:
         return point
 
 
-class _Column:
+class _ExpcColumn:
     """One quasi-identifier: its codes numbered anew, and its permissible sets if it has some.
 
     Missing comes first where it lies beside the sets. Sets of more values than bits are measured by their
@@ -239,7 +239,7 @@ class _Column:
         return where
 
 
-def _domain(data: Microdata, columns: list[_Column], space: Space, loss: str) -> CornerDomain:
+def _domain(data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str) -> CornerDomain:
     from incrowd.kernels import plain_corners
 
     geometry = geometry_of(data)
@@ -278,7 +278,7 @@ class _Nodes:
     def __init__(self) -> None:
         self.rows = [[0] * 8]
 
-    def plant(self, column: _Column) -> Ints:
+    def plant(self, column: _ExpcColumn) -> Ints:
         """Add a column's sets -> the smallest of each code."""
         leaf = np.zeros(column.size, np.int64)
         tree, base = column.attribute.tree, len(self.rows)
@@ -300,7 +300,7 @@ class _Nodes:
                 leaf[low] = here
         return leaf
 
-    def _enter(self, column: _Column, parent: int, low: int, high: int, root: bool) -> None:
+    def _enter(self, column: _ExpcColumn, parent: int, low: int, high: int, root: bool) -> None:
         from incrowd.kernels.expc import FULL
 
         held = [c for c in range(low, high + 1) if c != column.missing and column.places[c] is not None]
@@ -381,10 +381,10 @@ def _room(shape: tuple[int, int], values: int, pool: RecordPool, axes: int) -> t
     return group, search
 
 
-def _memo(size: int, d: int) -> NodeTable:
+def _memo(size: int, d: int) -> KnownNodes:
     from incrowd.kernels import plain_corners
 
-    return plain_corners.NodeTable(np.zeros((size, d + 1), np.int32), np.zeros(size, np.int8))
+    return plain_corners.KnownNodes(np.zeros((size, d + 1), np.int32), np.zeros(size, np.int8))
 
 
 def _outlier_test(space: Space) -> OutlierTest:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.outliers.expc_groups import Growth, Ints, Rules
+from incrowd.algorithms.outliers.expc_groups import Growth, GrowthRules, Ints
 from incrowd.contracts import Guard, Plainness, Progress
 from incrowd.flow import Attribute, Codes, Microdata, Partition
 from incrowd.schema import Shape
@@ -22,8 +22,8 @@ DEAD = 2**62
 SIZE, MISSING = 2, 3  # in `column` of the kernels' Domain
 
 
-class Groups:
-    """Groups that come and go, and what merging with each of them costs.
+class MergingGroups:
+    """MergingGroups that come and go, and what merging with each of them costs.
 
     Of a group are known its smallest codes, missing aside or not, its largest codes, and a bit for each code.
     """
@@ -118,7 +118,7 @@ class Groups:
         return found
 
 
-def settled(groups: Groups, residue: Ints, tries: int, merges: int, progress: Progress) -> list[int]:
+def settled(groups: MergingGroups, residue: Ints, tries: int, merges: int, progress: Progress) -> list[int]:
     """Step 3 of ExpC: each record joins a group, or makes groups merge -> those for whom neither works."""
     suppressed = []
     for i, record in enumerate(residue.tolist()):
@@ -149,7 +149,7 @@ def repaired(
 
     Where each column is recoded on its own, groups cannot be merged: those that are not plain are left out.
     """
-    rules = Rules(k, plainness.space.setting.distinct, 0, TRIES, 0, True)
+    rules = GrowthRules(k, plainness.space.setting.distinct, 0, TRIES, 0, True)
     lone = plainness.space.lone & (partition.labels >= 0)
     labels = np.where(plainness.space.removed | lone, -1, partition.labels).astype(np.int32)
     if partition.slabs is not None:
@@ -159,7 +159,7 @@ def repaired(
     growth = Growth(data, plainness, guards, rules, "zero-based")
     order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
     parts = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
-    groups = Groups(growth, parts)
+    groups = MergingGroups(growth, parts)
     wrong = [number for number, rows in list(groups.members.items()) if growth.first_plain([rows]) < 0]
     wrong.sort(key=lambda number: int(groups.members[number].min()))
     loose: list[int] = []
@@ -175,7 +175,7 @@ def repaired(
     return Partition(groups.labels())
 
 
-def _joined(groups: Groups, number: int) -> bool:
+def _joined(groups: MergingGroups, number: int) -> bool:
     """Merge a group with one neighbour, or with several, so that the union is plain."""
     rows = groups.members[number]
     near = groups.nearest(rows, MERGES, [number])

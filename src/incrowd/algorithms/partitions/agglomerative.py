@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import REVISITED, Algorithm
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.watch import watched
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, Switch, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Codes, Microdata, Partition
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ DISTANCES = ("8", "9", "10", "11", "nc")
 CLEAR = 1e-8  # costs of different records above this never look like those of equal ones
 
 
-@register("grouper", "agglomerative")
+@register("algorithm", "agglomerative")
 @dataclass(frozen=True)
-class Agglomerative(Limited):
+class Agglomerative(Algorithm):
     """Merge the closest two clusters; a cluster of k records is done.
 
     Parameters
@@ -49,6 +50,9 @@ class Agglomerative(Limited):
     measure: str = "lm"
     modified: bool = False
 
+    paper: ClassVar[str] = REVISITED
+    section: ClassVar[str] = "V-A, Algorithms 1 and 2"
+    needs: ClassVar[str] = "hierarchies for columns of more than 64 categories; slower than mondrian"
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
@@ -63,13 +67,6 @@ class Agglomerative(Limited):
         super().__post_init__()
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         need_enough(data, self.k)
         table = priced(data, self.measure)
         labels = self._clusters(table, progress) if self.k > 1 else np.arange(len(data), dtype=np.int32)

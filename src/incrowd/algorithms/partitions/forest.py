@@ -13,19 +13,20 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, Algorithm
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.algorithms.watch import watched
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition
 
 MOST = 20_000  # records; the time grows with their square
 
 
-@register("grouper", "forest")
+@register("algorithm", "forest")
 @dataclass(frozen=True)
-class Forest(Limited):
+class Forest(Algorithm):
     """Join each record to its nearest one until trees have k records; cut trees with more than 3k-3.
 
     Parameters
@@ -40,11 +41,17 @@ class Forest(Limited):
     k: int
     measure: str = "lm"
 
+    paper: ClassVar[str] = REVISITED
+    section: ClassVar[str] = "V, after Aggarwal et al.: Anonymizing Tables"
+    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; with k alone, groups have at most 3k-3 records (of k=2: 3)"
+    needs: ClassVar[str] = (
+        "at most 20,000 records; hierarchies for columns of more than 64 categories; for comparison"
+    )
     strict: ClassVar[bool] = False  # ties go by the order of records
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
+        """The group of each record.
 
         Raises
         ------

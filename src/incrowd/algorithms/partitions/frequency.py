@@ -30,7 +30,7 @@ Inside = Callable[[NDArray[np.int32], int], NDArray[np.int32]]
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class FilePart:
     """Records first..last-1 of one of two files, and whose turn it is in a round robin."""
 
     first: int
@@ -69,7 +69,7 @@ class Spill:
         """Labels of all records; `inside` cuts codes (m, d) that fit, given whose turn it is."""
         d, n = self.files[0].shape[0] - 1, self.files[0].shape[1]
         labels = np.empty(n, np.int32)
-        pending = [Partition(0, n, 0, 0)]
+        pending = [FilePart(0, n, 0, 0)]
         groups, done = 0, 0
         while pending:
             part = pending.pop()
@@ -85,7 +85,7 @@ class Spill:
             progress(done / n)
         return labels
 
-    def _cut(self, part: Partition) -> list[Partition]:
+    def _cut(self, part: FilePart) -> list[FilePart]:
         """The parts of a partition after one cut, written to the other file; none if it cannot be cut."""
         counts = self._frequency_sets(part)
         for j in self._order(counts, part.turn):
@@ -94,7 +94,7 @@ class Spill:
                 return self._write(part, j, places)
         return []
 
-    def _frequency_sets(self, part: Partition) -> list[NDArray[np.int64]]:
+    def _frequency_sets(self, part: FilePart) -> list[NDArray[np.int64]]:
         """How often each code of each column occurs."""
         counts = [np.zeros(len(attribute), np.int64) for attribute in self.data.attributes]
         for piece in self._pieces(part):
@@ -102,7 +102,7 @@ class Spill:
                 count += np.bincount(codes, minlength=count.size)
         return counts
 
-    def _pieces(self, part: Partition) -> Iterator[NDArray[np.int32]]:
+    def _pieces(self, part: FilePart) -> Iterator[NDArray[np.int32]]:
         for a in range(part.first, part.last, PIECE):
             yield np.array(self.files[part.file][:, a : min(a + PIECE, part.last)])
 
@@ -150,7 +150,7 @@ class Spill:
         places[codes] = part
         return places
 
-    def _write(self, part: Partition, column: int, places: NDArray[np.int64]) -> list[Partition]:
+    def _write(self, part: FilePart, column: int, places: NDArray[np.int64]) -> list[FilePart]:
         """Sort a partition by part into the other file, keeping the order of records."""
         sizes = np.zeros(int(places.max()) + 1, np.int64)
         for piece in self._pieces(part):
@@ -166,4 +166,4 @@ class Spill:
                 at[p] += chosen.shape[1]
         turn = (column + 1) % len(self.data.attributes)
         ends = starts.tolist()
-        return [Partition(a, b, turn, 1 - part.file) for a, b in pairwise(ends) if a < b]
+        return [FilePart(a, b, turn, 1 - part.file) for a, b in pairwise(ends) if a < b]

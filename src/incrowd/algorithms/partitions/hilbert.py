@@ -6,16 +6,16 @@ baselines HR and HS of "Non-homogeneous Generalization in Privacy Preserving Dat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.partitions.ordering import InARow, Parts, in_order, keeping, places_of
+from incrowd.algorithms.base import K_EQUAL_ROWS
+from incrowd.algorithms.partitions.ordering import CutRow, RowPartition, in_order, keeping, places_of
 from incrowd.algorithms.watch import watched
-from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Progress, need_enough, register
+from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 WORD = 63  # bits of the curve that are compared at once
 
 
-@register("grouper", "hilbert")
+@register("algorithm", "hilbert")
 @dataclass(frozen=True)
-class Hilbert(InARow):
+class Hilbert(RowPartition):
     """Sort along the Hilbert curve; of all cuts into parts of k to 2k-1 records take those that lose least.
 
     Where no value may have more than 1/l of a group, and nothing else is asked for, groups are dealt instead:
@@ -39,12 +39,12 @@ class Hilbert(InARow):
         Every part keeps at least k records.
     """
 
-    k: int
-
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
+    section: ClassVar[str] = "7, the rivals HR and HS, after Ghinita et al.: Fast Data Anonymization"
+    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; with k alone, groups have at most 2k-1 records"
+    needs: ClassVar[str] = 'nothing; numbers as ranges are HR, as sets (publish = "set") HS'
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
+        """The group of each record.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Hilbert(InARow):
         need_enough(data, self.k)
         return _dealt(curve_order(data), rule, self.k, progress)
 
-    def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:
+    def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> CutRow:
         from incrowd.kernels.hilbert import cheapest_cuts
 
         need_enough(data, self.k)
@@ -68,7 +68,7 @@ class Hilbert(InARow):
         begins, clock = np.zeros(n, np.bool_), np.zeros(2, np.int64)
         with watched(progress, clock, n):
             cheapest_cuts(data.codes, order, np.concatenate(places), starts, self.k, clock, begins)
-        return keeping(Parts(order, np.append(np.flatnonzero(begins), n)), guards, data)
+        return keeping(CutRow(order, np.append(np.flatnonzero(begins), n)), guards, data)
 
 
 def _only_rule(guards: tuple[Guard, ...]) -> Eligible | None:

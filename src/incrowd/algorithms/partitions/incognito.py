@@ -17,13 +17,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import OUTLIERS, Algorithm
 from incrowd.algorithms.partitions.levels import Counts, Frequencies, Node, Rolls
 from incrowd.contracts import (
     AnyLimit,
     Choice,
     Guard,
     Limit,
-    Limited,
     Progress,
     Series,
     Share,
@@ -85,12 +85,12 @@ def anonymous_levels(
     """
     recipe = Incognito(k, max_suppression=max_suppression)
     need_enough(data, k)
-    return _Search(Rolls(data), k, recipe.budget(len(data))).explored(progress)
+    return _LatticeSearch(Rolls(data), k, recipe.budget(len(data))).explored(progress)
 
 
-@register("grouper", "incognito")
+@register("algorithm", "incognito")
 @dataclass(frozen=True)
-class Incognito(Limited):
+class Incognito(Algorithm):
     """Publish every column at one level of its hierarchy, at the levels that cost least.
 
     Parameters
@@ -111,6 +111,14 @@ class Incognito(Limited):
     measure: str = "loss"
     max_suppression: str = "0"
     levels: tuple[int, ...] = ()
+    paper: ClassVar[str] = OUTLIERS
+    section: ClassVar[str] = "8, the rival Incognito, after LeFevre et al.: Incognito"
+    publishes: ClassVar[str] = "each column at one level of its hierarchy, the same for all records"
+    needs: ClassVar[str] = (
+        "hierarchies; else intervals of numbers double, and categories are all or nothing. For "
+        "comparison, or with levels that were chosen without the table"
+    )
+    suppresses: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "measure": Choice(MEASURES),
@@ -127,16 +135,16 @@ class Incognito(Limited):
         return int(exact(self.max_suppression) * records)
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom, who is left out (-1), and at which level each column is published."""
+        """The group of each record, who is left out (-1), and at which level each column is published."""
         need_enough(data, self.k)
         rolls = Rolls(data)
-        judged = _Judged(rolls, self.k, self.budget(len(data)), guards)
-        found = self._given(judged) if self.levels else self._searched(judged, progress)
+        vectors = _LevelVectors(rolls, self.k, self.budget(len(data)), guards)
+        found = self._given(vectors) if self.levels else self._searched(vectors, progress)
         progress(1.0)
-        return _cover(data, rolls, *found)
+        return _partition(data, rolls, *found)
 
-    def _given(self, judged: _Judged) -> tuple[_Classes, Node]:
-        ladders = judged.rolls.ladders
+    def _given(self, vectors: _LevelVectors) -> tuple[_LevelClasses, Node]:
+        ladders = vectors.rolls.ladders
         if len(self.levels) != len(ladders):
             raise PolicyError(
                 f"levels has {len(self.levels)} numbers, one for each of {len(ladders)} quasi-identifiers is "
@@ -147,28 +155,28 @@ class Incognito(Limited):
                 raise PolicyError(
                     f"levels: {ladder.attribute.name} has the levels 0 to {ladder.height}, not {level}"
                 )
-        classes = judged.classes(self.levels)
+        classes = vectors.classes(self.levels)
         if classes is None:
-            raise Infeasible(f"at these levels {self._too_many(judged)}; choose higher ones")
+            raise Infeasible(f"at these levels {self._too_many(vectors)}; choose higher ones")
         return classes, self.levels
 
-    def _searched(self, judged: _Judged, progress: Progress) -> tuple[_Classes, Node]:
-        explored = _Search(judged.rolls, self.k, judged.budget).explored(progress)
+    def _searched(self, vectors: _LevelVectors, progress: Progress) -> tuple[_LevelClasses, Node]:
+        explored = _LatticeSearch(vectors.rolls, self.k, vectors.budget).explored(progress)
         # Without anyone left out and without guards every measure is monotone: then the best is minimal.
-        free = not judged.budget and not judged.guards
-        found = _best(judged, explored.minimal if free else explored.anonymous, self.measure)
+        free = not vectors.budget and not vectors.guards
+        found = _best(vectors, explored.minimal if free else explored.anonymous, self.measure)
         if found is None:
-            raise Infeasible(f"even with every column at its highest level {self._too_many(judged)}")
+            raise Infeasible(f"even with every column at its highest level {self._too_many(vectors)}")
         return found
 
-    def _too_many(self, judged: _Judged) -> str:
+    def _too_many(self, vectors: _LevelVectors) -> str:
         return (
-            "classes that are too small, or keep less than was asked for, have more records than may be left "
-            f"out (max_suppression = {self.max_suppression}: {judged.budget} of {judged.rolls.records})"
+            "classes that are too small or keep less than asked for have more records than may be suppressed "
+            f"(max_suppression = {self.max_suppression}: {vectors.budget} of {vectors.rolls.records})"
         )
 
 
-class _Search:
+class _LatticeSearch:
     """Breadth first: subsets of columns by their size, in each of them level vectors by their sum."""
 
     def __init__(self, rolls: Rolls, k: int, budget: int) -> None:
@@ -221,7 +229,7 @@ class _Search:
                 possible &= flags.reshape([self.shape[j] if j in part else 1 for j in subset])
         found = np.zeros_like(possible)
         nodes = np.argwhere(possible)
-        source = _Sources(self.rolls, subset, tuple(nodes.min(axis=0).tolist()))
+        source = _FrequencySources(self.rolls, subset, tuple(nodes.min(axis=0).tolist()))
         for at in np.argsort(nodes.sum(axis=1), kind="stable").tolist():
             node = tuple(nodes[at].tolist())
             if found[node]:
@@ -236,7 +244,7 @@ class _Search:
         return found
 
 
-class _Sources:
+class _FrequencySources:
     """Frequency sets of one subset of columns, from which those of higher levels are made."""
 
     def __init__(self, rolls: Rolls, subset: tuple[int, ...], least: Node) -> None:
@@ -282,7 +290,7 @@ def _lowest(flags: Flags) -> Flags:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Classes:
+class _LevelClasses:
     """The classes of a level vector: of each distinct record its class, their sizes, and which have rows."""
 
     of: Codes
@@ -290,13 +298,13 @@ class _Classes:
     kept: Flags
 
 
-class _Judged:
+class _LevelVectors:
     """Level vectors under everything that was asked for."""
 
     def __init__(self, rolls: Rolls, k: int, budget: int, guards: tuple[Guard, ...]) -> None:
         self.rolls, self.k, self.budget, self.guards = rolls, k, budget, guards
 
-    def classes(self, node: Node) -> _Classes | None:
+    def classes(self, node: Node) -> _LevelClasses | None:
         """The classes of a level vector, or None if more would be left out than may be, or everybody."""
         rolls = self.rolls
         made, of = rolls.rolled(rolls.distinct, rolls.distinct.columns, node)
@@ -309,7 +317,7 @@ class _Judged:
                     left += rows.size
                     if left > self.budget:
                         break
-        return _Classes(of, made.weights, kept) if left <= self.budget and kept.any() else None
+        return _LevelClasses(of, made.weights, kept) if left <= self.budget and kept.any() else None
 
     def _members(self, labels: Codes, kept: Flags) -> Iterator[tuple[NDArray[np.int32], int]]:
         order = np.argsort(labels, kind="stable").astype(np.int32)
@@ -318,18 +326,18 @@ class _Judged:
             yield order[(ends[number - 1] if number else 0) : ends[number]], number
 
 
-def _best(judged: _Judged, nodes: Sequence[Node], measure: str) -> tuple[_Classes, Node] | None:
+def _best(vectors: _LevelVectors, nodes: Sequence[Node], measure: str) -> tuple[_LevelClasses, Node] | None:
     """The allowed vector of least measure; of equal ones that of the smaller sum, then the earlier in order.
 
     Vectors are tried in the order of what they cost at least, until none that is left can cost less.
     """
-    cost = _Cost(judged, measure)
+    cost = _Cost(vectors, measure)
     best: tuple[Value, int, Node] | None = None
     found = None
     for floor, height, node in sorted((cost.floor(node), sum(node), node) for node in nodes):
         if best is not None and (floor, height, node) > best:
             break
-        classes = judged.classes(node)
+        classes = vectors.classes(node)
         if classes is not None:
             this = (cost.of(classes, node), height, node)
             if best is None or this < best:
@@ -345,14 +353,14 @@ class _Cost:
     they cost with everybody, since nothing costs more than to be left out.
     """
 
-    def __init__(self, judged: _Judged, measure: str) -> None:
-        self.judged, self.measure = judged, measure
-        self.unit, self.floors = 1, [[0] * (ladder.height + 1) for ladder in judged.rolls.ladders]
+    def __init__(self, vectors: _LevelVectors, measure: str) -> None:
+        self.vectors, self.measure = vectors, measure
+        self.unit, self.floors = 1, [[0] * (ladder.height + 1) for ladder in vectors.rolls.ladders]
         if measure == "loss":
             self._charge()
 
     def _charge(self) -> None:
-        rolls = self.judged.rolls
+        rolls = self.vectors.rolls
         everyone = [self._weights(j, rolls.distinct.weights) for j in range(len(rolls.ladders))]
         lost = [
             [ladder.lost(level, weight) for level in range(ladder.height + 1)]
@@ -360,12 +368,12 @@ class _Cost:
         ]
         self.unit = lcm(*(share.denominator for column in lost for share in column))
         for j, (ladder, column) in enumerate(zip(rolls.ladders, lost, strict=True)):
-            if not (self.judged.budget and ladder.attribute.shape is Shape.RANGE):
+            if not (self.vectors.budget and ladder.attribute.shape is Shape.RANGE):
                 self.floors[j] = [int(share * self.unit) for share in column]
 
     def _weights(self, j: int, weights: Counts) -> Counts:
         """How many of the records have each code of a column."""
-        rolls = self.judged.rolls
+        rolls = self.vectors.rolls
         size = len(rolls.ladders[j].attribute)
         return np.bincount(rolls.distinct.rows[:, j], weights, size).astype(np.int64)  # exact below 2^53
 
@@ -374,19 +382,19 @@ class _Cost:
             return sum(node)
         return sum(column[level] for column, level in zip(self.floors, node, strict=True))
 
-    def of(self, classes: _Classes, node: Node) -> Value:
+    def of(self, classes: _LevelClasses, node: Node) -> Value:
         sizes = classes.sizes[classes.kept]
-        kept, everyone = int(sizes.sum()), self.judged.rolls.records
+        kept, everyone = int(sizes.sum()), self.vectors.rolls.records
         if self.measure == "discernibility":
             return int((sizes**2).sum()) + (everyone - kept) * everyone
         if self.measure == "classes":
             return Fraction(kept, sizes.size)
-        if self.measure == "loss" and self.judged.budget:
+        if self.measure == "loss" and self.vectors.budget:
             return self._lost(classes, node)
         return self.floor(node)
 
-    def _lost(self, classes: _Classes, node: Node) -> Fraction:
-        rolls = self.judged.rolls
+    def _lost(self, classes: _LevelClasses, node: Node) -> Fraction:
+        rolls = self.vectors.rolls
         weights = np.where(classes.kept[classes.of], rolls.distinct.weights, 0)
         left = rolls.records - int(weights.sum())
         total = Fraction(0)
@@ -396,7 +404,7 @@ class _Cost:
         return total * self.unit
 
 
-def _cover(data: Microdata, rolls: Rolls, classes: _Classes, node: Node) -> Partition:
+def _partition(data: Microdata, rolls: Rolls, classes: _LevelClasses, node: Node) -> Partition:
     number = np.where(classes.kept, np.cumsum(classes.kept) - 1, -1).astype(np.int32)
     slabs = [
         np.unique(ladder.parts[level][data.codes[:, j]], return_inverse=True)[1]

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm
 from incrowd.algorithms.geometry import geometry_of
-from incrowd.algorithms.partitions.workload import WeightedPredicate, queries_of
+from incrowd.algorithms.partitions.workload import WeightedPredicate, WorkloadLimit, queries_of
 from incrowd.algorithms.watch import watched
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition
 
@@ -33,7 +34,7 @@ PROBE = 10_000
 
 
 @dataclass(frozen=True)
-class Mondrian(Limited):
+class Mondrian(Algorithm):
     """Cut until no allowable cut is left.
 
     Parameters
@@ -52,26 +53,24 @@ class Mondrian(Limited):
     choose: str = "gain"
     workload: tuple[WeightedPredicate, ...] = ()
 
-    strict: ClassVar[bool] = True
+    paper: ClassVar[str] = MULTIDIMENSIONAL
     below_too: ClassVar[bool] = True  # try {< median} where {<= median} fails
     extra_right: ClassVar[bool] = False  # an odd record goes right
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "choose": Choice(CHOICES)}
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        "k": Limit(1),
+        "choose": Choice(CHOICES),
+        "workload": WorkloadLimit(),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "workload", WorkloadLimit.read(self.workload))
         if bool(self.workload) != (self.choose == "workload"):
             raise PolicyError('workload and choose = "workload" go together; give both or neither')
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         need_enough(data, self.k)
-        run = Run(self, data)
+        run = MondrianRun(self, data)
         return Partition(run.guarded(guards, progress) if guards else run.unguarded(progress))
 
     def rules(self, turn: int = 0) -> CutRules:
@@ -82,7 +81,7 @@ class Mondrian(Limited):
         return kernels.CutRules(self.k, choose, self.strict, self.below_too, self.extra_right, turn)
 
 
-@register("grouper", "mondrian")
+@register("algorithm", "mondrian")
 @dataclass(frozen=True)
 class StrictMondrian(Mondrian):
     """Equal values of the cut column stay together: groups are disjoint boxes.
@@ -98,6 +97,8 @@ class StrictMondrian(Mondrian):
 
     median: str = "two-sided"
     memory_rows: int = 0
+    section: ClassVar[str] = "2.3, Figure 2"
+    publishes: ClassVar[str] = "the smallest box, node or set over each group"
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         **Mondrian.limits,
         "median": Choice(("two-sided", "printed")),
@@ -109,6 +110,10 @@ class StrictMondrian(Mondrian):
         if self.memory_rows and self.choose not in ("widest", "round-robin"):
             raise PolicyError('memory_rows goes with choose = "widest" or choose = "round-robin"')
 
+    @property
+    def printed(self) -> bool:
+        return self.median == "printed"
+
     def rules(self, turn: int = 0) -> CutRules:
         return super().rules(turn)._replace(below_too=self.median == "two-sided")
 
@@ -116,11 +121,11 @@ class StrictMondrian(Mondrian):
         if guards and self.memory_rows:
             raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
         if 0 < self.memory_rows < len(data) and len(data) >= self.k:
-            return Partition(Run(self, data).spilled(self.memory_rows, progress))
+            return Partition(MondrianRun(self, data).spilled(self.memory_rows, progress))
         return super().group(data, guards, progress)
 
 
-@register("grouper", "mondrian-relaxed")
+@register("algorithm", "mondrian-relaxed")
 @dataclass(frozen=True)
 class RelaxedMondrian(Mondrian):
     """Values at the median are shared out: group sizes lie between k and 2k-1, boxes may overlap.
@@ -132,6 +137,8 @@ class RelaxedMondrian(Mondrian):
     """
 
     odd: str = "left"
+    section: ClassVar[str] = "2.3, relaxed partitioning"
+    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; groups have at most 2k-1 records"
     strict: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, AnyLimit]] = {**Mondrian.limits, "odd": Choice(("left", "right"))}
 
@@ -139,7 +146,7 @@ class RelaxedMondrian(Mondrian):
         return super().rules(turn)._replace(extra_right=self.odd == "right")
 
 
-class Run:
+class MondrianRun:
     """One table being cut: buffers, rules and scratch space for the kernels."""
 
     def __init__(self, recipe: Mondrian, data: Microdata) -> None:
@@ -226,15 +233,15 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Distinct:
-    """Distinct records: the first of each, how many there are of it, and which one each record is."""
+class DistinctRecords:
+    """DistinctRecords records: the first of each, how many there are of it, and which one each record is."""
 
     first: NDArray[np.int64]
     count: NDArray[np.int32]
     of: NDArray[np.int64]
 
 
-def distinct_records(codes: NDArray[np.int32]) -> Distinct | None:
+def distinct_records(codes: NDArray[np.int32]) -> DistinctRecords | None:
     """The distinct records, or None where they are too many to be worth it.
 
     Examples
@@ -252,7 +259,7 @@ def distinct_records(codes: NDArray[np.int32]) -> Distinct | None:
     _, first, of, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     if first.size > ENOUGH_DUPLICATES * key.size:
         return None
-    return Distinct(first, count.astype(np.int32), of)
+    return DistinctRecords(first, count.astype(np.int32), of)
 
 
 def _packed(codes: NDArray[np.int32]) -> NDArray[np.int64] | None:

@@ -1,8 +1,8 @@
-"""Records put in a row, and the row cut into parts: what all groupers have in common that do so."""
+"""Records put in a row, and the row cut into parts: what all algorithms have in common that do so."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,15 +11,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import NONHOMOGENEOUS, Algorithm
 from incrowd.algorithms.geometry import geometry_of
-from incrowd.contracts import Guard, Limited, Progress
+from incrowd.contracts import Guard, Progress
 from incrowd.flow import Codes, Microdata, Partition
 
 UNIT = 720_720_000  # a domain is so wide; 1 to 16 steps divide it, so that small domains lose nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class CutRow:
     """Records in a row, cut: part p holds ``order[starts[p]:starts[p+1]]``."""
 
     order: Codes
@@ -35,23 +36,17 @@ class Parts:
         return Partition(labels)
 
 
-class InARow(Limited, ABC):
+class RowPartition(Algorithm):
     """Records put in a row, and the row cut into parts."""
 
+    paper: ClassVar[str] = NONHOMOGENEOUS
     strict: ClassVar[bool] = False  # a cut may part equal records
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         return self.parts(data, guards, progress).partition()
 
     @abstractmethod
-    def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Parts:
+    def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> CutRow:
         """The same, with the records in the order in which they were cut."""
 
 
@@ -135,7 +130,7 @@ class _Stretch(NamedTuple):
         return self.with_(other).cost - self.cost - other.cost
 
 
-def keeping(parts: Parts, guards: tuple[Guard, ...], data: Microdata) -> Parts:
+def keeping(parts: CutRow, guards: tuple[Guard, ...], data: Microdata) -> CutRow:
     """From left to right, merge each part that a guard does not allow with a neighbour until it is allowed.
 
     It is the neighbour with which it costs less, by the widths of boxes; the left one of equals.
@@ -154,4 +149,4 @@ def keeping(parts: Parts, guards: tuple[Guard, ...], data: Microdata) -> Parts:
             leftwards = not ahead or (kept and this.dearer(kept[-1]) <= this.dearer(ahead[-1]))
             this = this.with_((kept if leftwards else ahead).pop())
         kept.append(this)
-    return Parts(order, np.array([0, *(each.last for each in kept)], np.int64))
+    return CutRow(order, np.array([0, *(each.last for each in kept)], np.int64))

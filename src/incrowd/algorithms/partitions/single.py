@@ -14,13 +14,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Choice, Guard, Limit, Limited, Progress, need_enough, register
+from incrowd.algorithms.base import MULTIDIMENSIONAL, Algorithm
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.flow import Microdata, Partition
 
 
-@register("grouper", "single")
+@register("algorithm", "single")
 @dataclass(frozen=True)
-class SingleDimensional(Limited):
+class SingleDimensional(Algorithm):
     """Repeat allowable single-dimensional cuts until there is none.
 
     Parameters
@@ -34,15 +35,19 @@ class SingleDimensional(Limited):
 
     k: int
     choose: str = "round-robin"
-    limits: ClassVar[Mapping[str, Limit | Choice]] = {
+    paper: ClassVar[str] = MULTIDIMENSIONAL
+    section: ClassVar[str] = "2.2, single-dimensional partitioning"
+    publishes: ClassVar[str] = "each column recoded on its own, the same for all records"
+    needs: ClassVar[str] = "nothing; loses far more than mondrian, for comparison"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "choose": Choice(("round-robin", "axis")),
     }
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom, and in which slab of each column a record lies."""
+        """The group of each record, and in which slab of each column a record lies."""
         need_enough(data, self.k)
-        space = _Space(data.codes, self.k, guards)
+        space = _SlabGrid(data.codes, self.k, guards)
         axis, misses, d = 0, 0, data.codes.shape[1]
         while misses < d:
             if space.cut(axis):
@@ -55,7 +60,7 @@ class SingleDimensional(Limited):
         return Partition(space.region, space.slabs())
 
 
-class _Space:
+class _SlabGrid:
     """All points in their regions, and for each axis its slabs as borders in the sorted order."""
 
     def __init__(self, codes: NDArray[np.int32], k: int, guards: tuple[Guard, ...]) -> None:

@@ -1,4 +1,4 @@
-"""TopDown: part the records around two that lie far apart, again and again; then mend what became too small.
+"""TopDown: part the records around two that lie far apart, again and again; then repair what is too small.
 
 Xu, Wang, Pei, Wang, Shi, Fu, "Utility-Based Anonymization Using Local Recoding", KDD 2006, as retold in 2.2
 of Sacharidis, Mouratidis, Papadias, "k-Anonymity in the Presence of External Databases".
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import EXTERNAL, Algorithm
 from incrowd.algorithms.partitions.ordering import places_of
 from incrowd.algorithms.watch import watched
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Progress, Switch, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Microdata, Partition
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ VISITS = 100
 MANY_VISITS = 2**31 - 1
 
 
-@register("grouper", "topdown")
+@register("algorithm", "topdown")
 @dataclass(frozen=True)
-class TopDown(Limited):
+class TopDown(Algorithm):
     """Part the records around two far seeds until groups have at most k; then let small groups have k.
 
     Parameters
@@ -57,6 +58,8 @@ class TopDown(Limited):
     resplit: bool = True
     visits: int = VISITS
 
+    paper: ClassVar[str] = EXTERNAL
+    section: ClassVar[str] = "2.2, after Xu et al.: Utility-Based Anonymization Using Local Recoding"
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
@@ -68,21 +71,18 @@ class TopDown(Limited):
     }
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """Who hides with whom.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
         need_enough(data, self.k)
-        run = Run(self, data)
+        run = TopDownRun(self, data)
         clock = np.zeros(2, np.int64)
-        with watched(progress, clock, 2 * len(data)):  # once for splitting, once for mending
+        with watched(progress, clock, 2 * len(data)):  # once for splitting, once for repairing
             run.split(clock)
             run.mend(clock)
         run.keep(guards)
         return Partition(run.labels())
+
+    @property
+    def printed(self) -> bool:
+        return self.assign == "printed"
 
     def rules(self) -> SplitRules:
         """These options as the kernels read them."""
@@ -98,8 +98,8 @@ class TopDown(Limited):
         )
 
 
-class Run:
-    """One table being split and mended."""
+class TopDownRun:
+    """One table being split and repaired."""
 
     tree: SplitTree
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute
-from incrowd.predicate import ColumnDomain, Predicate, parse_predicate
+from incrowd.predicate import Predicate, ValueDomain, parse_predicate
 
 if TYPE_CHECKING:
     from incrowd.kernels.mondrian import Queries
@@ -24,6 +24,24 @@ class WeightedPredicate:
 
     where: Predicate
     weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadLimit:
+    """The limit of the option `workload`."""
+
+    def words(self) -> str:
+        return "a list of conditions in SQL"
+
+    def allows(self, value: object) -> bool:
+        return isinstance(value, list | tuple)
+
+    def bad_values(self) -> tuple[object, ...]:
+        return ("age", 7, None)
+
+    @staticmethod
+    def read(value: object) -> tuple[WeightedPredicate, ...]:
+        return read_workload(value)
 
 
 def read_workload(option: object) -> tuple[WeightedPredicate, ...]:
@@ -70,7 +88,7 @@ def queries_of(workload: Sequence[WeightedPredicate], attributes: Sequence[Attri
     """Prefix counts of the allowed codes of each predicate, for all attributes end to end."""
     from incrowd.kernels.mondrian import Queries
 
-    domains = [ColumnDomain.of(attribute) for attribute in attributes] if workload else []
+    domains = [ValueDomain.of(attribute) for attribute in attributes] if workload else []
     width = sum(len(attribute) + 1 for attribute in attributes)
     upto = np.zeros((len(workload), width), np.int32)
     edges: list[set[int]] = [set() for _ in attributes]

@@ -40,22 +40,26 @@ def _head(profile: Profile, source_name: str) -> Iterator[str]:
     yield "# The roles are guesses from names and counts. You know the data: read every line first."
     yield "# What each key means: docs/policy.md"
     yield "#"
-    yield f"# As the table stands, {risk.unique} of {rows} rows are alone with their quasi-identifiers, and"
-    yield f"# {risk.below_10} share theirs with fewer than 9 others."
+    yield f"# As the table stands, {risk.unique} of {rows} rows are unique in their quasi-identifiers, and"
+    yield f"# {risk.below_10} are in equivalence classes of fewer than 10 rows."
     if profile.combinations and profile.combinations[0].unique:
         worst = profile.combinations[0]
         known = ", ".join(map(toml_key, worst.columns))
-        yield f"# To single out {worst.unique} rows it is enough to know {known}."
+        yield f"# Whoever knows {known} can single out {worst.unique} rows."
     yield ""
 
 
 def _lists(profile: Profile) -> Iterator[str]:
     yield from _list("identifiers", "they name a person: never published", profile.having(Role.IDENTIFIER))
-    yield from _list("sensitive", "what nobody may learn: published as it is", profile.having(Role.SENSITIVE))
-    yield from _list("keep", "harmless: published as it is", profile.having(Role.KEEP))
+    yield from _list(
+        "sensitive",
+        "what nobody may learn about a person: published unchanged",
+        profile.having(Role.SENSITIVE),
+    )
+    yield from _list("keep", "harmless: published unchanged", profile.having(Role.KEEP))
     yield from _list("drop", "not published", profile.having(Role.DROP))
     markers = ", ".join(map(toml_text, ("", *profile.missing)))
-    yield f"missing = [{markers}]  # texts that mean missing; take out what is a real value"
+    yield f"missing = [{markers}]  # texts that mean missing; remove what is a real value"
     for column in profile.having(Role.ENTITY):
         yield f"entity = {toml_text(column.name)}  # {column.reason}"
     yield 'method = "mondrian"'
@@ -78,13 +82,13 @@ def _counted(column: ColumnProfile) -> str:
 
 def _quasi(profile: Profile) -> Iterator[str]:
     columns = profile.having(Role.QUASI)
-    yield "# What an outsider may know about someone in the table. It is published blurred: as ranges, sets,"
-    yield "# or nodes of a hierarchy."
+    yield "# What an outsider may know about someone in the table. It is published generalized: as ranges,"
+    yield "# sets, or nodes of a generalization hierarchy."
     if len(columns) > MANY_QUASI_IDENTIFIERS:
-        yield f"# {len(columns)} of them leave little detail in each: move what no outsider can know to"
+        yield f"# With {len(columns)} of them, each keeps little detail: move what no outsider can know to"
         yield "# sensitive, and what nobody needs to drop."
     if not columns:
-        yield "# None was found, and without one there is nothing to publish: name one here."
+        yield "# None was found, and a release needs at least one: name it here."
     yield "[quasi_identifiers]"
     for column in columns:
         yield f"{toml_key(column.name)} = {_described(column)}  # {column.reason}"
@@ -104,12 +108,12 @@ def _listed(levels: Iterable[int | str]) -> str:
 
 def _privacy(profile: Profile) -> Iterator[str]:
     yield "[privacy]"
-    yield "# Everyone hides among at least k. 5 is often asked for; 10 or more is careful."
+    yield "# Every equivalence class has at least k persons. 5 is common; 10 or more is careful."
     yield f"k = {SUGGESTED_K}"
     if profile.having(Role.SENSITIVE):
-        yield "# A crowd that agrees on a sensitive value gives it away. To ask for variety in every crowd:"
+        yield "# A class with a single sensitive value discloses it. To demand diverse values in every class:"
         yield "# l = 3      # at least 3 different values of each sensitive column"
-        yield "# t = 0.2    # values spread as in the whole table, up to 0.2"
+        yield "# t = 0.2    # values distributed as in the whole table, up to a distance of 0.2"
 
 
 def _on_one_line(text: str) -> str:

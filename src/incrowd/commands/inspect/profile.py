@@ -265,7 +265,9 @@ def _combinations(codes: Mapping[str, Codes], most_rows_read: int) -> tuple[tupl
     ]
     found.sort(key=lambda combination: (-combination.unique, len(combination.columns)))
     left_out = len(telling) - width
-    bounded = f"pairs and triples of the {width} most telling quasi-identifiers only" if left_out > 0 else ""
+    bounded = (
+        f"pairs and triples of the {width} most identifying quasi-identifiers only" if left_out > 0 else ""
+    )
     return tuple(found[:MOST_COMBINATIONS_SHOWN]), bounded
 
 

@@ -32,7 +32,7 @@ def _words(text: str, meaning: str) -> Words:
 NAMES_A_PERSON = _words(
     "ssn email mail phone telephone mobile fax passport iban surname forename firstname lastname "
     "fullname username login mrn address street url homepage ipaddress licence license",
-    "it names or reaches a person",
+    "it names a person, or is a way to contact them",
 )
 NUMBERS_A_PERSON = _words(
     "patient person subject member customer client user employee student respondent participant pid mrn ssn",
@@ -43,7 +43,7 @@ NUMBERS_SOMETHING = _words(
     "a name or number",
 )
 WEIGHS_A_SAMPLE = _words(
-    "wgt fnlwgt afnlwgt pwgtp wgtp sampleweight samplingweight", "a sampling weight gives its stratum away"
+    "wgt fnlwgt afnlwgt pwgtp wgtp sampleweight samplingweight", "a sampling weight reveals its stratum"
 )
 OUTSIDERS_KNOW = _words(
     "age agegroup sex gender zip zipcode postcode postal plz fsa birth birthdate birthday born dob race "
@@ -66,7 +66,7 @@ NOBODY_MAY_LEARN = _words(
     "income salary wage wages earnings pay capital debt loan credit balance wealth cost charge charges "
     "price payment score grade mark religion belief party vote orientation union offence offense crime "
     "conviction pincp wagp hincp dis hicov glu serum payer",
-    "it says something that a person may want to keep private",
+    "a person may want to keep it private",
 )
 
 
@@ -148,9 +148,13 @@ Rule = tuple[Callable[[Facts], bool], Role, str]
 
 # The first rule that holds decides.
 RULES: tuple[Rule, ...] = (
-    (lambda f: f.distinct == 0, Role.DROP, "it holds nothing"),
-    (lambda f: f.distinct == 1 and f.missing == 0, Role.KEEP, "every row says the same"),
-    (_tells_rows_together, Role.ENTITY, "a person's number that comes back: k then counts persons, not rows"),
+    (lambda f: f.distinct == 0, Role.DROP, "it is empty"),
+    (lambda f: f.distinct == 1 and f.missing == 0, Role.KEEP, "every row has the same value"),
+    (
+        _tells_rows_together,
+        Role.ENTITY,
+        "a person's number that occurs several times: k then counts persons, not rows",
+    ),
     (_is_person_number, Role.IDENTIFIER, NUMBERS_A_PERSON.meaning),
     (_is_name, Role.IDENTIFIER, NAMES_A_PERSON.meaning),
     (lambda f: says(f.name, NAMES_A_PERSON), Role.IDENTIFIER, NAMES_A_PERSON.meaning),
@@ -158,13 +162,13 @@ RULES: tuple[Rule, ...] = (
     (
         lambda f: f.mostly_distinct and says(f.name, NUMBERS_SOMETHING),
         Role.IDENTIFIER,
-        "a name or number, and nearly every row has its own",
+        "a name or number, different in nearly every row",
     ),
     (lambda f: f.consecutive, Role.IDENTIFIER, "it numbers the rows"),
     (
         lambda f: f.kind is Kind.CATEGORICAL and f.mean_length >= FREE_TEXT_LENGTH,
         Role.DROP,
-        "free text: it can hold anything, names too",
+        "free text: it can contain anything, also names",
     ),
     (lambda f: f.kind is Kind.DATE, Role.QUASI, "a date; others may know when it happened"),
     (lambda f: says(f.name, OUTSIDERS_KNOW), Role.QUASI, OUTSIDERS_KNOW.meaning),
@@ -172,7 +176,7 @@ RULES: tuple[Rule, ...] = (
     (
         lambda f: f.kind is Kind.CATEGORICAL and f.mostly_distinct,
         Role.IDENTIFIER,
-        "nearly every row has a text of its own",
+        "nearly every row has a different text",
     ),
 )
 
@@ -180,4 +184,4 @@ RULES: tuple[Rule, ...] = (
 def suggest(facts: Facts) -> tuple[Role, str]:
     """The role a column probably has, and why."""
     found = ((role, reason) for holds, role, reason in RULES if holds(facts))
-    return next(found, (Role.QUASI, "nothing says that outsiders cannot know it"))
+    return next(found, (Role.QUASI, "outsiders may know it"))

@@ -47,13 +47,7 @@ class Population:
         return 0 if self.codes is None else len(self.codes) // people
 
     def drawn(self, size: int, seed: int) -> Codes:
-        """So many people, in the order in which they were drawn: fewer are the first of more.
-
-        Raises
-        ------
-        TableError
-            If there are fewer people.
-        """
+        """So many people, in the order in which they were drawn: fewer are the first of more."""
         if self.codes is None:
             return _evenly(size, len(self.attributes), seed)
         if size > len(self.codes):

@@ -79,20 +79,14 @@ class JoinScale:
 
     people: int
     seeds: tuple[int, ...]
-    ratios: tuple[int, ...]
-    ks: tuple[int, ...]
-    ds: tuple[int, ...]
-    ranges: tuple[int, ...]
+    values: Mapping[str, tuple[int, ...]]
     k: int = 50
     d: int = 4
 
     @property
     def default(self) -> JoinSetting:
         """The largest ratio that there is, and what the paper fixes."""
-        return JoinSetting(self.ratios[-1], self.k, self.d)
-
-    def values(self, over: str) -> tuple[int, ...]:
-        return {RATIO: self.ratios, "k": self.ks, "d": self.ds, RANGE: self.ranges}[over]
+        return JoinSetting(self.values[RATIO][-1], self.k, self.d)
 
     def setting(self, over: str, value: int) -> JoinSetting:
         return self.default if over == RANGE else replace(self.default, **{over: value})
@@ -101,9 +95,9 @@ class JoinScale:
         """Every point of every figure once, with the sizes of queries that are asked there."""
         asked: dict[JoinSetting, tuple[int, ...]] = {}
         for over in (RATIO, "k", "d"):
-            for value in self.values(over):
+            for value in self.values[over]:
                 asked[self.setting(over, value)] = (DEFAULT_RANGE,) if counting and over != "d" else ()
-        return asked | {self.default: tuple(sorted({*self.ranges, DEFAULT_RANGE})) if counting else ()}
+        return asked | {self.default: tuple(sorted({*self.values[RANGE], DEFAULT_RANGE})) if counting else ()}
 
 
 Scales = Mapping[str, JoinScale]
@@ -112,12 +106,12 @@ Scales = Mapping[str, JoinScale]
 def scale_of(population: Population, quick: bool) -> JoinScale:
     """What is run of a table; with `quick` one sample and few points, and a smaller UNI."""
     most = population.most(PEOPLE)
-    ratios = RATIOS if not most else (*(ratio for ratio in REAL_RATIOS if ratio < most), most)
     if quick:
         few = (1, 10) if not most else tuple(sorted({1, min(10, most), most}))
-        return JoinScale(PEOPLE, (SEED,), few, (5, 50, 500), (2, 4), (2, 10, 50))
+        return JoinScale(PEOPLE, (SEED,), {RATIO: few, "k": (5, 50, 500), "d": (2, 4), RANGE: (2, 10, 50)})
     seeds = tuple(range(SEED, SEED + (SAMPLES if most else 1)))
-    return JoinScale(PEOPLE, seeds, ratios, KS, DS, RANGES)
+    ratios = RATIOS if not most else (*(ratio for ratio in REAL_RATIOS if ratio < most), most)
+    return JoinScale(PEOPLE, seeds, {RATIO: ratios, "k": KS, "d": DS, RANGE: RANGES})
 
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
@@ -175,7 +169,7 @@ def figures_of(found: JoinTrials, scales: Scales) -> Iterator[JoinFigure]:
             continue
         names = (base, base + REF) if shows == ERROR else (base, base + DIR, base + REF)
         for part, over in zip("abc", (RATIO, "k", RANGE if shows == ERROR else "d"), strict=True):
-            values = scales[data].values(over)
+            values = scales[data].values[over]
             points = [found[data, scales[data].setting(over, value)] for value in values]
             asked = values if over == RANGE else [DEFAULT_RANGE] * len(values)
             lines = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from incrowd.reproduce.figure import Figure
 from incrowd.reproduce.kja.trials import DIR, REF
@@ -24,7 +25,7 @@ SIX_TIMES = (4.0, 9.0)  # about six times
 TWO_TO_FOUR = (2.0, 4.0)
 ERROR_GAIN = (1.66, 3.04)
 MINUTES = 300.0  # "a few minutes", in seconds
-Lines = Mapping[str, tuple[float, ...]]
+WAYS = {DIR: "Direct", REF: "Refinement"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +41,12 @@ class JoinFigure(Figure):
         """Of the whole figure, of which this is a part."""
         return int(self.name[:-1])
 
-    @property
-    def plain(self) -> tuple[float, ...]:
-        """The line of the conventional way."""
-        return self.lines[self.base]
+    def line(self, way: str = "") -> tuple[float, ...]:
+        """Of DIR, REF, or the conventional way."""
+        return self.lines[self.base + way]
 
     @property
-    def direct(self) -> tuple[float, ...]:
-        return self.lines[self.base + DIR]
-
-    @property
-    def refined(self) -> tuple[float, ...]:
-        return self.lines[self.base + REF]
-
-    @property
-    def joined(self) -> Lines:
+    def joined(self) -> Mapping[str, tuple[float, ...]]:
         """The lines of k-join-anonymity, which are one if people are counted."""
         return {name: line for name, line in self.lines.items() if name != self.base}
 
@@ -65,15 +57,22 @@ class JoinFigure(Figure):
 
     def gains(self, line: Sequence[float]) -> list[float]:
         """How many times below the conventional way a line lies."""
-        return [1 / share for share in self.shares(line, self.plain).values()]
+        return [1 / share for share in self.shares(line, self.line()).values()]
 
     def margins(self) -> list[float]:
         """How many times the smaller of both ways the larger is."""
-        return [max(share, 1 / share) for share in self.shares(self.direct, self.refined).values()]
+        return [max(share, 1 / share) for share in self.shares(self.line(DIR), self.line(REF)).values()]
 
 
 Part = Callable[[JoinFigure], Statement]
 Whole = Callable[[Sequence[JoinFigure]], Statement]
+Lines = Callable[[JoinFigure], Mapping[str, tuple[float, ...]]]  # that a statement is about
+_all: Lines = attrgetter("lines")
+_joined: Lines = attrgetter("joined")
+
+
+def _plain(figure: JoinFigure) -> Mapping[str, tuple[float, ...]]:
+    return {figure.base: figure.line()}
 
 
 def statements(figures: Sequence[JoinFigure]) -> tuple[Statement, ...]:
@@ -111,34 +110,29 @@ def _below(parts: Sequence[JoinFigure]) -> Statement:
     shares: dict[str, dict[str, float]] = {}
     for part in parts:
         for name, line in part.joined.items():
-            shares.setdefault(name, {}).update(part.shares(line, part.plain))
+            shares.setdefault(name, {}).update(part.shares(line, part.line()))
     who = "Refinement is" if len(shares) == 1 else "Direct and Refinement are"
     held = all(share < 1 for each in shares.values() for share in each.values())
     detail = named(shares, lambda each: f"{_extremes(each)} of it", "; ")
     return _states(parts, f"{who} below the conventional way at every point", held, detail)
 
 
-def _direct_first(parts: Sequence[JoinFigure]) -> Statement:
-    shares = {at: x for part in parts for at, x in part.shares(part.direct, part.refined).items()}
-    return _first(parts, "Direct is better than Refinement", shares)
+def _shares(parts: Sequence[JoinFigure], way: str, other: str) -> dict[str, float]:
+    return {at: x for part in parts for at, x in part.shares(part.line(way), part.line(other)).items()}
 
 
-def _refined_shares(parts: Sequence[JoinFigure]) -> dict[str, float]:
-    return {at: x for part in parts for at, x in part.shares(part.refined, part.direct).items()}
+def _better(way: str, other: str) -> Whole:
+    def state(parts: Sequence[JoinFigure]) -> Statement:
+        shares = _shares(parts, way, other)
+        better = sum(share < 1 for share in shares.values())
+        detail = f"at {better} of {len(shares)} points; {_extremes(shares)} of the other"
+        return _states(parts, f"{WAYS[way]} is better than {WAYS[other]}", better == len(shares), detail)
 
-
-def _refined_first(parts: Sequence[JoinFigure]) -> Statement:
-    return _first(parts, "Refinement is better than Direct", _refined_shares(parts))
-
-
-def _first(parts: Sequence[JoinFigure], says: str, shares: Mapping[str, float]) -> Statement:
-    better = sum(share < 1 for share in shares.values())
-    detail = f"at {better} of {len(shares)} points; {_extremes(shares)} of the other"
-    return _states(parts, says, better == len(shares), detail)
+    return state
 
 
 def _almost_equal(parts: Sequence[JoinFigure]) -> Statement:
-    shares = _refined_shares(parts)
+    shares = _shares(parts, REF, DIR)
     held = inside([*shares.values()], (1 / ALMOST, ALMOST))
     detail = f"Refinement {_extremes(shares)} of Direct"
     return _states(parts, "Direct and Refinement lose almost the same", held, detail)
@@ -148,9 +142,10 @@ def _almost_equal(parts: Sequence[JoinFigure]) -> Statement:
 
 
 def _more_accurate(mondrian: JoinFigure, topdown: JoinFigure) -> Statement:
-    pairs = {"conventional": (mondrian.plain, topdown.plain), "REF": (mondrian.refined, topdown.refined)}
-    held = all(theirs[-1] < ours[-1] for ours, theirs in pairs.values())
-    detail = named(pairs, lambda pair: f"{number(pair[1][-1])} against {number(pair[0][-1])}")
+    last = {"conventional": "", "REF": REF}
+    pairs = {name: (topdown.line(way)[-1], mondrian.line(way)[-1]) for name, way in last.items()}
+    held = all(ours < theirs for ours, theirs in pairs.values())
+    detail = named(pairs, lambda pair: f"{number(pair[0])} against {number(pair[1])}")
     return topdown.states("TopDown is more accurate than Mondrian, at the default", held, detail)
 
 
@@ -165,32 +160,17 @@ def _narrower(uniform: JoinFigure, real: JoinFigure) -> Statement:
 # Parts of figures
 
 
-def _all(figure: JoinFigure) -> Lines:
-    return figure.lines
-
-
-def _joined(figure: JoinFigure) -> Lines:
-    return figure.joined
-
-
-def _plain(figure: JoinFigure) -> Lines:
-    return {figure.base: figure.plain}
-
-
-def _trend(
-    says: str, test: Callable[[Sequence[float]], bool], of: Callable[[JoinFigure], Lines] = _all
-) -> Part:
-    """Some lines go one way, from end to end of what is shown."""
+def _trend(says: str, test: Callable[[Sequence[float]], bool], of: Lines = _all) -> Part:
+    """Some lines go one way; shown by their ends."""
 
     def state(figure: JoinFigure) -> Statement:
-        lines = of(figure)
-        detail = ends(figure.plain) if of is _plain else named(figure.lines, ends)
-        return figure.states(says.format(figure), all(map(test, lines.values())), detail)
+        detail = ends(figure.line()) if of is _plain else named(figure.lines, ends)
+        return figure.states(says.format(figure), all(map(test, of(figure).values())), detail)
 
     return state
 
 
-def _steady(says: str, word: str, of: Callable[[JoinFigure], Lines] = _all) -> Part:
+def _steady(says: str, word: str, of: Lines = _all) -> Part:
     def state(figure: JoinFigure) -> Statement:
         spreads = {name: spread(line) for name, line in of(figure).items()}
         held = max(spreads.values()) <= STEADY
@@ -201,7 +181,7 @@ def _steady(says: str, word: str, of: Callable[[JoinFigure], Lines] = _all) -> P
 
 def _accurate(says: str, bounds: tuple[float, float]) -> Part:
     def state(figure: JoinFigure) -> Statement:
-        gains = figure.gains(figure.refined)
+        gains = figure.gains(figure.line(REF))
         says_all = f"Refinement is {says} times as accurate"
         return figure.states(says_all, inside(gains, bounds), f"{listed(gains)} times")
 
@@ -222,7 +202,7 @@ def _six_times(figure: JoinFigure) -> Statement:
 
 
 def _twice(figure: JoinFigure) -> Statement:
-    factor = figure.refined[-1] / figure.direct[-1]
+    factor = figure.line(REF)[-1] / figure.line(DIR)[-1]
     says = "Refinement takes about twice as long as Direct"
     return figure.states(says, inside([factor], TWICE), f"{factor:.3g} times")
 
@@ -240,14 +220,10 @@ _stable = _steady("times of k-join-anonymity are stable over {0.over}", "slowest
 _two_to_four = _accurate("two to four", TWO_TO_FOUR)
 _error_gain = _accurate("{} to {}".format(*ERROR_GAIN), ERROR_GAIN)
 WHOLE: Mapping[int, Sequence[Whole]] = {
-    10: (_below, _direct_first),
-    11: (_below, _direct_first),
-    12: (_below, _refined_first),
-    13: (_below, _refined_first),
-    14: (_below,),
-    15: (_below,),
+    **dict.fromkeys((10, 11), (_below, _better(DIR, REF))),
+    **dict.fromkeys((12, 13), (_below, _better(REF, DIR))),
+    **dict.fromkeys((14, 15, 17), (_below,)),
     16: (_below, _almost_equal),
-    17: (_below,),
 }
 ABOUT: Mapping[str, Sequence[Part]] = {
     **{f"{number}a": (_gain_grows,) for number in range(10, 18)},

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from incrowd.algorithms.kja import Direct, Refinement
 from incrowd.algorithms.partitions.mondrian import RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.topdown import TopDown
-from incrowd.contracts import Grouper, Guard, Progress, silent
+from incrowd.contracts import Guard, Partitioner, Progress, silent
 from incrowd.entropy import Entropy, shuffled
-from incrowd.flow import Codes, JoinPartition, Microdata, Partition
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.measures.boxes import RangeCount, random_boxes
 from incrowd.measures.counting import REFINE, average_relative_error, counts, weights_of
 from incrowd.reproduce.kja.data import JoinSample, Population, uniform
 from incrowd.reproduce.trial import inhabited, rows_of, run_each, timed
 
 MONDRIAN, RELAXED, TOPDOWN = "Mondrian", "Relaxed", "TopDown"
-BASES: Mapping[str, Callable[[int], Grouper]] = {
+BASES: Mapping[str, Callable[[int], Partitioner]] = {
     MONDRIAN: lambda k: StrictMondrian(k, choose="round-robin"),
     RELAXED: lambda k: RelaxedMondrian(k, choose="round-robin"),
     TOPDOWN: TopDown,
@@ -32,7 +32,7 @@ BASES: Mapping[str, Callable[[int], Grouper]] = {
 DIR, REF, TRIMMED, SMALLEST, HARDENED = "DIR", "REF", " trimmed", " smallest", " hardened"
 QUERIES = 100
 Queries = Mapping[int, Sequence[RangeCount]]  # by the share of the domain that they cover, in hundredths
-Grouping = Callable[[Microdata], JoinPartition]
+Grouping = Callable[[Microdata], Partition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +70,10 @@ class JoinPoint:
 def ways(base: str, k: int, trimmed: bool = False) -> dict[str, Grouping]:
     """The conventional way and both ways of k-join-anonymity, by their names in the figures."""
     made = BASES[base](k)
-    if trimmed:
-        return {
-            f"{base}{DIR}{TRIMMED}": _joining(Direct(k, trim="greedy"), made),
-            f"{base}{REF}{TRIMMED}": _joining(refinement(k, trim="greedy"), made),
-        }
-    return {
-        base: lambda data: conventional(data, made),
-        f"{base}{DIR}": _joining(Direct(k), made),
-        f"{base}{REF}": _joining(refinement(k), made),
-    }
+    trim, end = ("greedy", TRIMMED) if trimmed else ("none", "")
+    direct, refined = _joining(Direct(k, trim=trim), made), _joining(refinement(k, trim), made)
+    joined = {f"{base}{DIR}{end}": direct, f"{base}{REF}{end}": refined}
+    return joined if trimmed else {base: lambda data: conventional(data, made), **joined}
 
 
 def variants(k: int) -> dict[str, Grouping]:
@@ -103,7 +97,7 @@ def refinement(k: int, trim: str = "none") -> Refinement:
     return Refinement(k, trim=trim, first="private")
 
 
-def _joining(way: Direct | Refinement, base: Grouper) -> Grouping:
+def _joining(way: Direct | Refinement, base: Partitioner) -> Grouping:
     """People are mixed before they are grouped, here in the same way each time."""
     return lambda data: way.grouped(data, base, (), silent, _repeatable(data))
 
@@ -112,13 +106,13 @@ def _repeatable(data: Microdata) -> Entropy:
     return Random(len(data)).randbytes  # noqa: S311  nobody is protected here, and figures can be made again
 
 
-def conventional(data: Microdata, base: Grouper) -> JoinPartition:
+def conventional(data: Microdata, base: Partitioner) -> Partition:
     """The private table alone, mixed as in a join; values of each group are published together."""
     order = shuffled(len(data), _repeatable(data))
     people = order[own_of(data)[order]]
     labels = np.full(len(data), -1, np.int32)
-    labels[people] = labels_of(base.group(Microdata(data.codes[people], data.attributes), (), silent))
-    return JoinPartition(labels, labels)
+    labels[people] = base.group(Microdata(data.codes[people], data.attributes), (), silent).labels
+    return Partition(labels, buckets=labels)
 
 
 @dataclass(frozen=True)
@@ -128,19 +122,12 @@ class SmallestFirst:
     The paper does not say which one takes them, and `Refinement` takes the first.
     """
 
-    base: Grouper
+    base: Partitioner
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        labels = labels_of(self.base.group(data, guards, progress))
+        labels = self.base.group(data, guards, progress).labels
         rank = np.argsort(np.argsort(perimeters(data, labels), kind="stable"), kind="stable")
         return Partition(rank[labels].astype(np.int32))
-
-
-def labels_of(partition: object) -> Codes:
-    """The group of each record, of a base that makes groups."""
-    if not isinstance(partition, Partition):
-        raise TypeError("the base must make groups")
-    return partition.labels
 
 
 def own_of(data: Microdata) -> NDArray[np.bool_]:
@@ -171,14 +158,14 @@ def perimeters(data: Microdata, labels: Codes) -> NDArray[np.float64]:
     return total
 
 
-def relative_errors(data: Microdata, partition: JoinPartition, queries: Queries) -> dict[int, float]:
+def relative_errors(data: Microdata, partition: Partition, queries: Queries) -> dict[int, float]:
     """The average relative error of each size of queries; none where values are not published by groups."""
-    if partition.sensitive is None or not queries:
+    if partition.buckets is None or not queries:
         return {}
     kept = partition.kept
     rows = rows_of(Microdata(data.codes[kept], data.attributes), Partition(partition.labels[kept]))
-    people = np.bincount(partition.sensitive[own_of(data)])
-    weights = weights_of(REFINE, partition.sensitive[kept], people)
+    people = np.bincount(partition.buckets[own_of(data)])
+    weights = weights_of(REFINE, partition.buckets[kept], people)
     found = {
         share: average_relative_error(rows, weights, data, asked).mean for share, asked in queries.items()
     }
@@ -213,14 +200,9 @@ def trials(
     extras: Mapping[JoinSetting, Mapping[str, Grouping]],
     progress: Progress,
 ) -> JoinTrials:
-    """All lines at all settings, as means over samples.
+    """All lines at all settings, as means over samples; `extras` are further ways at some settings.
 
-    Parameters
-    ----------
-    settings : mapping
-        For each setting the sizes of queries that are asked there. Its ratio overrides that of the sample.
-    extras : mapping
-        Further ways at some settings.
+    `settings` have the sizes of queries that are asked there. Their ratio overrides that of the sample.
     """
 
     def run(at: tuple[JoinSample, JoinSetting]) -> dict[str, JoinPoint]:

@@ -48,10 +48,9 @@ PATIENTS = (
 )
 FIRST_ZIP = {"533448": "53710", "533449": "53711", "533441": "53712"}
 PRINTED_CUT = 533449
-_BOTH_ZIPS = "[533448-533449]"
 PRINTED_TABLE_2 = tuple(
-    ("[35-38]", sex, {"Male": _BOTH_ZIPS, "Female": code}[sex])
-    for sex, code in zip((row[1] for row in PATIENTS), ("", "533441", "", "", "533449", ""), strict=True)
+    ("[35-38]", sex, "[533448-533449]" if sex == "Male" else "533449" if disease == "Hepatitis" else code)
+    for _, sex, code, disease in PATIENTS
 )
 PRINTED_MEAN = "36"  # of the class [37-38]
 MISPRINTS = (
@@ -89,12 +88,14 @@ class Patients:
 
 def patients(names: Sequence[str], first: bool = False) -> Microdata:
     """The patients by some columns; `first`: with zip codes in the order that they had first."""
-    by_name = dict(zip((AGE, SEX, ZIP, DISEASE), map(list, zip(*PATIENTS, strict=True)), strict=True))
-    if first:
-        by_name[ZIP] = [FIRST_ZIP[code] for code in by_name[ZIP]]
-    kinds = {AGE: Kind.NUMERIC, ZIP: Kind.NUMERIC}
-    columns = tuple(Column(name, Role.QUASI, kinds.get(name, Kind.CATEGORICAL)) for name in names)
-    return encode(Table.of({name: by_name[name] for name in names}), Schema(columns))
+    rows = [(age, sex, FIRST_ZIP[code] if first else code) for age, sex, code, _ in PATIENTS]
+    table, kinds = _table((AGE, SEX, ZIP), rows), {SEX: Kind.CATEGORICAL}
+    columns = tuple(Column(name, Role.QUASI, kinds.get(name, Kind.NUMERIC)) for name in names)
+    return encode(Table(tuple(names), tuple(table.column(name) for name in names)), Schema(columns))
+
+
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
+    return Table.of({name: [row[j] for row in rows] for j, name in enumerate(names)})
 
 
 def grouped(names: Sequence[str], first: bool) -> tuple[Partition, Partition]:
@@ -123,9 +124,8 @@ def cell_of(rows: Published, j: int, row: int) -> str:
 
 def classes_of(partition: Partition) -> list[list[int]]:
     """The members of each class, in the order of the first of them."""
-    return sorted(
-        np.flatnonzero(partition.labels == number).tolist() for number in np.unique(partition.labels)
-    )
+    numbers = np.unique(partition.labels)
+    return sorted(np.flatnonzero(partition.labels == number).tolist() for number in numbers)
 
 
 def sizes_of(partition: Partition) -> list[int]:
@@ -156,9 +156,9 @@ def sheets(found: Patients) -> tuple[Sheet, ...]:
 
 
 def _linked() -> list[tuple[str, str]]:
-    voters = Table.of(dict(zip(("Name", AGE, SEX, ZIP), map(list, zip(*VOTERS, strict=True)), strict=True)))
-    ill = Table.of(dict(zip((AGE, SEX, ZIP), map(list, zip(*PATIENTS, strict=True)), strict=False)))
-    return [(VOTERS[v][0], PATIENTS[p][3]) for v, p in joined(voters, ill, [AGE, SEX, ZIP])]
+    voters = _table(("Name", AGE, SEX, ZIP), VOTERS)
+    found = joined(voters, _table((AGE, SEX, ZIP, DISEASE), PATIENTS), [AGE, SEX, ZIP])
+    return [(VOTERS[voter][0], PATIENTS[patient][3]) for voter, patient in found]
 
 
 def _found() -> str:
@@ -196,11 +196,8 @@ def answers(found: Patients, partition: Partition, means: Sequence[str]) -> Answ
 def all_answers(found: Patients) -> dict[str, Answers]:
     """From Table 2, from Table 4, and from Table 4 with the mean that is printed."""
     single, strict = (found.means(partition) for partition in (found.single, found.strict))
-    last = found.strict.labels[5]
-    printed = [
-        PRINTED_MEAN if label == last else mean
-        for label, mean in zip(found.strict.labels, strict, strict=True)
-    ]
+    last = found.strict.labels == found.strict.labels[5]
+    printed = [PRINTED_MEAN if wrong else mean for wrong, mean in zip(last, strict, strict=True)]
     return {
         "Table 2, with means": answers(found, found.single, single),
         "Table 4": answers(found, found.strict, strict),

@@ -8,27 +8,15 @@ from pathlib import Path
 from incrowd.contracts import Watch
 from incrowd.errors import InputError
 from incrowd.reproduce.figure import Figure
+from incrowd.reproduce.nonhomogeneous import trials
 from incrowd.reproduce.nonhomogeneous.data import SampledTable, load_adult, load_census
 from incrowd.reproduce.nonhomogeneous.findings import statements
-from incrowd.reproduce.nonhomogeneous.trials import (
-    AT,
-    HP,
-    HR,
-    HS,
-    NH,
-    PRINTED,
-    Plan,
-    SampleFigure,
-    SamplePoint,
-    SampleSetting,
-    figure,
-)
+from incrowd.reproduce.nonhomogeneous.trials import NAMES, NH, PRINTED, Plan, SampleFigure, SampleSetting
 from incrowd.reproduce.outcome import Outcome, Sheet
 from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_TABLE, SEED
 
 TITLE = "Non-homogeneous Generalization: Figures 9 to 15"
-NAMES = (HR, HS, HP, NH, PRINTED, AT)
-LOOKS = (HR, HS, HP, NH, AT)
+LOOKS = [name for name in NAMES if name != PRINTED]  # which shares that of NH
 GCP, SECONDS = "GCP, share of the domain per cell", "processor seconds"
 ROWS = 100_000
 ADULT_ROWS = 32_561
@@ -57,22 +45,14 @@ def plans(quick: bool) -> tuple[Plan, ...]:
 
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
-    """Run all figures whose table is there.
-
-    Raises
-    ------
-    InputError
-        If there is neither table: the paper has no artificial one.
-    """
+    """Run all figures whose table is there; the paper has no artificial one, so with none it is an error."""
     why = {stored.name: stored.missing_from(folder) for stored in (CENSUS_TABLE, ADULT_TABLE)}
     skipped = [reason for reason in why.values() if reason]
     if folder is None or len(skipped) == len(why):
         raise InputError(f"nonhomogeneous needs a real table; {'; '.join(skipped)}")
     people = _people(folder, why)
-    found = []
-    for plan in plans(quick):
-        if (plan.table, plan.diverse) in people:
-            found.append(figure(plan, people[plan.table, plan.diverse], watch(plan.title)))
+    asked = [plan for plan in plans(quick) if (plan.table, plan.diverse) in people]
+    found = [trials.figure(plan, people[plan.table, plan.diverse], watch(plan.title)) for plan in asked]
     if quick:
         skipped.append(f"more than {QUICK_ROWS:,} people of CENSUS, and most points: left out by --quick")
     return outcome(found, skipped)
@@ -109,19 +89,15 @@ def outcome(figures: Sequence[SampleFigure], skipped: Sequence[str]) -> Outcome:
 
 
 def _sheet(
-    title: str, about: str, figures: Sequence[SampleFigure], text: Callable[[SamplePoint], str]
+    title: str, about: str, figures: Sequence[SampleFigure], text: Callable[[trials.SamplePoint], str]
 ) -> Sheet:
     """One row for each point of each figure."""
     names = [name for name in NAMES if any(name in each.lines for each in figures)]
-    rows = [
-        (
-            f"{each.plan.number} {each.plan.table}",
-            f"{each.plan.letter}={value:,}",
-            *(text(each.at(name, value)) if name in each.lines else "" for name in names),
-        )
-        for each in figures
-        for value in each.plan.values
-    ]
+    rows = []
+    for each in figures:
+        for value in each.plan.values:
+            texts = [text(each.at(name, value)) if name in each.lines else "" for name in names]
+            rows.append((f"{each.plan.number} {each.plan.table}", f"{each.plan.letter}={value:,}", *texts))
     return Sheet(title, ("figure", "at", *names), tuple(rows), about)
 
 

@@ -30,12 +30,17 @@ from incrowd.reproduce.trial import loss, run_each, timed
 
 Grouped = Partition | Neighbourhoods
 Grouping = Callable[[Microdata, int, Entropy], Grouped]
-HR, HS, HP, NH, PRINTED, AT = "HR", "HS", "HP", "NH", "NH printed", "AT"
+NAMES = HR, HS, HP, NH, PRINTED, AT = "HR", "HS", "HP", "NH", "NH printed", "AT"
 RUNS = 5  # of which the quickest counts: the first may have to compile
 
 
 def _frequent(data: Microdata, k: int) -> tuple[Guard, ...]:
     return FrequencyDiversity(k, OCCUPATION).guards(data)
+
+
+def _anatomy(data: Microdata, k: int, entropy: Entropy) -> Partition:
+    guards = FrequencyDiversity(k, OCCUPATION).guards(data)
+    return Partition(Anatomy(k).drawn_buckets(data, guards, silent, entropy))
 
 
 def _diverse_ring(split: str) -> Grouping:
@@ -126,17 +131,18 @@ class SampleFigure:
         return self.lines[name][self.plan.values.index(value)]
 
     def as_dict(self) -> dict[str, Any]:
-        fields = {"gcp": "loss", **{name: name for name in ("seconds", "drawing", "part", "once")}}
+        lines = {
+            field: {name: list(line) for name in self.lines if (line := self.line(name, field))}
+            for field in ("loss", "seconds", "drawing", "part", "once")
+        }
         return {
             "figure": self.plan.number,
             "data": self.plan.table,
             "over": self.plan.letter,
             "values": list(self.plan.values),
             "fixed": {field: getattr(self.plan.fixed, field) for field in "ndk" if field != self.plan.over},
-            **{
-                key: {name: list(line) for name in self.lines if (line := self.line(name, field))}
-                for key, field in fields.items()
-            },
+            "gcp": lines.pop("loss"),
+            **lines,
         }
 
 
@@ -181,7 +187,7 @@ def _timed(data: Microdata, k: int, group: Grouping) -> tuple[Grouped, float, fl
     partition, seconds = timed(cells)
     if not isinstance(partition, Neighbourhoods):
         return partition, seconds, 0.0
-    _, drawing = timed(partial(assign.by_crowds, partition, dice))
+    _, drawing = timed(partial(assign.by_neighbourhoods, partition, dice))
     return partition, seconds + drawing, drawing
 
 

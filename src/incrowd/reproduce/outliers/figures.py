@@ -50,10 +50,6 @@ class OutlierScale:
     def ask(self, n: int, **other: Any) -> OutlierSetting:
         return replace(OutlierSetting(n, FEW, self.p, self.d, self.k), **other)
 
-    @property
-    def all_columns(self) -> OutlierSetting:
-        return self.ask(self.wide_n, columns=ALL, d=self.wide)
-
     def asked(self) -> list[tuple[str, OutlierSetting]]:
         """Every point of every figure, and what is in none."""
         found = [(name, self.ask(n)) for n in self.sizes for name in FIVE]
@@ -66,7 +62,7 @@ class OutlierScale:
         found = [(EXPC, self.ask(self.whole_n, d=PRINTED_D)), (EXPC, self.ask(self.whole_n))]
         found += [(name, self.ask(self.whole_n)) for name in (approaches.WHOLE, approaches.AS_PUBLISHED)]
         if self.wide_n:
-            found += [(name, self.all_columns) for name in FIVE]
+            found += [(name, self.ask(self.wide_n, columns=ALL, d=self.wide)) for name in FIVE]
         return found
 
     def rated(self) -> tuple[OutlierSetting, ...]:
@@ -78,26 +74,14 @@ class OutlierScale:
         return tuple(dict.fromkeys(found))
 
 
-FULL = OutlierScale(
-    (10_000, 20_000, 30_000, 40_000, 50_000, 100_000),
-    10_000,
-    (5, 10, 15, 20),
-    ("1.1", "1.15", "1.2", "1.3"),
-    ("0.75", "0.8", "0.85", "0.9"),
-    5000,
-    1000,
-)
+_SIZES = (10_000, 20_000, 30_000, 40_000, 50_000, 100_000)
+_DS, _PS = ("1.1", "1.15", "1.2", "1.3"), ("0.75", "0.8", "0.85", "0.9")
+FULL = OutlierScale(_SIZES, 10_000, (5, 10, 15, 20), _DS, _PS, 5000, 1000)
 QUICK = OutlierScale((1000, 2000, 3000), 2000, (5, 15), ("1.1", "1.2"), ("0.8", "0.9"), 0, 200)
 
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
-    """Run all figures.
-
-    Raises
-    ------
-    InputError
-        If the census or one of its hierarchies is not there: the paper has no other table.
-    """
+    """Run all figures; without the census or one of its hierarchies there is nothing to run, an error."""
     missing = [why for stored in NEEDED if (why := stored.missing_from(folder))]
     if folder is None or missing:
         raise InputError(f"outliers needs a real table; {missing[0]}")
@@ -192,15 +176,9 @@ _HEADER = ("seconds", "groups", "mean", "residue", "no row", "removed", "IL", "I
 def _row(point: GroupingPoint) -> tuple[str, ...]:
     if not point.groups:
         return (f"{point.total:.2f}", *([""] * 7))
-    counts = (point.residue, point.suppressed, point.removed)
-    return (
-        f"{point.total:.2f}",
-        f"{point.groups:,}",
-        f"{point.size:.1f}",
-        *(f"{count:,}" for count in counts),
-        f"{point.loss:.3f}",
-        f"{point.zero:.3f}",
-    )
+    counts = (f"{count:,}" for count in (point.residue, point.suppressed, point.removed))
+    lost = (f"{point.loss:.3f}", f"{point.zero:.3f}")
+    return (f"{point.total:.2f}", f"{point.groups:,}", f"{point.size:.1f}", *counts, *lost)
 
 
 def _over_n(found: OutlierTrials, scale: OutlierScale) -> Sheet:

@@ -7,7 +7,7 @@ numbers that decided it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from incrowd.reproduce.figure import Figure
@@ -30,21 +30,16 @@ COMPONENTS_OF = {EXPC: "9a", GNOF: "9b", GOF: "9c"}
 def statements(figures: Sequence[Figure], residue: Mapping[str, Sequence[float]]) -> tuple[Statement, ...]:
     """Every statement of section 8; `residue` is the share of records that were left over, by n."""
     by_name = {figure.name: figure for figure in figures}
-    time, loss = by_name["8"], by_name["13a"]
+    size, loss = by_name["11"], by_name["13a"]
     return (
-        _incognito_fastest(time),
-        _below_rivals(time, "ExpC is faster than GNOF and GOF at every n"),
-        _gain_grows(time),
-        *_twice(time),
-        *_components(by_name),
-        _few_residues(residue),
-        _below_rivals(by_name["10"], "expansion of ExpC takes less time than that of GNOF and GOF, always"),
-        _below_rivals(by_name["11"], "ExpC always makes the smallest groups"),
-        _small_groups_lose_least(by_name["11"], loss),
-        _grows(time),
+        *_time(by_name["8"]),
+        *_components(by_name, residue),
+        _below(by_name["10"], "expansion of ExpC takes less time than that of GNOF and GOF, always"),
+        _below(size, "ExpC always makes the smallest groups"),
+        _small_groups_lose_least(size, loss),
         *_times(by_name["12a"], "d"),
         *_times(by_name["12b"], "p"),
-        _below_rivals(loss, "ExpC always loses least of all four", (*RIVALS, REMOVED)),
+        _below(loss, "ExpC always loses least of all four", (*RIVALS, REMOVED)),
         _removal_worst(loss),
         *_losses(by_name["13b"], "p", "always the same", SAME),
         *_losses(by_name["13c"], "d", "similar", SIMILAR),
@@ -64,17 +59,9 @@ def _ratios(figure: Figure, names: Sequence[str] = RIVALS) -> dict[str, list[flo
     return {name: ratios(figure.lines[name], figure.lines[EXPC]) for name in names}
 
 
-def _incognito_fastest(figure: Figure) -> Statement:
-    others, ours = [min(point) for point in _points(figure)], figure.lines[INCOGNITO]
-    held = all(a < b for a, b in zip(ours, others, strict=True))
-    detail = f"{span(ours)} s, the quickest of the others {span(others)} s"
-    return figure.states("Incognito is always the fastest", held, detail)
-
-
-def _below_rivals(figure: Figure, says: str, rivals: Sequence[str] = RIVALS) -> Statement:
+def _below(figure: Figure, says: str, rivals: Sequence[str] = RIVALS) -> Statement:
     """ExpC has less than each of the others at each value."""
-    pairs = {name: _points(figure, (EXPC, name)) for name in rivals}
-    won = {name: sum(a < b for a, b in each) for name, each in pairs.items()}
+    won = {name: sum(a < b for a, b in _points(figure, (EXPC, name))) for name in rivals}
     many = len(figure.values)
     detail = "; ".join(
         f"{name} {span(each)} times as much, more at {won[name]} of {many}"
@@ -83,40 +70,40 @@ def _below_rivals(figure: Figure, says: str, rivals: Sequence[str] = RIVALS) -> 
     return figure.states(says, min(won.values()) == many, detail)
 
 
-def _gain_grows(figure: Figure) -> Statement:
+def _time(figure: Figure) -> Iterator[Statement]:
+    others, ours, expc = [*map(min, _points(figure))], figure.lines[INCOGNITO], figure.lines[EXPC]
+    held = all(a < b for a, b in zip(ours, others, strict=True))
+    detail = f"{span(ours)} s, the quickest of the others {span(others)} s"
+    yield figure.states("Incognito is always the fastest", held, detail)
+    yield _below(figure, "ExpC is faster than GNOF and GOF at every n")
     gains = _ratios(figure)
     held = all(each[-1] > max(1.0, each[0]) for each in gains.values())
     detail = named(gains, lambda each: f"{listed(each)} times", "; ")
     says = "the gain of ExpC grows with n"
-    return figure.states(says, held, f"time of the others by that of ExpC: {detail}")
+    yield figure.states(says, held, f"time of the others by that of ExpC: {detail}")
+    if TWICE_AT in figure.values:
+        there = {name: each[figure.values.index(TWICE_AT)] for name, each in gains.items()}
+        says = f"with {TWICE_AT:,} people ExpC is around twice as fast"
+        detail = named(there, "{:.2f} times the time".format)
+        yield figure.states(says, inside([*there.values()], TWICE), detail)
+    yield figure.states("the time of ExpC grows with n", rises(expc), f"{listed(expc)} s")
 
 
-def _twice(figure: Figure) -> list[Statement]:
-    if TWICE_AT not in figure.values:
-        return []
-    gains = {name: each[figure.values.index(TWICE_AT)] for name, each in _ratios(figure).items()}
-    detail = named(gains, "{:.2f} times the time".format)
-    says = f"with {TWICE_AT:,} people ExpC is around twice as fast"
-    return [figure.states(says, inside([*gains.values()], TWICE), detail)]
-
-
-def _components(by_name: Mapping[str, Figure]) -> list[Statement]:
+def _components(by_name: Mapping[str, Figure], residue: Mapping[str, Sequence[float]]) -> Iterator[Statement]:
     """What takes how much of the time of each approach."""
-
-    def shares(part: str, names: Sequence[str]) -> dict[str, list[float]]:
-        figures = {name: by_name[COMPONENTS_OF[name]] for name in names}
-        return {name: _shares(figure, part) for name, figure in figures.items()}
-
-    looking, growing, settling = shares(LOCAL, RIVALS), shares(EXPANSION, THREE), shares(RESIDUES, THREE)
-    considerable = min(map(min, looking.values())) >= CONSIDERABLE
-    dominant = min(map(min, growing.values())) > DOMINANT
-    negligible = max(map(max, settling.values())) <= NEGLIGIBLE
+    looking, growing, settling = (
+        {name: _shares(by_name[COMPONENTS_OF[name]], part) for name in names}
+        for part, names in ((LOCAL, RIVALS), (EXPANSION, THREE), (RESIDUES, THREE))
+    )
     says = "Figure 9: outlier detection takes considerable time in GNOF and GOF"
-    return [
-        Statement(says, considerable, _percents(looking)),
-        Statement("Figure 9: expansion dominates the time of all three", dominant, _percents(growing)),
-        Statement("Figure 9: residue processing is always negligible", negligible, _percents(settling)),
-    ]
+    yield Statement(says, min(map(min, looking.values())) >= CONSIDERABLE, _percents(looking))
+    says = "Figure 9: expansion dominates the time of all three"
+    yield Statement(says, min(map(min, growing.values())) > DOMINANT, _percents(growing))
+    says = "Figure 9: residue processing is always negligible"
+    yield Statement(says, max(map(max, settling.values())) <= NEGLIGIBLE, _percents(settling))
+    says = "Figure 9: residue tuples are always very few compared with the table"
+    few = max(map(max, residue.values())) <= VERY_SMALL
+    yield Statement(says, few, _percents(residue) + " of all records")
 
 
 def _shares(figure: Figure, part: str) -> list[float]:
@@ -128,12 +115,6 @@ def _percents(shares: Mapping[str, Sequence[float]]) -> str:
     return named(shares, lambda each: span(each, "{:.1%}"))
 
 
-def _few_residues(residue: Mapping[str, Sequence[float]]) -> Statement:
-    held = max(map(max, residue.values())) <= VERY_SMALL
-    says = "Figure 9: residue tuples are always very few compared with the table"
-    return Statement(says, held, _percents(residue) + " of all records")
-
-
 def _small_groups_lose_least(sizes: Figure, loss: Figure) -> Statement:
     """Of the three approaches that keep outliers."""
     pairs = zip(_points(sizes), _points(loss), strict=True)
@@ -141,11 +122,6 @@ def _small_groups_lose_least(sizes: Figure, loss: Figure) -> Statement:
     many = len(sizes.values)
     detail = f"whoever has the smallest groups loses least at {same} of {many}"
     return sizes.states("smaller groups result in smaller loss", same == many, detail)
-
-
-def _grows(figure: Figure) -> Statement:
-    line = figure.lines[EXPC]
-    return figure.states("the time of ExpC grows with n", rises(line), f"{listed(line)} s")
 
 
 def _removal_worst(figure: Figure) -> Statement:

@@ -22,7 +22,7 @@ from incrowd.algorithms.partitions.incognito import Incognito
 from incrowd.contracts import Progress, silent
 from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.flow import Attribute, Microdata
-from incrowd.models.plain import PlainGroups
+from incrowd.models.plain import PlainGuard
 from incrowd.reproduce.outliers.data import Workers
 from incrowd.reproduce.trial import run_each, timed
 
@@ -102,7 +102,7 @@ def trial(data: Microdata, name: str, setting: OutlierSetting) -> GroupingPoint:
     make, options = APPROACHES[name]
     # the paper leaves delta open; it is given here, so that figures follow no default
     given = {"delta": max(2 * setting.k, 20), **options} if options else options
-    found = make(setting.k, **given).grouping(data, (PlainGroups(Matrix(space), setting.k),))
+    found = make(setting.k, **given).grouping(data, (PlainGuard(Matrix(space), setting.k),))
     kept = sum(rows.size for rows in found.groups)
     return GroupingPoint(
         seconds={**found.seconds, GLOBAL: found.seconds[GLOBAL] + seconds},

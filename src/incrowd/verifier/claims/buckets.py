@@ -1,4 +1,4 @@
-"""Claims about buckets (as in Anatomy): a table of sensitive values by group, counted again.
+"""Buckets (as in Anatomy): the table of sensitive values by group, counted again from the original.
 
 A row names its group, and the table says how often each value occurs in the group. Nothing published tells
 which of a group's values is whose; so the verifier needs to know which record is behind each row.
@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.schema import Claim
-from incrowd.verifier.claims.classes import ClaimSubject, smallest
 from incrowd.verifier.columns import CodedColumn, Ints, Numbering, Restoring, RowSource, fold, numbers_of
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import CheckFailed, require
@@ -24,11 +22,6 @@ from incrowd.verifier.order import MOST_DEVIATIONS, check_order
 GROUP, COUNT = "group", "count"
 WHAT = "the table of sensitive values"
 _WHOLE = re.compile(r"[1-9][0-9]{0,17}")
-
-
-def sensitive_groups(claim: Claim, subject: ClaimSubject) -> int:
-    """Every group of sensitive values has at least k people."""
-    return smallest(claim, subject, "group of sensitive values")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +98,7 @@ def check_lines(lines: BucketLines, row_group: Ints, stated: int | None, people:
     values as rows, else no more.
     """
     groups = int(row_group.max()) + 1
-    require(stated in (None, groups), "the manifest states another number of groups")
+    require(stated in (None, groups), "the manifest states a different number of groups")
     require(int(lines.group.max()) < groups, f"{WHAT} has a group that no row belongs to")
     require(np.unique(lines.group).size == groups, f"rows belong to a group that {WHAT} does not have")
     _check_sorted(lines)
@@ -130,7 +123,7 @@ def _check_sorted(lines: BucketLines) -> None:
 def check_values(
     lines: BucketLines, row_group: Ints, match: Ints, hidden: OriginalValues, linked: bool
 ) -> None:
-    """In every group, the values of its rows' records are exactly those that the table says.
+    """In every group, the values of its rows' records are exactly those that the table lists.
 
     Parameters
     ----------
@@ -141,9 +134,9 @@ def check_values(
     """
     of_record, of_line = _joint(lines, hidden)
     size = int(max(of_record.max(), of_line.max())) + 1
-    said = np.zeros(size, np.int64)
-    np.add.at(said, of_line, lines.count)
-    lacking = int(np.maximum(said - np.bincount(of_record, minlength=size), 0).sum())
+    listed = np.zeros(size, np.int64)
+    np.add.at(listed, of_line, lines.count)
+    lacking = int(np.maximum(listed - np.bincount(of_record, minlength=size), 0).sum())
     require(not lacking, f"{WHAT} has {lacking} values more than the original table")
     has = match < of_record.size
     of_row = row_group[has] * size + of_record[match[has]]

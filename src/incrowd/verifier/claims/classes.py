@@ -7,103 +7,15 @@ in a column of numbers) are one value; missing is a value like any other.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd.schema import Claim, Column, Role, Schema
-from incrowd.verifier.columns import CodedColumn, Ints
+from incrowd.schema import Claim
+from incrowd.verifier.claims.subject import ClaimSubject
 from incrowd.verifier.failure import decimal, require, whole
-from incrowd.verifier.values import value
-
-if TYPE_CHECKING:
-    from incrowd.verifier.claims.consistency_graph import ConsistencyGraph
-    from incrowd.verifier.tables import BothTables
 
 CLOSE = 1e-7  # logarithms decide only what is farther from the limit than this
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EquivalenceClasses:
-    """The class of each row, the size of each class in persons, and the sensitive texts of the rows."""
-
-    schema: Schema
-    row_class: Ints
-    persons: Ints
-    sensitive: Mapping[str, CodedColumn]
-
-    def column(self, claim: Claim) -> Column:
-        """The sensitive column that a claim is about."""
-        named = [column for column in self.schema.having(Role.SENSITIVE) if column.name == claim.column]
-        require(len(named) == 1, "the claim does not name a sensitive column")
-        return named[0]
-
-    def histogram(self, claim: Claim, group: Ints | None = None) -> Histogram:
-        """The values of the claim's column in their order, missing first, in each class or other group."""
-        column = self.column(claim)
-        found = self.sensitive[column.name]
-        meaning = [_meaning(column, text, self.schema.missing) for text in found.texts]
-        place = {thing: place for place, thing in enumerate(sorted(set(meaning)))}
-        ranks = np.array([place[thing] for thing in meaning], np.int64)
-        return Histogram.of(self.row_class if group is None else group, ranks[found.codes], len(place))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClaimSubject:
-    """What a claim is checked against.
-
-    `classes` are those of the rows or, where values are published in buckets, those of the buckets. `graph`
-    joins records and rows that are consistent. `parts` are what a witness says of the part of each row; they
-    are never trusted.
-    """
-
-    classes: EquivalenceClasses
-    graph: ConsistencyGraph
-    tables: BothTables
-    parts: NDArray[np.integer] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Histogram:
-    """How often each value occurs in each class: ``count[i]`` times ``value[i]`` in ``group[i]``.
-
-    Sorted by group, then value; values are numbered 0..size-1 in an order that may have a meaning.
-    """
-
-    group: Ints
-    value: Ints
-    count: Ints
-    size: int
-
-    @classmethod
-    def of(cls, groups: Ints, values: Ints, size: int) -> Histogram:
-        key, count = np.unique(groups * size + values, return_counts=True)
-        return cls(key // size, key % size, count.astype(np.int64), size)
-
-    @property
-    def rows(self) -> Ints:
-        """The size of each class."""
-        return np.bincount(self.group, self.count).astype(np.int64)
-
-    @property
-    def total(self) -> Ints:
-        """How often each value occurs in the whole table."""
-        return np.bincount(self.value, self.count, minlength=self.size).astype(np.int64)
-
-    def __len__(self) -> int:
-        return int(self.group[-1]) + 1
-
-
-def _meaning(column: Column, text: str, missing: frozenset[str]) -> tuple[int, Any]:
-    """What sorts and tells apart the values of a column; all texts that mean missing are one value."""
-    if text not in missing:
-        return (1, value(column, text))
-    named = [place for place, value in enumerate(column.order) if value in missing]
-    return (1, named[0]) if named else (0, "")
 
 
 def k_anonymity(claim: Claim, subject: ClaimSubject) -> int:
@@ -111,11 +23,16 @@ def k_anonymity(claim: Claim, subject: ClaimSubject) -> int:
     return smallest(claim, subject, "equivalence class")
 
 
+def sensitive_groups(claim: Claim, subject: ClaimSubject) -> int:
+    """Every group of sensitive values, where these are published in buckets, has at least k people."""
+    return smallest(claim, subject, "group of sensitive values")
+
+
 def smallest(claim: Claim, subject: ClaimSubject, what: str) -> int:
     """The size of the smallest class, which must be at least k."""
     require(not claim.column, f"{claim.model} is about all rows, not about one column")
     found = int(subject.classes.persons.min())
-    require(found >= whole(claim, "k"), f"the smallest {what} has {found}")
+    require(found >= whole(claim, "k"), f"the smallest {what} has only {found} persons")
     return found
 
 
@@ -150,7 +67,7 @@ def entropy_diversity(claim: Claim, subject: ClaimSubject) -> str:
     starts = np.searchsorted(found.group, near), np.searchsorted(found.group, near, side="right")
     fair = all(_enough_entropy(found.count[a:b].tolist(), limit) for a, b in zip(*starts, strict=True))
     worst = f"{math.floor(math.exp(float(entropy.min())) * 1e4 + CLOSE) / 1e4:.4f}"
-    require(fair and not (margin < -CLOSE).any(), f"one class reaches only {worst}")
+    require(fair and not (margin < -CLOSE).any(), f"one class reaches only l = {worst}")
     return worst
 
 

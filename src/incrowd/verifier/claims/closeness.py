@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import Claim, Column, Kind
-from incrowd.verifier.claims.classes import ClaimSubject, EquivalenceClasses, Histogram, rounded_up
+from incrowd.verifier.claims.classes import rounded_up
+from incrowd.verifier.claims.subject import ClaimSubject, EquivalenceClasses, Histogram
 from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import CheckFailed, decimal, require
 from incrowd.verifier.values import HierarchyTree, tree_of

@@ -246,7 +246,7 @@ def presence(row_class: Ints, mine: Bools) -> dict[str, str]:
     return {"least": str(min(shares)), "most": str(max(shares))}
 
 
-def stated_rows(said: Any, public: PublicTable | None) -> tuple[int, int | None]:
+def stated_rows(stated: Any, public: PublicTable | None) -> tuple[int, int | None]:
     """How many rows the manifest says the public table and its second source have.
 
     It must mean those that are given: a file by its SHA-256, anything else by what kind of thing it was.
@@ -254,31 +254,32 @@ def stated_rows(said: Any, public: PublicTable | None) -> tuple[int, int | None]
     if public is None:
         raise CheckFailed(NEEDED)
     words = "the manifest does not describe the public table, or has unknown keys for it"
-    require(isinstance(said, dict) and MUST <= set(said) <= TABLE | MUST | MAY, words)
-    require(said["id"] == public.id, "the manifest says that another column identifies people")
-    source = said.get("source", "somebody")
+    require(isinstance(stated, dict) and MUST <= set(stated) <= TABLE | MUST | MAY, words)
+    require(stated["id"] == public.id, "the manifest states a different column that identifies people")
+    source = stated.get("source", "somebody")
     require(isinstance(source, str) and bool(source), "the source of the public table has no name")
-    require(_is_day(said.get("date", "2000-01-01")), "the date of the public table is not a date")
-    rows = _check_table({key: said[key] for key in TABLE & set(said)}, PUBLIC, public.rows, public.file)
+    require(_is_day(stated.get("date", "2000-01-01")), "the date of the public table is not a date")
+    rows = _check_table({key: stated[key] for key in TABLE & set(stated)}, PUBLIC, public.rows, public.file)
     if public.check is None:
-        unchecked = "checked_against" not in said
+        unchecked = "checked_against" not in stated
         require(unchecked, "to verify it, the table that confirmed the public one is needed")
         return rows, None
     require(
-        "checked_against" in said, "the manifest does not say that a second source confirmed the public table"
+        "checked_against" in stated,
+        "the manifest does not say that a second source confirmed the public table",
     )
-    return rows, _check_table(said["checked_against"], SECOND, public.check, public.check_file)
+    return rows, _check_table(stated["checked_against"], SECOND, public.check, public.check_file)
 
 
-def _check_table(said: Any, what: str, table: RowSource, file: str | Path | None) -> int:
-    known = isinstance(said, dict) and set(said) in ({"sha256", "rows"}, {"kind", "rows"})
+def _check_table(stated: Any, what: str, table: RowSource, file: str | Path | None) -> int:
+    known = isinstance(stated, dict) and set(stated) in ({"sha256", "rows"}, {"kind", "rows"})
     require(known, f"the manifest does not describe {what}, or has unknown keys for it")
-    name, rows = said.get("sha256", said.get("kind")), said["rows"]
+    name, rows = stated.get("sha256", stated.get("kind")), stated["rows"]
     require(
         isinstance(name, str) and bool(name), f"the manifest gives neither a SHA-256 nor a kind for {what}"
     )
     require(type(rows) is int and rows >= 0, f"the number of rows of {what} is not a whole number")
-    if "sha256" in said:
+    if "sha256" in stated:
         require(_DIGEST.fullmatch(name) is not None, f"the manifest gives no valid SHA-256 for {what}")
         path = _file_of(table, file)
         same = path is None or fingerprint(path)["sha256"] == name

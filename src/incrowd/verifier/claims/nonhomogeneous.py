@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import Claim, Role
-from incrowd.verifier.claims.classes import ClaimSubject
 from incrowd.verifier.claims.consistency_graph import ConsistencyGraph, DegreeCounts
+from incrowd.verifier.claims.subject import ClaimSubject
 from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import CheckFailed, require, whole
 

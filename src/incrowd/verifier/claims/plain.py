@@ -11,20 +11,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from incrowd.schema import Claim, Role, Schema
-from incrowd.verifier.claims.classes import ClaimSubject
 from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
 from incrowd.verifier.claims.plain_distance import PlainAxis, corner_values, quasi_axis, sensitive_axis
 from incrowd.verifier.claims.plain_neighbours import Floats, NearbyCounts
+from incrowd.verifier.claims.subject import BothTables, ClaimSubject
 from incrowd.verifier.columns import Ints, fold
 from incrowd.verifier.failure import CheckFailed, exactly, require, whole
-
-if TYPE_CHECKING:
-    from incrowd.verifier.tables import BothTables
 
 PARAMETERS = ("p", "d", "margin", "form", "distinct", "removal", "rescale", "columns")
 FORMS = {"corner": ("corner",), "candidate": ("candidate",), "both": ("corner", "candidate")}
@@ -35,7 +31,7 @@ MOST_CANDIDATES = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class PlainTerms:
-    """What a claim of plain classes says. `share` and `reach` are p and d less the margin."""
+    """What a claim of plain classes states. `share` and `reach` are p and d less the margin."""
 
     share: Fraction
     reach: Fraction
@@ -120,7 +116,7 @@ class ClassItems:
 
 
 class PlainClasses:
-    """Both tables, as far as a claim of plain classes speaks of them."""
+    """Both tables, as far as a claim of plain classes is about them."""
 
     def __init__(self, terms: PlainTerms, schema: Schema, tables: BothTables) -> None:
         self._terms, self._tables, self._quasi = terms, tables, list(tables.quasi)

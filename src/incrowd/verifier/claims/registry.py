@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from incrowd.schema import Claim
-from incrowd.verifier.claims.buckets import sensitive_groups
 from incrowd.verifier.claims.classes import (
-    ClaimSubject,
     distinct_diversity,
     entropy_diversity,
     frequency_diversity,
     k_anonymity,
     recursive_diversity,
+    sensitive_groups,
 )
 from incrowd.verifier.claims.closeness import t_closeness
 from incrowd.verifier.claims.nonhomogeneous import (
@@ -29,6 +28,7 @@ from incrowd.verifier.claims.nonhomogeneous import (
     one_k,
 )
 from incrowd.verifier.claims.plain import PARAMETERS, plain
+from incrowd.verifier.claims.subject import ClaimSubject
 from incrowd.verifier.failure import CheckFailed, require
 
 BUCKETS = "sensitive"  # the check of the table of sensitive values

@@ -1,0 +1,210 @@
+"""Algorithm: what every anonymization algorithm declares about itself.
+
+The pipeline asks an algorithm what it takes, what it makes and what it is known to give away; it knows no
+algorithm by name and none of their options.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Progress, option_names
+from incrowd.errors import PolicyError, unknown
+from incrowd.flow import Microdata, Neighbourhoods, Partition
+from incrowd.policy.exposures import UNSAFE_IDENTITY, UNSAFE_MATCHES, UNSAFE_ONE_SIDED, KnownExposure
+
+REVISITED = "Gionis, Mazza, Tassa: k-Anonymization Revisited"
+NONHOMOGENEOUS = (
+    "Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing"
+)
+EXTERNAL = "Sacharidis, Mouratidis, Papadias: k-Anonymity in the Presence of External Databases"
+OUTLIERS = "Wang, Liu: Hiding Distinguished Ones into Crowd"
+MULTIDIMENSIONAL = "Murthy, Srinivas: Achieving Multidimensional K-Anonymity by a Greedy Approach"
+
+K_EQUAL_ROWS = "everyone's quasi-identifiers equal those of at least k-1 others"
+OVERLAPPING_BOXES = "the smallest box, node or set over each group; boxes may overlap"
+LINKER = "knows everyone's quasi-identifiers, and how the release was made"
+PROMISED = ("k", "max_suppression")  # fields that are no options: the policy promises them
+
+
+@dataclass(frozen=True)
+class Algorithm(Limited, ABC):
+    """Decides which records share a row, or an equivalence class of rows.
+
+    A subclass is a frozen dataclass, registered as ``"algorithm"``. Its fields besides those in `PROMISED`
+    are its options, and `limits` makes their checks, messages and help. Unless it says otherwise it makes
+    equivalence classes: `group` returns a partition.
+
+    Parameters
+    ----------
+    k : int
+        The smallest group.
+    """
+
+    k: int
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1)}
+
+    # For the catalogue.
+    name: ClassVar[str]  # as registered
+    paper: ClassVar[str]
+    section: ClassVar[str]
+    guarantee: ClassVar[str] = K_EQUAL_ROWS
+    publishes: ClassVar[str] = OVERLAPPING_BOXES
+    behind: ClassVar[str] = "each row's own record; rows of a class are equal, and shuffled"
+    adversary: ClassVar[str] = LINKER
+    needs: ClassVar[str] = "nothing; hierarchies are optional"
+    not_claimed: ClassVar[str] = (
+        "that sensitive values stay unknown (ask for l or t), that nobody's presence is learnt, anything "
+        "about two releases of the same people"
+    )
+
+    # For the pipeline.
+    joins: ClassVar[bool] = False  # takes a public table
+    needs_plain: ClassVar[bool] = False  # protects outliers: needs [privacy.plain]
+    suppresses: ClassVar[bool] = False  # leaves records out, up to its field max_suppression
+    overlapping: ClassVar[bool] = False  # non-homogeneous: makes neighbourhoods, no equivalence classes
+    buckets: ClassVar[bool] = False  # publishes sensitive values in buckets, beside the rows
+    exact_rows: ClassVar[bool] = False  # rows keep their exact quasi-identifiers
+    diverse: ClassVar[bool] = False  # keeps l although it makes no equivalence classes
+    strict: ClassVar[bool] = True  # the order of records does not matter, and equal ones stay together
+
+    @abstractmethod
+    def group(
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress
+    ) -> Partition | Neighbourhoods:
+        """The groups of records. No group is smaller than k, and none is vetoed by a guard.
+
+        Raises
+        ------
+        Infeasible
+            If that cannot be.
+        """
+
+    @property
+    def printed(self) -> bool:
+        """Is this the paper's own form?"""
+        return False
+
+    @property
+    def promises_l(self) -> bool:
+        """Where l is asked for, does it hold? Else it is only sought."""
+        return True
+
+    @property
+    def randomizes(self) -> bool:
+        """Of non-homogeneous rows: is it drawn which record is behind which?"""
+        return True
+
+    @property
+    def concealed_by(self) -> str:
+        """The option that asks that rows, compared with each other, give no record away; empty if not set."""
+        return ""
+
+    def exposures(self) -> Mapping[KnownExposure, str]:
+        """What this configuration is known to give away, each with its remedy."""
+        return {}
+
+    def model_of_k(self, _accept: Sequence[str]) -> str:
+        """The model that k is promised in, given the exposures that were accepted."""
+        return "k-anonymity"
+
+    @classmethod
+    def smallest_group(cls, k: int, _l: object) -> int:
+        """How many records a group needs for a policy's k and l."""
+        return k
+
+    @classmethod
+    def options(cls) -> tuple[str, ...]:
+        return tuple(name for name in option_names(cls) if name not in PROMISED)
+
+    @classmethod
+    def configured(cls, k: int, options: Mapping[str, Any], max_suppression: str = "0") -> Algorithm:
+        """The algorithm with its options set, as a policy gives them.
+
+        Raises
+        ------
+        PolicyError
+            If an option is unknown, or has a value that it cannot have.
+        """
+        strange = [name for name in options if name not in cls.options()]
+        if strange:
+            raise PolicyError(unknown(f"an option of {cls.name}", strange, cls.options()))
+        promised = {"k": k, "max_suppression": max_suppression} if cls.suppresses else {"k": k}
+        return cls(**promised, **options)
+
+    @classmethod
+    def as_dict(cls) -> dict[str, Any]:
+        """What the catalogue says about it."""
+        defaults = {field.name: field.default for field in fields(cls) if field.name in cls.options()}
+        return {
+            "name": cls.name,
+            "hides": cls.name,
+            "publishes": cls.publishes,
+            "behind": cls.behind,
+            "paper": cls.paper,
+            "section": cls.section,
+            "guarantee": cls.guarantee,
+            "adversary": cls.adversary,
+            "needs": cls.needs,
+            "not_claimed": cls.not_claimed,
+            "options": {
+                name: {
+                    "default": list(default) if isinstance(default, tuple) else default,
+                    "must_be": cls.limits[name].words(),
+                }
+                for name, default in defaults.items()
+            },
+        }
+
+
+class NonHomogeneous(Algorithm):
+    """Every record's row is made over a neighbourhood of its own, so that rows differ.
+
+    What protects people is the graph of who fits which row, and a randomized assignment of rows.
+    `model_kept` names the model that the algorithm keeps by itself, `one_sided` says that this model is about
+    rows only, or about records only.
+    """
+
+    drawn: bool  # an option: is the assignment randomized?
+    model_kept: ClassVar[str]
+    one_sided: ClassVar[bool] = False
+    overlapping: ClassVar[bool] = True
+    strict: ClassVar[bool] = False
+    publishes: ClassVar[str] = (
+        "for each record the smallest box, node or set over k records, each of which has k rows"
+    )
+    behind: ClassVar[str] = (
+        "one of k disjoint assignments, drawn; with drawn = false each row's own record, as printed"
+    )
+    guarantee: ClassVar[str] = "nobody is behind any row with more than chance 1/k"
+    needs: ClassVar[str] = "hierarchies for columns of more than 64 categories; no l, t, entity or means"
+    not_claimed: ClassVar[str] = Algorithm.not_claimed.replace(" (ask for l or t)", "")
+
+    @property
+    @abstractmethod
+    def regular(self) -> bool:
+        """Are its neighbourhoods k-regular, so that an assignment with chance 1/k for each row exists?"""
+
+    @abstractmethod
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Neighbourhoods:
+        """The neighbourhood that each record's row is made over."""
+
+    @property
+    def randomizes(self) -> bool:
+        return self.drawn
+
+    def exposures(self) -> Mapping[KnownExposure, str]:
+        found = {}
+        if self.one_sided:
+            found[UNSAFE_ONE_SIDED] = "take kk or kfactor, which keep both sides"
+        if not self.drawn:
+            found[UNSAFE_IDENTITY] = "leave drawn = true"
+        return found
+
+    def model_of_k(self, accept: Sequence[str]) -> str:
+        """k-factor, or `model_kept` where less was accepted."""
+        less = not self.regular and (self.one_sided or UNSAFE_MATCHES.accepted(accept))
+        return self.model_kept if less or not self.drawn else "k-factor"

@@ -1,0 +1,179 @@
+"""The command line: the same words as in Python; what all commands share.
+
+Exit codes: 0 done, 1 refused or not verified, 2 wrong input.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from incrowd import __version__
+from incrowd.cli import screen
+from incrowd.errors import IncrowdError, InputError
+
+if TYPE_CHECKING:
+    from incrowd.policy import Policy
+
+app = typer.Typer(
+    help="Publish a table about people so that each person is indistinguishable from at least k-1 others.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
+PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy file (TOML).")]
+Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
+Names = list[str] | None
+LeastCrowd = Annotated[
+    int | None, typer.Option("--k", "-k", help="Least size of an equivalence class; overrides the policy.")
+]
+Diversity = Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")]
+Closeness = Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")]
+Standing = Annotated[
+    str | None, typer.Option("--plain", help="Protect outliers: p,d such as 0.8,0.85; overrides the policy.")
+]
+MostLeftOut = Annotated[
+    str | None,
+    typer.Option("--max-suppression", help="Share of records that may be suppressed; overrides the policy."),
+]
+OtherMethod = Annotated[
+    str | None, typer.Option("--method", help="Overrides the policy; see: incrowd methods.")
+]
+Settings = Annotated[Names, typer.Option("--set", help="An option of the method: name=value.")]
+Accept = Annotated[Names, typer.Option("--accept", help="Accept a known exposure by name.")]
+PublicTable = Annotated[
+    Path | None, typer.Option("--public", help="The public table that was joined; overrides the policy.")
+]
+SecondSource = Annotated[
+    Path | None, typer.Option("--check", help="A second source that confirms it; overrides the policy.")
+]
+
+_WHOLE = re.compile(r"-?[0-9]{1,40}")
+_DECIMAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
+
+
+@contextmanager
+def boundary(as_json: bool) -> Iterator[None]:
+    """Turn every error into one sentence and an exit code; never a traceback, which would quote data."""
+    try:
+        yield
+    except IncrowdError as error:
+        screen.complain(error.on_the_command_line, as_json, error.exit_code)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        screen.complain("stopped; nothing was published", as_json, 1)
+        raise typer.Exit(1) from None
+    except MemoryError:
+        screen.complain("the table needs more memory than there is; nothing was published", as_json, 2)
+        raise typer.Exit(2) from None
+    except typer.Exit:
+        raise
+    except OSError as error:
+        screen.complain(_refused_by_system(error), as_json, 2)
+        raise typer.Exit(2) from None
+    except Exception as error:
+        screen.complain(_unexpected(error), as_json, 2)
+        raise typer.Exit(2) from None
+
+
+def _refused_by_system(error: OSError) -> str:
+    """A name that cannot be, a disk that is full. The file's name is the user's own, not a cell."""
+    where = f"{error.filename}: " if isinstance(error.filename, str) else "the operating system says: "
+    return where + (error.strerror or "unknown error")
+
+
+def _unexpected(error: Exception) -> str:
+    """Where it happened, but not what was in hand."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "unknown place"
+    return (
+        f"internal error ({type(error).__name__} in {where}). Please report this line; it holds no data. "
+        "A release folder, if there is one, is complete and verified."
+    )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"incrowd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish a table about people so that each person is indistinguishable from at least k-1 others.
+
+    First time here? Run: incrowd demo
+    """
+
+
+def write_new(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def split_names(names: list[str] | None) -> list[str]:
+    return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
+
+
+def setting(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise InputError("--set takes name=value, for example --set choose=widest")
+    plain = {"true": True, "false": False}
+    if value in plain:
+        return name, plain[value]
+    return name, int(value) if _WHOLE.fullmatch(value) else value
+
+
+def outliers_said(text: str | None, policy: Policy | None) -> dict[str, Any] | None:
+    """What is promised about outliers: that of the policy, but for p and d."""
+    if text is None:
+        return None
+    p, sign, d = text.partition(",")
+    if not sign:
+        raise InputError(
+            "--plain takes two numbers, p,d: for example 0.8,0.85; incrowd outliers proposes them"
+        )
+    whole = {} if policy is None else policy.as_dict()
+    said: dict[str, Any] = whole.get("privacy", {}).get("plain", {})
+    return said | {"p": number("plain", p.strip()), "d": number("plain", d.strip())}
+
+
+def number(name: str, text: str | None) -> int | str | None:
+    """Whole numbers as such, decimals exactly as written."""
+    if text is None:
+        return None
+    if not _DECIMAL.fullmatch(text):
+        raise InputError(f"--{name} takes a number, such as 3 or 0.25")
+    return int(text) if _WHOLE.fullmatch(text) else text
+
+
+def main() -> None:
+    """Run the command line."""
+    # a short run that makes many small things and few cycles: looking for those takes a tenth of its time
+    gc.set_threshold(100_000, 50, 50)
+    screen.be_robust()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # asked to end, as Ctrl-C asks: leave nothing behind
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has its own idea
+            signal.signal(number, signal.default_int_handler)
+    app()

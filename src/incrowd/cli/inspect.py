@@ -1,0 +1,85 @@
+"""The command `inspect`: look at a table, and write a first policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.app import AsJson, app, boundary, write_new
+from incrowd.errors import InputError
+
+if TYPE_CHECKING:
+    from incrowd.commands.inspect import Profile
+    from incrowd.schema import Role
+
+SHOWN_COMBINATIONS = 5
+
+
+@app.command()
+def inspect(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a first policy here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look at a table: columns, suggested roles, re-identification risk; write a first policy.
+
+    Example: incrowd inspect patients.csv -o policy.toml
+    """
+    with boundary(as_json):
+        from incrowd.commands.inspect import inspect, policy_text
+
+        if output is not None and output.exists():
+            raise InputError(f"{output} exists; name a new file")
+        with screen.watching(as_json) as watch:
+            profile = inspect(table, watch=watch)
+        if output is not None:
+            write_new(output, policy_text(profile, table.name))
+        if as_json:
+            screen.print_json(profile.to_dict())
+        else:
+            show(profile, table, output)
+
+
+def show(profile: Profile, source: Path, output: Path | None) -> None:
+    """What `inspect` found, and what to do next."""
+    out = screen.console()
+    rows = [
+        (c.name, str(c.kind), f"{c.distinct:,}", f"{c.missing:,}", f"{c.once:,}", _plain(c.role))
+        for c in profile.columns
+    ]
+    header = ("column", "kind", "distinct", "missing", "once", "suggested role")
+    out.print(screen.table(f"{source.name}: {profile.rows:,} rows", header, rows))
+    out.print("Why these roles:")
+    for (role, reason), names in _reasons(profile).items():
+        out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}")
+    risk = profile.risk
+    if risk.columns:
+        out.print(
+            f"Risk now: {risk.unique:,} of {profile.rows:,} rows are unique in their suggested "
+            f"quasi-identifiers; {risk.below_10:,} are in equivalence classes of fewer than ten rows."
+        )
+    for found in profile.combinations[:SHOWN_COMBINATIONS]:
+        out.print(f"  {' + '.join(found.columns)} alone single out {found.unique:,} rows")
+    if profile.bounded:
+        out.print(profile.bounded)
+    if output is None:
+        out.print(f"Next: incrowd inspect {quote(str(source))} -o policy.toml")
+    else:
+        out.print(f"Wrote {output}. Read it, change what is wrong, then:")
+        out.print(f"  incrowd publish {quote(str(source))} -p {quote(str(output))} -o release")
+
+
+def _plain(role: Role) -> str:
+    return str(role).replace("_", "-")
+
+
+def _reasons(profile: Profile) -> dict[tuple[Role, str], list[str]]:
+    """Columns by their suggested role and its reason: the same reason is shown once."""
+    found: dict[tuple[Role, str], list[str]] = {}
+    for column in profile.columns:
+        found.setdefault((column.role, column.reason), []).append(column.name)
+    return found

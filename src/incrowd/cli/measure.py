@@ -1,0 +1,110 @@
+"""The command `measure`: what a release lost, by every measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.app import AsJson, Original, PolicyFile, PublicTable, SecondSource, app, boundary
+
+SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
+MEANINGS = {
+    "gcp": "mean share of its domain that a cell covers: 0 nothing was generalized, 1 nothing is left",
+    "c_avg": "mean size of an equivalence class, divided by k; 1 is ideal",
+    "dm": "discernibility: sum of the squared sizes of equivalence classes",
+    "ncp": "normalized certainty penalty: sum of the shares that cells cover",
+    "ncp_perimeter": "sum of the perimeters of all rows' boxes, in the units of the columns",
+    "entropy": "mean number of bits of a value that a cell hides",
+    "il": "information loss (IL) as the outliers paper prints it, summed over columns",
+    "il_zero": "the same, but an exact number costs nothing",
+    "tree": "mean height of the published nodes in their hierarchies",
+}
+
+
+@app.command()
+def measure(
+    published: Annotated[Path, typer.Argument(help="A release, or a table that another tool wrote.")],
+    original: Original,
+    policy: PolicyFile = None,
+    public: PublicTable = None,
+    check: SecondSource = None,
+    workload: Annotated[
+        Path | None, typer.Option("--workload", help="Queries (TOML): the error of their answers.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Information loss of a release, by every measure; also of a table made by another tool.
+
+    Example: incrowd measure release --original patients.csv
+    """
+    with boundary(as_json):
+        from incrowd.commands.measure import measure
+
+        given: dict[str, Any] = {"public": public, "check": check, "workload": workload}
+        with screen.watching(as_json) as watch:
+            loss = measure(published, original, policy, **given, watch=watch).to_dict()
+        if as_json:
+            screen.print_json(loss)
+        else:
+            show(loss)
+            _show_workload(loss.get("workload"))
+
+
+def show(loss: Mapping[str, Any]) -> None:
+    """Every measure with its meaning, then column by column."""
+    out = screen.console()
+    rows = [(name, screen.number(value), MEANINGS.get(name, "")) for name, value in loss["loss"].items()]
+    classes = f"{loss['classes']:,} equivalence classes, the smallest of {loss['smallest_class']:,}"
+    title = f"{loss['rows']:,} rows in {classes}"
+    out.print(screen.table(title, ("measure", "value", "meaning"), rows))
+    columns = loss["columns"]
+    names = SHOWN_PER_COLUMN
+    per_column = [(name, *(screen.number(values[m]) for m in names)) for name, values in columns.items()]
+    out.print(screen.table("", ("column", *names), per_column))
+    counted = loss["range_counts"]
+    if counted["error"] is not None:
+        wrong = f"{counted['error']:.1%} on average"
+        out.print(f"Counts of people in boxes of {counted['share']:.0%} of the domain are wrong by {wrong}.")
+    if "anonymity" in loss:
+        reached = [
+            (name, f"{loss['anonymity'][name]:,}", meaning) for name, meaning in screen.ANONYMITY.items()
+        ]
+        out.print(screen.table("Level of anonymity", ("model", "k", "meaning"), reached))
+    if "joined" in loss:
+        found = loss["joined"]
+        out.print(
+            f"Measures are of the {found['own']:,} people of the private table; {found['external_rows']:,} "
+            "rows are of the public one. A person who fits a row is in the private table with a probability "
+            f"from {found['presence']['least']} to {found['presence']['most']}."
+        )
+    for note in loss["notes"]:
+        out.print(f"Note: {note}")
+
+
+def _readable(exact: object) -> str:
+    """A number for people, also where it is said as a fraction: 604375/158."""
+    divided = isinstance(exact, str) and "/" in exact
+    return screen.number(float(Fraction(str(exact))) if divided else exact)
+
+
+def _show_workload(told: dict[str, Any] | None) -> None:
+    if told is None:
+        return
+    out = screen.console()
+    if "queries" in told:
+        names = ("truth", "lower", "upper", "estimate", "error")
+        rows = [
+            (one["sql"], *("" if one[name] is None else _readable(one[name]) for name in names))
+            for one in told["queries"]
+        ]
+        out.print(screen.table("Workload", ("query", *names), rows))
+        out.print(
+            f"Not counted: {told['empty']} with true answer 0 or none, {told['unanswered']} without estimate."
+        )
+    wrong = "not known" if told["error"] is None else f"{told['error']:.1%}"
+    out.print(f"Average relative error of the workload: {wrong}")

@@ -1,0 +1,173 @@
+"""The command `publish`: anonymize, verify, write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.app import (
+    Accept,
+    AsJson,
+    Closeness,
+    Diversity,
+    LeastCrowd,
+    MostLeftOut,
+    Names,
+    OtherMethod,
+    PolicyFile,
+    Settings,
+    Standing,
+    app,
+    boundary,
+    number,
+    outliers_said,
+    setting,
+    split_names,
+)
+from incrowd.errors import on_the_command_line
+
+if TYPE_CHECKING:
+    from incrowd.publishing.pipeline import WrittenRelease as Written
+
+
+@app.command()
+def publish(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The release: a folder that does not exist yet.")
+    ],
+    policy: PolicyFile = None,
+    qi: Annotated[
+        Names, typer.Option(help="Quasi-identifiers, if there is no policy file (repeat, or a,b,c).")
+    ] = None,
+    sensitive: Annotated[
+        Names, typer.Option("--sensitive", "--sa", help="Sensitive columns (as --qi).")
+    ] = None,
+    identifiers: Annotated[Names, typer.Option(help="Columns that name a person (as --qi).")] = None,
+    keep: Annotated[Names, typer.Option(help="Columns published unchanged (as --qi).")] = None,
+    drop: Annotated[Names, typer.Option(help="Columns not published (as --qi).")] = None,
+    method: OtherMethod = None,
+    k: LeastCrowd = None,
+    l: Diversity = None,  # noqa: E741
+    t: Closeness = None,
+    plain: Standing = None,
+    max_suppression: MostLeftOut = None,
+    settings: Settings = None,
+    accept: Accept = None,
+    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    typed: Annotated[
+        bool, typer.Option("--typed", help="Parquet: intervals as two columns, sets as lists.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the release once the new one is verified.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Anonymize, verify, write. Nothing appears at the output unless the verifier accepts it.
+
+    Example: incrowd publish patients.csv -p policy.toml -o release
+    """
+    with boundary(as_json):
+        from incrowd.commands.publish import publish
+        from incrowd.policy import Policy
+        from incrowd.publishing.pipeline import WrittenRelease
+
+        given = Policy.of(policy)
+        with screen.watching(as_json) as watch:
+            written = publish(
+                table,
+                given,
+                output,
+                quasi_identifiers=split_names(qi),
+                sensitive=split_names(sensitive),
+                identifiers=split_names(identifiers),
+                keep=split_names(keep),
+                drop=split_names(drop),
+                method=method,
+                options=dict(setting(text) for text in settings or []),
+                accept=split_names(accept),
+                k=k,
+                l=number("l", l),
+                t=number("t", t),
+                plain=outliers_said(plain, given),
+                max_suppression=number("max-suppression", max_suppression),
+                format=format,
+                typed=typed,
+                replace=replace,
+                watch=watch,
+            )
+        if as_json:
+            screen.print_json(written.to_dict())
+        elif isinstance(written, WrittenRelease):
+            asked = None if given is None else given.public
+            show(written, table, None if given is None or asked is None else given.folder / asked.table)
+
+
+def show(written: Written, source: Path, joined: Path | None = None) -> None:
+    """A release on disk: what it promises, what it lost, what to do next."""
+    out = screen.console()
+    facts = written.verdict.facts
+    odds = written.manifest.get("match_probability")
+    buckets, public = written.manifest.get("apart"), written.manifest.get("public")
+    out.print(f"Published {facts['rows']:,} rows {_kind(facts, odds, buckets, public)} to {written.folder}")
+    for claim in written.manifest["claims"]:
+        about = f" for {claim['column']}" if claim.get("column") else ""
+        numbers = ", ".join(
+            f"{name} = {screen.parameter(value)}" for name, value in claim["parameters"].items()
+        )
+        out.print(f"  promised and verified: {claim['model']}{about} ({numbers})")
+    if buckets is not None:
+        out.print(f"  the smallest bucket has {facts['smallest_group']:,} persons")
+    if buckets is not None and public is None:
+        out.print("  NOT protected: who is in the table, and which row is whose (accepted: exact-rows)")
+    elif odds is not None:
+        out.print(f"  {_draw(odds, written.manifest['accepted'])}")
+    else:
+        out.print(f"  {_smallest(written, facts['smallest_class'], public is not None)}")
+    for line in () if written.disclosure is None else written.disclosure.sentences():
+        out.print(f"  {on_the_command_line(line)}")
+    if levels := written.manifest.get("levels"):
+        out.print(f"  levels: {screen.parameter(levels)}")
+    if gone := facts.get("suppressed", 0):
+        out.print(
+            f"  suppressed: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many"
+        )
+    out.print(f"  information loss (GCP) {written.loss()['gcp']:.4f}")
+    for warning in written.warnings:
+        out.print(f"  note: {warning}")
+    out.print(f"Private, not to be published: {written.audit}")
+    both = "" if joined is None else f" --public {quote(str(joined))}"
+    out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}{both}")
+
+
+def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: object) -> str:
+    """What kind of rows they are."""
+    values = "" if buckets is None else f", with sensitive values in {facts['groups']:,} buckets,"
+    if buckets is not None and public is None:
+        return f"unchanged{values}"
+    if odds is not None:
+        return f"with {facts['classes']:,} different combinations of quasi-identifiers"
+    return f"in {facts['classes']:,} equivalence classes{values}"
+
+
+def _smallest(written: Written, size: int, joined: bool) -> str:
+    """The smallest class. It bounds the risk only where every person has one row."""
+    said = f"the smallest equivalence class has {size:,} persons"
+    risk = "journalist" if joined else "prosecutor"
+    return said if written.has_entities else f"{said}: {risk} risk at most 1/{size:,}"
+
+
+def _draw(odds: Mapping[str, str], accepted: Sequence[str]) -> str:
+    unsafe = ", ".join(name for name in accepted if name.startswith("unsafe") or name == "all")
+    words = (
+        f"randomized assignment: a person matches each of {odds['drawn'].partition('/')[2]} rows with a "
+        f"probability of exactly {odds['drawn']}, and no match has more"
+    )
+    if odds["drawn"] == "1":
+        words = "the assignment was NOT randomized, or could not be: somebody can be found with certainty"
+    return f"{words} (accepted: {unsafe})" if unsafe else words

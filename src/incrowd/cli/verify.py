@@ -1,0 +1,105 @@
+"""The command `verify`: check a written release once more, independently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from incrowd.cli import screen
+from incrowd.cli.app import (
+    Accept,
+    AsJson,
+    Closeness,
+    Diversity,
+    LeastCrowd,
+    MostLeftOut,
+    Original,
+    OtherMethod,
+    PolicyFile,
+    PublicTable,
+    SecondSource,
+    Settings,
+    Standing,
+    app,
+    boundary,
+    number,
+    outliers_said,
+    setting,
+    split_names,
+)
+from incrowd.errors import InputError
+from incrowd.schema import CHECKS
+
+if TYPE_CHECKING:
+    from incrowd.schema import Check, Verdict
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A release.")],
+    original: Original,
+    policy: PolicyFile = None,
+    k: LeastCrowd = None,
+    l: Diversity = None,  # noqa: E741
+    t: Closeness = None,
+    plain: Standing = None,
+    max_suppression: MostLeftOut = None,
+    method: OtherMethod = None,
+    settings: Settings = None,
+    accept: Accept = None,
+    public: PublicTable = None,
+    check: SecondSource = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a written release again, independently. Exit code 0 if its claims hold, 1 if not.
+
+    With -p, repeat the options that publish was given: --method, --set, --accept, --k, --l, --t, --plain.
+
+    Example: incrowd verify release --original patients.csv -p policy.toml
+    """
+    with boundary(as_json):
+        from incrowd.commands.verify import verify
+        from incrowd.policy import Policy
+
+        overrides = (k, l, t, plain, max_suppression, method, settings or None, accept or None)
+        if policy is None and any(each is not None for each in overrides):
+            raise InputError(
+                "--k, --l, --t and the method change what a policy demands; pass the policy with -p"
+            )
+        given = None if policy is None else Policy.load(policy)
+        demands: dict[str, Any] = {
+            "k": k,
+            "l": number("l", l),
+            "t": number("t", t),
+            "plain": None if given is None else outliers_said(plain, given),
+            "max_suppression": number("max-suppression", max_suppression),
+            "method": method,
+            "options": dict(setting(text) for text in settings or []),
+            "accept": split_names(accept),
+        }
+        asked = None if given is None else given.with_(**demands)
+        with screen.watching(as_json) as watch:
+            verdict = verify(folder, original, asked, public=public, check=check, watch=watch)
+        if as_json:
+            screen.print_json(verdict.to_dict())
+        else:
+            show(verdict)
+        if not verdict.passed:
+            raise typer.Exit(1)
+
+
+def show(verdict: Verdict) -> None:
+    """Every check, and the sum of them."""
+    out = screen.console()
+    rows = [(_outcome(c), c.name, c.detail or CHECKS.get(c.name, "")) for c in verdict.checks]
+    out.print(screen.table("", ("", "check", ""), rows))
+    out.print("All claims of the release hold." if verdict.passed else "The release is REJECTED.")
+
+
+def _outcome(check: Check) -> str:
+    """A check that was not run is no pass, but it is not what is wrong either."""
+    if check.passed:
+        return "passed"
+    return "not run" if check.detail.startswith("not checked") else "FAILED"

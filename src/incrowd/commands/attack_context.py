@@ -1,0 +1,379 @@
+"""What attacks need of a written release: whose row each is, values, classes, and the method run again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd import models, tables
+from incrowd.algorithms.catalogue import method
+from incrowd.algorithms.kja_trim import trimmed
+from incrowd.algorithms.partitions.mondrian import StrictMondrian
+from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, pools, values_of
+from incrowd.attacks.buckets import BucketValues, buckets_as_groups
+from incrowd.attacks.definetti import ValueGroups
+from incrowd.attacks.disclosure import column_context
+from incrowd.attacks.joined import JoinTarget, fitting
+from incrowd.attacks.linked import SharedValues, alone_in_both, shared_values
+from incrowd.attacks.outliers import OutlierHunt, claimed_setting
+from incrowd.attacks.registry import Context, NotTried
+from incrowd.attacks.target import Target
+from incrowd.contracts import silent, unwatched
+from incrowd.distance_outliers import Setting
+from incrowd.errors import IncrowdError, InputError
+from incrowd.flow import Codes, Microdata, Partition, Sensitive, Table, TextColumn
+from incrowd.generalize import generalize
+from incrowd.measures import Published, published_from_regions
+from incrowd.measures.buckets import BucketTable
+from incrowd.publishing.draft import grouped
+from incrowd.publishing.suppression import data_of_kept, table_of_kept
+from incrowd.release.folder import PublicTables, ReleaseFolder
+from incrowd.schema import Claim, Kind, Role, Schema
+from incrowd.values import offsets, read_texts
+
+Ints = NDArray[np.int64]
+
+BY_LINKS = "the links in the audit"
+KINDS_OF_L = {
+    "distinct-l-diversity": "distinct",
+    "entropy-l-diversity": "entropy",
+    "recursive-l-diversity": "recursive",
+    "frequency-l-diversity": "frequency",
+    "drawn-l-diversity": "frequency",
+}
+RERUN_OF_OTHERS = NotTried("rerun was not tried: run again, the method leaves out other records")
+RERUN_OF_A_JOIN = NotTried("rerun was not tried: rows of a class are equal, and nobody's is found by it")
+RERUN_OF_EXACT_ROWS = NotTried(
+    "rerun was not tried: rows are published as they are, and groups were drawn by chance"
+)
+NOTHING_SHARED = NotTried(
+    "composition was not tried: no sensitive or kept column stands beside the rows of both releases"
+)
+NOT_FOR_TWO_TABLES = (
+    "degree, probability, rerun, corruption, rows and definetti were not tried: with people of two tables, "
+    "equijoin takes the place of degree, and the others speak of records of one table"
+)
+
+
+class Subject(Protocol):
+    """A release under attack; `source` says how it is known who is behind which row."""
+
+    @property
+    def target(self) -> Target: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    @property
+    def context(self) -> Context: ...
+
+
+# ---- records of one table
+
+
+class OneTable:
+    """A release of records of one table, and what is asked besides: outliers, another release."""
+
+    def __init__(self, folder: ReleaseFolder, asked: Setting | None, other: ReleaseFolder | None) -> None:
+        self.folder, self.asked, self.other = folder, asked, other
+        _ = folder.schema  # what is wrong with the request is said in this order
+        self.k = k_of(folder.claims)
+        _ = folder.method
+        self.truth, self.source = _truth(folder)
+        self.everyone = Target(folder.shown, folder.data, self.truth, self.k)
+
+    @cached_property
+    def kept(self) -> Ints:
+        """The records that have a row."""
+        known = self.source == BY_LINKS
+        return np.flatnonzero(self.truth >= 0) if known else np.arange(len(self.folder.original))
+
+    @cached_property
+    def target(self) -> Target:
+        """The records that have a row: who knows who was suppressed knows more than others."""
+        if self.kept.size == len(self.everyone.data):
+            return self.everyone
+        data = data_of_kept(self.folder.data, self.kept)
+        return replace(self.everyone, data=data, truth=self.truth[self.kept])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        counts = self.folder.bucket_counts
+        return () if counts is None else (counts.note,)
+
+    @property
+    def context(self) -> Context:
+        target, other = self.target, self.other
+        trees = any(attribute.tree is not None for attribute in target.data.attributes)
+        offered = {
+            "release": lambda: target,
+            "records": lambda: target,
+            "hierarchical": lambda: target if trees else None,
+            "remade": self._remade,
+            "outliers": self._outliers,
+            "columns": self._columns,
+        }
+        if other is None:
+            return Context(**offered)
+        return Context(
+            **offered,
+            everyone=lambda: self.everyone,
+            second=lambda: Target(other.shown, other.data, _truth_by_links(other), k_of(other.claims)),
+            shared=lambda: _shared(self.folder, other),
+        )
+
+    def _remade(self) -> Published | NotTried:
+        return RERUN_OF_EXACT_ROWS if self.folder.bucketed else remade(self.folder, self.kept)
+
+    def _outliers(self) -> OutlierHunt | NotTried | None:
+        tables = (self.folder.original, self.folder.rows)
+        claimed = claimed_setting(self.folder.claims)
+        return OutlierHunt.of(self.everyone, tables, claimed, self.asked, self._mondrian)
+
+    def _mondrian(self, people: Ints) -> Sequence[Ints]:
+        """The classes of plain Mondrian over some records, numbered as in the original."""
+        if self.k is None or people.size < self.k:
+            return ()
+        partition = StrictMondrian(self.k).group(data_of_kept(self.folder.data, people), (), silent)
+        order, starts = partition.members()
+        return np.split(people[order], starts[1:-1])
+
+    def _columns(self) -> list[Context]:
+        """A context for each sensitive column that is published, beside the rows or in buckets."""
+        folder, target = self.folder, self.target
+        source = folder.buckets if folder.bucketed else folder.rows
+        columns = [column for column in target.data.sensitive if column.name in source.names]
+        if folder.bucketed:
+            return [Context(value_groups=partial(self._buckets, column)) for column in columns]
+        held = pools(target) if columns else None
+        return [column_context(target, self._values(column), held) for column in columns]
+
+    @cached_property
+    def _table(self) -> Table:
+        """The original without the records that were suppressed."""
+        table = self.folder.original
+        return table if self.kept.size == len(table) else table_of_kept(table, self.kept)
+
+    def _buckets(self, column: Sensitive) -> ValueGroups:
+        group, original = self.folder.rows.column("group"), self._table.column(column.name)
+        return buckets_as_groups(self.target, group, self.folder.buckets, column, original)
+
+    def _values(self, column: Sensitive) -> SensitiveValues:
+        """A sensitive column beside the rows, with what is promised of it."""
+        original, shown = self._table.column(column.name), self.folder.rows.column(column.name)
+        place = _places(column, original, self.folder.schema)
+        return values_of(column, original, shown, place).promised(self.folder.claims)
+
+
+def _truth(folder: ReleaseFolder) -> tuple[Ints, str]:
+    """The row of each record, -1 where it is not known; and how it is known."""
+    truth, table, rows = _truth_by_links(folder), folder.original, folder.rows
+    if (truth >= 0).any():
+        return truth, BY_LINKS
+    names = [c.name for c in folder.schema.having(Role.SENSITIVE, Role.KEEP) if c.name in rows.names]
+    if not names:
+        return truth, "nothing: no private column is published, so only candidates are counted"
+    record, row = alone_in_both(table, rows, names)
+    truth[record] = row
+    return truth, "private values that only one record and one row have"
+
+
+def _truth_by_links(folder: ReleaseFolder) -> Ints:
+    truth, links = np.full(len(folder.original), -1, dtype=np.int64), folder.links
+    if links is not None and links.size == len(folder.rows):
+        truth[links] = np.arange(links.size)
+    return truth
+
+
+def _places(column: Sensitive, original: TextColumn, schema: Schema) -> NDArray[np.float64] | None:
+    """Where the values of a column of numbers or dates lie, nan where one is missing."""
+    if column.tree is not None or column.kind not in (Kind.NUMERIC, Kind.DATE):
+        return None
+    code, texts = code_of_texts(column, original), [text or "" for text in original.texts]
+    read = read_texts(texts, column.kind, schema.column(column.name).format)
+    known = {
+        code[text]: value
+        for text, value in zip(texts, read, strict=True)
+        if code[text] >= 0 and value is not None and text not in schema.missing
+    }
+    place = np.full(column.size, np.nan)
+    place[list(known)] = offsets(list(known.values())) if known else []
+    return place
+
+
+def _shared(folder: ReleaseFolder, other: ReleaseFolder) -> SharedValues | NotTried:
+    """The private columns beside the rows of both releases."""
+    ours, theirs = (
+        [c.name for c in each.schema.having(Role.SENSITIVE, Role.KEEP) if c.name in each.rows.names]
+        for each in (folder, other)
+    )
+    names = [name for name in theirs if name in ours]
+    return shared_values(folder.original, folder.rows, other.rows, names) if names else NOTHING_SHARED
+
+
+# ---- people of two tables
+
+
+class TwoTables:
+    """A release in which people of a public table have rows, and who of them is known not to exist."""
+
+    def __init__(self, folder: ReleaseFolder, planted: object) -> None:
+        public, people = folder.public, folder.people
+        if public is None or people is None or not public.id:
+            raise InputError(f"the manifest of {folder.path} does not say by which column people were joined")
+        self.folder, self.planted, self.public, self.people = folder, planted, public, people
+        nobody = np.full(len(folder.data), -1, dtype=np.int64)
+        target = Target(folder.shown, folder.data, nobody, k_of(folder.claims))
+        behind, own = folder.people_behind_rows, len(folder.original)
+        self.behind = behind if behind is not None and fitting(target, behind) else None
+        self.source = "nothing: the audit has no links, so only candidates are counted"
+        if self.behind is not None:
+            rows = np.flatnonzero(self.behind < own)
+            nobody[self.behind[rows]] = rows
+            self.source = BY_LINKS
+        self.target, self.notes = target, (NOT_FOR_TWO_TABLES,)
+
+    @cached_property
+    def lines(self) -> list[tuple[Sensitive, BucketValues]]:
+        """For each sensitive column the values in buckets, numbered as the rows number these."""
+        folder = self.folder
+        if not folder.bucketed:
+            return []
+        lines = BucketTable.read(folder.buckets, folder.rows.column("group").texts)
+        return [
+            (column, BucketValues.of(lines, column, folder.original.column(column.name)))
+            for column in folder.data.sensitive
+            if column.name in lines.values
+        ]
+
+    @cached_property
+    def joined(self) -> JoinTarget:
+        listed = _listed(self.folder.original, self.public, len(self.folder.data))
+        if not self.lines:
+            return JoinTarget(self.target, listed)
+        group = self.folder.rows.column("group")
+        sizes = np.bincount(self.lines[0][1].group, minlength=len(group.texts))
+        return JoinTarget(self.target, listed, group.codes, sizes)
+
+    @property
+    def context(self) -> Context:
+        offered = {
+            "release": lambda: self.target,
+            "joined": lambda: self.joined,
+            "bucketed": lambda: self.joined if self.lines else None,
+            "trimmed": self._trimmed,
+            "columns": lambda: [self._column(*each) for each in self.lines],
+        }
+        if self.planted is not None:
+            offered |= {"classes": self._classes, "planted": self._planted}
+        return Context(**offered)
+
+    def _column(self, column: Sensitive, lines: BucketValues) -> Context:
+        own = column.codes.astype(np.int64)
+        values = SensitiveValues(column.name, own, lines.value, column.size).promised(self.folder.claims)
+        return Context(bucketed=lambda: self.joined, values=lambda: values, bucket_values=lambda: lines)
+
+    def _classes(self) -> Codes | None:
+        """The class in which each person has a row, -1 for nobody's; None if it is not known."""
+        if self.behind is None:
+            return None
+        labels = np.full(len(self.folder.data), -1, np.int32)
+        labels[self.behind] = self.target.graph.row_of
+        return labels
+
+    def _planted(self) -> NDArray[np.bool_]:
+        if self.behind is None:
+            raise InputError("who has a row in which class only the audit knows, and it is not there")
+        named = tables.read(self.planted).columns[:1]
+        invented = {text for column in named for text in column.texts}
+        others = self.public.table.column(self.public.id).take(self.people.rows)
+        flags = np.zeros(len(self.folder.data), np.bool_)
+        flags[~self.joined.own] = np.array([text in invented for text in others.texts], np.bool_)[
+            others.codes
+        ]
+        return flags
+
+    def _trimmed(self) -> JoinTarget | None:
+        """The same classes with people of the public table left out as printed: the control of trimming."""
+        labels, data, k = self._classes(), self.folder.data, self.target.k
+        if labels is None or k is None:
+            return None
+        labels[trimmed(data, labels, k, "greedy")] = -1
+        kept = np.flatnonzero(labels >= 0)
+        classes = np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32)
+        rest = Microdata(data.codes[kept], data.attributes)
+        shown = published_from_regions(generalize(rest, Partition(classes)), data.attributes)
+        return JoinTarget(Target(shown, data, np.full(len(data), -1, np.int64), k), self.joined.listed)
+
+
+def _listed(table: Table, public: PublicTables, people: int) -> NDArray[np.bool_]:
+    """Who of all people is in the public table: all who are not of the original, and whose id it has."""
+    there = set(public.table.column(public.id).rows()) if public.id in public.table.names else set()
+    listed = np.ones(people, np.bool_)
+    if public.id in table.names:
+        listed[: len(table)] = [who in there for who in table.column(public.id).rows()]
+    return listed
+
+
+# ---- the method run again
+
+
+def k_of(claims: Sequence[Claim]) -> int | None:
+    """What is promised about rows; the size of buckets says nothing about them."""
+    claims = [claim for claim in claims if claim.model != models.SensitiveGroups.name]
+    sizes = [size for claim in claims if isinstance(size := claim.parameters.get("k"), int)]
+    return min(sizes) if sizes and min(sizes) >= 1 else None
+
+
+def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
+    """What the release's method makes of the original, row i for the i-th that was kept; or why not."""
+    data, claims, made_by = folder.data, folder.claims, folder.method
+    try:
+        privacy = _privacy(claims)
+        sensitive = [c.name for c in data.sensitive] if "plain" in privacy else []
+        sensitive += [claim.column for claim in claims if claim.column and claim.column not in sensitive]
+        recipe = method(str(made_by["name"]))
+        left_out = "0" if "plain" in privacy else str(made_by["max_suppression"])
+        if recipe.joins:
+            return RERUN_OF_A_JOIN
+        algorithm = recipe.configured(privacy["k"], dict(made_by.get("options") or {}), left_out)
+        size = "k-factor" if recipe.overlapping else models.KAnonymity.name
+        promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
+        grouping = grouped(data, algorithm, promised, unwatched)
+        if not np.array_equal(grouping.kept, kept):
+            return RERUN_OF_OTHERS
+        regions = generalize(data_of_kept(data, kept), grouping.of_kept())
+    except (IncrowdError, TypeError, KeyError) as problem:
+        reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
+        return NotTried(f"rerun was not tried, since the method cannot be run again: {reason}")
+    return published_from_regions(regions, data.attributes)
+
+
+def _privacy(claims: Sequence[Claim]) -> dict[str, Any]:
+    """The promise in the words of a policy."""
+    words: dict[str, Any] = {"k": k_of(claims)}
+    for claim in claims:
+        if claim.model in KINDS_OF_L:
+            words |= {"l_kind": KINDS_OF_L[claim.model], "l": claim.parameters["l"]}
+            words |= {"c": claim.parameters["c"]} if "c" in claim.parameters else {}
+        if claim.model == "t-closeness":
+            words |= {"t": claim.parameters["t"], "t_distance": claim.parameters.get("distance")}
+        if claim.model == "plain":
+            words["plain"] = _plain(claim)
+    return words
+
+
+def _plain(claim: Claim) -> dict[str, Any]:
+    """The promise about outliers in the words of a policy."""
+    columns = claim.parameters["columns"]
+    weights = dict(columns) if isinstance(columns, Mapping) else {}
+    words = {**claim.parameters, "rescale": claim.parameters["rescale"] == "yes"}
+    return {**words, "columns": list(weights), "weights": weights}

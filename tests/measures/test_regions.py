@@ -1,0 +1,89 @@
+"""A published table that is made from regions says what reading its texts says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from incrowd.encode import encode
+from incrowd.flow import Assignment, Neighbourhoods, Partition, Table
+from incrowd.generalize import generalize
+from incrowd.measures import Published, published, published_from_regions
+from incrowd.policy import Policy
+from incrowd.publishing.render import published_table
+
+# Leaves of different depth, one label at two levels, a missing value inside the tree or beside it.
+CITIES = ("Rome;Italy;Europe;*", "Pisa;Italy;Europe;*", "Oslo;Norway;Europe;*", "Lima;Peru;Peru;*")
+HOMES = (*CITIES, ";nowhere;elsewhere;*")
+CELLS = {
+    "age": ["", "1", "2", "3.5", "7", "20"],
+    "score": ["4", "5", "9"],
+    "day": ["", "2020-01-01", "2020-03-05", "2021-12-31"],
+    "job": ["", "a|b", "c", "{d}", "*", "e"],
+    "city": ["", "Rome", "Pisa", "Oslo", "Lima"],
+    "home": ["", "Rome", "Pisa", "Oslo", "Lima"],
+    "town": ["Rome", "Pisa", "Oslo", "Lima"],
+    "grade": ["", "low", "middle", "high"],
+}
+QUASI = {
+    "age": {"type": "numeric"},
+    "score": {"type": "numeric", "publish": "set"},
+    "day": {"type": "date"},
+    "job": {"type": "categorical"},
+    "city": {"type": "categorical", "hierarchy": "cities.csv"},
+    "home": {"type": "categorical", "hierarchy": "homes.csv"},
+    "town": {"type": "categorical", "hierarchy": "cities.csv"},
+    "grade": {"type": "ordered", "values": ["low", "middle", "high"]},
+}
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    folder: Path = tmp_path_factory.mktemp("policy")
+    (folder / "cities.csv").write_text("\n".join(CITIES) + "\n", encoding="utf-8")
+    (folder / "homes.csv").write_text("\n".join(HOMES) + "\n", encoding="utf-8")
+    return Policy.from_dict({"quasi_identifiers": QUASI, "privacy": {"k": 2}}, folder=folder)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    n = draw(st.integers(1, 12))
+    return Table.of(
+        {
+            name: draw(st.lists(st.sampled_from(texts), min_size=n, max_size=n))
+            for name, texts in CELLS.items()
+        }
+    )
+
+
+@st.composite
+def groupings(draw: st.DrawFn, n: int) -> Partition | Neighbourhoods:
+    if draw(st.booleans()):
+        labels = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+        return Partition(np.unique(labels, return_inverse=True)[1].astype(np.int32))
+    around = [sorted({i, *draw(st.sets(st.integers(0, n - 1), max_size=3))}) for i in range(n)]
+    starts = np.cumsum([0, *map(len, around)])
+    return Neighbourhoods(starts, np.array([who for each in around for who in each], np.int32))
+
+
+def parts(shown: Published) -> list[object]:
+    names = ("low", "high", "lower", "upper", "missing", "count", "node", "starts", "first", "last", "same")
+    cells = [{name: getattr(cells, name).tolist() for name in names} for cells in shown.cells]
+    return [*cells, *(column.tolist() for column in shown.rows)]
+
+
+@settings(max_examples=300)
+@given(table=tables(), data=st.data())
+def test_regions_say_what_their_texts_say(policy: Policy, table: Table, data: st.DataObject) -> None:
+    schema = policy.schema(table)
+    records, n = encode(table, schema), len(table)
+    regions = generalize(records, data.draw(groupings(n)))
+    order = np.array(data.draw(st.permutations(range(n))))
+    rows = published_table(table, schema, records, regions, Assignment(order, order))
+    read, made = published(rows, records), published_from_regions(regions, records.attributes, order)
+    assert parts(made) == parts(read)
+    assert made.attributes == read.attributes
