@@ -19,14 +19,7 @@ _MOST = 2**62
 
 
 def has_factor(graph: Graph, k: int) -> bool:
-    """Can an assignment be drawn in which every match has probability at most 1/k?
-
-    Parameters
-    ----------
-    graph : Graph
-        The consistency graph.
-    k : int
-        At least 1.
+    """Can an assignment be drawn in which every match has probability at most 1/k, for k of at least 1?
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Types of the arrays that kernels loop over: numba infers them, readers and mypy are told."""
+"""Types of the arrays that kernels loop over: numba infers them, readers and mypy need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deal a row of records into groups in which no value has more than 1/l. See `hide.hilbert`.
+"""Deal a row of records into groups in which no value has more than 1/l. See `partitions.hilbert`.
 
 The records of a value wait in a queue, the first of each queue in a heap. Values lie by falling count, and
 move by one exchange when a count falls, so that those that must be taken stand in front.

@@ -293,7 +293,7 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
 
 @kernel
 def choose(kind: int, expc: ExpcState) -> Any:
-    """Who is to join -> (YES or why it cannot be told, point; -1 if there is nobody).
+    """Who is to join -> (YES or why that is not known, point; -1 if there is nobody).
 
     The cheapest with which the group is plain, of the first TRIES that matter; else the cheapest of all.
     """

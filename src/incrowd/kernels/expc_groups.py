@@ -152,7 +152,7 @@ def close(succeeded: bool, pool: RecordPool, group: GrowingGroup, search: WalkRo
 
 @kernel
 def done(expc: ExpcState) -> Any:
-    """Is the group large, diverse and plain in the corner form? YES, NO, or why it cannot be told."""
+    """Is the group large, diverse and plain in the corner form? YES, NO, or why that is not known."""
     rules, group = expc.rules, expc.group
     if group.tally[MEMBERS] < rules.k or group.tally[VALUES] < rules.distinct:
         return NO
@@ -163,7 +163,7 @@ def done(expc: ExpcState) -> Any:
 
 @kernel
 def open_next(seeds: Ints, expc: ExpcState) -> Any:
-    """Begin a group with the next seed that is in none -> YES, or why it cannot be told which that is.
+    """Begin a group with the next seed that is in none -> YES, or why that is not known.
 
     Where only usual people are seeds, an outlier is gone at once.
     """
@@ -269,7 +269,7 @@ def first_plain(first: int, record: int, rows: Ints, starts: Ints, expc: ExpcSta
     """The first of some groups, from number `first` on, that is plain with a record -> (YES, which).
 
     Group i has the records ``rows[starts[i]:starts[i+1]]``; -1 is no further record. If there is none
-    (NO, -1); or why it cannot be told.
+    (NO, -1); or why that is not known.
     """
     domain, pool, group = expc.domain, expc.pool, expc.group
     for g in range(first, starts.size - 1):

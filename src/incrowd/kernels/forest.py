@@ -13,7 +13,7 @@ from incrowd.kernels.jit import inlined, kernel
 
 @inlined
 def nearest_outside(u: int, tree: Ints, singles: GroupBounds, costs: Costs) -> Any:
-    """The vertex of another tree that is cheapest to hide with; of equal ones the first."""
+    """The vertex of another tree whose union with this one costs least; of equal ones the first."""
     best, found = np.inf, -1
     for v in range(tree.size):
         if tree[v] != tree[u]:

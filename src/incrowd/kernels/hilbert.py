@@ -1,4 +1,4 @@
-"""The Hilbert order of codes, and the cheapest way to cut a row of records. See `hide.hilbert`.
+"""The Hilbert order of codes, and the cheapest way to cut a row of records. See `partitions.hilbert`.
 
 How a row is dealt into groups of different values is in `kernels.eligible`.
 

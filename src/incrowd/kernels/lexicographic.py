@@ -1,4 +1,4 @@
-"""Cutting a sorted row of records into runs, after Figure 8. See `hide.lexicographic`."""
+"""Cutting a sorted row of records into runs, after Figure 8. See `partitions.lexicographic`."""
 
 from __future__ import annotations
 

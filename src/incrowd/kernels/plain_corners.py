@@ -17,7 +17,7 @@ from incrowd.kernels.outliers import GOOD, UNSURE, Bound, DistanceForest, Scratc
 
 LINE, NODE, SET = 0, 1, 2
 MOST = 2**16  # corners of a group
-NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why it cannot be told yet
+NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why that is not known yet
 # in `tally` of GrowingGroup: records, different values, nodes in the table, what failed last (corner, value)
 MEMBERS, VALUES, KNOWN, HINT = 0, 1, 2, 3
 TALLY = 16
@@ -216,7 +216,7 @@ def lay_corners(box: Ints, domain: CornerDomain, ends: Ints) -> Any:
 def plain(
     row: int, extra: int, domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest
 ) -> Any:
-    """Is no corner bad with all values, and no value bad at all corners? YES, NO, or why it cannot be told.
+    """Is no corner bad with all values, and no value bad at all corners? YES, NO, or why that is not known.
 
     Row 1 is the group with the value `extra`; -1 is none. What failed last is looked at first.
     """

@@ -1,4 +1,4 @@
-"""What two published rows give away together: the record that one crowd has and the other has not.
+"""What two published rows disclose together: the record that one covers and the other does not.
 
 Cells of all columns are numbered in one row. Cell c names the values ``value[named[c]:named[c+1]]``,
 ascending, which all occur behind it, and covers the runs ``first[r]..last[r]`` for r in
@@ -44,7 +44,7 @@ class NearCells(NamedTuple):
 
 
 @inlined
-def partitions(said: PublishedCells, cell: int, value: int) -> bool:
+def covers(said: PublishedCells, cell: int, value: int) -> bool:
     """Does a cell leave this value possible?"""
     low, high = said.runs[cell], said.runs[cell + 1]
     while low < high:
@@ -61,7 +61,7 @@ def lost(said: PublishedCells, a: int, b: int) -> tuple[int, int]:
     """How many values cell a names that b does not cover, counted up to 2, and the first of them."""
     count, which = 0, -1
     for at in range(said.named[a], said.named[a + 1]):
-        if not partitions(said, b, said.value[at]):
+        if not covers(said, b, said.value[at]):
             count += 1
             if count > 1:
                 return count, which
@@ -70,7 +70,7 @@ def lost(said: PublishedCells, a: int, b: int) -> tuple[int, int]:
 
 
 @inlined
-def told(said: PublishedCells, a: int, b: int, into: Codes, at: int) -> bool:
+def lone_record(said: PublishedCells, a: int, b: int, into: Codes, at: int) -> bool:
     """Write the record that row a has and row b has not to into[at], if the two differ by one record each.
 
     A range says little about what lies inside it: with two of them, rows seem to differ by one far too often.
@@ -80,7 +80,7 @@ def told(said: PublishedCells, a: int, b: int, into: Codes, at: int) -> bool:
         mine, other = said.rows[a, j], said.rows[b, j]
         if said.plain[mine]:
             value = said.value[said.named[mine]]
-            if not partitions(said, other, value):
+            if not covers(said, other, value):
                 return False
         else:
             ranges += said.ranged[j]
@@ -116,5 +116,5 @@ def by_keys(
                     if tried == limits[0] or found == last:
                         break
                     tried += 1
-                    found += told(said, a, near.rows[at], into, found)
+                    found += lone_record(said, a, near.rows[at], into, found)
     return found

@@ -1,4 +1,4 @@
-"""Rings over parts of a row, and what their rows give away when they are compared. See `hide.ring`."""
+"""Rings over parts of a row, and what comparing their rows discloses. See `nonhomogeneous.ring`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def lay_rings(codes: Codes, order: Codes, starts: Ints, members: Codes, label: C
 def left_over(one: Ints, other: Ints, shape: int, span: int) -> Any:
     """How many values a cell names that another does not, where 2 stands for more; and a single cell: -1.
 
-    Cells are the codes of two crowds in one column, as bits (span words) and smallest and largest place.
+    Cells are the codes of two neighbourhoods in one column, as bits (span words), smallest and largest place.
     """
     low, high = span, span + 1
     if one[low] == one[high]:
@@ -73,18 +73,18 @@ def gives_away(cells: Ints, size: int, shapes: Ints, varies: Bools, apart: Bools
         if wide <= 1:
             return True
         for b in range(size):
-            told = b != a
+            named = b != a
             for j in range(d):
-                if not told:
+                if not named:
                     break
                 if not varies[j]:
                     continue
                 if apart[j]:
                     rest = left_over(cells[a, j], cells[b, j], shapes[j], span)
-                    told = rest == -1 or rest == 1
+                    named = rest == -1 or rest == 1
                 else:
-                    told = False
-            if told:
+                    named = False
+            if named:
                 return True
     return False
 
