@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -259,7 +260,7 @@ def _half(edges: Codes, dice: _RandomBytes) -> Codes:
     from incrowd.kernels import matching
 
     n, degree = edges.shape
-    number = np.int32 if edges.size < 2**31 else np.int64
+    number: type[np.signedinteger[Any]] = np.int32 if edges.size < 2**31 else np.int64
     dice.feed(partial(matching.pair_up, edges, np.zeros(1, np.int64)))
     listed = np.empty((n, degree), number)
     matching.incidence(edges, listed, np.zeros(n, np.int32))
@@ -306,9 +307,8 @@ def figure_seven(edges: Codes, entropy: Entropy = system, permuted: bool = True)
         owner = np.argsort(row)
         fits = (parts.edges[:, : k - turn] == row[:, None]).any(axis=1)
         waits = np.stack([np.arange(n), (last >= turn) & ~(fits & permuted)])
-        size = np.array([n, 0])
-        step = partial(matching.figure_seven, parts.edges, k - turn, row, owner, waits, np.zeros((3, n), int))
-        dice.feed(partial(step, size))
+        walks = matching.FigureSeven(waits, np.zeros((3, n), np.int64), np.array([n, 0]))
+        dice.feed(partial(matching.figure_seven, parts.edges, k - turn, row, owner, walks))
         matching.remove(parts.edges, k - turn, row)
         done = last == turn
         found[parts.record_at[done]] = parts.row_at[row[done]]

@@ -12,7 +12,7 @@ from graph.test_graph import edges_of, expanded, ring
 from twins import definitions as naive
 
 from incrowd.errors import TableError
-from incrowd.graph import Graph, Parts, chances, components, posterior, sample
+from incrowd.graph import Graph, GraphComponents, chances, components, posterior, sample
 from incrowd.graph.sampling import CHAINS, Sampled, _part, _state
 from incrowd.kernels import sampling
 
@@ -213,7 +213,7 @@ def test_a_component_that_takes_too_long_is_left_open(monkeypatch: pytest.Monkey
 
 def test_parts_are_graphs_of_their_own() -> None:
     graph = Graph.of([*ring(5, 3), [5, 6], [5, 6]])
-    parts = Parts(components(graph))
+    parts = GraphComponents(components(graph))
     sizes = {}
     for part in np.flatnonzero(parts.size).tolist():
         alone, us, vs = parts.graph(part)

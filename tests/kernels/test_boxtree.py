@@ -62,7 +62,7 @@ def test_sides_may_have_gaps(data: st.DataObject, points: Any, leaf: int) -> Non
     counts = np.array([[len(runs) for runs in region] for region in regions])
     begin = (np.cumsum(counts.ravel()) - counts.ravel()).reshape(counts.shape)
     first, last = np.array(flat, np.int32).T.copy()
-    query = boxtree.Regions(
+    query = boxtree.BoxRegions(
         first[begin], last[begin + counts - 1], begin, begin + counts * (counts > 1), first, last
     )
     indptr, indices = boxtree.report_inside(boxtree.build(points, leaf=leaf), query)

@@ -15,7 +15,7 @@ from incrowd.hierarchy import Family
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
-    from incrowd.kernels.closure import Costs, Groups
+    from incrowd.kernels.closure import Costs, GroupBounds
     from incrowd.kernels.cuts import Geometry
 
 MEASURES = ("lm", "entropy")
@@ -228,14 +228,14 @@ def _node_floor(cost: NDArray[np.float64], parent: NDArray[np.int32]) -> NDArray
         floor, above = lower, parent[above]
 
 
-def groups_of(ids: NDArray[np.int64], table: Priced, spare: int = 0) -> Groups:
+def groups_of(ids: NDArray[np.int64], table: Priced, spare: int = 0) -> GroupBounds:
     """Records as groups 0..g-1, ids (n,) -> groups, with room for `spare` more."""
     from incrowd.kernels import closure
 
     count, d = (int(ids.max()) + 1 if ids.size else 0), table.codes.shape[1]
     rows = count + spare
     sets = bool((table.costs.kind == closure.SET).any())
-    groups = closure.Groups(
+    groups = closure.GroupBounds(
         low=np.full((rows, d), np.iinfo(np.int32).max, np.int32),
         high=np.full((rows, d), -1, np.int32),
         bits=np.zeros((rows, d if sets else 0), np.uint64),

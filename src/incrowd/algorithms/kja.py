@@ -305,8 +305,8 @@ class GroupBoxes:
 
         by, starts, listed = self._shortest_lists(codes)
         found = np.full(len(codes), -1, np.int32)
-        boxes = (self.gap, self.low, self.high, self.gaps, self.named, self.first)
-        kernels.first_holders(codes, by, starts, listed, *boxes, found)
+        boxes = kernels.HeldCodes(self.low, self.high, self.gaps, self.gap, self.named, self.first)
+        kernels.first_holders(codes, by, starts, listed, boxes, found)
         return found
 
     def _shortest_lists(self, codes: Codes) -> tuple[int, Ints, Codes]:

@@ -23,7 +23,7 @@ from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult
 from incrowd.attacks.target import Ints, Target
-from incrowd.graph import Graph, Parts, components, posterior
+from incrowd.graph import Graph, GraphComponents, components, posterior
 
 VICTIMS = 200
 MOST_KNOWN = 5
@@ -79,8 +79,8 @@ class Accomplices:
     target: Target
 
     @cached_property
-    def parts(self) -> Parts:
-        return Parts(self.target.found)
+    def parts(self) -> GraphComponents:
+        return GraphComponents(self.target.found)
 
     @cached_property
     def sure(self) -> Ints:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.target import Ints
-from incrowd.distance_outliers import Cell, Lines, Matrix, Space
+from incrowd.distance_outliers import BadLines, Cell, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, distinct_rows
@@ -42,7 +42,7 @@ CANDIDATE_COLUMN = "candidate-column"
 SCORES = (ROW, COLUMN)
 CERTAIN = (CANDIDATE_ROW, CANDIDATE_COLUMN)
 RULES = (*SCORES, *CERTAIN)
-NOTHING = Lines((), ())
+NOTHING = BadLines((), ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +197,7 @@ class Distinguisher:
         """Everybody who is an outlier by any way of counting."""
         return self.known | self.space.removed | self.space.outliers()
 
-    def look(self, shown: ShownClass) -> tuple[Lines | None, Lines]:
+    def look(self, shown: ShownClass) -> tuple[BadLines | None, BadLines]:
         """Bad lines of corners (None: too many corners) and of candidates."""
         try:
             corner = self.corner.look_cells(shown.cells, shown.values).corner
@@ -205,7 +205,9 @@ class Distinguisher:
             corner = None
         return corner, self.candidate.look_cells(shown.cells, shown.values).candidate or NOTHING
 
-    def inferred(self, where: int, shown: ShownClass, corner: Lines, candidate: Lines) -> Iterator[Inference]:
+    def inferred(
+        self, where: int, shown: ShownClass, corner: BadLines, candidate: BadLines
+    ) -> Iterator[Inference]:
         """Everything that follows from the bad lines of one class."""
         fitting = np.flatnonzero(inside(shown.cells, self.space.data.codes))
         outliers = fitting[self.known[fitting]]
@@ -223,7 +225,7 @@ class Distinguisher:
                 )
 
     def _named(
-        self, shown: ShownClass, fitting: Ints, outliers: Ints, corner: Lines, candidate: Lines
+        self, shown: ShownClass, fitting: Ints, outliers: Ints, corner: BadLines, candidate: BadLines
     ) -> Iterator[tuple[str, list[int]]]:
         """For each rule the persons that it names."""
         split = self.space.quasi

@@ -27,7 +27,7 @@ from incrowd.measures import CellCoverage, Published
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
-    from incrowd.kernels.rebuild import Near, Said
+    from incrowd.kernels.rebuild import NearCells, PublishedCells
 
 LARGEST = 64  # values of a set that is compared with others by what is left without one of them
 PARTNERS = 2_000  # rows that one row is compared with
@@ -102,9 +102,9 @@ def claimed(published: Published) -> Ints:
 # ---- what the cells name
 
 
-def _said(published: Published) -> Said:
+def _said(published: Published) -> PublishedCells:
     """Distinct rows, cells of all columns numbered in one row."""
-    from incrowd.kernels.rebuild import Said as Packed
+    from incrowd.kernels.rebuild import PublishedCells as Packed
 
     named = [_named(*pair) for pair in zip(published.attributes, published.cells, strict=True)]
     shift = np.cumsum([0, *(len(cells) for cells in published.cells)])
@@ -145,7 +145,7 @@ def _named(attribute: Attribute, cells: CellCoverage) -> tuple[Ints, NDArray[np.
     return _ends((ends >= 0).sum(axis=1)), np.sort(ends, axis=1)[np.sort(ends, axis=1) >= 0].astype(np.int32)
 
 
-def _completed(said: Said) -> Ints:
+def _completed(said: PublishedCells) -> Ints:
     """First rule: every column but at most one is a single value, and the last names values."""
     d = said.rows.shape[1]
     alone = said.plain[said.rows]
@@ -169,11 +169,11 @@ class _SetKeys(NamedTuple):
     """One set column: where its cells lead, and how many rows each of its cells would be compared with."""
 
     number: int
-    near: Near
+    near: NearCells
     partners: Ints
 
 
-def _differences(said: Said, published: Published) -> list[Ints]:
+def _differences(said: PublishedCells, published: Published) -> list[Ints]:
     """Second rule: every row with those that share all but one value of a set."""
     n = said.rows.shape[0]
     wide = ((~said.plain[said.rows]).sum(axis=1) > 1) & _all_name(said)
@@ -188,7 +188,7 @@ def _differences(said: Said, published: Published) -> list[Ints]:
     return [part for c in columns for part in _compared(said, c, np.flatnonzero(best == c.number), sizes)]
 
 
-def _compared(said: Said, column: _SetKeys, asked: Ints, sizes: Sequence[int]) -> Iterator[Ints]:
+def _compared(said: PublishedCells, column: _SetKeys, asked: Ints, sizes: Sequence[int]) -> Iterator[Ints]:
     from incrowd.kernels.rebuild import by_keys
 
     limits = np.array([PARTNERS, KEPT])
@@ -199,18 +199,18 @@ def _compared(said: Said, column: _SetKeys, asked: Ints, sizes: Sequence[int]) -
         yield _distinct(into[:found].astype(np.int64), sizes)
 
 
-def _all_name(said: Said) -> NDArray[np.bool_]:
+def _all_name(said: PublishedCells) -> NDArray[np.bool_]:
     """Rows that name a value in every column: others can complete no record."""
-    named: NDArray[np.bool_] = (np.diff(said.named)[said.rows] > 0).all(axis=1)
-    return named
+    named = np.diff(said.named)[said.rows] > 0
+    return np.asarray(named.all(axis=1))
 
 
-def _column(said: Said, j: int) -> _SetKeys:
+def _column(said: PublishedCells, j: int) -> _SetKeys:
     """A key for each set, and one for what is left of it without each of its values.
 
     Sets that differ by one value share a key. Keys are sums of hashes; a chance collision costs a comparison.
     """
-    from incrowd.kernels.rebuild import Near as Packed
+    from incrowd.kernels.rebuild import NearCells as Packed
 
     cells = np.unique(said.rows[:, j])
     rows_of = np.argsort(said.rows[:, j], kind="stable")

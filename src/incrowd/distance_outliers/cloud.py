@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor, isqrt, lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from incrowd.contracts import Progress, silent
 from incrowd.distance_outliers.axes import Axis, Floats
 from incrowd.flow import Codes, distinct_rows
+
+if TYPE_CHECKING:
+    from incrowd.kernels.outliers import Bound
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -80,7 +83,7 @@ class Cloud:
             self.grown.extend([forest, kernel.scratch(forest)])
         return self.grown
 
-    def bound(self, radius: Fraction, least: int) -> Any:
+    def bound(self, radius: Fraction, least: int) -> Bound:
         """When the kernel has decided: at least `least` records further than the radius make a point bad."""
         from incrowd.kernels.outliers import Bound
 

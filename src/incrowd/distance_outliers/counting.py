@@ -113,8 +113,8 @@ class OutlierCounts:
     def of(cls, data: Microdata, base: Setting, most: int) -> OutlierCounts:
         axes, everybody = axes_of(data, base), np.ones(len(data), np.bool_)
         asked = min(most, len(data))
-        told = Cloud.of([axis for axis in axes if not axis.quasi], everybody, everybody)
-        return cls(data, base, axes, np.arange(asked) * len(data) // asked, _Monotone(told, len(data)))
+        sensitive = Cloud.of([axis for axis in axes if not axis.quasi], everybody, everybody)
+        return cls(data, base, axes, np.arange(asked) * len(data) // asked, _Monotone(sensitive, len(data)))
 
     def count(self, p: str, d: str) -> OutlierCount:
         """How many stand out at p and d."""
@@ -129,10 +129,10 @@ class OutlierCounts:
 
     def _removed(self, setting: Setting) -> Bools:
         """Who is removed, as `Space` decides it, but that nobody is asked twice."""
-        told = self.sensitive
+        sensitive = self.sensitive
         if setting.removal == "none":
             return np.zeros(len(self.data), np.bool_)
-        found = told.bad(setting.p0, setting.d0)[told.cloud.which]
+        found = sensitive.bad(setting.p0, setting.d0)[sensitive.cloud.which]
         if setting.removal == "repeat" and found.any():
             return Space.of(self.data, setting).removed
         return found

@@ -1,4 +1,4 @@
-"""Groups that tell of no outlier: which nodes of a group's box are bad, and whether the group is plain.
+"""Plain groups, which disclose no outlier: which nodes of a group's box are bad, and is it plain?
 
 A group has a row for each of its different sensitive values, and a column for each corner of its box (or for
 each combination of quasi-identifiers that somebody inside the box has). A node is bad if it would be an
@@ -28,7 +28,7 @@ States = NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class BadLines:
     """Rows and columns that are all bad, as texts: sensitive values, quasi-identifiers."""
 
     bad_rows: tuple[tuple[str, ...], ...]
@@ -43,8 +43,8 @@ class GroupPlainness:
     """Why a group is plain, or why not: its different values, and what is all bad in each form asked for."""
 
     distinct: int
-    corner: Lines | None
-    candidate: Lines | None
+    corner: BadLines | None
+    candidate: BadLines | None
     plain: bool
 
 
@@ -54,19 +54,19 @@ class Matrix:
 
     Examples
     --------
+    >>> from incrowd.distance_outliers import Setting
     >>> from incrowd.encode import encode
     >>> from incrowd.flow import Table
-    >>> from incrowd.distance_outliers import Setting
     >>> from incrowd.schema import Column, Kind, Role, Schema
-    >>> table = Table.of({"age": ["20", "21", "22", "90"], "pay": ["3", "5", "4", "3"]})
-    >>> roles = {"age": Role.QUASI, "pay": Role.SENSITIVE}
-    >>> schema = Schema(tuple(Column(name, role, Kind.NUMERIC) for name, role in roles.items()))
-    >>> space = Space.of(encode(table, schema), Setting(p="0.75", d="0.9", distinct=2, margin=0))
+    >>> age, pay = (Column(n, r, Kind.NUMERIC) for n, r in (("age", Role.QUASI), ("pay", Role.SENSITIVE)))
+    >>> people = Table.of({"age": ["20", "21", "22", "90"], "pay": ["3", "5", "4", "3"]})
+    >>> setting = Setting(p="0.75", d="0.9", distinct=2, margin=0)
+    >>> space = Space.of(encode(people, Schema((age, pay))), setting)
     >>> matrix = Matrix(space)
     >>> matrix.plain(np.array([0, 1, 2])), matrix.plain(np.array([2, 3]))
     (True, False)
     >>> matrix.look(np.array([2, 3])).corner
-    Lines(bad_rows=(), bad_columns=(('90',),))
+    BadLines(bad_rows=(), bad_columns=(('90',),))
     """
 
     space: Space
@@ -153,7 +153,7 @@ class Matrix:
         low = np.array([[cell.runs[0][0] for cell in cells]], np.int32)
         high = np.array([[cell.runs[-1][1] for cell in cells]], np.int32)
         first, last = (np.array(side, np.int32) for side in zip(*runs, strict=True))
-        regions = boxtree.Regions(low, high, begins.astype(np.int64), ends.astype(np.int64), first, last)
+        regions = boxtree.BoxRegions(low, high, begins.astype(np.int64), ends.astype(np.int64), first, last)
         found = boxtree.report_inside(tree, regions)[1]
         inside: Codes = codes[np.unique(which[found])]
         return inside
@@ -186,10 +186,10 @@ class Matrix:
         of_column, of_row = self._settle(columns, values, whole=False)
         return not (of_column.any() or of_row.any())  # GOOD is 0
 
-    def _lines(self, columns: Codes, values: Codes) -> Lines:
+    def _lines(self, columns: Codes, values: Codes) -> BadLines:
         of_column, of_row = self._settle(columns, values, whole=True)
         split = self.space.quasi
-        return Lines(
+        return BadLines(
             self._texts(values[of_row != 0], slice(split, None)),
             self._texts(columns[of_column != 0], slice(split)),
         )

@@ -91,9 +91,9 @@ class Setting(Limited):
                 raise PolicyError(
                     f"{type(self).__name__}: the weight of {name} must be {_WEIGHT.words()}, got {weight}."
                 )
-        told = {name: _decimal(weight) for name, weight in weights.items() if exact(weight) != 1}
+        given = {name: _decimal(weight) for name, weight in weights.items() if exact(weight) != 1}
         object.__setattr__(self, "columns", names)
-        object.__setattr__(self, "weights", tuple(sorted(told.items())))
+        object.__setattr__(self, "weights", tuple(sorted(given.items())))
 
     @property
     def p0(self) -> Fraction:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from incrowd.distance_outliers.cloud import Bools, Cloud, Ints, distinct, far_in
 from incrowd.distance_outliers.setting import Setting
 from incrowd.flow import Codes, Microdata
 
+if TYPE_CHECKING:
+    from incrowd.kernels.outliers import Bound
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -24,7 +28,7 @@ class Space:
 
     A point is given by codes (d,), one for each axis: quasi-identifiers in their order, then sensitive
     columns. ``removed`` (n,) are the records whose sensitive values alone make them outliers; everybody else
-    is the rest, and outliers are told among them: a point is one if at least ``least`` of the rest lie
+    is the rest, and outliers are found among them: a point is one if at least ``least`` of the rest lie
     further than ``radius``.
 
     Examples
@@ -98,7 +102,7 @@ class Space:
         return found.astype(np.int32)
 
     @cached_property
-    def bound(self) -> object:
+    def bound(self) -> Bound:
         """When the kernel has decided a point."""
         return self.cloud.bound(self.radius, self.least)
 
@@ -111,7 +115,7 @@ class Space:
         return self.cloud.bad(points, self.radius, self.least, progress)
 
     def outliers(self, progress: Progress = silent) -> Bools:
-        """Which records are outliers (n,). Removed records are not judged again: False."""
+        """Which records are outliers (n,). Removed records are not tested again: False."""
         found = self.bad(self.cloud.points, progress)
         return np.where(self.removed, False, found[self.cloud.which] if found.size else False)
 
@@ -119,7 +123,7 @@ class Space:
     def lone(self) -> Bools:
         """Which records are outliers by their quasi-identifiers alone, so with any value (n,).
 
-        Removed ones are not judged again. No class hides them where all people inside it are looked at.
+        Removed ones are not tested again. No class holds them where all people inside it are looked at.
         """
         axes, rest = self.axes[: self.quasi], ~self.removed
         if not axes or not rest.any():

@@ -6,7 +6,7 @@ from incrowd.graph.consistency import Counts, Graph, consistency
 from incrowd.graph.factor import factor, has_factor, lambda_star
 from incrowd.graph.level import levels
 from incrowd.graph.posterior import Posterior, posterior
-from incrowd.graph.sampling import Chances, Estimate, Parts, Sampled, chances, sample
+from incrowd.graph.sampling import Chances, Estimate, GraphComponents, Sampled, chances, sample
 
 __all__ = [
     "Chances",
@@ -14,7 +14,7 @@ __all__ = [
     "Counts",
     "Estimate",
     "Graph",
-    "Parts",
+    "GraphComponents",
     "Posterior",
     "Sampled",
     "chances",

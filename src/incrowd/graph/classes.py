@@ -13,7 +13,7 @@ from incrowd.graph.factor import has_factor
 
 
 def classes(graph: Graph, k: int, found: Components | None = None) -> dict[str, bool]:
-    """Which classes a table belongs to.
+    """Which classes a table belongs to; fails where `components` does.
 
     Parameters
     ----------
@@ -30,11 +30,6 @@ def classes(graph: Graph, k: int, found: Components | None = None) -> dict[str, 
         ``k``: every row occurs k times. ``1k``: every record is consistent with k rows; ``k1``: every row
         with k records; ``kk``: both. ``global_1k``, ``global_k1``: the same for edges that belong to some
         assignment. ``k_factor``: an assignment can be drawn in which no match is likelier than 1/k.
-
-    Raises
-    ------
-    TableError
-        If records cannot be assigned to rows one to one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well a random assignment can hide people: k-factors, and the least largest match probability.
+"""How well a randomized assignment can protect people: k-factors, and the least largest match probability.
 
 An assignment can be drawn such that every record is behind every row with probability at most 1/k if and only
 if the graph has a k-factor, a spanning subgraph in which every record and every row has k neighbours.
@@ -19,14 +19,7 @@ _MOST = 2**62
 
 
 def has_factor(graph: Graph, k: int) -> bool:
-    """Can an assignment be drawn in which every match has probability at most 1/k?
-
-    Parameters
-    ----------
-    graph : Graph
-        The consistency graph.
-    k : int
-        At least 1.
+    """Can an assignment be drawn in which every match has probability at most 1/k, for k of at least 1?
 
     Examples
     --------

@@ -59,6 +59,8 @@ def posterior(graph: Graph, most: int = MOST, found: Components | None = None) -
 
     Raises
     ------
+    PolicyError
+        If `most` is out of bounds.
     TableError
         If records cannot be assigned to rows one to one.
 
@@ -75,7 +77,7 @@ def posterior(graph: Graph, most: int = MOST, found: Components | None = None) -
     ways: list[int | None] = []
     tails = graph.tails
     for edges in _by_component(found):
-        way, chance = _Part.of(graph, tails, edges).solved(most)
+        way, chance = _CountedComponent.of(graph, tails, edges).solved(most)
         ways.append(way)
         for edge, value in zip(edges.tolist(), chance, strict=True):
             chances[edge] = value
@@ -95,7 +97,7 @@ def _by_component(found: Components) -> Iterator[Ints]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _CountedComponent:
     """One component: for each edge its record and row, numbered here, and the weights of both."""
 
     record: Ints
@@ -104,7 +106,7 @@ class _Part:
     rows: Ints
 
     @classmethod
-    def of(cls, graph: Graph, tails: Codes, edges: Ints) -> _Part:
+    def of(cls, graph: Graph, tails: Codes, edges: Ints) -> _CountedComponent:
         us, record = np.unique(tails[edges], return_inverse=True)
         vs, row = np.unique(graph.indices[edges], return_inverse=True)
         return cls(record, row, graph.record_weight[us], graph.row_weight[vs])
@@ -116,9 +118,9 @@ class _Part:
             return factorial(size), [Fraction(1, size)] * self.record.size
         if size > most:
             return None, [None] * self.record.size
-        return self._counted(_States(self.rows))
+        return self._counted(_TakenRows(self.rows))
 
-    def _counted(self, states: _States) -> tuple[int, list[Fraction | None]]:
+    def _counted(self, states: _TakenRows) -> tuple[int, list[Fraction | None]]:
         turns = np.repeat(np.arange(self.records.size), self.records)
         wanted = [self.row[self.record == u] for u in range(self.records.size)]
         before = [states.only(0)]
@@ -136,7 +138,7 @@ class _Part:
         return total, chance
 
 
-class _States:
+class _TakenRows:
     """How many rows of each kind are taken, as one number with a digit for each kind."""
 
     def __init__(self, rows: Ints) -> None:

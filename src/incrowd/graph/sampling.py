@@ -23,7 +23,7 @@ from incrowd.graph.consistency import Graph, Ints
 from incrowd.graph.posterior import posterior
 
 if TYPE_CHECKING:
-    from incrowd.kernels.sampling import Part, State
+    from incrowd.kernels.sampling import SampledComponent, State
 
 Floats = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ class Sampled:
         return Estimate(value, max(value - spread, 0.0), min(value + spread, 1.0))
 
 
-class Parts:
+class GraphComponents:
     """The components of a graph, one by one."""
 
     def __init__(self, found: Components) -> None:
@@ -176,7 +176,7 @@ def chances(
     (Fraction(2, 3), [0.667, 0.333, 0.333, 0.333, 0.333, 0.333, 0.667])
     """
     found = components(graph) if found is None else found
-    parts = Parts(found)
+    parts = GraphComponents(found)
     label, effective = found.record[parts.tails], found.effective
     value = np.where(effective, 1 / np.maximum(parts.size[label], 1), 0.0)
     spread = np.zeros_like(value)
@@ -207,7 +207,7 @@ def _counted(chance: Fraction) -> Estimate:
     return Estimate(float(chance), float(chance), float(chance), chance)
 
 
-def _whole_worst(parts: Parts, graph: Graph) -> Estimate | None:
+def _whole_worst(parts: GraphComponents, graph: Graph) -> Estimate | None:
     """One in the size of the smallest component in which everything is possible."""
     published = np.zeros(parts.size.size, np.bool_)
     published[parts.found.row[: graph.published]] = True
@@ -245,13 +245,13 @@ def sample(graph: Graph, seed: int = 7, found: Components | None = None) -> Samp
     return Sampled(means, samples)
 
 
-def _part(graph: Graph) -> Part:
-    from incrowd.kernels.sampling import Part
+def _part(graph: Graph) -> SampledComponent:
+    from incrowd.kernels.sampling import SampledComponent
 
     begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(graph.row_weight)])
     weight = graph.row_weight[graph.indices]
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])
-    return Part(
+    return SampledComponent(
         kind=np.repeat(np.arange(graph.record_weight.size), graph.record_weight),
         row_kind=np.repeat(np.arange(graph.row_weight.size), graph.row_weight),
         indptr=graph.indptr,

@@ -11,16 +11,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd.kernels.boxes import Boxes, nearest, plant, turn
-from incrowd.kernels.closure import Costs, Groups, copy, nearest_of, own_cost, rounded, stretch
+from incrowd.kernels.arrays import Bools, Codes, Floats, Ints
+from incrowd.kernels.boxes import ClusterTree, nearest, plant, turn
+from incrowd.kernels.closure import Costs, GroupBounds, copy, nearest_of, own_cost, rounded, stretch
 from incrowd.kernels.jit import kernel
 
 NONE: Any = np.int64(0)  # typed, or what is called with it is compiled once more for the literal 0
 
 
-class Rules(NamedTuple):
+class MergeRules(NamedTuple):
     """What to merge: distance, size of a ripe cluster, and whether ripe clusters are cut back to k."""
 
     distance: int
@@ -28,26 +28,26 @@ class Rules(NamedTuple):
     modified: bool
 
 
-class Pool(NamedTuple):
+class ClusterPool(NamedTuple):
     """The clusters: 0..n-1 are single records, others come after. `next_record` links a cluster's records."""
 
-    groups: Groups  # the last one is room for a cluster with one record less
-    head: NDArray[np.int64]
-    tail: NDArray[np.int64]
-    next_record: NDArray[np.int64]
-    ripe: NDArray[np.int64]  # (g,) ids of the clusters that are done
-    tally: NDArray[np.int64]  # (3,) ids used, ripe, records done
+    groups: GroupBounds  # the last one is room for a cluster with one record less
+    head: Ints
+    tail: Ints
+    next_record: Ints
+    ripe: Ints  # (g,) ids of the clusters that are done
+    tally: Ints  # (3,) ids used, ripe, records done
 
 
 class Heap(NamedTuple):
     """Pairs by (distance, smaller first, larger first)."""
 
-    key: NDArray[np.float64]
-    pair: NDArray[np.int64]  # (room, 3) both firsts as one number, the cluster that looked, its neighbour
+    key: Floats
+    pair: Ints  # (room, 3) both firsts as one number, the cluster that looked, its neighbour
 
 
 @kernel
-def push(heap: Heap, size: int, key: float, own: int, partner: int, groups: Groups) -> Any:
+def push(heap: Heap, size: int, key: float, own: int, partner: int, groups: GroupBounds) -> Any:
     """Enter a pair -> how many there are."""
     a, b = groups.first[own], groups.first[partner]
     firsts = (min(a, b) << 31) | max(a, b)
@@ -92,7 +92,7 @@ def drop_top(heap: Heap, size: int) -> Any:
 
 
 @kernel
-def shed(a: int, pool: Pool, costs: Costs) -> Any:
+def shed(a: int, pool: ClusterPool, costs: Costs) -> Any:
     """Take the record out without which cluster a costs least; of equal ones the last.
 
     Each is tried in turn, then the best once more, which leaves the last group as what cluster a becomes.
@@ -131,7 +131,7 @@ def shed(a: int, pool: Pool, costs: Costs) -> Any:
 
 
 @kernel
-def merge(a: int, b: int, pool: Pool, rules: Rules, costs: Costs, new: Any) -> Any:
+def merge(a: int, b: int, pool: ClusterPool, rules: MergeRules, costs: Costs, new: Ints) -> Any:
     """Merge two clusters -> how many are alive because of that, their ids in `new`.
 
     A ripe union goes to the output, cut back to k records if rules say so.
@@ -161,7 +161,7 @@ def merge(a: int, b: int, pool: Pool, rules: Rules, costs: Costs, new: Any) -> A
 
 
 @kernel
-def place_rest(pool: Pool, alive: Any, rules: Rules, costs: Costs, labels: Any) -> None:
+def place_rest(pool: ClusterPool, alive: Bools, rules: MergeRules, costs: Costs, labels: Codes) -> None:
     """Records of the last cluster, by index, each to the ripe cluster that is nearest by then; labels.
 
     -2 marks records that are not placed yet.
@@ -189,7 +189,13 @@ def place_rest(pool: Pool, alive: Any, rules: Rules, costs: Costs, labels: Any) 
 
 @kernel
 def agglomerate(
-    pool: Pool, boxes: Boxes, heap: Heap, rules: Rules, costs: Costs, clock: Any, labels: Any
+    pool: ClusterPool,
+    boxes: ClusterTree,
+    heap: Heap,
+    rules: MergeRules,
+    costs: Costs,
+    clock: Ints,
+    labels: Codes,
 ) -> None:
     """Merge until at most one cluster is not ripe; labels (n,) become the ripe cluster of each record."""
     looking, size = plant(pool.tally[0], pool.groups, boxes, costs), NONE

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.kernels.arrays import Bools, Codes, Floats, Ints, Words
 from incrowd.kernels.closure import (
     BY_COST,
     BY_LOG,
@@ -23,7 +23,7 @@ from incrowd.kernels.closure import (
     SET,
     TABLE,
     Costs,
-    Groups,
+    GroupBounds,
     gap,
     rare_floor,
     rounded,
@@ -38,31 +38,31 @@ LEFT, PARENT, HEAD, FIRST, LEAST, MOST = 0, 1, 2, 3, 4, 5  # what `node` of Boxe
 MASS, COST = 0, 1  # what `dear` of Boxes says
 
 
-class Boxes(NamedTuple):
+class ClusterTree(NamedTuple):
     """A binary tree over clusters.
 
     `low` and `high` are the largest low and the smallest high code of the clusters inside: what every union
     with one of them must reach. `alive`, `leaf_of` and `next_in_leaf` are by cluster.
     """
 
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    bits: NDArray[np.uint64]
-    node: NDArray[np.int64]  # children are LEFT and LEFT + 1 (0 in a leaf); HEAD its first cluster; sizes
-    dear: NDArray[np.float64]  # the most size * cost and the most cost of a cluster
-    alive: NDArray[np.bool_]  # which clusters are in the tree
-    tally: NDArray[np.int64]  # (2,) how many are, and changes since it was built
-    leaf_of: NDArray[np.int64]
-    next_in_leaf: NDArray[np.int64]
-    items: NDArray[np.int64]
-    stack: NDArray[np.int64]
-    waiting: NDArray[np.float64]
+    low: Codes
+    high: Codes
+    bits: Words
+    node: Ints  # children are LEFT and LEFT + 1 (0 in a leaf); HEAD its first cluster; sizes
+    dear: Floats  # the most size * cost and the most cost of a cluster
+    alive: Bools  # which clusters are in the tree
+    tally: Ints  # (2,) how many are, and changes since it was built
+    leaf_of: Ints
+    next_in_leaf: Ints
+    items: Ints
+    stack: Ints
+    waiting: Floats
 
 
-def room_for(n: int, alive: NDArray[np.bool_], d: int, bits: int) -> Boxes:
+def room_for(n: int, alive: Bools, d: int, bits: int) -> ClusterTree:
     """Room for a tree over at most n groups of d columns, at first those that are alive (ids,)."""
     nodes = 2 * n + 2
-    return Boxes(
+    return ClusterTree(
         low=np.zeros((nodes, d), np.int32),
         high=np.zeros((nodes, d), np.int32),
         bits=np.zeros((nodes, bits), np.uint64),
@@ -79,7 +79,7 @@ def room_for(n: int, alive: NDArray[np.bool_], d: int, bits: int) -> Boxes:
 
 
 @kernel
-def union_floor(a: int, groups: Groups, node: int, boxes: Boxes, costs: Costs) -> Any:
+def union_floor(a: int, groups: GroupBounds, node: int, boxes: ClusterTree, costs: Costs) -> Any:
     """The least that a row of a union of cluster a with a cluster in the node can cost."""
     total = 0.0
     columns = groups.low.shape[1]
@@ -99,7 +99,7 @@ def union_floor(a: int, groups: Groups, node: int, boxes: Boxes, costs: Costs) -
 
 
 @inlined
-def bound(kind: int, least: float, size: int, cost: float, node: int, boxes: Boxes, grows: bool) -> Any:
+def bound(kind: int, least: float, size: int, cost: float, node: int, boxes: ClusterTree, grows: bool) -> Any:
     """No cluster in the node is nearer (rounded) to one of this size and cost, if unions cost `least`.
 
     `grows` says that a union costs no less than its parts.
@@ -124,7 +124,7 @@ def bound(kind: int, least: float, size: int, cost: float, node: int, boxes: Box
 
 
 @kernel
-def nearest(kind: int, a: int, groups: Groups, boxes: Boxes, costs: Costs) -> Any:
+def nearest(kind: int, a: int, groups: GroupBounds, boxes: ClusterTree, costs: Costs) -> Any:
     """The nearest cluster in the tree but a itself -> (rounded distance, id), or id -1.
 
     Of equal ones the one with the smallest `first`, which also makes the smallest pair.
@@ -165,7 +165,7 @@ def nearest(kind: int, a: int, groups: Groups, boxes: Boxes, costs: Costs) -> An
 
 
 @kernel
-def refresh(node: int, boxes: Boxes, groups: Groups) -> None:
+def refresh(node: int, boxes: ClusterTree, groups: GroupBounds) -> None:
     """Say anew what is in a node."""
     here, dear, low, high, bits = boxes.node, boxes.dear, boxes.low, boxes.high, boxes.bits
     for j in range(low.shape[1]):
@@ -203,7 +203,7 @@ def refresh(node: int, boxes: Boxes, groups: Groups) -> None:
 
 
 @kernel
-def turn(a: int, boxes: Boxes, groups: Groups, costs: Costs) -> None:
+def turn(a: int, boxes: ClusterTree, groups: GroupBounds, costs: Costs) -> None:
     """Take cluster a out of the tree; if it is not there, put it into the leaf nearest to it."""
     boxes.alive[a] = not boxes.alive[a]
     boxes.tally[0] += 1 if boxes.alive[a] else -1
@@ -237,7 +237,7 @@ def turn(a: int, boxes: Boxes, groups: Groups, costs: Costs) -> None:
 
 
 @kernel
-def middle(j: int, items: Any, groups: Groups) -> Any:
+def middle(j: int, items: Ints, groups: GroupBounds) -> Any:
     """Between which codes (doubled) of column j the items (m,) fall into halves -> (line, found)."""
     low, high = 2**40, -1
     for a in items:
@@ -260,7 +260,7 @@ def middle(j: int, items: Any, groups: Groups) -> Any:
 
 
 @kernel
-def part(items: Any, groups: Groups, costs: Costs) -> Any:
+def part(items: Ints, groups: GroupBounds, costs: Costs) -> Any:
     """Order the items (m,) into two parts -> where the second begins.
 
     They part at the middle of the column in which they lie furthest apart, or of the next that has a middle.
@@ -293,7 +293,7 @@ def part(items: Any, groups: Groups, costs: Costs) -> Any:
 
 
 @kernel
-def plant(ids: int, groups: Groups, boxes: Boxes, costs: Costs) -> Any:
+def plant(ids: int, groups: GroupBounds, boxes: ClusterTree, costs: Costs) -> Any:
     """Build the tree over all clusters below `ids` that are alive -> how many, which are the first items."""
     count = 0
     for a in range(ids):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import AnyInts, Codes, Floats, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 LEAF = 16
@@ -23,38 +24,38 @@ class BoxTree(NamedTuple):
     ``left[t]`` and the node after it, -1 at a leaf. Node 0 is the root. ``upto`` (m+1,) are sums of weights.
     """
 
-    points: Any
-    order: Any
-    low: Any
-    high: Any
-    first: Any
-    last: Any
-    left: Any
-    upto: Any
+    points: Codes
+    order: Codes
+    low: Codes
+    high: Codes
+    first: Codes
+    last: Codes
+    left: Codes
+    upto: Ints
 
 
-class Regions(NamedTuple):
+class BoxRegions(NamedTuple):
     """Regions (q, d): from ``low`` to ``high``; where ``begin < end`` only the runs ``first[r]..last[r]``.
 
     Runs r in ``begin[i, j]..end[i, j]-1`` are sorted and do not touch. Ends of the first and last run are
     ``low`` and ``high``.
     """
 
-    low: Any
-    high: Any
-    begin: Any
-    end: Any
-    first: Any
-    last: Any
+    low: Codes
+    high: Codes
+    begin: Ints
+    end: Ints
+    first: Codes
+    last: Codes
 
 
-def boxes(low: Any, high: Any) -> Regions:
+def boxes(low: AnyInts, high: AnyInts) -> BoxRegions:
     """Plain boxes (q, d), both ends inside."""
     none, no_run = np.zeros(low.shape, np.int64), np.zeros(0, np.int32)
-    return Regions(_ints(low), _ints(high), none, none, no_run, no_run)
+    return BoxRegions(_ints(low), _ints(high), none, none, no_run, no_run)
 
 
-def build(points: Any, weights: Any = None, leaf: int = LEAF) -> BoxTree:
+def build(points: AnyInts, weights: AnyInts | None = None, leaf: int = LEAF) -> BoxTree:
     """The tree over points (m, d), d >= 1, with whole weights (m,), 1 if not given."""
     points = _ints(points)
     order = np.arange(points.shape[0], dtype=np.int32)
@@ -64,30 +65,30 @@ def build(points: Any, weights: Any = None, leaf: int = LEAF) -> BoxTree:
     return BoxTree(points[order], order, low, high, first, last, left, upto)
 
 
-def count_inside(tree: BoxTree, regions: Regions) -> Any:
+def count_inside(tree: BoxTree, regions: BoxRegions) -> Any:
     """The weight of the points in each region -> (q,) int64."""
     return _count(tree, regions, tree.upto)
 
 
-def report_inside(tree: BoxTree, regions: Regions) -> tuple[Any, Any]:
+def report_inside(tree: BoxTree, regions: BoxRegions) -> tuple[Ints, Codes]:
     """The points in each region -> CSR (indptr (q+1,) int64, indices int32), in no promised order."""
     each = _count(tree, regions, np.arange(tree.order.size + 1))
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
     return indptr, _fill(tree, regions, indptr)
 
 
-def turned(indptr: Any, indices: Any, columns: int) -> tuple[Any, Any]:
+def turned(indptr: Ints, indices: AnyInts, columns: int) -> tuple[Ints, Codes]:
     """The same CSR seen from its columns; the rows of each column ascend."""
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(indices, minlength=columns))])
     return ends, _turn(indptr, indices, ends[:-1].copy())
 
 
-def _ints(values: Any) -> Any:
+def _ints(values: AnyInts) -> Codes:
     return np.ascontiguousarray(values, dtype=np.int32)
 
 
 @kernel
-def _grow(points: Any, order: Any, leaf: int) -> Any:
+def _grow(points: Codes, order: Codes, leaf: int) -> Any:
     """Split at the median of the widest side until a node has at most `leaf` points; permutes `order`.
 
     Sides are compared as shares of the root's. Of equally wide sides the first is split.
@@ -126,7 +127,7 @@ def _grow(points: Any, order: Any, leaf: int) -> Any:
 
 
 @kernel
-def part(values: Any, order: Any, begin: int, end: int, middle: int) -> None:
+def part(values: Codes | Floats, order: Codes, begin: int, end: int, middle: int) -> None:
     """Permute order[begin:end] so that no value before `middle` exceeds one behind it."""
     lo, hi = begin, end - 1
     while lo < hi:
@@ -151,7 +152,7 @@ def part(values: Any, order: Any, begin: int, end: int, middle: int) -> None:
 
 
 @inlined
-def _stands(regions: Any, q: int, low: Any, high: Any) -> Any:
+def _stands(regions: BoxRegions, q: int, low: Codes, high: Codes) -> Any:
     """How the box low..high (d,) stands to region q: 0 outside, 1 partly inside or unknown, 2 inside."""
     stands = 2
     for j in range(low.size):
@@ -171,7 +172,7 @@ def _stands(regions: Any, q: int, low: Any, high: Any) -> Any:
 
 
 @kernel
-def _count(tree: Any, regions: Any, upto: Any) -> Any:
+def _count(tree: BoxTree, regions: BoxRegions, upto: Ints) -> Any:
     """Sums of `upto` over the points in each region."""
     found = np.zeros(regions.low.shape[0], np.int64)
     stack = np.empty(_DEEP, np.int32)
@@ -194,7 +195,7 @@ def _count(tree: Any, regions: Any, upto: Any) -> Any:
 
 
 @kernel
-def _fill(tree: Any, regions: Any, indptr: Any) -> Any:
+def _fill(tree: BoxTree, regions: BoxRegions, indptr: Ints) -> Any:
     """The points in each region, where `indptr` says."""
     indices = np.empty(indptr[-1], np.int32)
     stack = np.empty(_DEEP, np.int32)
@@ -217,7 +218,7 @@ def _fill(tree: Any, regions: Any, indptr: Any) -> Any:
 
 
 @kernel
-def _turn(indptr: Any, indices: Any, at: Any) -> Any:
+def _turn(indptr: Ints, indices: AnyInts, at: Ints) -> Any:
     """Row numbers sorted by column; `at` is where each column starts, and is used up."""
     rows = np.empty(indices.size, np.int32)
     for row in range(indptr.size - 1):

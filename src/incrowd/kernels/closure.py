@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.kernels.arrays import Codes, Floats, Ints, Marks, Words
 from incrowd.kernels.jit import inlined, kernel
 
 TABLE, LINE, TREE, SET = 0, 1, 2, 3
@@ -27,36 +27,36 @@ class Costs(NamedTuple):
     Others read their codes at ``start[j]:start[j+1]`` and running sums at ``start[j] + j``.
     """
 
-    kind: NDArray[np.int8]
-    size: NDArray[np.int64]
-    table: NDArray[np.int64]
-    start: NDArray[np.int64]
-    scale: NDArray[np.float64]
+    kind: Marks
+    size: Ints
+    table: Ints
+    start: Ints
+    scale: Floats
     entropy: bool
-    cost: NDArray[np.float64]
-    floor: NDArray[np.float64]
-    position: NDArray[np.float64]
-    mass: NDArray[np.float64]  # running sums of how often codes occur
-    logs: NDArray[np.float64]  # running sums of count * log2(count)
-    leaf: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    high: NDArray[np.int32]
-    node_cost: NDArray[np.float64]
-    node_floor: NDArray[np.float64]
+    cost: Floats
+    floor: Floats
+    position: Floats
+    mass: Floats  # running sums of how often codes occur
+    logs: Floats  # running sums of count * log2(count)
+    leaf: Codes
+    parent: Codes
+    high: Codes
+    node_cost: Floats
+    node_floor: Floats
 
 
-class Groups(NamedTuple):
+class GroupBounds(NamedTuple):
     """Groups of records: their bounds (g, d), bits (g, d) or (g, 0), what a row of theirs costs, their size.
 
     `first` is the smallest index among a group's records.
     """
 
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    bits: NDArray[np.uint64]
-    cost: NDArray[np.float64]
-    size: NDArray[np.int64]
-    first: NDArray[np.int64]
+    low: Codes
+    high: Codes
+    bits: Words
+    cost: Floats
+    size: Ints
+    first: Ints
 
 
 @inlined
@@ -66,7 +66,7 @@ def entropy_of(mass: float, logs: float) -> Any:
 
 
 @inlined
-def count_of(bits: Any) -> Any:
+def count_of(bits: np.uint64) -> Any:
     """How many bits are set: sums of ever more neighbours, side by side in one number."""
     bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -81,7 +81,7 @@ def codes_between(low: int, high: int) -> Any:
 
 
 @kernel
-def set_cost(j: int, bits: Any, costs: Costs) -> Any:
+def set_cost(j: int, bits: np.uint64, costs: Costs) -> Any:
     """What publishing exactly these codes of attribute j costs."""
     if not costs.entropy:
         return (count_of(bits) - 1) * costs.scale[j]
@@ -123,7 +123,7 @@ def rare_floor(j: int, low: int, high: int, costs: Costs) -> Any:
 
 
 @inlined
-def union_cost(a: int, one: Groups, b: int, other: Groups, costs: Costs) -> Any:
+def union_cost(a: int, one: GroupBounds, b: int, other: GroupBounds, costs: Costs) -> Any:
     """What a row of the union of group a of `one` and group b of `other` costs: the mean of its cells."""
     total = 0.0
     columns = one.low.shape[1]
@@ -142,7 +142,7 @@ def union_cost(a: int, one: Groups, b: int, other: Groups, costs: Costs) -> Any:
 
 
 @kernel
-def own_cost(a: int, groups: Groups, costs: Costs) -> Any:
+def own_cost(a: int, groups: GroupBounds, costs: Costs) -> Any:
     """What a row of group a costs."""
     return union_cost(a, groups, a, groups, costs)
 
@@ -168,14 +168,14 @@ def rounded(value: float) -> Any:
 
 
 @inlined
-def gap(kind: int, a: int, one: Groups, b: int, other: Groups, costs: Costs) -> Any:
+def gap(kind: int, a: int, one: GroupBounds, b: int, other: GroupBounds, costs: Costs) -> Any:
     """Rounded distance between group a of `one` and group b of `other`."""
     union = union_cost(a, one, b, other, costs)
     return rounded(distance(kind, union, one.cost[a], other.cost[b], one.size[a], other.size[b]))
 
 
 @kernel
-def stretch(a: int, one: Groups, b: int, other: Groups) -> None:
+def stretch(a: int, one: GroupBounds, b: int, other: GroupBounds) -> None:
     """Let group a of `one` hold group b of `other` too: bounds, bits, size and first; not the cost."""
     for j in range(one.low.shape[1]):
         one.low[a, j] = min(one.low[a, j], other.low[b, j])
@@ -187,7 +187,7 @@ def stretch(a: int, one: Groups, b: int, other: Groups) -> None:
 
 
 @kernel
-def copy(a: int, one: Groups, b: int, other: Groups) -> None:
+def copy(a: int, one: GroupBounds, b: int, other: GroupBounds) -> None:
     """Let group a of `one` be group b of `other`."""
     for j in range(one.low.shape[1]):
         one.low[a, j] = other.low[b, j]
@@ -200,7 +200,7 @@ def copy(a: int, one: Groups, b: int, other: Groups) -> None:
 
 
 @kernel
-def nearest_of(kind: int, a: int, one: Groups, among: Any, other: Groups, costs: Costs) -> Any:
+def nearest_of(kind: int, a: int, one: GroupBounds, among: Ints, other: GroupBounds, costs: Costs) -> Any:
     """Which of the groups `among` (m,) of `other` is nearest to group a of `one`, not a itself -> id or -1.
 
     Of equal ones the one with the smallest `first`.
@@ -217,14 +217,14 @@ def nearest_of(kind: int, a: int, one: Groups, among: Any, other: Groups, costs:
 
 
 @kernel
-def absorb(a: int, b: int, groups: Groups, costs: Costs) -> None:
+def absorb(a: int, b: int, groups: GroupBounds, costs: Costs) -> None:
     """Merge group b into group a."""
     stretch(a, groups, b, groups)
     groups.cost[a] = own_cost(a, groups, costs)
 
 
 @kernel
-def price(count: int, groups: Groups, costs: Costs) -> None:
+def price(count: int, groups: GroupBounds, costs: Costs) -> None:
     """Set the cost of the first `count` groups; an empty one costs nothing."""
     for a in range(count):
         if groups.size[a]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.kernels.arrays import AnyInts, Bools, Codes, Floats, Ints, Marks
 from incrowd.kernels.jit import inlined, kernel
 
 RANGE, SET, TREE = 0, 1, 2
@@ -26,14 +26,14 @@ class Geometry(NamedTuple):
     sets: over the number of its other values). `parent`, `high` and `cost` are of tree nodes.
     """
 
-    shape: NDArray[np.int8]
-    scale: NDArray[np.float64]
-    start: NDArray[np.int64]
-    position: NDArray[np.float64]
-    leaf: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    high: NDArray[np.int32]
-    cost: NDArray[np.float64]
+    shape: Marks
+    scale: Floats
+    start: Ints
+    position: Floats
+    leaf: Codes
+    parent: Codes
+    high: Codes
+    cost: Floats
 
 
 class Cut(NamedTuple):
@@ -62,17 +62,17 @@ class Node(NamedTuple):
 class Work(NamedTuple):
     """Scratch space of one run."""
 
-    tally: NDArray[np.int64]  # (buckets,)
-    side: NDArray[np.int8]  # (n,)
-    place: NDArray[np.int32]  # (n,)
-    low: NDArray[np.int64]  # (d,) bounds of the node at hand
-    high: NDArray[np.int64]  # (d,)
-    tried: NDArray[np.bool_]  # (d,) columns that are out of question for it
-    stamp: NDArray[np.int64]  # (2, codes of all attributes) when a code was last seen on a side
-    clock: NDArray[np.int64]  # (2,) the time of `stamp`; rows done so far
-    child_mass: NDArray[np.int64]  # (tree nodes,)
-    child_low: NDArray[np.int64]  # (tree nodes,)
-    child_high: NDArray[np.int64]  # (tree nodes,)
+    tally: Ints  # (buckets,)
+    side: Marks  # (n,)
+    place: Codes  # (n,)
+    low: Ints  # (d,) bounds of the node at hand
+    high: Ints  # (d,)
+    tried: Bools  # (d,) columns that are out of question for it
+    stamp: Ints  # (2, codes of all attributes) when a code was last seen on a side
+    clock: Ints  # (2,) the time of `stamp`; rows done so far
+    child_mass: Ints  # (tree nodes,)
+    child_low: Ints  # (tree nodes,)
+    child_high: Ints  # (tree nodes,)
 
 
 def scratch(n: int, d: int, codes: int, nodes: int) -> Work:
@@ -111,7 +111,7 @@ def extent(j: int, low: int, high: int, geometry: Geometry) -> Any:
 
 
 @inlined
-def bounds(columns: Any, first: int, last: int, low: Any, high: Any) -> None:
+def bounds(columns: AnyInts, first: int, last: int, low: Ints, high: Ints) -> None:
     """Smallest and largest code of each column over rows first..last-1, into low, high (d,)."""
     for j in range(columns.shape[0]):
         column = columns[j, first:last]
@@ -125,7 +125,7 @@ def bounds(columns: Any, first: int, last: int, low: Any, high: Any) -> None:
 
 
 @inlined
-def median(column: Any, weights: Any, low: int, high: int, total: int, tally: Any) -> Any:
+def median(column: AnyInts, weights: Codes, low: int, high: int, total: int, tally: Ints) -> Any:
     """Lower median: codes (m,), weights (m,) or (0,) -> (code, mass below it, mass of it).
 
     Narrows the range by tallies of at most `tally.size` buckets.
@@ -157,7 +157,7 @@ def median(column: Any, weights: Any, low: int, high: int, total: int, tally: An
 
 
 @inlined
-def small_median(column: Any, weights: Any, low: int, high: int, total: int) -> Any:
+def small_median(column: AnyInts, weights: Codes, low: int, high: int, total: int) -> Any:
     """As `median`, by halving the range of codes: quicker than a tally for few rows."""
     wanted = (total + 1) // 2
     while low < high:
@@ -171,7 +171,7 @@ def small_median(column: Any, weights: Any, low: int, high: int, total: int) -> 
 
 
 @inlined
-def mass_upto(column: Any, weights: Any, code: int) -> Any:
+def mass_upto(column: AnyInts, weights: Codes, code: int) -> Any:
     """Mass of the rows with at most this code."""
     most = column.dtype.type(code)
     if weights.size:
@@ -186,7 +186,7 @@ def mass_upto(column: Any, weights: Any, code: int) -> Any:
 
 
 @inlined
-def middle_of(j: int, column: Any, weights: Any, total: int, work: Work) -> Any:
+def middle_of(j: int, column: AnyInts, weights: Codes, total: int, work: Work) -> Any:
     """Lower median of column j over the node at hand, with the masses below it and of it."""
     if column.size <= SMALL:
         return small_median(column, weights, work.low[j], work.high[j], total)
@@ -194,7 +194,7 @@ def middle_of(j: int, column: Any, weights: Any, total: int, work: Work) -> Any:
 
 
 @kernel
-def count_children(j: int, column: Any, weights: Any, geometry: Geometry, work: Work) -> Any:
+def count_children(j: int, column: AnyInts, weights: Codes, geometry: Geometry, work: Work) -> Any:
     """Tally rows by the child of the smallest node over them -> (node, mass of the smallest child).
 
     Fills child_mass, child_low, child_high for the children that are inhabited.
@@ -226,7 +226,7 @@ def child_of(node: int, leaf: int, geometry: Geometry) -> Any:
 
 
 @kernel
-def best_child(j: int, column: Any, total: int, k: int, geometry: Geometry, work: Work, node: int) -> Any:
+def best_child(j: int, column: AnyInts, total: int, k: int, geometry: Geometry, work: Work, node: int) -> Any:
     """The child that is cheapest to cut off, both sides keeping k -> (low, high, mass), or mass -1.
 
     Cheapest: the largest drop in the attribute's own loss; of equal ones the one with the lowest code.
@@ -247,7 +247,7 @@ def best_child(j: int, column: Any, total: int, k: int, geometry: Geometry, work
 
 
 @inlined
-def mark(column: Any, cut: Cut, side: Any) -> Any:
+def mark(column: AnyInts, cut: Cut, side: Marks) -> Any:
     """Say for each row whether the cut sends it right: side (m,) becomes 0 or 1 -> rows on the left."""
     rows = 0
     if cut.ties == ALL_TIES:
@@ -265,7 +265,7 @@ def mark(column: Any, cut: Cut, side: Any) -> Any:
 
 
 @inlined
-def side_bounds(column: Any, side: Any, low: int, high: int) -> Any:
+def side_bounds(column: AnyInts, side: Marks, low: int, high: int) -> Any:
     """Bounds of both sides -> (left low, left high, right low, right high), given those of all rows."""
     first = column.dtype.type(low)
     last = column.dtype.type(high)
@@ -280,7 +280,7 @@ def side_bounds(column: Any, side: Any, low: int, high: int) -> Any:
 
 
 @kernel
-def side_counts(column: Any, side: Any, start: int, work: Work) -> Any:
+def side_counts(column: AnyInts, side: Marks, start: int, work: Work) -> Any:
     """How many different codes each side has -> (left, right)."""
     work.clock[0] += 1
     now = work.clock[0]
@@ -298,7 +298,7 @@ def side_counts(column: Any, side: Any, start: int, work: Work) -> Any:
 
 
 @inlined
-def side_bits(column: Any, side: Any) -> Any:
+def side_bits(column: AnyInts, side: Marks) -> Any:
     """As `side_counts`, for columns with so few codes that each has a bit of its own."""
     none = np.uint64(0)
     right = np.uint64(0)
@@ -311,7 +311,7 @@ def side_bits(column: Any, side: Any) -> Any:
 
 
 @inlined
-def ones(bits: Any) -> Any:
+def ones(bits: np.uint64) -> Any:
     """How many bits are set."""
     count = 0
     while bits:
@@ -321,7 +321,7 @@ def ones(bits: Any) -> Any:
 
 
 @kernel
-def loss_after(columns: Any, node: Node, cut: Cut, geometry: Geometry, work: Work) -> Any:
+def loss_after(columns: AnyInts, node: Node, cut: Cut, geometry: Geometry, work: Work) -> Any:
     """Loss of all cells if the node is cut as `work.side` says."""
     left, right = cut.mass, node.mass - cut.mass
     loss = 0.0

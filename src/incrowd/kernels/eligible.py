@@ -1,4 +1,4 @@
-"""Deal a row of records into groups in which no value has more than 1/l. See `hide.hilbert`.
+"""Deal a row of records into groups in which no value has more than 1/l. See `partitions.hilbert`.
 
 The records of a value wait in a queue, the first of each queue in a heap. Values lie by falling count, and
 move by one exchange when a count falls, so that those that must be taken stand in front.
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import Int, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 NOBODY = -1
@@ -25,19 +26,19 @@ class Waiting(NamedTuple):
     value came into, and how often.
     """
 
-    value: Any
-    group: Any
-    after: Any
-    first: Any
-    count: Any
-    rank: Any
-    falling: Any
-    ends: Any
-    inside: Any
+    value: Ints
+    group: Ints
+    after: Ints
+    first: Ints
+    counts: Ints
+    rank: Ints
+    falling: Ints
+    ends: Ints
+    inside: Ints
 
 
 @kernel
-def deal(row: Any, l: int, least: int, clock: Any) -> Any:  # noqa: E741  the paper's letter
+def deal(row: Waiting, l: int, least: int, clock: Ints) -> Any:  # noqa: E741  the paper's letter
     """Groups of a row in which no value has more than 1/l -> how many.
 
     With `least` = l groups have l records, and fewer than l are left over; with more, at least that many and
@@ -57,7 +58,7 @@ def deal(row: Any, l: int, least: int, clock: Any) -> Any:  # noqa: E741  the pa
 
 
 @inlined
-def fitting_size(row: Any, left: int, l: int, least: int) -> Any:  # noqa: E741
+def fitting_size(row: Waiting, left: int, l: int, least: int) -> Any:  # noqa: E741
     """The smallest size that leaves an eligible rest, and nothing or enough for another group."""
     for size in range(least, left - least + 1):
         if fits(row, left, l, size):
@@ -66,12 +67,12 @@ def fitting_size(row: Any, left: int, l: int, least: int) -> Any:  # noqa: E741
 
 
 @inlined
-def fits(row: Any, left: int, l: int, size: int) -> Any:  # noqa: E741
+def fits(row: Waiting, left: int, l: int, size: int) -> Any:  # noqa: E741
     """Can as many be taken, of each value at most 1/l, such that each has at most 1/l of the rest?"""
     most, stay = size // l, (left - size) // l
     must, may = 0, 0
     for v in row.falling:
-        count = row.count[v]
+        count = row.counts[v]
         if count == 0 or (count <= stay and may >= size):
             break
         if count - stay > most:
@@ -84,15 +85,15 @@ def fits(row: Any, left: int, l: int, size: int) -> Any:  # noqa: E741
 
 
 @inlined
-def take_what_must(row: Any, heap: Any, left: int, l: int, size: int, group: int) -> Any:  # noqa: E741
+def take_what_must(row: Waiting, heap: list[Int], left: int, l: int, size: int, group: int) -> Any:  # noqa: E741
     """Take what would be more than 1/l of the rest -> how many. If that is too much, the earliest of it."""
     most, stay = size // l, (left - size) // l
     at_limit, total = 0, 0
     for v in row.falling:
-        if row.count[v] <= stay:
+        if row.counts[v] <= stay:
             break
         at_limit += 1
-        total += min(row.count[v] - stay, most)
+        total += min(row.counts[v] - stay, most)
     forced = row.falling[:at_limit].copy()
     if total > size:  # only near the end, and then one of each
         forced = forced[np.argsort(row.first[forced])][:size]
@@ -100,15 +101,15 @@ def take_what_must(row: Any, heap: Any, left: int, l: int, size: int, group: int
             take(row, heap, row.first[v], group)
     else:
         for v in forced:
-            for _ in range(min(row.count[v] - stay, most)):
+            for _ in range(min(row.counts[v] - stay, most)):
                 take(row, heap, row.first[v], group)
     return min(total, size)
 
 
 @inlined
-def fill(row: Any, heap: Any, missing: int, most: int, group: int) -> None:
+def fill(row: Waiting, heap: list[Int], missing: int, most: int, group: int) -> None:
     """Take the earliest that wait, of each value at most so many."""
-    aside = [np.int64(0)]
+    aside: list[Int] = [np.int64(0)]
     while missing > 0:
         place = heappop(heap)
         if row.group[place] != NOBODY:
@@ -124,7 +125,7 @@ def fill(row: Any, heap: Any, missing: int, most: int, group: int) -> None:
 
 
 @inlined
-def take(row: Any, heap: Any, place: Any, group: int) -> None:
+def take(row: Waiting, heap: list[Int], place: Int, group: int) -> None:
     """Put the first record that waits of its value into a group."""
     v = row.value[place]
     row.group[place] = group
@@ -133,17 +134,17 @@ def take(row: Any, heap: Any, place: Any, group: int) -> None:
     row.first[v] = row.after[place]
     if row.first[v] != NOBODY:
         heappush(heap, row.first[v])
-    count = row.count[v]
+    count = row.counts[v]
     row.ends[count] -= 1
     here, there = row.rank[v], row.ends[count]
     other = row.falling[there]
     row.falling[here], row.falling[there] = other, v
     row.rank[other], row.rank[v] = here, there
-    row.count[v] = count - 1
+    row.counts[v] = count - 1
 
 
 @kernel
-def settle(row: Any, groups: int) -> None:
+def settle(row: Waiting, groups: int) -> None:
     """Give everybody who is left over to the nearest group without their value; of equals to the left one."""
     n = row.value.size
     has = np.full(groups, NOBODY)  # the last one left over whose value a group has

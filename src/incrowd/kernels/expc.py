@@ -1,4 +1,4 @@
-"""ExpC: a group grows around a seed by what is cheapest, until it is plain.
+"""ExpC (Wang, Liu), Algorithm 1: a group grows around a seed by what is cheapest, until it is plain.
 
 Distinct records stand in a tree of boxes. Every node knows the smallest free record below it, so that a walk
 finds who is nearest in a column, or cheapest to add, without a look at all. Losses are whole numbers, so
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import Ints
 from incrowd.kernels.closure import codes_between, count_of
 from incrowd.kernels.jit import kernel
 from incrowd.kernels.plain_corners import (
@@ -37,11 +38,11 @@ from incrowd.kernels.plain_corners import (
     VALUES,
     WITH,
     YES,
-    Crowd,
-    Domain,
-    Judge,
-    Memo,
-    judged,
+    CornerDomain,
+    GrowingGroup,
+    KnownNodes,
+    OutlierTest,
+    no_outlier,
     node_over,
     plain,
     widen,
@@ -56,11 +57,10 @@ BANNED: Any = np.int64(2)
 GONE: Any = np.int64(3)
 LOCKED: Any = np.int64(4)
 FINISHED, CHECK = -1, -2  # why `grow` stops, beside what `plain` says
-# in `tally` of Crowd: steps, is a group open, is it plain, was one just added, the next seed, free records,
-# groups, records that were let go
+# in `tally` of GrowingGroup: steps, is a group open, is it plain, was one just added, the next seed, free
+# records, groups, records that were let go
 NUM, ACTIVE, QUICK, PENDING, CURSOR, LEFT, GROUPS, BANS = 5, 6, 7, 8, 9, 10, 11, 12
-UNTOLD, REFUSED = -3, -4  # of QUICK: not looked at yet; plain, but other judges refuse it
-K, DISTINCT, DELTA, TRIES, PATIENCE, BY_CORNERS, ALONE, FRESH, USUAL = 0, 1, 2, 3, 4, 5, 6, 7, 8  # `rules`
+UNTOLD, REFUSED = -3, -4  # of QUICK: not looked at yet; plain, but another guard refuses it
 NEAR: Any = np.int64(0)  # who is looked for
 ON_BOUNDS: Any = np.int64(1)
 ANY: Any = np.int64(0)  # who matters
@@ -68,12 +68,12 @@ CHANGING: Any = np.int64(1)
 NEW_VALUE: Any = np.int64(2)
 BATCH: Any = np.int64(32)
 ONE: Any = np.int64(1)
-VALUE, FIRST, LEAF, SMALLEST = 0, 1, 2, 3  # in `point` of Pool
-POINT, STATE, LABEL = 0, 1, 2  # in `record` of Pool
-BEGIN, END, CHILD, UP, BELOW = 0, 1, 2, 3, 4  # in `node` of Pool
+VALUE, FIRST, LEAF, SMALLEST = 0, 1, 2, 3  # in `point` of RecordPool
+POINT, STATE, LABEL = 0, 1, 2  # in `record` of RecordPool
+BEGIN, END, CHILD, UP, BELOW = 0, 1, 2, 3, 4  # in `node` of RecordPool
 
 
-class Pool(NamedTuple):
+class RecordPool(NamedTuple):
     """Distinct records (m, d) in a tree of boxes, with their records.
 
     Point p has the records ``ids[FIRST of p : FIRST of p+1]``, ascending; SMALLEST is the smallest free one.
@@ -82,31 +82,62 @@ class Pool(NamedTuple):
     how many values have some.
     """
 
-    codes: Any
-    point: Any
-    ids: Any
-    record: Any
-    low: Any
-    high: Any
-    node: Any
-    free: Any
+    codes: Ints
+    point: Ints
+    ids: Ints
+    record: Ints
+    low: Ints
+    high: Ints
+    node: Ints
+    free: Ints
 
 
-class Search(NamedTuple):
+class WalkRoom(NamedTuple):
     """Room for walks: how near the nearest is, the cheapest so far, what waits, and who may not come back.
 
     ``found`` (BATCH+1, 2) are points with their cost; the last row is a record that was seen, with its cost:
     a walk goes on behind it.
     """
 
-    near: Any
-    found: Any
-    stack: Any
-    banned: Any
+    near: Ints
+    found: Ints
+    stack: Ints
+    banned: Ints
+
+
+class ExpcRules(NamedTuple):
+    """When a group is done, and how long it is tried: 0 tries or patience is no limit.
+
+    ``by_corners``: the corner form is looked at here. ``alone``: no other guard is asked.
+    ``fresh``: until there are enough values, only records with a new one count. ``usual``: no outlier is
+    a seed.
+    """
+
+    k: int
+    distinct: int
+    delta: int
+    tries: int
+    patience: int
+    by_corners: bool
+    alone: bool
+    fresh: bool
+    usual: bool
+
+
+class ExpcState(NamedTuple):
+    """All that ExpC works on."""
+
+    rules: ExpcRules
+    domain: CornerDomain
+    pool: RecordPool
+    group: GrowingGroup
+    search: WalkRoom
+    memo: KnownNodes
+    test: OutlierTest
 
 
 @kernel
-def stretched(low: Any, high: Any, domain: Domain, box: Any) -> Any:
+def stretched(low: Ints, high: Ints, domain: CornerDomain, box: Ints) -> Any:
     """What the group's row costs at least with anybody between these codes (d,); exactly, if they are one."""
     total = 0
     for j in range(low.size):
@@ -135,14 +166,14 @@ def stretched(low: Any, high: Any, domain: Domain, box: Any) -> Any:
 
 
 @kernel
-def away(j: int, low: int, high: int, domain: Domain, box: Any) -> Any:
+def away(j: int, low: int, high: int, domain: CornerDomain, box: Ints) -> Any:
     """How far the codes low..high lie from the group's, at least."""
     at, axis = domain.column[j, START], domain.axis
     return max(axis[at + box[LOW, j]] - axis[at + high], axis[at + low] - axis[at + box[HIGH, j]], 0)
 
 
 @kernel
-def changes(codes: Any, domain: Domain, box: Any) -> Any:
+def changes(codes: Ints, domain: CornerDomain, box: Ints) -> Any:
     """Would these codes (d,) change the group's cells?"""
     for j in range(codes.size):
         column, code = domain.column[j], codes[j]
@@ -163,7 +194,7 @@ def changes(codes: Any, domain: Domain, box: Any) -> Any:
 
 
 @kernel
-def eligible(kind: int, low: Any, high: Any, domain: Domain, box: Any, near: Any) -> Any:
+def eligible(kind: int, low: Ints, high: Ints, domain: CornerDomain, box: Ints, near: Ints) -> Any:
     """Can anybody between these codes (d,) be one who is looked for? Exact for a single record."""
     for j in range(low.size):
         if kind == NEAR:
@@ -178,9 +209,10 @@ def eligible(kind: int, low: Any, high: Any, domain: Domain, box: Any, near: Any
 
 
 @kernel
-def measure_near(who: int, domain: Domain, pool: Pool, crowd: Crowd, search: Search) -> None:
+def measure_near(who: int, expc: ExpcState) -> None:
     """How far the nearest free record lies in each column: of all, or of those that bring a new value."""
-    near, stack, box = search.near, search.stack, crowd.box[0]
+    domain, pool, group = expc.domain, expc.pool, expc.group
+    near, stack, box = expc.search.near, expc.search.stack, group.box[0]
     near[:] = NOBODY
     stack[0, 0], top = 0, 1
     while top:
@@ -196,7 +228,7 @@ def measure_near(who: int, domain: Domain, pool: Pool, crowd: Crowd, search: Sea
             top += 2
         elif better:
             for p in range(pool.node[v, BEGIN], pool.node[v, END]):
-                passed = who == NEW_VALUE and crowd.has[pool.point[p, VALUE]] > 0
+                passed = who == NEW_VALUE and group.has[pool.point[p, VALUE]] > 0
                 if pool.point[p, SMALLEST] != NOBODY and not passed:
                     for j in range(near.size):
                         code = pool.codes[p, j]
@@ -204,12 +236,13 @@ def measure_near(who: int, domain: Domain, pool: Pool, crowd: Crowd, search: Sea
 
 
 @kernel
-def select(kind: int, most: int, who: int, domain: Domain, pool: Pool, crowd: Crowd, search: Search) -> Any:
+def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
     """The cheapest `most` free points behind the last -> how many; in ``search.found``, with their cost.
 
     By loss, then by record. Of all, of those that change what the group says, or that bring a new value.
     """
-    box, found, stack, near = crowd.box[0], search.found, search.stack, search.near
+    domain, pool, group, search = expc.domain, expc.pool, expc.group, expc.search
+    box, found, stack, near = group.box[0], search.found, search.stack, search.near
     count = 0
     stack[0, 0], stack[0, 1], top = 0, 0, 1
     while top:
@@ -220,7 +253,7 @@ def select(kind: int, most: int, who: int, domain: Domain, pool: Pool, crowd: Cr
             worst = pool.point[found[count - 1, 0], SMALLEST]
             if least > found[count - 1, 1] or (least == found[count - 1, 1] and node[BELOW] > worst):
                 continue
-        if node[CHILD] >= 0:
+        if node[CHILD] >= 0:  # children that may hold somebody wait, with what they cost at least
             held = top
             for child in range(node[CHILD], node[CHILD] + 2):
                 if pool.node[child, BELOW] == NOBODY:
@@ -235,13 +268,13 @@ def select(kind: int, most: int, who: int, domain: Domain, pool: Pool, crowd: Cr
             continue
         for p in range(node[BEGIN], node[END]):
             record, codes = pool.point[p, SMALLEST], pool.codes[p]
-            known = crowd.has[pool.point[p, VALUE]] > 0
+            known = group.has[pool.point[p, VALUE]] > 0
             if record == NOBODY or (who == NEW_VALUE and known):
                 continue
             cost = stretched(codes, codes, domain, box)
             if cost < found[BATCH, 1] or (cost == found[BATCH, 1] and record <= found[BATCH, 0]):
                 continue
-            at = count
+            at = count  # its place among the cheapest so far: by cost, then by record
             while at and (
                 found[at - 1, 1] > cost
                 or (found[at - 1, 1] == cost and pool.point[found[at - 1, 0], SMALLEST] > record)
@@ -259,36 +292,31 @@ def select(kind: int, most: int, who: int, domain: Domain, pool: Pool, crowd: Cr
 
 
 @kernel
-def choose(
-    kind: int,
-    rules: Any,
-    domain: Domain,
-    pool: Pool,
-    crowd: Crowd,
-    search: Search,
-    memo: Memo,
-    judge: Judge,
-) -> Any:
-    """Who is to join -> (YES or why it cannot be told, point; -1 if there is nobody).
+def choose(kind: int, expc: ExpcState) -> Any:
+    """Who is to join -> (YES or why that is not known, point; -1 if there is nobody).
 
     The cheapest with which the group is plain, of the first TRIES that matter; else the cheapest of all.
     """
-    tally, found, box = crowd.tally, search.found, crowd.box[0]
-    large = tally[MEMBERS] + 1 >= rules[K] and tally[VALUES] + 1 >= rules[DISTINCT]
+    rules, domain, pool, group = expc.rules, expc.domain, expc.pool, expc.group
+    search, memo, test = expc.search, expc.memo, expc.test
+    tally, found, box = group.tally, search.found, group.box[0]
+    # who matters: until there are enough values a new one, then whoever changes the group's cells
+    large = tally[MEMBERS] + 1 >= rules.k and tally[VALUES] + 1 >= rules.distinct
     cheapest, tried, who = -1, 0, ANY
-    if tally[VALUES] < rules[DISTINCT]:
+    if tally[VALUES] < rules.distinct:
         who = NEW_VALUE
-    elif tally[QUICK] == NO and tally[MEMBERS] >= rules[K]:
+    elif tally[QUICK] == NO and tally[MEMBERS] >= rules.k:
         who = CHANGING
     found[BATCH, 0], found[BATCH, 1] = -1, -1
-    all_of = NEW_VALUE if who == NEW_VALUE and rules[FRESH] else ANY
+    all_of = NEW_VALUE if who == NEW_VALUE and rules.fresh else ANY
     if kind == NEAR:
-        measure_near(all_of, domain, pool, crowd, search)
+        measure_near(all_of, expc)
     most = BATCH if large or kind == ON_BOUNDS else ONE
     while True:
+        # the cheapest of all first, to fall back upon; then batches of those that matter, by cost
         first = cheapest < 0 and kind == NEAR
         among = ANY if kind == ON_BOUNDS else all_of if first else who
-        count = select(kind, ONE if first else most, among, domain, pool, crowd, search)
+        count = select(kind, ONE if first else most, among, expc)
         if first:
             if count == 0 or not large:
                 return YES, found[0, 0] if count else -1
@@ -297,10 +325,10 @@ def choose(
         for i in range(count):
             p = found[i, 0]
             codes, value = pool.codes[p], pool.point[p, VALUE]
-            if kind == ON_BOUNDS:
-                crowd.key[: codes.size] = codes
-                crowd.key[codes.size] = value
-                answer = judged(domain, crowd, memo, judge)
+            if kind == ON_BOUNDS:  # a group that is stuck takes no outlier in
+                group.key[: codes.size] = codes
+                group.key[codes.size] = value
+                answer = no_outlier(domain, group, memo, test)
                 if answer >= ASK:
                     return answer, -1
                 if answer == NO:
@@ -308,17 +336,17 @@ def choose(
                 cheapest = p if cheapest < 0 else cheapest
                 if not large:
                     return YES, cheapest
-                known = crowd.has[value] > 0
+                known = group.has[value] > 0
                 if known and (who == NEW_VALUE or (who == CHANGING and not changes(codes, domain, box))):
                     continue
-            widen(box, codes, domain.column, crowd.box[1])
-            answer = plain(WITH, value, domain, crowd, memo, judge) if rules[BY_CORNERS] else YES
+            widen(box, codes, domain.column, group.box[1])
+            answer = plain(WITH, value, domain, group, memo, test) if rules.by_corners else YES
             if answer >= ASK:
                 return answer, -1
             if answer == YES:
                 return YES, p
             tried += 1
-            if tried == rules[TRIES]:
+            if tried == rules.tries:
                 return YES, cheapest
         if count < most:
             return YES, cheapest

@@ -1,4 +1,4 @@
-"""ExpC, its loop: seeds, records that come and go, and groups that are closed."""
+"""ExpC, steps 1 and 2 of its loop: seeds, records that join and are let go, and groups that are closed."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from incrowd.kernels.arrays import Ints
 from incrowd.kernels.closure import count_of
 from incrowd.kernels.expc import (
     ACTIVE,
-    ALONE,
     BANNED,
     BANS,
     BEGIN,
     BELOW,
-    BY_CORNERS,
     CHECK,
     CHILD,
     CURSOR,
-    DELTA,
-    DISTINCT,
     END,
     FINISHED,
     FIRST,
@@ -35,7 +32,6 @@ from incrowd.kernels.expc import (
     NOBODY,
     NUM,
     ON_BOUNDS,
-    PATIENCE,
     PENDING,
     POINT,
     QUICK,
@@ -44,11 +40,10 @@ from incrowd.kernels.expc import (
     TAKEN,
     UNTOLD,
     UP,
-    USUAL,
     VALUE,
-    K,
-    Pool,
-    Search,
+    ExpcState,
+    RecordPool,
+    WalkRoom,
     choose,
 )
 from incrowd.kernels.jit import kernel
@@ -72,20 +67,18 @@ from incrowd.kernels.plain_corners import (
     START,
     VALUES,
     YES,
-    Crowd,
-    Domain,
-    Judge,
-    Memo,
+    CornerDomain,
+    GrowingGroup,
     clear,
     join,
-    judged,
+    no_outlier,
     node_over,
     plain,
 )
 
 
 @kernel
-def put(record: int, state: int, pool: Pool) -> None:
+def put(record: int, state: int, pool: RecordPool) -> None:
     """Say what is with a record, and who is the smallest free one around it."""
     p = pool.record[record, POINT]
     value, some = pool.point[p, VALUE], pool.free.size - 1
@@ -113,12 +106,12 @@ def put(record: int, state: int, pool: Pool) -> None:
 
 
 @kernel
-def let_go(domain: Domain, pool: Pool, crowd: Crowd, search: Search) -> None:
+def let_go(domain: CornerDomain, pool: RecordPool, group: GrowingGroup, search: WalkRoom) -> None:
     """Take the record out of the group that lies on most bounds, not the seed; it does not come back.
 
     Of equal ones the smallest.
     """
-    members, count, box = crowd.members, crowd.tally[MEMBERS], crowd.box[0]
+    members, count, box = group.members, group.tally[MEMBERS], group.box[0]
     most, worst = -1, -1
     for i in range(1, count):
         codes, bounds = pool.codes[pool.record[members[i], POINT]], 0
@@ -129,51 +122,61 @@ def let_go(domain: Domain, pool: Pool, crowd: Crowd, search: Search) -> None:
         if bounds > most or (bounds == most and members[i] < members[worst]):
             most, worst = bounds, i
     put(members[worst], BANNED, pool)
-    search.banned[crowd.tally[BANS]] = members[worst]
-    crowd.tally[BANS] += 1
+    search.banned[group.tally[BANS]] = members[worst]
+    group.tally[BANS] += 1
     kept = members[:count].copy()
-    clear(crowd)
+    clear(group)
     for i in range(count):
         if i != worst:
             p = pool.record[kept[i], POINT]
-            join(kept[i], pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+            join(kept[i], pool.codes[p], pool.point[p, VALUE], domain.column, group)
 
 
 @kernel
-def close(succeeded: bool, pool: Pool, crowd: Crowd, search: Search) -> None:
+def close(succeeded: bool, pool: RecordPool, group: GrowingGroup, search: WalkRoom) -> None:
     """End a group: number it, or let all but the seed go; those let go on the way are free again."""
-    tally = crowd.tally
+    tally = group.tally
     for i in range(tally[MEMBERS]):
         gone = succeeded or i == 0
-        put(crowd.members[i], GONE if gone else FREE, pool)
+        put(group.members[i], GONE if gone else FREE, pool)
         if succeeded:
-            pool.record[crowd.members[i], LABEL] = tally[GROUPS]
+            pool.record[group.members[i], LABEL] = tally[GROUPS]
     for i in range(tally[BANS]):
         put(search.banned[i], FREE, pool)
     if succeeded:
         tally[GROUPS] += 1
         tally[LEFT] -= tally[MEMBERS] - 1
     tally[ACTIVE], tally[BANS] = 0, 0
-    clear(crowd)
+    clear(group)
 
 
 @kernel
-def open_next(
-    seeds: Any, usual: bool, domain: Domain, pool: Pool, crowd: Crowd, memo: Memo, judge: Judge
-) -> Any:
-    """Begin a group with the next seed that is in none -> YES, or why it cannot be told which that is.
+def done(expc: ExpcState) -> Any:
+    """Is the group large, diverse and plain in the corner form? YES, NO, or why that is not known."""
+    rules, group = expc.rules, expc.group
+    if group.tally[MEMBERS] < rules.k or group.tally[VALUES] < rules.distinct:
+        return NO
+    if not rules.by_corners:
+        return YES
+    return plain(ALL, NONE, expc.domain, group, expc.memo, expc.test)
 
-    Where only `usual` people are seeds, an outlier is gone at once.
+
+@kernel
+def open_next(seeds: Ints, expc: ExpcState) -> Any:
+    """Begin a group with the next seed that is in none -> YES, or why that is not known.
+
+    Where only usual people are seeds, an outlier is gone at once.
     """
-    tally = crowd.tally
+    domain, pool, group = expc.domain, expc.pool, expc.group
+    tally = group.tally
     while tally[CURSOR] < seeds.size and tally[ACTIVE] == 0:
         seed = seeds[tally[CURSOR]]
         state, p = pool.record[seed, STATE], pool.record[seed, POINT]
         answer = YES
-        if usual and state == FREE:
-            crowd.key[:-1] = pool.codes[p]
-            crowd.key[-1] = pool.point[p, VALUE]
-            answer = judged(domain, crowd, memo, judge)
+        if expc.rules.usual and state == FREE:
+            group.key[:-1] = pool.codes[p]
+            group.key[-1] = pool.point[p, VALUE]
+            answer = no_outlier(domain, group, expc.memo, expc.test)
             if answer >= ASK:
                 return answer
         tally[CURSOR] += 1
@@ -183,72 +186,63 @@ def open_next(
                 put(seed, GONE, pool)
                 continue
             put(seed, TAKEN, pool)
-            clear(crowd)
-            join(seed, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+            clear(group)
+            join(seed, pool.codes[p], pool.point[p, VALUE], domain.column, group)
             tally[NUM], tally[ACTIVE], tally[QUICK], tally[PENDING] = 0, 1, UNTOLD, 0
     return YES
 
 
 @kernel
-def grow(
-    seeds: Any,
-    rules: Any,
-    domain: Domain,
-    pool: Pool,
-    crowd: Crowd,
-    search: Search,
-    memo: Memo,
-    judge: Judge,
-) -> Any:
+def grow(seeds: Ints, expc: ExpcState) -> Any:
     """Groups around the seeds, in their order, of whoever is free -> FINISHED, or why it stops.
 
-    At CHECK a group is plain here and waits for other judges: the caller sets ``tally[QUICK]`` to YES, or to
+    At CHECK a group is plain here and waits for other guards: the caller sets ``tally[QUICK]`` to YES, or to
     REFUSED, which makes it grow further.
     """
-    tally = crowd.tally
+    rules, domain, pool, group = expc.rules, expc.domain, expc.pool, expc.group
+    search, tally = expc.search, group.tally
     while True:
-        if tally[ACTIVE] == 0:
-            answer = open_next(seeds, rules[USUAL] == 1, domain, pool, crowd, memo, judge)
+        if tally[ACTIVE] == 0:  # step 1: the next seed
+            answer = open_next(seeds, expc)
             if answer >= ASK:
                 return answer
             if tally[ACTIVE] == 0:
                 return FINISHED
-        if tally[QUICK] == UNTOLD:
-            answer = NO
-            if tally[MEMBERS] >= rules[K] and tally[VALUES] >= rules[DISTINCT]:
-                answer = plain(ALL, NONE, domain, crowd, memo, judge) if rules[BY_CORNERS] else YES
+        if tally[QUICK] == UNTOLD:  # step 2: is the group plain as it is?
+            answer = done(expc)
             if answer >= ASK:
                 return answer
             tally[QUICK] = answer
-            if answer == YES and not rules[ALONE]:
+            if answer == YES and not rules.alone:
                 return CHECK
+        # not yet: grow by the cheapest nearest record; after delta steps in vain exchange one on the bounds
         succeeded = tally[QUICK] == YES
-        seed_value = pool.point[pool.record[crowd.members[0], POINT], VALUE]
+        seed_value = pool.point[pool.record[group.members[0], POINT], VALUE]
         values = pool.free[pool.free.size - 1] + (pool.free[seed_value] == 0)
-        hopeless = tally[NUM] == 0 and values < rules[DISTINCT]
-        stuck = tally[PENDING] == 1 and tally[NUM] >= rules[DELTA] and tally[QUICK] == NO
-        room = rules[PATIENCE] if rules[PATIENCE] else tally[LEFT]
+        hopeless = tally[NUM] == 0 and values < rules.distinct
+        stuck = tally[PENDING] == 1 and tally[NUM] >= rules.delta and tally[QUICK] == NO
+        room = rules.patience if rules.patience else tally[LEFT]
         answer, p = YES, NONE
-        if not (succeeded or hopeless) and (stuck or tally[NUM] <= rules[DELTA] + room):
+        if not (succeeded or hopeless) and (stuck or tally[NUM] <= rules.delta + room):
             kind = ON_BOUNDS if stuck else NEAR
-            answer, p = choose(kind, rules, domain, pool, crowd, search, memo, judge)
+            answer, p = choose(kind, expc)
         if answer >= ASK:
             return answer
         if succeeded or (p < 0 and not stuck):
-            close(succeeded, pool, crowd, search)
+            close(succeeded, pool, group, search)
             continue
         tally[QUICK], tally[PENDING] = UNTOLD, 0 if stuck else 1
         if p < 0:
-            let_go(domain, pool, crowd, search)
+            let_go(domain, pool, group, search)
             continue
         record = pool.point[p, SMALLEST]
         put(record, TAKEN, pool)
-        join(record, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
+        join(record, pool.codes[p], pool.point[p, VALUE], domain.column, group)
         tally[NUM] += 0 if stuck else 1
 
 
 @kernel
-def losses(boxes: Any, box: Any, domain: Domain, cost: Any) -> None:
+def losses(boxes: Ints, box: Ints, domain: CornerDomain, cost: Ints) -> None:
     """What a row over each of some boxes (g, 4, d) and another (4, d) costs (g,)."""
     for g in range(cost.size):
         total = 0
@@ -271,32 +265,20 @@ def losses(boxes: Any, box: Any, domain: Domain, cost: Any) -> None:
 
 
 @kernel
-def first_plain(
-    first: int,
-    record: int,
-    rows: Any,
-    starts: Any,
-    rules: Any,
-    domain: Domain,
-    pool: Pool,
-    crowd: Crowd,
-    memo: Memo,
-    judge: Judge,
-) -> Any:
+def first_plain(first: int, record: int, rows: Ints, starts: Ints, expc: ExpcState) -> Any:
     """The first of some groups, from number `first` on, that is plain with a record -> (YES, which).
 
     Group i has the records ``rows[starts[i]:starts[i+1]]``; -1 is no further record. If there is none
-    (NO, -1); or why it cannot be told.
+    (NO, -1); or why that is not known.
     """
+    domain, pool, group = expc.domain, expc.pool, expc.group
     for g in range(first, starts.size - 1):
-        clear(crowd)
+        clear(group)
         for i in range(starts[g] - (1 if record >= 0 else 0), starts[g + 1]):
             who = rows[i] if i >= starts[g] else record
             p = pool.record[who, POINT]
-            join(who, pool.codes[p], pool.point[p, VALUE], domain.column, crowd)
-        answer = NO
-        if crowd.tally[MEMBERS] >= rules[K] and crowd.tally[VALUES] >= rules[DISTINCT]:
-            answer = plain(ALL, NONE, domain, crowd, memo, judge) if rules[BY_CORNERS] else YES
+            join(who, pool.codes[p], pool.point[p, VALUE], domain.column, group)
+        answer = done(expc)
         if answer != NO:
             return answer, g
     return NO, -1

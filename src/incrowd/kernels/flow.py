@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import AnyInts, Codes, Ints
 from incrowd.kernels.jit import kernel
 
 
@@ -15,13 +16,13 @@ class Network(NamedTuple):
     Arc e leads to ``head[e]`` and can still carry ``room[e]``; ``mate[e]`` is the same arc backwards.
     """
 
-    start: Any
-    head: Any
-    mate: Any
-    room: Any
+    start: Ints
+    head: Codes
+    mate: Ints
+    room: Ints
 
 
-def network(nodes: int, tail: Any, head: Any, capacity: Any) -> tuple[Network, Any]:
+def network(nodes: int, tail: AnyInts, head: AnyInts, capacity: Ints) -> tuple[Network, Ints]:
     """Arcs (m,) as a network, and where each of them lies in it (m,)."""
     m = tail.size
     tails, heads = np.concatenate([tail, head]), np.concatenate([head, tail])
@@ -36,7 +37,7 @@ def network(nodes: int, tail: Any, head: Any, capacity: Any) -> tuple[Network, A
     return Network(start, heads[order].astype(np.int32), mate, room), place[:m]
 
 
-def strong_components(indptr: Any, indices: Any) -> Any:
+def strong_components(indptr: Ints, indices: Codes) -> Any:
     """The strongly connected component of each node of a digraph in CSR form -> (n,) int32."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -52,7 +53,7 @@ def strong_components(indptr: Any, indices: Any) -> Any:
 
 
 @kernel
-def max_flow(net: Any, source: int, sink: int) -> Any:
+def max_flow(net: Network, source: int, sink: int) -> Any:
     """Dinic: send as much as possible from source to sink -> amount; lowers `net.room`."""
     nodes = net.start.size - 1
     level, at = np.empty(nodes, np.int32), np.empty(nodes, np.int64)
@@ -94,7 +95,7 @@ def max_flow(net: Any, source: int, sink: int) -> Any:
 
 
 @kernel
-def _levels(net: Any, source: int, sink: int, level: Any, queue: Any) -> bool:
+def _levels(net: Network, source: int, sink: int, level: Codes, queue: Codes) -> bool:
     """How many arcs with room each node is away from the source -> is the sink reached?
 
     -1 if a node cannot be reached, or is farther away than the sink.

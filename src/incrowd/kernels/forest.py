@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.kernels.closure import Costs, Groups, rounded, union_cost
+from incrowd.kernels.arrays import Ints
+from incrowd.kernels.closure import Costs, GroupBounds, rounded, union_cost
 from incrowd.kernels.jit import inlined, kernel
 
 
 @inlined
-def nearest_outside(u: int, tree: Any, singles: Groups, costs: Costs) -> Any:
-    """The vertex of another tree that is cheapest to hide with; of equal ones the first."""
+def nearest_outside(u: int, tree: Ints, singles: GroupBounds, costs: Costs) -> Any:
+    """The vertex of another tree whose union with this one costs least; of equal ones the first."""
     best, found = np.inf, -1
     for v in range(tree.size):
         if tree[v] != tree[u]:
@@ -23,7 +24,7 @@ def nearest_outside(u: int, tree: Any, singles: Groups, costs: Costs) -> Any:
 
 
 @kernel
-def grow_forest(k: int, singles: Groups, costs: Costs, clock: Any, to: Any) -> None:
+def grow_forest(k: int, singles: GroupBounds, costs: Costs, clock: Ints, to: Ints) -> None:
     """Edges of a forest whose trees have at least k vertices: to (n,) is where each vertex points, or -1.
 
     The tree with the smallest vertex grows first, from its one vertex that points nowhere.

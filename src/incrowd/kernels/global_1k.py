@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import Bools, Codes, Floats, Int, Ints
 from incrowd.kernels.boxtree import BoxTree
-from incrowd.kernels.closure import Costs, Groups, own_cost, rounded, stretch, union_cost
+from incrowd.kernels.closure import Costs, GroupBounds, own_cost, rounded, stretch, union_cost
 from incrowd.kernels.jit import inlined, kernel
 from incrowd.kernels.k_one import inside_of
 
@@ -35,24 +36,40 @@ class Web(NamedTuple):
     late arcs and joined pairs there are.
     """
 
-    owner: Any
-    fits: Any
-    at: Any
-    to: Any
-    late: Any
-    late_to: Any
-    late_next: Any
-    late_row: Any
-    root: Any
-    ring: Any
-    seen: Any
-    dead: Any
-    queue: Any
-    clock: Any
+    owner: Ints
+    fits: Codes
+    at: Ints
+    to: Codes
+    late: Codes
+    late_to: Codes
+    late_next: Codes
+    late_row: Codes
+    root: Ints
+    ring: Ints
+    seen: Ints
+    dead: Ints
+    queue: Ints
+    clock: Ints
+
+
+class Widening(NamedTuple):
+    """Rows that are widened: of each record (n,), and the record of each.
+
+    ``closed`` (n,) is what rows cost by `plain`, which grows whenever a closure does.
+    """
+
+    row_of: Ints
+    record: Ints
+    rows: GroupBounds
+    closed: Floats
+    points: GroupBounds
+    tree: BoxTree
+    costs: Costs
+    plain: Costs
 
 
 @inlined
-def root_of(p: Any, root: Any) -> Any:
+def root_of(p: Int, root: Ints) -> Any:
     """The point that stands for the component of p, as far as it is known."""
     while root[p] != p:
         root[p] = root[root[p]]
@@ -61,7 +78,7 @@ def root_of(p: Any, root: Any) -> Any:
 
 
 @inlined
-def unite(p: int, q: int, root: Any, ring: Any) -> None:
+def unite(p: int, q: int, root: Ints, ring: Ints) -> None:
     """From now on p and q are known to be in one component."""
     a, b = root_of(p, root), root_of(q, root)
     if a != b:
@@ -70,7 +87,7 @@ def unite(p: int, q: int, root: Any, ring: Any) -> None:
 
 
 @kernel
-def search(start: int, way: Any, budget: Any, web: Web) -> Any:
+def search(start: int, way: Int, budget: Int, web: Web) -> Any:
     """Look from one end for what the other has met -> -1 if there is a path, or how many were met.
 
     0 if the search ended early.
@@ -107,7 +124,7 @@ def search(start: int, way: Any, budget: Any, web: Web) -> Any:
 
 
 @kernel
-def enough(p: int, fitting: Any, k: int, web: Web) -> Any:
+def enough(p: int, fitting: Ints, k: int, web: Web) -> Any:
     """Are k of the rows `fitting`, all that hold point p, matches?
 
     What is known may suffice. If not, and the answer is no, all owners among them of p's component are known.
@@ -152,75 +169,84 @@ def enough(p: int, fitting: Any, k: int, web: Web) -> Any:
     return False
 
 
+@inlined
+def rows_holding(p: int, web: Web, fitting: Ints) -> Any:
+    """Write down the rows that hold point p -> how many."""
+    count = 0
+    for e in range(web.at[FORTH, p], web.at[FORTH, p + 1]):
+        fitting[count] = web.fits[e]
+        count += 1
+    e = web.late[FORTH, p]
+    while e != NONE:
+        fitting[count] = web.late_row[e]
+        count += 1
+        e = web.late_next[FORTH, e]
+    return count
+
+
+@inlined
+def cheapest_to_join(r: int, fitting: Ints, work: Widening, web: Web) -> Any:
+    """Of the rows `fitting` that are no match of row r's record, that whose record widens row r least.
+
+    Of equal ones the smaller record's.
+    """
+    best, found, own = np.inf, NONE, root_of(web.owner[r], web.root)
+    for j in range(fitting.size):
+        h = fitting[j]
+        if root_of(web.owner[h], web.root) != own:
+            union = union_cost(r, work.rows, web.owner[h], work.points, work.costs)
+            growth = rounded(union - work.rows.cost[r])
+            if growth < best or (growth == best and work.record[h] < work.record[found]):
+                best, found = growth, h
+    return found
+
+
+@inlined
+def widen_row(r: int, q: int, work: Widening, web: Web, met: Bools, ends: Ints) -> None:
+    """Let row r hold point q, with arcs from everybody who then is new in it."""
+    rows, closed, points = work.rows, work.closed, work.points
+    late, late_to, late_next, p = web.late, web.late_to, web.late_next, web.owner[r]
+    for done in range(2):  # who is in the row before, and who then is new
+        inside = inside_of(r, r + 1, rows, closed, points, work.tree, work.plain, ends)
+        for j in range(inside.size):
+            x = inside[j]
+            if not done or met[x]:
+                met[x] = not done
+                continue
+            e = web.clock[1]
+            web.clock[1] += 1
+            web.late_row[e], late_to[FORTH, e], late_to[BACK, e] = r, p, x
+            late_next[FORTH, e], late[FORTH, x] = late[FORTH, x], e
+            late_next[BACK, e], late[BACK, p] = late[BACK, p], e
+        if not done:
+            stretch(r, rows, q, points)
+            rows.cost[r] = own_cost(r, rows, work.costs)
+            closed[r] = own_cost(r, rows, work.plain)
+
+
 @kernel
-def upgrade(
-    k: int,
-    first: int,
-    last: int,
-    row_of: Any,
-    record: Any,
-    rows: Groups,
-    closed: Any,
-    points: Groups,
-    tree: BoxTree,
-    costs: Costs,
-    plain: Costs,
-    web: Web,
-    joined: Any,
-) -> Any:
+def upgrade(k: int, first: int, last: int, work: Widening, web: Web, joined: Ints) -> Any:
     """Algorithm 6 for records first..last-1 -> where it stopped: at `last`, or where arcs need more room.
 
-    ``row_of`` (n,) is the row of each record and ``record`` (n,) the record of each row, ``closed`` (n,) what
-    rows cost by `plain`; pairs (row, row of the record that joined) go to `joined`. Of equal records only one
-    row is widened: then all have enough.
+    Pairs (row, row of the record that joined) go to `joined`. Of equal records only one row is widened: then
+    all have enough.
     """
-    owner, root, late, late_to, late_next = web.owner, web.root, web.late, web.late_to, web.late_next
-    m = root.size
-    fitting, ends = np.empty(row_of.size, np.int64), np.empty(2, np.int64)
+    m = web.root.size
+    fitting, ends = np.empty(work.row_of.size, np.int64), np.empty(2, np.int64)
     met = np.zeros(m, np.bool_)
     for i in range(first, last):
-        r = row_of[i]
-        p = owner[r]
+        r = work.row_of[i]
+        p = web.owner[r]
         while True:
             if web.clock[1] + m > web.late_row.size:
                 return i
-            count = 0
-            for e in range(web.at[FORTH, p], web.at[FORTH, p + 1]):
-                fitting[count] = web.fits[e]
-                count += 1
-            e = late[FORTH, p]
-            while e != NONE:
-                fitting[count] = web.late_row[e]
-                count += 1
-                e = late_next[FORTH, e]
-            if enough(p, fitting[:count], k, web):
+            count = rows_holding(p, web, fitting)
+            if enough(p, fitting[:count], k, web):  # the record has k matches
                 break
-            # of the rows that are no match, that whose record adds least; of equal ones the smaller record's
-            best, found, own = np.inf, NONE, root_of(p, root)
-            for j in range(count):
-                h = fitting[j]
-                if root_of(owner[h], root) != own:
-                    growth = rounded(union_cost(r, rows, owner[h], points, costs) - rows.cost[r])
-                    if growth < best or (growth == best and record[h] < record[found]):
-                        best, found = growth, h
-            q = owner[found]
-            for done in range(2):  # who is in the row before, and who then is new
-                inside = inside_of(r, r + 1, rows, closed, points, tree, plain, ends)
-                for j in range(inside.size):
-                    x = inside[j]
-                    if not done or met[x]:
-                        met[x] = not done
-                        continue
-                    e = web.clock[1]
-                    web.clock[1] += 1
-                    web.late_row[e], late_to[FORTH, e], late_to[BACK, e] = r, p, x
-                    late_next[FORTH, e], late[FORTH, x] = late[FORTH, x], e
-                    late_next[BACK, e], late[BACK, p] = late[BACK, p], e
-                if not done:
-                    stretch(r, rows, q, points)
-                    rows.cost[r] = own_cost(r, rows, costs)
-                    closed[r] = own_cost(r, rows, plain)
-            unite(p, q, root, web.ring)
+            # a neighbour that is no match: widening the record's own row for it makes it one
+            found = cheapest_to_join(r, fitting[:count], work, web)
+            widen_row(r, web.owner[found], work, web, met, ends)
+            unite(p, web.owner[found], web.root, web.ring)
             joined[web.clock[2], 0], joined[web.clock[2], 1] = r, found
             web.clock[2] += 1
     return last

@@ -1,4 +1,4 @@
-"""The Hilbert order of codes, and the cheapest way to cut a row of records. See `hide.hilbert`.
+"""The Hilbert order of codes, and the cheapest way to cut a row of records. See `partitions.hilbert`.
 
 How a row is dealt into groups of different values is in `kernels.eligible`.
 
@@ -7,11 +7,9 @@ Loops go over blocks of records innermost, so that they become vector instructio
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.jit import kernel
 
 BLOCK = 512  # records; what is kept for a block stays in the cache
@@ -20,7 +18,7 @@ NEVER = 2**62  # costs more than anything
 
 
 @kernel
-def curve_words(codes: NDArray[np.int32], bits: int, words: NDArray[np.int64]) -> None:
+def curve_words(codes: Codes, bits: int, words: Ints) -> None:
     """Codes (n, d) below 2^bits -> places on Skilling's Hilbert curve, as words (w, n) of up to 63 bits.
 
     J. Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707, 2004.
@@ -62,7 +60,7 @@ def curve_words(codes: NDArray[np.int32], bits: int, words: NDArray[np.int64]) -
 
 @kernel
 def cheapest_cuts(
-    codes: NDArray[np.int32], order: Any, places: Any, starts: Any, k: int, clock: Any, begins: Any
+    codes: Codes, order: Codes, places: Codes, starts: Ints, k: int, clock: Ints, begins: Bools
 ) -> None:
     """Cut a row (n,) into parts of k to 2k-1, n >= k -> begins (n,): does a part begin here?
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
+from incrowd.kernels.arrays import Codes, Ints
 from incrowd.kernels.jit import kernel
 
 _STEP = 1000003  # odd, so that no bit of a code is lost; a product with 31 bits stays far below 63
@@ -16,14 +12,14 @@ _BITS = 31
 
 @kernel
 def roll(
-    rows: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    up: NDArray[np.int32],
-    start: NDArray[np.int64],
-    slots: Any,
-    out: Any,
-    counts: Any,
-    label: Any,
+    rows: Codes,
+    weights: Ints,
+    up: Codes,
+    start: Ints,
+    slots: Codes,
+    out: Codes,
+    counts: Ints,
+    label: Codes,
 ) -> int:
     """Rows (f, s), column c lifted by up[start[c] + code] -> distinct ones, numbered as first met; how many.
 

@@ -39,9 +39,23 @@ def inlined(function: Function) -> Function:
 
 def _stamped(compiled: Any, function: Function) -> Function:
     """Let the cached code of a kernel be good for as long as all its sources are as they were."""
-    if compiled is not function:  # numba can be told to compile nothing
-        compiled._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename).stem)
+    if compiled is not function:  # numba can be set to compile nothing
+        file = compiled._cache._cache_file
+        file._source_stamp = stamp(Path(function.__code__.co_filename).stem)
+        file._load_index = _or_nothing(file._load_index)
     return cast(Function, compiled)
+
+
+def _or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """Take an index of cached code for empty if it was written for classes that have other names by now."""
+
+    def loaded() -> dict[Any, Any]:
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
+
+    return loaded
 
 
 @cache

@@ -1,7 +1,7 @@
-"""A crowd for each record: what is cheapest to add, found in a tree of boxes over distinct records.
+"""(k,1)-anonymity, Algorithms 3 and 4 of "k-Anonymization Revisited": a neighbourhood for each record.
 
-A walk leaves a subtree out if even the smallest cell over the crowd and any of its points would cost more
-than what is found.
+What is cheapest to add is found in a tree of boxes over distinct records. A walk leaves a subtree out if
+even the smallest cell over the neighbourhood and any of its points would cost more than what is found.
 
 A kernel is compiled once for itself and again inside each that calls it, with every array that it is given,
 and once more for every width of its numbers: so there are few, in few layers, and numbers have 64 bits.
@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from incrowd.kernels.arrays import Floats, Int, Ints
 from incrowd.kernels.boxtree import BoxTree
 from incrowd.kernels.closure import (
     SET,
     TABLE,
     Costs,
-    Groups,
+    GroupBounds,
     codes_between,
     copy,
     own_cost,
@@ -38,8 +39,8 @@ NOBODY: Any = np.int64(-1)
 
 
 @inlined
-def least_union(node: int, tree: BoxTree, a: int, neighbourhoods: Groups, costs: Costs) -> Any:
-    """The least that a row over crowd a and any point below a node can cost."""
+def least_union(node: int, tree: BoxTree, a: int, neighbourhoods: GroupBounds, costs: Costs) -> Any:
+    """The least that a row over neighbourhood a and any point below a node can cost."""
     total = 0.0
     d = tree.low.shape[1]
     for j in range(d):
@@ -59,11 +60,19 @@ def least_union(node: int, tree: BoxTree, a: int, neighbourhoods: Groups, costs:
     return total / d
 
 
+@inlined
+def open_node(node: int, tree: BoxTree, stack: Ints, top: int) -> Any:
+    """Let both children of a node wait, the left one on top -> how many nodes wait."""
+    stack[top] = tree.left[node] + 1
+    stack[top + 1] = tree.left[node]
+    return top + 2
+
+
 @kernel
 def expand(
-    k: int, points: Groups, tree: BoxTree, costs: Costs, plain: Costs, crowd: Groups, into: Any
+    k: int, points: GroupBounds, tree: BoxTree, costs: Costs, plain: Costs, own_group: GroupBounds, into: Ints
 ) -> None:
-    """Algorithm 4 for every point: into (m, k-1) become the points that its crowd grew by, -1 for none.
+    """Algorithm 4 for every point: into (m, k-1) are the points that its neighbourhood grew by, -1: none.
 
     A step is one walk: it finds the mass in the closure (at least, if it reaches k), and which record outside
     adds least, of equal ones the one with the smallest index. Records inside the closure join first, unless
@@ -72,50 +81,50 @@ def expand(
     """
     stack, waiting = np.empty(DEEP, np.int64), np.empty(DEEP)
     for own in range(into.shape[0]):
-        copy(ONLY, crowd, own, points)
+        copy(ONLY, own_group, own, points)
         have, grown = np.int64(1), 0
         while have < k:
-            closed = own_cost(ONLY, crowd, plain)
+            closed = own_cost(ONLY, own_group, plain)  # the closure so far; then who adds least to it
             inside, best, found = np.int64(0), np.inf, NOBODY
             stack[0], waiting[0], top = 0, -np.inf, 1
             while top:
                 top -= 1
                 node = stack[top]
-                if rounded(waiting[top] - crowd.cost[0]) > best:
+                if rounded(waiting[top] - own_group.cost[0]) > best:
                     continue
                 left = np.int64(tree.left[node])
                 if left >= 0:
                     for child in range(left, left + 2):
-                        least, at = least_union(child, tree, ONLY, crowd, costs), top
+                        least, at = least_union(child, tree, ONLY, own_group, costs), top
                         if child > left and least >= waiting[top - 1]:  # the nearer is looked at first
                             stack[top], waiting[top], at = left, waiting[top - 1], top - 1
                         stack[at], waiting[at] = child, least
                         top += 1
                     continue
                 for p in range(np.int64(tree.first[node]), np.int64(tree.last[node])):
-                    union = union_cost(ONLY, crowd, p, points, costs)
+                    union = union_cost(ONLY, own_group, p, points, costs)
                     # who is inside costs nothing, but not all who cost nothing are inside
-                    if union == crowd.cost[0] and union_cost(ONLY, crowd, p, points, plain) == closed:
+                    if union == own_group.cost[0] and union_cost(ONLY, own_group, p, points, plain) == closed:
                         inside += points.size[p]
                         if inside >= k and not costs.entropy:
                             top = 0
                             break
                         continue
-                    adds = rounded(union - crowd.cost[0])
+                    adds = rounded(union - own_group.cost[0])
                     if adds < best or (adds == best and points.first[p] < points.first[found]):
                         best, found = adds, p
             if best >= 0 and inside >= k:
                 break
-            have = have + 1 if best < 0 else inside + 1
-            stretch(ONLY, crowd, found, points)
-            crowd.cost[0] = own_cost(ONLY, crowd, costs)
+            have = have + 1 if best < 0 else inside + 1  # the cheapest record joins
+            stretch(ONLY, own_group, found, points)
+            own_group.cost[0] = own_cost(ONLY, own_group, costs)
             into[own, grown] = found
             grown += 1
 
 
 @kernel
 def nearest(
-    k: int, points: Groups, tree: BoxTree, costs: Costs, members: Any, starts: Any, into: Any
+    k: int, points: GroupBounds, tree: BoxTree, costs: Costs, members: Ints, starts: Ints, into: Ints
 ) -> None:
     """Algorithm 3 for every point: into (m, k-1) become the other points among its k-1 nearest, -1 for none.
 
@@ -138,9 +147,7 @@ def nearest(
             if held == wanted and least > gaps[held - 1]:
                 continue
             if tree.left[node] >= 0:
-                stack[top] = tree.left[node] + 1
-                stack[top + 1] = tree.left[node]
-                top += 2
+                top = open_node(node, tree, stack, top)
                 continue
             for q in range(np.int64(tree.first[node]), np.int64(tree.last[node])):
                 if q != p:
@@ -151,7 +158,14 @@ def nearest(
 
 @kernel
 def inside_of(
-    first: int, last: int, rows: Groups, closed: Any, points: Groups, tree: BoxTree, plain: Costs, ends: Any
+    first: int,
+    last: int,
+    rows: GroupBounds,
+    closed: Floats,
+    points: GroupBounds,
+    tree: BoxTree,
+    plain: Costs,
+    ends: Ints,
 ) -> Any:
     """The points, ascending, in rows first..last-1, row after row.
 
@@ -170,9 +184,7 @@ def inside_of(
             if least_union(node, tree, r, rows, plain) > closed[r]:
                 continue
             if tree.left[node] >= 0:
-                stack[top] = tree.left[node] + 1
-                stack[top + 1] = tree.left[node]
-                top += 2
+                top = open_node(node, tree, stack, top)
                 continue
             if count + tree.last[node] - tree.first[node] > inside.size:
                 wider = np.empty(2 * inside.size + tree.last[node] - tree.first[node], np.int32)
@@ -188,7 +200,9 @@ def inside_of(
 
 
 @inlined
-def keep(gap: float, record: int, point: int, gaps: Any, index: Any, which: Any, held: Any, most: int) -> Any:
+def keep(
+    gap: float, record: int, point: int, gaps: Floats, index: Ints, which: Ints, held: Int, most: int
+) -> Any:
     """Put a record where it belongs among the nearest so far -> how many there are."""
     at = held
     while at > 0 and (gap < gaps[at - 1] or (gap == gaps[at - 1] and record < index[at - 1])):

@@ -1,19 +1,17 @@
-"""Which people of a public table lie inside the boxes of groups. See `hide.joining`."""
+"""Which people of a public table lie inside the boxes of groups. See `algorithms.kja`."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 NOBODY = -1
 
 
 @kernel
-def bounds_of_groups(codes: NDArray[np.int32], labels: Any, gap: Any, low: Any, high: Any, gaps: Any) -> None:
+def bounds_of_groups(codes: Codes, labels: Codes, gap: Ints, low: Codes, high: Codes, gaps: Bools) -> None:
     """Codes (n, d) of groups -> low, high (g, d) over all codes but gap[j], and gaps (g, d): does it occur?
 
     A group that has nothing but gaps in a column keeps low above high.
@@ -31,7 +29,7 @@ def bounds_of_groups(codes: NDArray[np.int32], labels: Any, gap: Any, low: Any, 
 
 
 @kernel
-def list_groups(low: Any, high: Any, starts: Any, listed: Any) -> None:
+def list_groups(low: Codes, high: Codes, starts: Ints, listed: Codes) -> None:
     """Bounds of one column (g,) -> the groups that hold each code, ascending: listed[starts[c]:starts[c+1]].
 
     `starts` comes as the number of groups that hold each code, one place further on.
@@ -46,48 +44,48 @@ def list_groups(low: Any, high: Any, starts: Any, listed: Any) -> None:
             at[c] += 1
 
 
+class HeldCodes(NamedTuple):
+    """Boxes over groups: bounds (g, d), does the gap ``gap[j]`` occur in column j, and members of sets.
+
+    ``named[g, first[j] + c]`` says for a column of sets that value c is in group g; others have first[j] < 0.
+    """
+
+    low: Codes
+    high: Codes
+    gaps: Bools
+    gap: Ints
+    named: Bools
+    first: Ints
+
+
 @inlined
-def lies_in(
-    code: int, g: int, j: int, gap: Any, low: Any, high: Any, gaps: Any, named: Any, first: Any
-) -> bool:
-    """Does the group's box hold this code in column j? `named` (g, all sets) are members of sets."""
-    if code == gap[j]:
-        return bool(gaps[g, j])
-    if code < low[g, j] or code > high[g, j]:
+def lies_in(code: int, g: int, j: int, boxes: HeldCodes) -> bool:
+    """Does the group's box hold this code in column j?"""
+    if code == boxes.gap[j]:
+        return bool(boxes.gaps[g, j])
+    if code < boxes.low[g, j] or code > boxes.high[g, j]:
         return False
-    return first[j] < 0 or bool(named[g, first[j] + code])
+    return boxes.first[j] < 0 or bool(boxes.named[g, boxes.first[j] + code])
 
 
 @kernel
-def first_holders(
-    codes: NDArray[np.int32],
-    by: int,
-    starts: Any,
-    listed: Any,
-    gap: Any,
-    low: Any,
-    high: Any,
-    gaps: Any,
-    named: Any,
-    first: Any,
-    found: NDArray[np.int32],
-) -> None:
+def first_holders(codes: Codes, by: int, starts: Ints, listed: Codes, boxes: HeldCodes, found: Codes) -> None:
     """Codes (m, d) -> found (m,): the first group whose box holds each, NOBODY if none does.
 
     `listed` are the groups that hold each code of column `by`; for its gap, all are tried.
     """
     m, d = codes.shape
-    groups = low.shape[0]
+    groups = boxes.low.shape[0]
     for i in range(m):
         found[i] = NOBODY
         key = codes[i, by]
-        everyone = key == gap[by]
+        everyone = key == boxes.gap[by]
         a, b = (0, groups) if everyone else (starts[key], starts[key + 1])
         for at in range(a, b):
             g = at if everyone else listed[at]
             inside = True
             for j in range(d):
-                if not lies_in(codes[i, j], g, j, gap, low, high, gaps, named, first):
+                if not lies_in(codes[i, j], g, j, boxes):
                     inside = False
                     break
             if inside:

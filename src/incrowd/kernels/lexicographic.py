@@ -1,17 +1,17 @@
-"""Cutting a sorted row of records into runs, after Figure 8. See `hide.lexicographic`."""
+"""Cutting a sorted row of records into runs, after Figure 8. See `partitions.lexicographic`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 
 @kernel
-def first_differences(codes: NDArray[np.int32], order: Any, by: Any, differs: NDArray[np.int32]) -> None:
+def first_differences(codes: Codes, order: Codes, by: Ints, differs: Codes) -> None:
     """Sorted codes (n, d), columns in their order (d,) -> differs (n,): where a record leaves the one before.
 
     It is a place in `by`: d for an equal record, 0 for the first one.
@@ -27,7 +27,7 @@ def first_differences(codes: NDArray[np.int32], order: Any, by: Any, differs: ND
 
 
 @inlined
-def end_of_run(differs: Any, first: int, last: int, x: int) -> Any:
+def end_of_run(differs: Codes, first: int, last: int, x: int) -> Any:
     """Where the run of one value of column x ends that begins at `first`."""
     i = first + 1
     while i < last and differs[i] != x:
@@ -36,7 +36,7 @@ def end_of_run(differs: Any, first: int, last: int, x: int) -> Any:
 
 
 @kernel
-def cut_runs(differs: NDArray[np.int32], d: int, k: int, most: int, begins: NDArray[np.bool_]) -> None:
+def cut_runs(differs: Codes, d: int, k: int, most: int, begins: Bools) -> None:
     """Differences (n,) -> begins (n,): does a part begin here? Unions of up to `most` records are merged.
 
     Runs never lose their order, so each is an interval, and mending one moves a border. A run is settled

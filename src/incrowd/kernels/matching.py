@@ -13,10 +13,11 @@ on from `here` when it is called again with others.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import AnyInts, Bools, Bytes, Codes, Int, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 NOBODY = -1
@@ -24,7 +25,7 @@ OUT_OF_BYTES = -1
 
 
 @inlined
-def below(limit: int, dice: Any, at: int) -> Any:
+def below(limit: int, dice: Bytes, at: int) -> Any:
     """A number below `limit` < 2^31 from random bytes -> (number, next byte), or next -1. No bias.
 
     Words of one, two or four bytes are scaled to the limit; those that would give a number more words than
@@ -45,7 +46,7 @@ def below(limit: int, dice: Any, at: int) -> Any:
 
 
 @kernel
-def pair_up(slots: Any, here: Any, dice: Any, at: int) -> Any:
+def pair_up(slots: AnyInts, here: Ints, dice: Bytes, at: int) -> Any:
     """Pair the entries of each line of `slots` (n, even) at random: 0 with 1, 2 with 3 -> next byte."""
     n, degree = slots.shape
     for line in range(here[0], n):
@@ -60,7 +61,7 @@ def pair_up(slots: Any, here: Any, dice: Any, at: int) -> Any:
 
 
 @kernel
-def incidence(edges: Any, listed: Any, filled: Any) -> None:
+def incidence(edges: Codes, listed: AnyInts, filled: Codes) -> None:
     """Number the edges (n, d) one after the other, and list (rows, d) the numbers of each row's."""
     n, degree = edges.shape
     for record in range(n):
@@ -71,7 +72,7 @@ def incidence(edges: Any, listed: Any, filled: Any) -> None:
 
 
 @kernel
-def partners(listed: Any, partner: Any) -> None:
+def partners(listed: AnyInts, partner: AnyInts) -> None:
     """Each edge's partner (m,) at its row, from edges listed in pairs (rows, d)."""
     for row in range(listed.shape[0]):
         for slot in range(0, listed.shape[1], 2):
@@ -81,7 +82,7 @@ def partners(listed: Any, partner: Any) -> None:
 
 
 @kernel
-def halve(edges: Any, partner: Any, kept: Any, here: Any, dice: Any, at: int) -> Any:
+def halve(edges: Codes, partner: AnyInts, kept: Codes, here: Ints, dice: Bytes, at: int) -> Any:
     """Keep one edge (m/2,) of every pair at a record, and so one of every pair at a row -> next byte.
 
     `edges` (m,) are the rows of edges, of which 2i and 2i+1 are a pair of one record; `partner` (m,) is the
@@ -102,7 +103,7 @@ def halve(edges: Any, partner: Any, kept: Any, here: Any, dice: Any, at: int) ->
 
 
 @kernel
-def match(edges: Any, held: Any, owner: Any, exit_slot: Any, here: Any, dice: Any, at: int) -> Any:
+def match(edges: Codes, held: Codes, owner: Codes, exit_slot: Codes, here: Ints, dice: Bytes, at: int) -> Any:
     """A random perfect matching of `edges` (n, d) -> next byte.
 
     `held` (n,) is the slot of a record's row among its edges, `owner` (rows,) the record that holds a row;
@@ -134,7 +135,7 @@ def match(edges: Any, held: Any, owner: Any, exit_slot: Any, here: Any, dice: An
 
 
 @inlined
-def shift(start: int, edges: Any, held: Any, owner: Any, exit_slot: Any) -> None:
+def shift(start: int, edges: Codes, held: Codes, owner: Codes, exit_slot: Codes) -> None:
     """Give every record on the way the row by which it was left."""
     record = np.int64(start)
     while record != NOBODY:
@@ -147,7 +148,9 @@ def shift(start: int, edges: Any, held: Any, owner: Any, exit_slot: Any) -> None
 
 
 @kernel
-def settle(edges: Any, held: Any, over: Any, label: Any, record_at: Any, row_at: Any, row: Any) -> Any:
+def settle(
+    edges: Codes, held: Codes, over: Bools, label: Codes, record_at: Codes, row_at: Codes, row: Ints
+) -> Any:
     """Give components that are `over` (c,) the rows they hold, take them from the others -> records left.
 
     `edges` (n, d) become (left, d-1) in place; `label`, `record_at` and `row_at` (n,), as `gather` made them,
@@ -174,7 +177,7 @@ def settle(edges: Any, held: Any, over: Any, label: Any, record_at: Any, row_at:
 
 
 @kernel
-def components(edges: Any, root: Any, degree: Any) -> Any:
+def components(edges: Codes, root: Codes, degree: Codes) -> Any:
     """The smallest row of each row's component (rows,) and the degree of rows -> is every row in bounds?
 
     `edges` (n, k) are the rows of each record; `root` starts as every row itself, `degree` as 0.
@@ -198,7 +201,7 @@ def components(edges: Any, root: Any, degree: Any) -> Any:
 
 
 @inlined
-def find(root: Any, row: Any) -> Any:
+def find(root: Codes, row: Int) -> Any:
     """The root of a row; everybody on the way is led past one."""
     while root[row] != row:
         root[row] = root[root[row]]
@@ -207,7 +210,7 @@ def find(root: Any, row: Any) -> Any:
 
 
 @kernel
-def gather(edges: Any, root: Any, record_at: Any, row_at: Any, label: Any, out: Any) -> Any:
+def gather(edges: Codes, root: Codes, record_at: Codes, row_at: Codes, label: Codes, out: Codes) -> Any:
     """Number records and rows anew, component by component -> how many there are.
 
     `record_at`, `row_at` (n,) say who has each number, `label` (n,) of which component it is, `out` (n, k)
@@ -239,7 +242,7 @@ def gather(edges: Any, root: Any, record_at: Any, row_at: Any, label: Any, out: 
 
 
 @kernel
-def small_rings(edges: Any, label: Any, most: int, record: Any, row: Any, size: Any) -> None:
+def small_rings(edges: Codes, label: Codes, most: int, record: Codes, row: Codes, size: Codes) -> None:
     """Which components (c,) are rings of k < N <= `most` records -> `size`: N, or 0.
 
     `edges` (n, k) and `label` (n,) are as `gather` makes them. If a ring begins at s, then ``record[s:s+N]``
@@ -272,7 +275,7 @@ def small_rings(edges: Any, label: Any, most: int, record: Any, row: Any, size: 
 
 
 @inlined
-def in_turn(fits: Any, k: int, record: Any, row: Any) -> Any:
+def in_turn(fits: Ints, k: int, record: Codes, row: Codes) -> Any:
     """Records and rows of a ring (N,) in turn, from the bits of each record's rows -> is it one?"""
     n = fits.size
     record[0], used = 0, 1
@@ -303,7 +306,7 @@ def in_turn(fits: Any, k: int, record: Any, row: Any) -> Any:
 
 
 @inlined
-def ones(bits: Any) -> Any:
+def ones(bits: int) -> Any:
     """How many bits are set."""
     count = 0
     while bits:
@@ -312,17 +315,28 @@ def ones(bits: Any) -> Any:
     return count
 
 
+class FigureSeven(NamedTuple):
+    """Room for walks: `waits` (2, n) are the records of L and whether each is still in it.
+
+    `trail` (3, n) are the records and rows of the walk, and U, each row with the number of the last walk that
+    was there. `here` is (size of L, number of walks).
+    """
+
+    waits: Ints
+    trail: Ints
+    here: Ints
+
+
 @kernel
 def figure_seven(
-    edges: Any, degree: int, row: Any, owner: Any, waits: Any, trail: Any, here: Any, dice: Any, at: int
+    edges: Codes, degree: int, row: Ints, owner: Ints, walks: FigureSeven, dice: Bytes, at: int
 ) -> Any:
     """Turn a bijection into an assignment as Figure 7 does, cycle by cycle -> next byte.
 
     `edges` (n, k): the first `degree` of each record are left. `row` (n,) and its inverse `owner` are the
-    bijection. `waits` (2, n) are the records of L and whether each is still in it; `trail` (3, n) the records
-    and rows of the walk, and U, each row with the number of the last walk that was there. `here` is (size of
-    L, number of walks). A walk for which bytes run out is begun again.
+    bijection. A walk for which bytes run out is begun again.
     """
+    waits, trail, here = walks.waits, walks.trail, walks.here
     while here[0] > 0:
         pick, after = below(here[0], dice, at)
         if after == OUT_OF_BYTES:
@@ -361,7 +375,7 @@ def figure_seven(
 
 
 @inlined
-def unseen(edges: Any, record: int, degree: int, trail: Any, walk: int, dice: Any, at: int) -> Any:
+def unseen(edges: Codes, record: int, degree: int, trail: Ints, walk: int, dice: Bytes, at: int) -> Any:
     """A random edge to a row where this walk was not -> (slot or -1, next byte)."""
     choices = 0
     for slot in range(degree):
@@ -378,7 +392,7 @@ def unseen(edges: Any, record: int, degree: int, trail: Any, walk: int, dice: An
 
 
 @kernel
-def remove(edges: Any, degree: int, row: Any) -> None:
+def remove(edges: Codes, degree: int, row: Ints) -> None:
     """Move the edge of each record to its row behind those that are left: to slot degree-1."""
     last = degree - 1
     for record in range(edges.shape[0]):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.kernels.arrays import AnyInts, Codes, Floats, Ints, Marks
 from incrowd.kernels.cuts import (
     ALL_TIES,
     TREE,
@@ -39,12 +39,12 @@ UPTO_MEDIAN, BELOW_MEDIAN, BY_TREE = 0, 1, 2  # the cuts that a column can have
 class Points(NamedTuple):
     """A buffer: codes (d, n), weights (n,) or (0,) if each row counts one, and whose rows they are."""
 
-    columns: NDArray[np.int16] | NDArray[np.int32]
-    weights: NDArray[np.int32]
-    ids: NDArray[np.int32]
+    columns: AnyInts
+    weights: Codes
+    ids: Codes
 
 
-class Rules(NamedTuple):
+class CutRules(NamedTuple):
     """How to cut: at least k on both sides, and which of the allowable cuts."""
 
     k: int
@@ -62,10 +62,10 @@ class Queries(NamedTuple):
     ends.
     """
 
-    weight: NDArray[np.float64]
-    upto: NDArray[np.int32]
-    first_edge: NDArray[np.int64]
-    edges: NDArray[np.int64]
+    weight: Floats
+    upto: Codes
+    first_edge: Ints
+    edges: Ints
 
 
 @inlined
@@ -74,13 +74,13 @@ def no_cut() -> Any:
 
 
 @inlined
-def allowable(mass: int, node: Node, rules: Rules) -> Any:
+def allowable(mass: int, node: Node, rules: CutRules) -> Any:
     return rules.k <= mass <= node.mass - rules.k
 
 
 @inlined
 def cut_of(
-    j: int, points: Points, node: Node, rules: Rules, geometry: Geometry, work: Work, which: int
+    j: int, points: Points, node: Node, rules: CutRules, geometry: Geometry, work: Work, which: int
 ) -> Any:
     """One of the cuts of column j: {<= median} (or below it, if that fails), {< median}, or by its tree."""
     column = points.columns[j, node.first : node.last]
@@ -103,7 +103,7 @@ def cut_of(
 
 @kernel
 def tree_cut(
-    j: int, column: Any, weights: Any, node: Node, rules: Rules, geometry: Geometry, work: Work
+    j: int, column: AnyInts, weights: Codes, node: Node, rules: CutRules, geometry: Geometry, work: Work
 ) -> Any:
     """Cut the smallest node over the column: off one child where loss decides, else into all children."""
     top, smallest = count_children(j, column, weights, geometry, work)
@@ -118,7 +118,7 @@ def tree_cut(
 
 @inlined
 def find_cut(
-    points: Points, node: Node, rules: Rules, geometry: Geometry, queries: Queries, work: Work
+    points: Points, node: Node, rules: CutRules, geometry: Geometry, queries: Queries, work: Work
 ) -> Any:
     """The cut to make among columns not in work.tried, whose bounds are in work.low and work.high."""
     if node.mass < 2 * rules.k:
@@ -129,7 +129,7 @@ def find_cut(
 
 
 @inlined
-def first_cut(points: Points, node: Node, rules: Rules, geometry: Geometry, work: Work) -> Any:
+def first_cut(points: Points, node: Node, rules: CutRules, geometry: Geometry, work: Work) -> Any:
     """The cut of the widest column that has one, or of the next one whose turn it is."""
     d = points.columns.shape[0]
     while True:
@@ -156,7 +156,7 @@ def first_cut(points: Points, node: Node, rules: Rules, geometry: Geometry, work
 
 @kernel
 def cheapest_cut(
-    points: Points, node: Node, rules: Rules, geometry: Geometry, queries: Queries, work: Work
+    points: Points, node: Node, rules: CutRules, geometry: Geometry, queries: Queries, work: Work
 ) -> Any:
     """The cut after which least is lost; under a workload, first of all least is left in doubt."""
     best = no_cut()
@@ -189,7 +189,9 @@ def cheapest_cut(
 
 
 @kernel
-def edge_cut(j: int, column: Any, weights: Any, edge: Any, node: Node, rules: Rules, work: Work) -> Any:
+def edge_cut(
+    j: int, column: AnyInts, weights: Codes, edge: int, node: Node, rules: CutRules, work: Work
+) -> Any:
     """The cut right after the code `edge`, where a query begins or ends."""
     if edge < work.low[j] or edge >= work.high[j]:
         return no_cut()
@@ -230,7 +232,7 @@ def in_doubt(q: int, cut: Cut, right: bool, geometry: Geometry, queries: Queries
 
 
 @inlined
-def halves(side: Any, left: int, right: int, place: Any) -> None:
+def halves(side: Marks, left: int, right: int, place: Codes) -> None:
     """Where rows go if left ones start at `left` and right ones at `right`, in their old order."""
     for i in range(side.size):
         place[i] = right if side[i] else left
@@ -239,7 +241,7 @@ def halves(side: Any, left: int, right: int, place: Any) -> None:
 
 
 @inlined
-def move(source: Points, target: Points, node: Node, place: Any) -> None:
+def move(source: Points, target: Points, node: Node, place: Codes) -> None:
     """Write the node's rows to their places in the other buffer."""
     m = node.last - node.first
     for j in range(source.columns.shape[0]):
@@ -256,7 +258,7 @@ def move(source: Points, target: Points, node: Node, place: Any) -> None:
 
 @inlined
 def split(
-    source: Points, target: Points, node: Node, cut: Cut, geometry: Geometry, work: Work, parts: Any
+    source: Points, target: Points, node: Node, cut: Cut, geometry: Geometry, work: Work, parts: Ints
 ) -> Any:
     """Cut a node, moving its rows to `target`: parts (p+1,) become the borders -> number of parts."""
     side = work.side[: node.last - node.first]
@@ -274,7 +276,7 @@ def split(
 
 
 @kernel
-def by_child(column: Any, j: int, first: int, geometry: Geometry, work: Work, parts: Any) -> Any:
+def by_child(column: AnyInts, j: int, first: int, geometry: Geometry, work: Work, parts: Ints) -> Any:
     """Places of rows sorted by the child that holds them, children as first met -> number of children."""
     top = covering(j, work.low[j], work.high[j], geometry)
     leaves = geometry.leaf[geometry.start[j] : geometry.start[j + 1]]
@@ -317,7 +319,13 @@ def look(points: Points, node: Node, work: Work) -> None:
 
 @kernel
 def grow(
-    points: Points, spare: Points, rules: Rules, geometry: Geometry, queries: Queries, work: Work, labels: Any
+    points: Points,
+    spare: Points,
+    rules: CutRules,
+    geometry: Geometry,
+    queries: Queries,
+    work: Work,
+    labels: Codes,
 ) -> Any:
     """Cut all points until nothing can be cut: labels (n,) by row id -> number of groups.
 

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import Codes, Floats, Ints, Words
 from incrowd.kernels.boxtree import BoxTree
 from incrowd.kernels.closure import (
     SET,
     TABLE,
     Costs,
-    Groups,
+    GroupBounds,
     own_cost,
     rare_cost,
     rounded,
@@ -23,7 +24,7 @@ from incrowd.kernels.closure import (
     union_cost,
 )
 from incrowd.kernels.jit import inlined, kernel
-from incrowd.kernels.k_one import DEEP, inside_of, keep
+from incrowd.kernels.k_one import DEEP, inside_of, keep, open_node
 
 
 class Rows(NamedTuple):
@@ -35,16 +36,16 @@ class Rows(NamedTuple):
     `leaf` (n,) and `parent` (nodes,) lead up from a row.
     """
 
-    groups: Groups
-    plain: Any
-    record: Any
-    starts: Any
-    low: Any
-    high: Any
-    met: Any
-    dear: Any
-    parent: Any
-    leaf: Any
+    groups: GroupBounds
+    plain: Floats
+    record: Ints
+    starts: Ints
+    low: Codes
+    high: Codes
+    met: Words
+    dear: Floats
+    parent: Ints
+    leaf: Ints
 
 
 @inlined
@@ -83,7 +84,14 @@ def note(first: int, last: int, rows: Rows, costs: Costs) -> None:
 
 @kernel
 def cheapest_rows(
-    p: int, wanted: int, points: Groups, rows: Rows, tree: BoxTree, costs: Costs, plain: Costs, which: Any
+    p: int,
+    wanted: int,
+    points: GroupBounds,
+    rows: Rows,
+    tree: BoxTree,
+    costs: Costs,
+    plain: Costs,
+    which: Ints,
 ) -> Any:
     """The rows that do not hold point p and are cheapest to widen for it; ties to the smaller record.
 
@@ -111,9 +119,7 @@ def cheapest_rows(
             if rounded(growth / d) > gaps[held - 1]:
                 continue
         if tree.left[node] >= 0:
-            stack[top] = tree.left[node] + 1
-            stack[top + 1] = tree.left[node]
-            top += 2
+            top = open_node(node, tree, stack, top)
             continue
         for r in range(rows.starts[tree.first[node]], rows.starts[tree.last[node]]):
             if union_cost(r, groups, p, points, plain) != rows.plain[r]:
@@ -124,7 +130,7 @@ def cheapest_rows(
 
 @kernel
 def widen(
-    k: int, ids: Any, fits: Any, points: Groups, rows: Rows, tree: BoxTree, costs: Costs, plain: Costs
+    k: int, ids: Ints, fits: Ints, points: GroupBounds, rows: Rows, tree: BoxTree, costs: Costs, plain: Costs
 ) -> Any:
     """Algorithm 5, record by record -> pairs (row, record) that were joined (m, 2).
 

@@ -12,10 +12,12 @@ columns missing share a tree, so that this part of the distance is one number fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import AnyInts, Bools, Codes, Floats, Ints, Marks
 from incrowd.kernels.boxtree import part
 from incrowd.kernels.jit import kernel
 
@@ -24,7 +26,7 @@ LEAF = 32
 _MOST_UNSURE = 256  # nodes that are handed back at once, to be settled exactly
 
 
-class Forest(NamedTuple):
+class DistanceForest(NamedTuple):
     """Records (m, d) as columns (d, m) in the order of the leaves, ``order`` (m,) says which each was.
 
     Nodes 0..t-1 are the roots of the t trees. ``shape[v]`` (4,) are the first record of node v, the one after
@@ -34,13 +36,13 @@ class Forest(NamedTuple):
     together lies together: reading is what a query spends its time on.
     """
 
-    columns: Any
-    order: Any
-    weights: Any
-    box: Any
-    shape: Any
-    weight: Any
-    gap: Any
+    columns: Floats
+    order: Codes
+    weights: Ints
+    box: Floats
+    shape: Codes
+    weight: Ints
+    gap: Floats
 
 
 class Bound(NamedTuple):
@@ -55,22 +57,24 @@ class Bound(NamedTuple):
 class Scratch(NamedTuple):
     """Room for one query at a time: nodes to visit, and the part of the distance that missing values make."""
 
-    queue: Any
-    base: Any
-    apart: Any
+    queue: Codes
+    base: Floats
+    apart: Floats
 
 
 class Settled(NamedTuple):
     """Nodes that were decided exactly: keys, ascending, and whether each is bad."""
 
-    keys: Any
-    bad: Any
+    keys: Ints
+    bad: Bools
 
 
 NOTHING_SETTLED = Settled(np.zeros(0, np.int64), np.zeros(0, np.bool_))
 
 
-def build(points: Any, weights: Any, gap: Any, leaf: int = LEAF) -> Forest:
+def build(
+    points: Floats, weights: AnyInts, gap: Sequence[float] | Floats, leaf: int = LEAF
+) -> DistanceForest:
     """The trees over distinct records (m, d), NaN where missing, with whole weights (m,)."""
     points = np.ascontiguousarray(points, np.float64)
     keys = np.zeros(len(points), np.int64)
@@ -83,10 +87,10 @@ def build(points: Any, weights: Any, gap: Any, leaf: int = LEAF) -> Forest:
     upto = np.concatenate([np.zeros(1, np.int64), np.cumsum(weights)])
     weight = upto[shape[:, 1]] - upto[shape[:, 0]]
     columns = np.ascontiguousarray(points[order].T)
-    return Forest(columns, order, weights, box, shape, weight, np.asarray(gap, np.float64))
+    return DistanceForest(columns, order, weights, box, shape, weight, np.asarray(gap, np.float64))
 
 
-def scratch(forest: Forest) -> Scratch:
+def scratch(forest: DistanceForest) -> Scratch:
     """Room for queries of one thread."""
     first, last, left, tree = forest.shape.T
     leaf = int((last - first)[left < 0].max(initial=0))
@@ -94,7 +98,7 @@ def scratch(forest: Forest) -> Scratch:
 
 
 @kernel
-def _grow(points: Any, order: Any, roots: Any, leaf: int) -> Any:
+def _grow(points: Floats, order: Codes, roots: Codes, leaf: int) -> Any:
     """Split each tree at the median of its widest side until a node has at most `leaf` records.
 
     Permutes `order`. Tree t has order[roots[t]:roots[t+1]]. Of equally wide sides the first is split.
@@ -133,7 +137,7 @@ def _grow(points: Any, order: Any, roots: Any, leaf: int) -> Any:
 
 
 @kernel
-def weigh(forest: Any, bound: Any, point: Any, room: Any, close: Any) -> Any:
+def weigh(forest: DistanceForest, bound: Bound, point: Floats, room: Scratch, close: Codes) -> Any:
     """Count around one point (d,) until it is decided -> (within, outside, close ones written).
 
     Within and outside are lower bounds. Records neither near nor far are written to `close` as places in the
@@ -202,7 +206,7 @@ def weigh(forest: Any, bound: Any, point: Any, room: Any, close: Any) -> Any:
 
 
 @kernel
-def decide(forest: Any, bound: Any, point: Any, room: Any) -> int:
+def decide(forest: DistanceForest, bound: Bound, point: Floats, room: Scratch) -> int:
     """GOOD, BAD or UNSURE: one point (d,), NaN where missing. Made to be called from other kernels."""
     if bound.enough <= 0:
         return GOOD
@@ -213,7 +217,7 @@ def decide(forest: Any, bound: Any, point: Any, room: Any) -> int:
 
 
 @kernel
-def decide_all(forest: Any, bound: Any, points: Any, room: Any) -> Any:
+def decide_all(forest: DistanceForest, bound: Bound, points: Floats, room: Scratch) -> Any:
     """The same for many points (q, d) -> (q,) int8."""
     found = np.empty(points.shape[0], np.int8)
     for q in range(points.shape[0]):
@@ -223,7 +227,14 @@ def decide_all(forest: Any, bound: Any, points: Any, room: Any) -> Any:
 
 @kernel
 def _node(
-    forest: Any, bound: Any, column: Any, row: Any, key: int, settled: Any, point: Any, room: Any
+    forest: DistanceForest,
+    bound: Bound,
+    column: Floats,
+    row: Floats,
+    key: int,
+    settled: Settled,
+    point: Floats,
+    room: Scratch,
 ) -> int:
     """Decide the point that `column` and `row` make together; what was settled exactly is looked up."""
     at, end = 0, settled.keys.size
@@ -242,8 +253,14 @@ def _node(
 
 @kernel
 def settle(
-    forest: Any, bound: Any, columns: Any, rows: Any, settled: Any, whole: bool, room: Any
-) -> tuple[Any, Any, Any]:
+    forest: DistanceForest,
+    bound: Bound,
+    columns: Floats,
+    rows: Floats,
+    settled: Settled,
+    whole: bool,
+    room: Scratch,
+) -> tuple[Marks, Marks, Ints]:
     """Has every column, and every row, a good node? -> states (c,) and (s,), keys of unsure nodes.
 
     Node (i, j) is rows[i] with columns[j], and has the key i * c + j. States are GOOD, BAD (all nodes are)

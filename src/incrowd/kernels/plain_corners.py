@@ -10,20 +10,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import Codes, Floats, Ints, Marks
 from incrowd.kernels.jit import inlined, kernel
 from incrowd.kernels.outliers import BAD as DECIDED_BAD
-from incrowd.kernels.outliers import GOOD, UNSURE, decide
+from incrowd.kernels.outliers import GOOD, UNSURE, Bound, DistanceForest, Scratch, decide
 
 LINE, NODE, SET = 0, 1, 2
 MOST = 2**16  # corners of a group
-NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why it cannot be told yet
-# in `tally` of Crowd: records, different values, nodes in the table, what failed last (a corner, a value)
+NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why that is not known yet
+# in `tally` of GrowingGroup: records, different values, nodes in the table, what failed last (corner, value)
 MEMBERS, VALUES, KNOWN, HINT = 0, 1, 2, 3
 TALLY = 16
-KIND, START, SIZE, MISSING, PART, APART = 0, 1, 2, 3, 4, 5  # in `column` of Domain
-PARENT, BOTTOM, TOP, PRICE, MORE, LEAST, MOST_PLACE, HOLDS = 0, 1, 2, 3, 4, 5, 6, 7  # in `node` of Domain
-LOW, HIGH, REAL, MASK = 0, 1, 2, 3  # in `box` of Crowd
-COUNT = 3  # in `ends` of Crowd, behind the codes
+KIND, START, SIZE, MISSING, PART, APART = 0, 1, 2, 3, 4, 5  # in `column` of CornerDomain
+PARENT, BOTTOM, TOP, PRICE, MORE, LEAST, MOST_PLACE, HOLDS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+)  # in `node` of CornerDomain
+LOW, HIGH, REAL, MASK = 0, 1, 2, 3  # in `box` of GrowingGroup
+COUNT = 3  # in `ends` of GrowingGroup, behind the codes
 EMPTY, FINE, BAD = 0, 1, 2  # what the table says of a node
 # typed, or what is called with them is compiled once more for each literal number
 ALL: Any = np.int64(0)  # the group as it is
@@ -31,7 +41,7 @@ WITH: Any = np.int64(1)  # with somebody else
 NONE: Any = np.int64(-1)
 
 
-class Domain(NamedTuple):
+class CornerDomain(NamedTuple):
     """Quasi-identifiers by code, all attributes end to end; `column` (d, 6) says where each begins.
 
     ``axis`` is where a code lies, ``coordinate`` the same for distances (NaN if missing). PART is which of
@@ -42,53 +52,53 @@ class Domain(NamedTuple):
     values, which stand in the last columns.
     """
 
-    column: Any
-    axis: Any
-    coordinate: Any
-    leaf: Any
-    node: Any
-    values: Any
+    column: Ints
+    axis: Ints
+    coordinate: Floats
+    leaf: Ints
+    node: Ints
+    values: Floats
 
 
-class Crowd(NamedTuple):
+class GrowingGroup(NamedTuple):
     """The group that grows: its bounds ``box[0]`` (4, d), and with somebody else ``box[1]``.
 
     REAL is the smallest code that is not missing, MASK has a bit for each code of a set. ``has`` counts the
     records with each value. The rest is room for work: `ends` for corners, `key` and `point` for a node.
     """
 
-    box: Any
-    has: Any
-    values: Any
-    members: Any
-    tally: Any
-    ends: Any
-    key: Any
-    point: Any
+    box: Ints
+    has: Ints
+    values: Ints
+    members: Ints
+    tally: Ints
+    ends: Ints
+    key: Codes
+    point: Floats
 
 
-class Memo(NamedTuple):
+class KnownNodes(NamedTuple):
     """What is known of nodes, by the codes of a corner and the number of a value."""
 
-    keys: Any
-    state: Any
+    keys: Codes
+    state: Marks
 
 
-class Judge(NamedTuple):
+class OutlierTest(NamedTuple):
     """Trees over records, and when a point is decided.
 
     ``outline`` are trees without sensitive columns: who is an outlier there is one with any value.
     """
 
-    forest: Any
-    bound: Any
-    room: Any
-    outline: Any
-    around: Any
+    forest: DistanceForest
+    bound: Bound
+    room: Scratch
+    outline: DistanceForest
+    around: Scratch
 
 
 @inlined
-def place_of(key: Any, memo: Memo) -> Any:
+def place_of(key: Codes, memo: KnownNodes) -> Any:
     """Where a node is in the table, or would be."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
     for j in range(key.size):
@@ -109,7 +119,7 @@ def place_of(key: Any, memo: Memo) -> Any:
 
 
 @kernel
-def remember(keys: Any, state: Any, memo: Memo) -> None:
+def remember(keys: Codes, state: Marks, memo: KnownNodes) -> None:
     """Put nodes (q, d+1) into the table."""
     for q in range(keys.shape[0]):
         if state[q]:
@@ -119,9 +129,9 @@ def remember(keys: Any, state: Any, memo: Memo) -> None:
 
 
 @kernel
-def judged(domain: Domain, crowd: Crowd, memo: Memo, judge: Judge) -> Any:
-    """Is the node at ``crowd.key`` no outlier? YES, NO, or ASK or CROWDED."""
-    key, point, tally = crowd.key, crowd.point, crowd.tally
+def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
+    """Is the node at ``group.key`` no outlier? YES, NO, or ASK or CROWDED."""
+    key, point, tally = group.key, group.point, group.tally
     at = place_of(key, memo)
     if memo.state[at]:
         return YES if memo.state[at] == FINE else NO
@@ -134,7 +144,7 @@ def judged(domain: Domain, crowd: Crowd, memo: Memo, judge: Judge) -> Any:
         column = domain.column[j]
         if column[PART] >= 0:
             point[column[PART]] = domain.coordinate[column[START] + key[j]]
-    answer = decide(judge.forest, judge.bound, point, judge.room)
+    answer = decide(test.forest, test.bound, point, test.room)
     if answer == UNSURE:
         return ASK
     memo.keys[at] = key
@@ -144,27 +154,27 @@ def judged(domain: Domain, crowd: Crowd, memo: Memo, judge: Judge) -> Any:
 
 
 @kernel
-def hopeless(domain: Domain, crowd: Crowd, memo: Memo, judge: Judge) -> Any:
-    """Is the corner at ``crowd.key`` an outlier by its quasi-identifiers alone, so with any value?"""
-    key, point, d = crowd.key, crowd.point, crowd.key.size - 1
+def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
+    """Is the corner at ``group.key`` an outlier by its quasi-identifiers alone, so with any value?"""
+    key, point, d = group.key, group.point, group.key.size - 1
     key[d] = -1
     at = place_of(key, memo)
     if memo.state[at] == EMPTY:
-        if 4 * crowd.tally[KNOWN] > 3 * memo.state.size:
+        if 4 * group.tally[KNOWN] > 3 * memo.state.size:
             return CROWDED
         for j in range(d):
             column = domain.column[j]
             if column[PART] >= 0:
                 point[column[PART]] = domain.coordinate[column[START] + key[j]]
-        answer = decide(judge.outline, judge.bound, point[: judge.outline.gap.size], judge.around)
+        answer = decide(test.outline, test.bound, point[: test.outline.gap.size], test.around)
         memo.keys[at] = key
         memo.state[at] = FINE if answer != DECIDED_BAD else BAD
-        crowd.tally[KNOWN] += 1
+        group.tally[KNOWN] += 1
     return YES if memo.state[at] == BAD else NO
 
 
 @kernel
-def node_over(start: int, low: int, high: int, leaf: Any, node: Any) -> Any:
+def node_over(start: int, low: int, high: int, leaf: Ints, node: Ints) -> Any:
     """The smallest permissible set over codes low..high."""
     here = leaf[start + low]
     while node[here, TOP] < high:
@@ -173,7 +183,7 @@ def node_over(start: int, low: int, high: int, leaf: Any, node: Any) -> Any:
 
 
 @kernel
-def lay_corners(box: Any, domain: Domain, ends: Any) -> Any:
+def lay_corners(box: Ints, domain: CornerDomain, ends: Ints) -> Any:
     """Write the codes at which corners lie -> how many corners there are."""
     corners = 1
     for j in range(ends.shape[0]):
@@ -203,17 +213,19 @@ def lay_corners(box: Any, domain: Domain, ends: Any) -> Any:
 
 
 @kernel
-def plain(row: int, extra: int, domain: Domain, crowd: Crowd, memo: Memo, judge: Judge) -> Any:
-    """Is no corner bad with all values, and no value bad at all corners? YES, NO, or why it cannot be told.
+def plain(
+    row: int, extra: int, domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest
+) -> Any:
+    """Is no corner bad with all values, and no value bad at all corners? YES, NO, or why that is not known.
 
     Row 1 is the group with the value `extra`; -1 is none. What failed last is looked at first.
     """
-    tally, ends = crowd.tally, crowd.ends
-    corners, values = lay_corners(crowd.box[row], domain, ends), tally[VALUES]
+    tally, ends = group.tally, group.ends
+    corners, values = lay_corners(group.box[row], domain, ends), tally[VALUES]
     if corners > MOST:
         return CORNERS
-    if extra >= 0 and crowd.has[extra] == 0:
-        crowd.values[values] = extra
+    if extra >= 0 and group.has[extra] == 0:
+        group.values[values] = extra
         values += 1
     d = ends.shape[0]
     for by_value in range(2):
@@ -225,15 +237,15 @@ def plain(row: int, extra: int, domain: Domain, crowd: Crowd, memo: Memo, judge:
             for b in range(inner):
                 corner = b if by_value else a
                 for j in range(d):
-                    crowd.key[j] = ends[j, corner % ends[j, COUNT]]
+                    group.key[j] = ends[j, corner % ends[j, COUNT]]
                     corner //= ends[j, COUNT]
                 if b == 0 and by_value == 0:
-                    lost = hopeless(domain, crowd, memo, judge)
+                    lost = hopeless(domain, group, memo, test)
                     if lost != NO:
                         answer = NO if lost == YES else lost
                         break
-                crowd.key[d] = crowd.values[a if by_value else b]
-                answer = judged(domain, crowd, memo, judge)
+                group.key[d] = group.values[a if by_value else b]
+                answer = no_outlier(domain, group, memo, test)
                 if answer:
                     break
             if answer != YES:
@@ -243,7 +255,7 @@ def plain(row: int, extra: int, domain: Domain, crowd: Crowd, memo: Memo, judge:
 
 
 @kernel
-def widen(old: Any, codes: Any, column: Any, new: Any) -> None:
+def widen(old: Ints, codes: Ints, column: Ints, new: Ints) -> None:
     """Let a box be another with a record's codes (d,)."""
     for j in range(codes.size):
         code = codes[j]
@@ -257,23 +269,23 @@ def widen(old: Any, codes: Any, column: Any, new: Any) -> None:
 
 
 @kernel
-def clear(crowd: Crowd) -> None:
+def clear(group: GrowingGroup) -> None:
     """Let the group be empty."""
-    for i in range(crowd.tally[VALUES]):
-        crowd.has[crowd.values[i]] = 0
-    crowd.tally[MEMBERS], crowd.tally[VALUES] = 0, 0
-    for j in range(crowd.box.shape[2]):
-        crowd.box[0, LOW, j], crowd.box[0, HIGH, j] = 2**31, -1
-        crowd.box[0, REAL, j], crowd.box[0, MASK, j] = 2**31, 0
+    for i in range(group.tally[VALUES]):
+        group.has[group.values[i]] = 0
+    group.tally[MEMBERS], group.tally[VALUES] = 0, 0
+    for j in range(group.box.shape[2]):
+        group.box[0, LOW, j], group.box[0, HIGH, j] = 2**31, -1
+        group.box[0, REAL, j], group.box[0, MASK, j] = 2**31, 0
 
 
 @kernel
-def join(record: int, codes: Any, value: int, column: Any, crowd: Crowd) -> None:
+def join(record: int, codes: Ints, value: int, column: Ints, group: GrowingGroup) -> None:
     """Let a record join the group."""
-    widen(crowd.box[0], codes, column, crowd.box[0])
-    if crowd.has[value] == 0:
-        crowd.values[crowd.tally[VALUES]] = value
-        crowd.tally[VALUES] += 1
-    crowd.has[value] += 1
-    crowd.members[crowd.tally[MEMBERS]] = record
-    crowd.tally[MEMBERS] += 1
+    widen(group.box[0], codes, column, group.box[0])
+    if group.has[value] == 0:
+        group.values[group.tally[VALUES]] = value
+        group.tally[VALUES] += 1
+    group.has[value] += 1
+    group.members[group.tally[MEMBERS]] = record
+    group.tally[MEMBERS] += 1

@@ -1,4 +1,4 @@
-"""What two published rows give away together: the record that one crowd has and the other has not.
+"""What two published rows disclose together: the record that one covers and the other does not.
 
 Cells of all columns are numbered in one row. Cell c names the values ``value[named[c]:named[c+1]]``,
 ascending, which all occur behind it, and covers the runs ``first[r]..last[r]`` for r in
@@ -7,43 +7,44 @@ ascending, which all occur behind it, and covers the runs ``first[r]..last[r]`` 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 
-class Said(NamedTuple):
+class PublishedCells(NamedTuple):
     """Distinct rows (n, d) of cells, and what the cells name and cover.
 
     `plain` (c,) are single values, `ranged` (d,) columns of ranges.
     """
 
-    rows: Any
-    ranged: Any
-    named: Any
-    value: Any
-    runs: Any
-    first: Any
-    last: Any
-    plain: Any
+    rows: Codes
+    ranged: Bools
+    named: Ints
+    value: Codes
+    runs: Ints
+    first: Codes
+    last: Codes
+    plain: Bools
 
 
-class Near(NamedTuple):
+class NearCells(NamedTuple):
     """Cells that may differ by one value: key x leads to ``cells[starts[x]:starts[x+1]]``.
 
     Without one value, cell c has the keys ``own[held[c]:held[c+1]]``; it is said by ``rows[at[c]:at[c+1]]``.
     """
 
-    starts: Any
-    cells: Any
-    held: Any
-    own: Any
-    at: Any
-    rows: Any
+    starts: Ints
+    cells: Codes
+    held: Ints
+    own: Ints
+    at: Ints
+    rows: Ints
 
 
 @inlined
-def partitions(said: Said, cell: int, value: int) -> bool:
+def covers(said: PublishedCells, cell: int, value: int) -> bool:
     """Does a cell leave this value possible?"""
     low, high = said.runs[cell], said.runs[cell + 1]
     while low < high:
@@ -56,11 +57,11 @@ def partitions(said: Said, cell: int, value: int) -> bool:
 
 
 @inlined
-def lost(said: Said, a: int, b: int) -> tuple[int, int]:
+def lost(said: PublishedCells, a: int, b: int) -> tuple[int, int]:
     """How many values cell a names that b does not cover, counted up to 2, and the first of them."""
     count, which = 0, -1
     for at in range(said.named[a], said.named[a + 1]):
-        if not partitions(said, b, said.value[at]):
+        if not covers(said, b, said.value[at]):
             count += 1
             if count > 1:
                 return count, which
@@ -69,7 +70,7 @@ def lost(said: Said, a: int, b: int) -> tuple[int, int]:
 
 
 @inlined
-def told(said: Said, a: int, b: int, into: Any, at: int) -> bool:
+def lone_record(said: PublishedCells, a: int, b: int, into: Codes, at: int) -> bool:
     """Write the record that row a has and row b has not to into[at], if the two differ by one record each.
 
     A range says little about what lies inside it: with two of them, rows seem to differ by one far too often.
@@ -79,7 +80,7 @@ def told(said: Said, a: int, b: int, into: Any, at: int) -> bool:
         mine, other = said.rows[a, j], said.rows[b, j]
         if said.plain[mine]:
             value = said.value[said.named[mine]]
-            if not partitions(said, other, value):
+            if not covers(said, other, value):
                 return False
         else:
             ranges += said.ranged[j]
@@ -95,7 +96,9 @@ def told(said: Said, a: int, b: int, into: Any, at: int) -> bool:
 
 
 @kernel
-def by_keys(said: Said, asked: Any, column: int, near: Near, limits: Any, into: Any) -> int:
+def by_keys(
+    said: PublishedCells, asked: Ints, column: int, near: NearCells, limits: Ints, into: Codes
+) -> int:
     """For the rows `asked`, all rows whose cell in this column shares a key: how many claims stand in `into`.
 
     `limits` are how many rows one is compared with, and how many claims are kept of it.
@@ -113,5 +116,5 @@ def by_keys(said: Said, asked: Any, column: int, near: Near, limits: Any, into: 
                     if tried == limits[0] or found == last:
                         break
                     tried += 1
-                    found += told(said, a, near.rows[at], into, found)
+                    found += lone_record(said, a, near.rows[at], into, found)
     return found

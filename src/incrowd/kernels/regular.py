@@ -1,4 +1,4 @@
-"""From crowds of any size to a k-regular one: every row over k records, every record in k rows.
+"""From neighbourhoods of any size to k-regular ones: every row over k records, every record in k rows.
 
 What rows hold already is free; a flow over it leaves few pairs open. Those are closed where that widens rows
 least. At last rows exchange members: each row of a block gives one away, and the best way to hand them out
@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import Bools, Codes, Floats, Ints
 from incrowd.kernels.boxtree import BoxTree
-from incrowd.kernels.closure import Costs, Groups, own_cost, price, rounded, stretch, union_cost
+from incrowd.kernels.closure import Costs, GroupBounds, own_cost, price, rounded, stretch, union_cost
 from incrowd.kernels.jit import inlined, kernel
 from incrowd.kernels.k_one import DEEP, inside_of, least_union
 
@@ -23,25 +24,25 @@ FORBIDDEN = 1e4  # dearer than all rows of a block together
 GAIN = 1e-9  # less is rounding
 
 
-class Space(NamedTuple):
+class PointTree(NamedTuple):
     """Points as the tree holds them; p is records ``starts[p]..starts[p+1]-1``."""
 
-    starts: Any
-    points: Groups
+    starts: Ints
+    points: GroupBounds
     tree: BoxTree
 
 
 class Factor(NamedTuple):
     """Row v, now[v], is made over ``members[v, :held[v]]`` (n, k), its own first; `load` counts rows."""
 
-    members: Any
-    held: Any
-    load: Any
-    records: Groups
-    now: Groups
+    members: Codes
+    held: Ints
+    load: Ints
+    records: GroupBounds
+    now: GroupBounds
 
 
-def free_pairs(rows: Groups, space: Space, plain: Costs, into: Any) -> None:
+def free_pairs(rows: GroupBounds, space: PointTree, plain: Costs, into: Codes) -> None:
     """into (n, most) become others that each row holds, -1 where there are no more.
 
     Those that fit few rows come first, for others find a place elsewhere. Of equal records every row begins
@@ -66,7 +67,7 @@ def free_pairs(rows: Groups, space: Space, plain: Costs, into: Any) -> None:
 
 
 @kernel
-def _take(begin: int, ends: Any, found: Any, starts: Any, into: Any) -> None:
+def _take(begin: int, ends: Ints, found: Ints, starts: Ints, into: Codes) -> None:
     """Write down the records of the points found for each row from `begin` on, in their order."""
     most = into.shape[1]
     for row in range(ends.size - 1):
@@ -84,30 +85,35 @@ def _take(begin: int, ends: Any, found: Any, starts: Any, into: Any) -> None:
 
 
 def near_pairs(
-    limit: float, lacking: Any, spare: Any, rows: Groups, space: Space, costs: Costs, into: Any
+    limit: float, lacking: Bools, spare: Bools, rows: GroupBounds, space: PointTree, costs: Costs, into: Codes
 ) -> None:
     """into (n, most) become the `spare` records that widen each `lacking` row least, by `limit` at most."""
     starts, tree = space.starts, space.tree
     upto = np.concatenate([np.zeros(1, np.int64), np.cumsum(spare)])[starts]
     some, count = upto[tree.last] > upto[tree.first], np.diff(upto)
-    _near(limit, lacking, spare, some, count, starts, rows, space.points, tree, costs, into)
+    _near(limit, lacking, Spare(spare, some, count), rows, space, costs, into)
+
+
+class Spare(NamedTuple):
+    """Records that could be in more rows, which nodes lie above `some`, and how many of them points have."""
+
+    record: Bools
+    some: Bools
+    counts: Ints
 
 
 @kernel
 def _near(
     limit: float,
-    lacking: Any,
-    spare: Any,
-    some: Any,
-    count: Any,
-    starts: Any,
-    rows: Groups,
-    points: Groups,
-    tree: BoxTree,
+    lacking: Bools,
+    spare: Spare,
+    rows: GroupBounds,
+    space: PointTree,
     costs: Costs,
-    into: Any,
+    into: Codes,
 ) -> None:
-    """See `near_pairs`; `some` nodes lie above a spare record, `count` says how many of those points have."""
+    """See `near_pairs`."""
+    starts, points, tree = space.starts, space.points, space.tree
     most = into.shape[1]
     stack, gaps = np.empty(DEEP, np.int64), np.empty(most)
     for r in range(into.shape[0]):
@@ -119,22 +125,19 @@ def _near(
             top -= 1
             node = stack[top]
             bound = rows.cost[r] + (limit if held < most else gaps[most - 1])
-            if not some[node] or least_union(node, tree, r, rows, costs) > bound:
+            if not spare.some[node] or least_union(node, tree, r, rows, costs) > bound:
                 continue
             if tree.left[node] >= 0:
                 left: Any = np.int64(tree.left[node])
-                one, two = (
-                    least_union(left, tree, r, rows, costs),
-                    least_union(left + 1, tree, r, rows, costs),
-                )
-                far = (
-                    left if two < one else left + 1
-                )  # the nearer one is looked at first, and spares the other
+                one = least_union(left, tree, r, rows, costs)
+                two = least_union(left + 1, tree, r, rows, costs)
+                # the nearer one is looked at first, and spares the other
+                far = left if two < one else left + 1
                 stack[top], stack[top + 1] = far, 2 * left + 1 - far
                 top += 2
                 continue
             for p in range(np.int64(tree.first[node]), np.int64(tree.last[node])):
-                if not count[p]:
+                if not spare.counts[p]:
                     continue
                 grows = union_cost(r, rows, p, points, costs) - rows.cost[r]
                 if grows > limit:
@@ -144,7 +147,7 @@ def _near(
                     if held == most and grows >= gaps[most - 1]:
                         break
                     x = starts[p] + (r + i) % size
-                    if spare[x] and x != r:
+                    if spare.record[x] and x != r:
                         at = min(held, most - 1)
                         while at > 0 and grows < gaps[at - 1]:
                             gaps[at], into[r, at] = gaps[at - 1], into[r, at - 1]
@@ -153,7 +156,7 @@ def _near(
                         held = min(held + 1, most)
 
 
-def read_pairs(row: Any, record: Any, used: Any, members: Any, held: Any, load: Any) -> None:
+def read_pairs(row: Ints, record: Ints, used: Bools, members: Codes, held: Ints, load: Ints) -> None:
     """Everyone's own pair, then those of the pairs (m,), sorted by row, that are used."""
     n, row, record = held.size, row[used], record[used]
     more = np.bincount(row, minlength=n)
@@ -181,7 +184,7 @@ def _join(u: Any, v: Any, f: Factor, costs: Costs) -> None:
     f.now.cost[v] = own_cost(v, f.now, costs)
 
 
-def pair_leftovers(k: int, space: Space, f: Factor, costs: Costs) -> None:
+def pair_leftovers(k: int, space: PointTree, f: Factor, costs: Costs) -> None:
     """Pair records in too few rows with rows over too few records."""
     units = k * f.load.size - int(f.load.sum())
     records, rows = np.empty(units, np.int64), np.empty(units, np.int64)
@@ -191,7 +194,7 @@ def pair_leftovers(k: int, space: Space, f: Factor, costs: Costs) -> None:
 
 
 @kernel
-def _pair(k: int, starts: Any, tree: BoxTree, records: Any, rows: Any, f: Factor, costs: Costs) -> Any:
+def _pair(k: int, starts: Ints, tree: BoxTree, records: Ints, rows: Ints, f: Factor, costs: Costs) -> Any:
     """Pair what waits, bottom up in the tree -> how many wait in the end, first in `records` and `rows`.
 
     Both wait on stacks, and those of a node lie on top when it is left: then the last of the fewer kind is
@@ -237,7 +240,7 @@ def _pair(k: int, starts: Any, tree: BoxTree, records: Any, rows: Any, f: Factor
 
 
 @kernel
-def _close(records: Any, rows: Any, f: Factor, costs: Costs) -> None:
+def _close(records: Ints, rows: Ints, f: Factor, costs: Costs) -> None:
     """Pair each record that waits with a row that waits and does not hold it.
 
     If all hold record u, another row takes it, and row v one of its records. The other is full: k-1 besides
@@ -283,7 +286,9 @@ def mixed(value: int) -> Any:
 
 
 @kernel
-def _give(v: int, turn: int, members: Any, records: Groups, s: int, rests: Groups, costs: Costs) -> Any:
+def _give(
+    v: int, turn: int, members: Codes, records: GroupBounds, s: int, rests: GroupBounds, costs: Costs
+) -> Any:
     """Which member row v gives away, and what it costs without: the one it gains most by, or any.
 
     If all gave their dearest, none could take two such and free another row. Group s of `rests` becomes the
@@ -313,14 +318,20 @@ def _give(v: int, turn: int, members: Any, records: Groups, s: int, rests: Group
     return slot, cost
 
 
-def exchange(order: Any, turn: int, f: Factor, rests: Groups, costs: Costs) -> Any:
+def exchange(order: Ints, turn: int, f: Factor, rests: GroupBounds, costs: Costs) -> Any:
     """Let the rows of each block, in an order (n,), hand out one member each anew -> what that saved."""
     return _exchange(order, turn, f.members, f.records, f.now.cost, rests, costs)
 
 
 @kernel
 def _exchange(
-    order: Any, turn: int, members: Any, records: Groups, now: Any, rests: Groups, costs: Costs
+    order: Ints,
+    turn: int,
+    members: Codes,
+    records: GroupBounds,
+    now: Floats,
+    rests: GroupBounds,
+    costs: Costs,
 ) -> Any:
     """See `exchange`; now (n,) is what rows cost."""
     cost = np.empty((BLOCK, BLOCK))
@@ -360,7 +371,7 @@ def _exchange(
 
 
 @kernel
-def assigned(cost: Any, m: int) -> Any:
+def assigned(cost: Floats, m: int) -> Any:
     """The cheapest way to give each of m columns a row of its own -> row of each column (m,).
 
     Rows come in one after the other, each by the shortest way of changes; position m stands for nobody.

@@ -1,12 +1,12 @@
-"""Rings over parts of a row, and what their rows give away when they are compared. See `hide.ring`."""
+"""Rings over parts of a row, and what comparing their rows discloses. See `nonhomogeneous.ring`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 RANGE, TREE, SET = 0, 1, 2
@@ -14,9 +14,7 @@ MOST = 512  # records of a part whose rows may differ where that is looked at
 
 
 @kernel
-def lay_rings(
-    codes: NDArray[np.int32], order: Any, starts: Any, members: Any, label: Any, alike: Any
-) -> None:
+def lay_rings(codes: Codes, order: Codes, starts: Ints, members: Codes, label: Codes, alike: Bools) -> None:
     """Parts of a row -> members (n, k): everyone and the k-1 that follow in their part, as a circle.
 
     Also label (n,), the part of each record, and alike (n,): are all records of its part equal?
@@ -39,10 +37,10 @@ def lay_rings(
 
 
 @inlined
-def left_over(one: Any, other: Any, shape: int, span: int) -> Any:
+def left_over(one: Ints, other: Ints, shape: int, span: int) -> Any:
     """How many values a cell names that another does not, where 2 stands for more; and a single cell: -1.
 
-    Cells are the codes of two crowds in one column, as bits (span words) and smallest and largest place.
+    Cells are the codes of two neighbourhoods in one column, as bits (span words), smallest and largest place.
     """
     low, high = span, span + 1
     if one[low] == one[high]:
@@ -59,7 +57,7 @@ def left_over(one: Any, other: Any, shape: int, span: int) -> Any:
 
 
 @inlined
-def gives_away(cells: Any, size: int, shapes: Any, varies: Any, apart: Any, span: int) -> bool:
+def gives_away(cells: Ints, size: int, shapes: Ints, varies: Bools, apart: Bools, span: int) -> bool:
     """Do the rows of a ring, compared with each other, name a whole record?
 
     A row does by itself if all its cells but one are single values. Two rows do if in each column the first
@@ -75,24 +73,24 @@ def gives_away(cells: Any, size: int, shapes: Any, varies: Any, apart: Any, span
         if wide <= 1:
             return True
         for b in range(size):
-            told = b != a
+            named = b != a
             for j in range(d):
-                if not told:
+                if not named:
                     break
                 if not varies[j]:
                     continue
                 if apart[j]:
                     rest = left_over(cells[a, j], cells[b, j], shapes[j], span)
-                    told = rest == -1 or rest == 1
+                    named = rest == -1 or rest == 1
                 else:
-                    told = False
-            if told:
+                    named = False
+            if named:
                 return True
     return False
 
 
 @inlined
-def find_varying(codes: Any, order: Any, first: int, last: int, varies: Any) -> int:
+def find_varying(codes: Codes, order: Codes, first: int, last: int, varies: Bools) -> int:
     """Columns that are not the same for all records of a part -> how many there are."""
     found = 0
     for j in range(codes.shape[1]):
@@ -106,7 +104,7 @@ def find_varying(codes: Any, order: Any, first: int, last: int, varies: Any) -> 
 
 
 @inlined
-def lists_records(codes: Any, rows: Any, shapes: Any, sparse: int) -> bool:
+def lists_records(codes: Codes, rows: Codes, shapes: Ints, sparse: int) -> bool:
     """Do the cells over these records leave fewer than `sparse` times as many combinations of their values?
 
     Or does one column vary alone, and name its values? Equal records stand side by side.
@@ -130,9 +128,7 @@ def lists_records(codes: Any, rows: Any, shapes: Any, sparse: int) -> bool:
 
 
 @kernel
-def join_lists(
-    codes: NDArray[np.int32], order: Any, starts: Any, shapes: Any, sparse: int, owner: Any
-) -> None:
+def join_lists(codes: Codes, order: Codes, starts: Ints, shapes: Ints, sparse: int, owner: Ints) -> None:
     """Parts of a row -> owner (parts,): the first that each is merged with, so that none lists its records.
 
     From left to right, parts of equal records left out; what is left over at the end joins those before, as
@@ -168,7 +164,7 @@ def join_lists(
 
 
 @inlined
-def fill(cell: Any, rank: Any, i: int, k: int, size: int, span: int) -> None:
+def fill(cell: Ints, rank: Ints, i: int, k: int, size: int, span: int) -> None:
     """The cell over k records of a ring from the i-th on."""
     for w in range(span):
         cell[w] = 0
@@ -184,7 +180,9 @@ def fill(cell: Any, rank: Any, i: int, k: int, size: int, span: int) -> None:
 
 
 @inlined
-def lay_cells(codes: Any, rows: Any, k: int, j: int, shape: int, span: int, rank: Any, cells: Any) -> Any:
+def lay_cells(
+    codes: Codes, rows: Codes, k: int, j: int, shape: int, span: int, rank: Ints, cells: Ints
+) -> Any:
     """The cells of a ring in column j -> how many values fewer they name than the whole part does."""
     size, saved = rows.size, np.int64(0)
     values = np.unique(codes[rows, j])
@@ -206,9 +204,7 @@ def lay_cells(codes: Any, rows: Any, k: int, j: int, shape: int, span: int, rank
 
 
 @kernel
-def tell_less(
-    codes: NDArray[np.int32], order: Any, starts: Any, k: int, shapes: Any, whole: NDArray[np.bool_]
-) -> None:
+def tell_less(codes: Codes, order: Codes, starts: Ints, k: int, shapes: Ints, whole: Bools) -> None:
     """Parts of a row -> whole (n, d): which cells must say what their part has, so that no record is named.
 
     Columns give up differing from row to row one after the other, ranges before all, since their ends tell

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.kernels.arrays import Codes, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 GAVE_UP = -1
 _FACTOR = 1965537969  # times 2^32, less one, a safe prime: the period is its half
 
 
-class Part(NamedTuple):
+class SampledComponent(NamedTuple):
     """One component, with n records and n rows, equal ones one by one.
 
     Record i is of kind ``kind[i]``, row j of kind ``row_kind[j]``. Kind u has edges
@@ -33,26 +34,26 @@ class Part(NamedTuple):
     them.
     """
 
-    kind: Any
-    row_kind: Any
-    indptr: Any
-    indices: Any
-    first: Any
-    upto: Any
-    degree: Any
+    kind: Ints
+    row_kind: Ints
+    indptr: Ints
+    indices: Codes
+    first: Ints
+    upto: Ints
+    degree: Ints
 
 
 class State(NamedTuple):
     """An assignment: the row of each record, the record of each row, and by which edge; and the dice (2,)."""
 
-    row: Any
-    owner: Any
-    edge: Any
-    dice: Any
+    row: Ints
+    owner: Ints
+    edge: Ints
+    dice: Ints
 
 
 @inlined
-def below(limit: int, dice: Any) -> Any:
+def below(limit: int, dice: Ints) -> Any:
     """A number below `limit`, itself below 2^31; its bias is less than limit / 2^32."""
     mixed = _FACTOR * dice[0] + dice[1]
     dice[0] = mixed & 0xFFFFFFFF
@@ -61,7 +62,7 @@ def below(limit: int, dice: Any) -> Any:
 
 
 @inlined
-def edge_at(part: Part, kind: int, place: int) -> Any:
+def edge_at(part: SampledComponent, kind: int, place: int) -> Any:
     """The edge of a kind that leads to its row number `place`."""
     low, high = part.indptr[kind], part.indptr[kind + 1] - 1
     while low < high:
@@ -74,7 +75,7 @@ def edge_at(part: Part, kind: int, place: int) -> Any:
 
 
 @inlined
-def edge_to(part: Part, kind: int, row_kind: int) -> Any:
+def edge_to(part: SampledComponent, kind: int, row_kind: int) -> Any:
     """The edge from a kind of records to a kind of rows, or -1."""
     low, high = part.indptr[kind], part.indptr[kind + 1] - 1
     while low < high:
@@ -87,7 +88,7 @@ def edge_to(part: Part, kind: int, row_kind: int) -> Any:
 
 
 @kernel
-def swap(part: Part, state: State) -> None:
+def swap(part: SampledComponent, state: State) -> None:
     """Let a record swap rows with the owner of one that it picks, if both rows hold both."""
     record = below(part.kind.size, state.dice)
     kind = part.kind[record]
@@ -102,7 +103,7 @@ def swap(part: Part, state: State) -> None:
 
 
 @kernel
-def walk(part: Part, state: State, most: int) -> Any:
+def walk(part: SampledComponent, state: State, most: int) -> Any:
     """From one assignment to another -> steps taken, or -1 after `most`: then the state is no assignment."""
     record = below(part.kind.size, state.dice)
     lost = state.row[record]
@@ -122,7 +123,7 @@ def walk(part: Part, state: State, most: int) -> Any:
 
 
 @kernel
-def stir(part: Part, state: State, swaps: int, most: int) -> Any:
+def stir(part: SampledComponent, state: State, swaps: int, most: int) -> Any:
     """Swaps, then a walk -> steps of the walk, or -1."""
     for _ in range(swaps):
         swap(part, state)
@@ -130,7 +131,7 @@ def stir(part: Part, state: State, swaps: int, most: int) -> Any:
 
 
 @kernel
-def sample(part: Part, state: State, samples: int, swaps: int, most: int, tally: Any) -> Any:
+def sample(part: SampledComponent, state: State, samples: int, swaps: int, most: int, tally: Ints) -> Any:
     """Count (m,) how many rows each edge gives away, over assignments with a stir between -> steps, or -1."""
     steps = 0
     for _ in range(samples):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
+from incrowd.kernels.arrays import Codes, Ints
 from incrowd.kernels.jit import kernel
 
 
 @kernel
-def bounds(codes: NDArray[np.int32], order: Any, starts: Any, low: Any, high: Any) -> None:
+def bounds(codes: Codes, order: Ints, starts: Ints, low: Codes, high: Codes) -> None:
     """Entries order[starts[g]:starts[g+1]] of codes (n,) -> low, high (g,); the last group ends the order."""
     groups = starts.size
     for g in range(groups):
@@ -24,7 +20,7 @@ def bounds(codes: NDArray[np.int32], order: Any, starts: Any, low: Any, high: An
 
 
 @kernel
-def distinct(codes: NDArray[np.int32], order: Any, starts: Any, values: Any, counts: Any) -> int:
+def distinct(codes: Codes, order: Ints, starts: Ints, values: Codes, counts: Ints) -> int:
     """The same entries -> values, the distinct codes of each group ascending; counts (g,); how many."""
     groups, filled = starts.size, 0
     for g in range(groups):

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from incrowd.kernels.arrays import AnyInts, Codes, Ints
 from incrowd.kernels.jit import kernel
 
 
 @kernel
-def allowed_codes(codes: Any, order: Any, region: Any, k: int, regions: int, count: Any) -> Any:
+def allowed_codes(codes: AnyInts, order: Codes, region: Codes, k: int, regions: int, count: Codes) -> Any:
     """Between which codes a slab may be cut -> (low, high): {<= x} works for low <= x < high.
 
     `codes` (m,) ascending and `order` (m,) are the slab's rows, `region` (n,) the region of each row,
@@ -27,7 +28,9 @@ def allowed_codes(codes: Any, order: Any, region: Any, k: int, regions: int, cou
 
 
 @kernel
-def kth_code(codes: Any, order: Any, region: Any, k: int, regions: int, count: Any, down: bool) -> Any:
+def kth_code(
+    codes: AnyInts, order: Codes, region: Codes, k: int, regions: int, count: Codes, down: bool
+) -> Any:
     """The code at which every region has met its k-th record, going up (or down)."""
     m = codes.size
     ripe = 0
@@ -48,7 +51,7 @@ def kth_code(codes: Any, order: Any, region: Any, k: int, regions: int, count: A
 
 
 @kernel
-def nearest_middle(codes: Any, low: int, high: int) -> Any:
+def nearest_middle(codes: AnyInts, low: int, high: int) -> Any:
     """The row after which to cut so that low <= last left code < high, nearest the middle; -1 if none.
 
     Of two cuts equally near, the left one wins.
@@ -62,7 +65,7 @@ def nearest_middle(codes: Any, low: int, high: int) -> Any:
 
 
 @kernel
-def cut_regions(order: Any, region: Any, fresh: Any, regions: int) -> Any:
+def cut_regions(order: Codes, region: Codes, fresh: Codes, regions: int) -> Any:
     """Give the rows right of a cut regions of their own -> number of regions.
 
     `order` (m,) are those rows; `fresh` is scratch, -1 before and after.
@@ -79,7 +82,7 @@ def cut_regions(order: Any, region: Any, fresh: Any, regions: int) -> Any:
 
 
 @kernel
-def slab_of(order: Any, borders: Any, into: Any) -> None:
+def slab_of(order: Codes, borders: Ints, into: Codes) -> None:
     """Number the slabs of one axis: row order[i] lies in the slab whose borders hold i."""
     slab = 0
     for i in range(order.size):
@@ -88,6 +91,6 @@ def slab_of(order: Any, borders: Any, into: Any) -> None:
         into[order[i]] = slab
 
 
-def empty_marks(n: int) -> tuple[Any, Any]:
+def empty_marks(n: int) -> tuple[Codes, Codes]:
     """Scratch for `allowed_codes` and `cut_regions`."""
     return np.zeros(n, np.int32), np.full(n, -1, np.int32)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.jit import inlined, kernel
 
 FAR: Any = np.int64(2**62)
@@ -26,7 +26,7 @@ LEAST, MOST, WIDEST, FIRST = 0, 1, 2, 3  # what `tally` of Tree says
 PARENT, LEFT, HEAD, END = 0, 1, 2, 3  # what `node` of Tree says
 
 
-class Rules(NamedTuple):
+class SplitRules(NamedTuple):
     """How records are shared out and small groups mended; `visits` is how many nodes may be looked at."""
 
     k: int
@@ -37,7 +37,7 @@ class Rules(NamedTuple):
     visits: int
 
 
-class Tree(NamedTuple):
+class SplitTree(NamedTuple):
     """The nodes of the splits, in the order in which they were made.
 
     `node` (nodes, 4) has the parent, the left child (the right one comes next; 0 in a leaf), the first point
@@ -46,20 +46,20 @@ class Tree(NamedTuple):
     smallest record. A leaf lists its points in the order of records, from its first one by `follows`.
     """
 
-    points: NDArray[np.int32]
-    ids: NDArray[np.int32]
-    node: NDArray[np.int64]
-    box: NDArray[np.int32]
-    tally: NDArray[np.int64]
-    follows: NDArray[np.int64]
-    stack: NDArray[np.int64]  # (nodes + 2, 2) nodes to look at, and what they cost at least
+    points: Codes
+    ids: Codes
+    node: Ints
+    box: Codes
+    tally: Ints
+    follows: Ints
+    stack: Ints  # (nodes + 2, 2) nodes to look at, and what they cost at least
 
 
 # Splitting
 
 
 @kernel
-def farthest(u: int, points: Any, first: int, last: int) -> Any:
+def farthest(u: int, points: Codes, first: int, last: int) -> Any:
     """Which of the points first..last-1 is farthest from point u -> (point, perimeter of both); the first."""
     best, found = np.int64(-1), first
     for i in range(first, last):
@@ -72,7 +72,7 @@ def farthest(u: int, points: Any, first: int, last: int) -> Any:
 
 
 @kernel
-def far_by_pairs(points: Any, first: int, last: int) -> Any:
+def far_by_pairs(points: Codes, first: int, last: int) -> Any:
     """The two of the points first..last-1 that are farthest apart: the first pair of equals."""
     best, a, b = np.int64(-1), first, first
     for i in range(first, last):
@@ -83,7 +83,7 @@ def far_by_pairs(points: Any, first: int, last: int) -> Any:
 
 
 @kernel
-def far_by_signs(points: Any, first: int, last: int) -> Any:
+def far_by_signs(points: Codes, first: int, last: int) -> Any:
     """The same by directions: the farthest pair is the ends of the points along one of 2^(d-1).
 
     All ends at both sides of a direction in which the points reach farthest are farthest pairs, and every
@@ -108,7 +108,7 @@ def far_by_signs(points: Any, first: int, last: int) -> Any:
 
 
 @kernel
-def seeds(points: Any, first: int, last: int, exact: bool) -> Any:
+def seeds(points: Codes, first: int, last: int, exact: bool) -> Any:
     """Two of the points first..last-1, far apart, the earlier one first; twice the first if all are equal."""
     d = points.shape[1]
     if exact and (d > MOST_SIGNS or last - first <= 1 << (d - 1)):
@@ -127,7 +127,7 @@ def seeds(points: Any, first: int, last: int, exact: bool) -> Any:
 
 
 @kernel
-def share(points: Any, first: int, last: int, u: int, v: int, weighted: bool, side: Any) -> Any:
+def share(points: Codes, first: int, last: int, u: int, v: int, weighted: bool, side: Bools) -> Any:
     """Share points first..last-1 out between seeds u and v: side (n,) by point -> how many are with v.
 
     Each goes where the perimeter grows least; weighted, where the sum of all perimeters does. The first seed
@@ -165,7 +165,7 @@ def share(points: Any, first: int, last: int, u: int, v: int, weighted: bool, si
 
 
 @inlined
-def move(points: Any, ids: Any, first: int, last: int, side: Any, spare: Any) -> None:
+def move(points: Codes, ids: Codes, first: int, last: int, side: Bools, spare: Codes) -> None:
     """Order points first..last-1 and their ids by their side, otherwise as they were."""
     left, right = first, 0
     d = points.shape[1]
@@ -187,7 +187,7 @@ def move(points: Any, ids: Any, first: int, last: int, side: Any, spare: Any) ->
 
 
 @kernel
-def grow(points: Any, ids: Any, rules: Rules, nodes: Any, clock: Any) -> Any:
+def grow(points: Codes, ids: Codes, rules: SplitRules, nodes: Ints, clock: Ints) -> Any:
     """Split points (n, d) and their ids until groups have at most k, or are equal -> number of nodes.
 
     Equal points are chopped into pieces of k; the last one keeps the rest.
@@ -227,7 +227,7 @@ def grow(points: Any, ids: Any, rules: Rules, nodes: Any, clock: Any) -> Any:
 
 
 @kernel
-def measure(leaf: int, tree: Tree) -> None:
+def measure(leaf: int, tree: SplitTree) -> None:
     """Say anew what is in a leaf, from its points: a list that may be empty."""
     box, tally = tree.box, tree.tally
     d = box.shape[2]
@@ -249,7 +249,7 @@ def measure(leaf: int, tree: Tree) -> None:
 
 
 @kernel
-def refresh(node: int, tree: Tree) -> Any:
+def refresh(node: int, tree: SplitTree) -> Any:
     """Say anew what is in a node with children -> whether that is something else."""
     a, box, tally = tree.node[node, LEFT], tree.box, tree.tally
     other = False
@@ -269,7 +269,7 @@ def refresh(node: int, tree: Tree) -> Any:
 
 
 @kernel
-def changed(leaf: int, tree: Tree) -> None:
+def changed(leaf: int, tree: SplitTree) -> None:
     """Say anew what is in a leaf and in the nodes above it."""
     measure(leaf, tree)
     node = leaf
@@ -280,7 +280,7 @@ def changed(leaf: int, tree: Tree) -> None:
 
 
 @kernel
-def start(tree: Tree) -> None:
+def start(tree: SplitTree) -> None:
     """The tree over the groups that splitting has left."""
     for node in range(tree.node.shape[0] - 1, -1, -1):
         if tree.node[node, LEFT]:

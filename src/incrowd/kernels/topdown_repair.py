@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.jit import inlined, kernel
 from incrowd.kernels.topdown import (
     FAR,
@@ -21,8 +22,8 @@ from incrowd.kernels.topdown import (
     REACH_LOW,
     ROOT,
     WIDEST,
-    Rules,
-    Tree,
+    SplitRules,
+    SplitTree,
     changed,
     seeds,
     share,
@@ -35,7 +36,7 @@ NOBODY: Any = np.int64(-1)
 
 
 @kernel
-def pair(a: int, b: int, tree: Tree) -> Any:
+def pair(a: int, b: int, tree: SplitTree) -> Any:
     """The points of two groups in the order of records (m,), and which of them are inside the first (m,)."""
     members = np.empty(tree.tally[a, MOST] + tree.tally[b, MOST], np.int64)
     inside = np.empty(members.size, np.bool_)
@@ -52,7 +53,7 @@ def pair(a: int, b: int, tree: Tree) -> Any:
 
 
 @kernel
-def deal(members: Any, inside: Any, a: int, b: int, tree: Tree) -> None:
+def deal(members: Ints, inside: Bools, a: int, b: int, tree: SplitTree) -> None:
     """Let leaf a have the members (m,) that are inside, and leaf b the others."""
     tree.node[a, HEAD], tree.node[b, HEAD] = NOBODY, NOBODY
     for i in range(members.size - 1, -1, -1):
@@ -64,7 +65,7 @@ def deal(members: Any, inside: Any, a: int, b: int, tree: Tree) -> None:
 
 
 @kernel
-def fill(members: Any, inside: Any, count: int, most: int, tree: Tree) -> Any:
+def fill(members: Ints, inside: Bools, count: int, most: int, tree: SplitTree) -> Any:
     """Take `count` more of the members (m,) inside -> the perimeter of those inside.
 
     One after the other, each time the one by which it grows least; the first of equals. Gives up as soon as
@@ -99,7 +100,7 @@ def fill(members: Any, inside: Any, count: int, most: int, tree: Tree) -> Any:
 
 
 @kernel
-def cost_of(members: Any, inside: Any, tree: Tree) -> Any:
+def cost_of(members: Ints, inside: Bools, tree: SplitTree) -> Any:
     """What the members (m,) cost, those inside as one group and the others as another: size * perimeter."""
     size, around0, around1 = np.int64(0), np.int64(0), np.int64(0)
     for i in range(members.size):
@@ -118,7 +119,7 @@ def cost_of(members: Any, inside: Any, tree: Tree) -> Any:
 
 
 @kernel
-def halve(members: Any, inside: Any, rules: Rules, tree: Tree) -> None:
+def halve(members: Ints, inside: Bools, rules: SplitRules, tree: SplitTree) -> None:
     """Split members (m,) that are all inside into two parts of at least k, if that costs less.
 
     Those of the first record stay inside.
@@ -146,7 +147,7 @@ def halve(members: Any, inside: Any, rules: Rules, tree: Tree) -> None:
 
 
 @inlined
-def floor_of(node: int, g: int, need: int, box: Any, tally: Any) -> Any:
+def floor_of(node: int, g: int, need: int, box: Codes, tally: Ints) -> Any:
     """What a group in the node costs group g at least; FAR if none has as many records as are needed.
 
     Merged with it: how much the sum of all perimeters grows, exactly in a leaf. Where some are needed, to be
@@ -170,7 +171,7 @@ def floor_of(node: int, g: int, need: int, box: Any, tally: Any) -> Any:
 
 
 @kernel
-def cheapest(g: int, need: int, rules: Rules, tree: Tree) -> Any:
+def cheapest(g: int, need: int, rules: SplitRules, tree: SplitTree) -> Any:
     """The group to merge g with, or to take from if it has what is needed -> (cost as above, leaf or NOBODY).
 
     Of equals the one with the smallest record. Climbs from g and looks into what lies beside the way, until
@@ -214,7 +215,7 @@ def cheapest(g: int, need: int, rules: Rules, tree: Tree) -> Any:
 
 
 @kernel
-def join(g: int, other: int, resplit: bool, rules: Rules, tree: Tree) -> None:
+def join(g: int, other: int, resplit: bool, rules: SplitRules, tree: SplitTree) -> None:
     """Let group g have all of the other one, which is empty then, unless both together are split again."""
     members, inside = pair(g, other, tree)
     for i in range(members.size):
@@ -225,7 +226,7 @@ def join(g: int, other: int, resplit: bool, rules: Rules, tree: Tree) -> None:
 
 
 @kernel
-def take(g: int, most: int, rules: Rules, tree: Tree) -> Any:
+def take(g: int, most: int, rules: SplitRules, tree: SplitTree) -> Any:
     """Fill group g up to k from a large one, if that costs less than `most` -> whether it did."""
     mine, k = tree.tally[g, MOST], np.int64(rules.k)
     _, donor = cheapest(g, 2 * k - mine, rules, tree)
@@ -241,7 +242,7 @@ def take(g: int, most: int, rules: Rules, tree: Tree) -> Any:
 
 
 @kernel
-def mend(groups: Any, rules: Rules, tree: Tree, clock: Any) -> None:
+def mend(groups: Ints, rules: SplitRules, tree: SplitTree, clock: Ints) -> None:
     """Mend each of these groups (m,), all of one size, unless another of them has taken it."""
     size = tree.tally[groups[0], MOST]
     for i in range(groups.size):
@@ -256,7 +257,7 @@ def mend(groups: Any, rules: Rules, tree: Tree, clock: Any) -> None:
 
 
 @kernel
-def label_all(tree: Tree, labels: Any) -> None:
+def label_all(tree: SplitTree, labels: Codes) -> None:
     """Number the groups in the order of the tree: labels (n,) by record."""
     count = 0
     for leaf in range(tree.node.shape[0]):
@@ -269,7 +270,7 @@ def label_all(tree: Tree, labels: Any) -> None:
 
 
 @kernel
-def records_of(leaf: int, tree: Tree) -> Any:
+def records_of(leaf: int, tree: SplitTree) -> Any:
     """The records of a group (m,), in order."""
     found = np.empty(tree.tally[leaf, MOST], np.int32)
     at = tree.node[leaf, HEAD]

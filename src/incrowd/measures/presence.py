@@ -21,7 +21,7 @@ from incrowd.measures.loss import measure_all
 from incrowd.measures.published import Published, covered_regions
 
 if TYPE_CHECKING:
-    from incrowd.kernels.boxtree import Regions
+    from incrowd.kernels.boxtree import BoxRegions
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -186,5 +186,5 @@ def _blocks(rows: Ints, people: Ints) -> Iterator[Ints]:
     return iter(np.split(rows, np.flatnonzero(np.diff(block)) + 1))
 
 
-def _regions(published: Published, rows: Ints) -> Regions:
+def _regions(published: Published, rows: Ints) -> BoxRegions:
     return covered_regions([column[rows] for column in published.rows], published.cells)

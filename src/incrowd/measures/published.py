@@ -16,7 +16,7 @@ from incrowd.measures.cells import CellCoverage, parse_cells
 from incrowd.schema import EVERYTHING
 
 if TYPE_CHECKING:
-    from incrowd.kernels.boxtree import Regions
+    from incrowd.kernels.boxtree import BoxRegions
 
 _DENSE = 4  # count in an array while it has at most this many places for each row
 
@@ -125,7 +125,7 @@ def group_sizes(columns: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.in
     return np.unique(key, return_counts=True)[1].astype(np.int64)
 
 
-def covered_regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> Regions:
+def covered_regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> BoxRegions:
     """What rows cover, for a search among points; runs are named only where a cell has more than one."""
     from incrowd.kernels import boxtree
 
@@ -141,4 +141,4 @@ def covered_regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> Reg
     first = np.concatenate([column.first for column in cells])
     last = np.concatenate([column.last for column in cells])
     sides = [np.ascontiguousarray(np.stack(side, axis=1)) for side in (low, high, begin, end)]
-    return boxtree.Regions(sides[0], sides[1], sides[2], sides[3], first, last)
+    return boxtree.BoxRegions(sides[0], sides[1], sides[2], sides[3], first, last)

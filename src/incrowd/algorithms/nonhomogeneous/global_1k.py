@@ -43,11 +43,12 @@ def global_neighbourhoods(
     row_of = np.empty(len(data), np.int64)
     row_of[rows.record] = np.arange(len(data))
     ground = rows.groups, rows.plain, space.points, space.tree, space.table.costs, plain.costs
+    work = global_1k.Widening(row_of, rows.record, *ground)
     joined = np.empty((web.root.size, 2), np.int64)  # each pair joins two components
     done = 0
     while done < len(data):
         last = min(done + AT_ONCE, len(data))
-        stopped = global_1k.upgrade(k, done, last, row_of, rows.record, *ground, web, joined)
+        stopped = global_1k.upgrade(k, done, last, work, web, joined)
         web = web if stopped == last else _roomier(web)
         done = stopped
         progress(done / len(data))

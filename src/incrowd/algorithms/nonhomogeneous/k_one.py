@@ -20,7 +20,7 @@ from incrowd.flow import Microdata, Neighbourhoods
 
 if TYPE_CHECKING:
     from incrowd.kernels.boxtree import BoxTree
-    from incrowd.kernels.closure import Groups
+    from incrowd.kernels.closure import GroupBounds
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class RecordTree:
     data: Microdata
     table: Priced
     ids: NDArray[np.int64]
-    points: Groups
+    points: GroupBounds
     tree: BoxTree
 
     @classmethod
@@ -108,7 +108,7 @@ class RecordTree:
         """Where the records of each point begin, and end, if they are sorted by point."""
         return np.concatenate([[0], np.cumsum(self.points.size)])
 
-    def scratch(self) -> Groups:
+    def scratch(self) -> GroupBounds:
         """Room for one neighbourhood."""
         return groups_of(np.zeros(self.ids.size, np.int64), self.table)
 

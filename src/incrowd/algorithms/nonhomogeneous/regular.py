@@ -19,7 +19,7 @@ from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 
 if TYPE_CHECKING:
     from incrowd.kernels import regular as kernels
-    from incrowd.kernels.closure import Groups
+    from incrowd.kernels.closure import GroupBounds
 
 FREE = 4  # times k: how many of the records that a row holds are looked at
 NEAR = 8  # how many records outside a row are looked at, each time
@@ -94,7 +94,7 @@ class Mend:
 
     table: Priced
     plain: Priced
-    space: kernels.Space
+    space: kernels.PointTree
     record: NDArray[np.int64]
     place: NDArray[np.int64]
     owner: NDArray[np.int64]
@@ -117,7 +117,7 @@ class Mend:
         return cls(
             table=replace(found.table, codes=found.table.codes[record]),
             plain=priced(data, EXTENT),
-            space=regular.Space(starts, found.points, found.tree),
+            space=regular.PointTree(starts, found.points, found.tree),
             record=record,
             place=place,
             owner=place[np.repeat(np.arange(n), neighbourhoods.sizes)],
@@ -181,7 +181,7 @@ class Mend:
             if saved <= ENOUGH * before:
                 return
 
-    def _rows(self, allowed: bool = False) -> Groups:
+    def _rows(self, allowed: bool = False) -> GroupBounds:
         """The rows over what they hold; with `allowed`, and over what they came with."""
         owner, codes = np.repeat(np.arange(len(self.held)), self.held), self._held_codes()
         if allowed:

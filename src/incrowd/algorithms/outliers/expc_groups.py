@@ -18,8 +18,8 @@ from incrowd.schema import Shape
 
 if TYPE_CHECKING:
     from incrowd.distance_outliers import Space
-    from incrowd.kernels.expc import Pool, Search
-    from incrowd.kernels.plain_corners import Crowd, Domain, Judge, Memo
+    from incrowd.kernels.expc import ExpcState, RecordPool, WalkRoom
+    from incrowd.kernels.plain_corners import CornerDomain, GrowingGroup, KnownNodes, OutlierTest
 
 Ints = NDArray[np.int64]
 LOSSES = ("zero-based", "printed")
@@ -65,9 +65,9 @@ class Growth:
         self.domain = _domain(data, columns, self.space, loss)
         self.pool = _pool(self.codes, self.space.values)
         values = int(self.space.values.max(initial=0)) + 1
-        self.crowd, self.search = _room(self.codes.shape, values, self.pool, len(self.space.axes))
+        self.group, self.search = _room(self.codes.shape, values, self.pool, len(self.space.axes))
         self.memo = _memo(SMALL, self.codes.shape[1])
-        self.judge = _judge(self.space)
+        self.test = _outlier_test(self.space)
 
     def release(self, records: Ints) -> None:
         """Let exactly these records be free."""
@@ -77,7 +77,7 @@ class Growth:
         state[state == expc.FREE] = expc.LOCKED
         state[records] = expc.FREE
         _count_free(self.pool)
-        self.crowd.tally[expc.LEFT] = records.size
+        self.group.tally[expc.LEFT] = records.size
 
     def grow(self, seeds: Ints, clock: Ints | None = None) -> Ints:
         """Groups around the seeds, in their order, of whoever is free -> the seeds that found none.
@@ -86,13 +86,10 @@ class Growth:
         """
         from incrowd.kernels import expc, expc_groups, plain_corners
 
-        tally = self.crowd.tally
+        tally = self.group.tally
         tally[expc.CURSOR] = 0
-        rules = self._numbers()
         while True:
-            stopped = expc_groups.grow(
-                seeds, rules, self.domain, self.pool, self.crowd, self.search, self.memo, self.judge
-            )
+            stopped = expc_groups.grow(seeds, self._state())
             if clock is not None:
                 clock[1] = tally[expc.CURSOR]
             if stopped == expc.FINISHED:
@@ -100,7 +97,7 @@ class Growth:
                 left: Ints = seeds[gone & (self.labels[seeds] < 0)]
                 return left
             if stopped == expc.CHECK:
-                rows = self.crowd.members[: tally[0]]
+                rows = self.group.members[: tally[0]]
                 tally[expc.QUICK] = plain_corners.YES if self._allowed(rows) else expc.REFUSED
             else:
                 self._help(stopped)
@@ -115,23 +112,22 @@ class Growth:
 
     def first_plain(self, groups: Sequence[Ints], record: int = -1) -> int:
         """The first of the groups that is done with a record (-1: as it is), or -1."""
-        from incrowd.kernels import expc, expc_groups, plain_corners
+        from incrowd.kernels import expc_groups, plain_corners
 
         if not groups:
             return -1
         rows = np.concatenate(groups)
         starts = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
-        rules, at = self._numbers(), 0
+        at = 0
         while True:
-            answer, found = expc_groups.first_plain(
-                at, record, rows, starts, rules, self.domain, self.pool, self.crowd, self.memo, self.judge
-            )
+            expc_state = self._state()
+            answer, found = expc_groups.first_plain(at, record, rows, starts, expc_state)
             if answer == plain_corners.NO:
                 return -1
             if answer != plain_corners.YES:
                 at = found
                 self._help(answer)
-            elif rules[expc.ALONE] or self._allowed(self.crowd.members[: self.crowd.tally[0]]):
+            elif expc_state.rules.alone or self._allowed(self.group.members[: self.group.tally[0]]):
                 return int(found)
             else:
                 at = found + 1
@@ -141,12 +137,15 @@ class Growth:
         form = self.space.setting.form
         return self.rules.plain and form != "corner" and bool(self.space.lone[record])
 
-    def _numbers(self) -> Ints:
+    def _state(self) -> ExpcState:
+        from incrowd.kernels import expc
+
         rules, form = self.rules, self.space.setting.form
         by_corners = rules.plain and form != "candidate" and self.known
         alone = not self.guards and (not rules.plain or (by_corners and form == "corner"))
         limits = (rules.k, rules.distinct, rules.delta, rules.tries, rules.patience)
-        return np.array([*limits, by_corners, alone, rules.fresh, rules.usual], np.int64)
+        growth = expc.ExpcRules(*limits, by_corners, alone, rules.fresh, rules.usual)
+        return expc.ExpcState(growth, self.domain, self.pool, self.group, self.search, self.memo, self.test)
 
     def _allowed(self, rows: Ints) -> bool:
         """What the kernel does not know: people inside the box, and other promises."""
@@ -169,11 +168,11 @@ class Growth:
             self.memo = _memo(2 * old.state.size, self.codes.shape[1])
             plain_corners.remember(old.keys, old.state, self.memo)
             return
-        key = self.crowd.key.copy()
+        key = self.group.key.copy()
         bad = self.space.bad(self._point(key)[None, :])[0]
         state = np.array([plain_corners.BAD if bad else plain_corners.FINE], np.int8)
         plain_corners.remember(key[None, :], state, self.memo)
-        self.crowd.tally[plain_corners.KNOWN] += 1
+        self.group.tally[plain_corners.KNOWN] += 1
 
     def _point(self, key: Codes) -> Codes:
         """A node as the space numbers codes."""
@@ -240,7 +239,7 @@ class _ExpcColumn:
         return where
 
 
-def _domain(data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str) -> Domain:
+def _domain(data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str) -> CornerDomain:
     from incrowd.kernels import plain_corners
 
     geometry = geometry_of(data)
@@ -263,7 +262,7 @@ def _domain(data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str
         printed = loss == "printed" and column.attribute.shape is Shape.RANGE
         scale = 1.0 / (column.attribute.span + 1.0) if printed else float(geometry.scale[j])
         axes.append(column.axis(geometry.position[start : start + column.size], scale))
-    return plain_corners.Domain(
+    return plain_corners.CornerDomain(
         column=np.array(table, np.int64),
         axis=np.concatenate(axes),
         coordinate=np.concatenate([column.coordinate for column in columns]),
@@ -317,7 +316,7 @@ class _Nodes:
         self.rows.append([parent, low, high, price, more, *ends, holds])
 
 
-def _pool(codes: Codes, values: Codes) -> Pool:
+def _pool(codes: Codes, values: Codes) -> RecordPool:
     from incrowd.distance_outliers.cloud import distinct
     from incrowd.kernels import boxtree, expc
 
@@ -340,10 +339,10 @@ def _pool(codes: Codes, values: Codes) -> Pool:
     ids = np.argsort(record[:, expc.POINT], kind="stable")
     ints = [np.ascontiguousarray(each, np.int64) for each in (tree.points, tree.low, tree.high)]
     free = np.zeros(int(values.max(initial=0)) + 2, np.int64)
-    return expc.Pool(ints[0], point, ids, record, ints[1], ints[2], node, free)
+    return expc.RecordPool(ints[0], point, ids, record, ints[1], ints[2], node, free)
 
 
-def _count_free(pool: Pool) -> None:
+def _count_free(pool: RecordPool) -> None:
     """Find the smallest free record of each point and of each node."""
     from incrowd.kernels import expc
 
@@ -359,11 +358,11 @@ def _count_free(pool: Pool) -> None:
         below[v] = below[child : child + 2].min() if child >= 0 else smallest[begin:end].min()
 
 
-def _room(shape: tuple[int, int], values: int, pool: Pool, axes: int) -> tuple[Crowd, Search]:
+def _room(shape: tuple[int, int], values: int, pool: RecordPool, axes: int) -> tuple[GrowingGroup, WalkRoom]:
     from incrowd.kernels import expc, plain_corners
 
     n, d = shape
-    crowd = plain_corners.Crowd(
+    group = plain_corners.GrowingGroup(
         box=np.zeros((2, 4, d), np.int64),
         has=np.zeros(values, np.int64),
         values=np.zeros(values + 1, np.int64),
@@ -373,25 +372,27 @@ def _room(shape: tuple[int, int], values: int, pool: Pool, axes: int) -> tuple[C
         key=np.zeros(d + 1, np.int32),
         point=np.zeros(axes),
     )
-    search = expc.Search(
+    search = expc.WalkRoom(
         near=np.zeros(d, np.int64),
         found=np.zeros((expc.BATCH + 1, 2), np.int64),
         stack=np.zeros((len(pool.node) + 2, 2), np.int64),
         banned=np.zeros(n, np.int64),
     )
-    return crowd, search
+    return group, search
 
 
-def _memo(size: int, d: int) -> Memo:
+def _memo(size: int, d: int) -> KnownNodes:
     from incrowd.kernels import plain_corners
 
-    return plain_corners.Memo(np.zeros((size, d + 1), np.int32), np.zeros(size, np.int8))
+    return plain_corners.KnownNodes(np.zeros((size, d + 1), np.int32), np.zeros(size, np.int8))
 
 
-def _judge(space: Space) -> Judge:
+def _outlier_test(space: Space) -> OutlierTest:
     from incrowd.kernels import outliers, plain_corners
 
     cloud, quasi = space.cloud, slice(space.quasi)
     gaps = [float(axis.weight) for axis in space.axes[quasi]]
     outline = outliers.build(cloud.coordinates(cloud.points, quasi), cloud.counts, gaps)
-    return plain_corners.Judge(cloud.forest, space.bound, cloud.room, outline, outliers.scratch(outline))
+    return plain_corners.OutlierTest(
+        cloud.forest, space.bound, cloud.room, outline, outliers.scratch(outline)
+    )

@@ -19,7 +19,7 @@ from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, 
 from incrowd.flow import Codes, Microdata, Partition
 
 if TYPE_CHECKING:
-    from incrowd.kernels.agglomerate import Pool
+    from incrowd.kernels.agglomerate import ClusterPool
 
 DISTANCES = ("8", "9", "10", "11", "nc")
 CLEAR = 1e-8  # costs of different records above this never look like those of equal ones
@@ -77,7 +77,7 @@ class Agglomerative(Algorithm):
 
         n, d = table.codes.shape
         pool, alive = self._pool(table)
-        rules = agglomerate.Rules(DISTANCES.index(str(self.distance)), self.k, self.modified)
+        rules = agglomerate.MergeRules(DISTANCES.index(str(self.distance)), self.k, self.modified)
         births = 4 * n
         heap = agglomerate.Heap(np.zeros(births), np.zeros((births, 3), np.int64))
         tree = boxes.room_for(n, alive, d, pool.groups.bits.shape[1])
@@ -87,7 +87,7 @@ class Agglomerative(Algorithm):
             agglomerate.agglomerate(pool, tree, heap, rules, table.costs, clock, labels)
         return labels
 
-    def _pool(self, table: Priced) -> tuple[Pool, NDArray[np.bool_]]:
+    def _pool(self, table: Priced) -> tuple[ClusterPool, NDArray[np.bool_]]:
         """Every record a cluster, except that equal ones, which are merged first anyway, are together."""
         from incrowd.kernels import agglomerate
 
@@ -113,7 +113,7 @@ class Agglomerative(Algorithm):
         ripe = np.zeros(n // self.k + 1, np.int64)
         done = ids[sizes[many] >= self.k]
         ripe[: done.size] = done
-        pool = agglomerate.Pool(
+        pool = agglomerate.ClusterPool(
             groups=singles,
             head=head,
             tail=tail,

@@ -22,7 +22,7 @@ from incrowd.flow import Attribute, Microdata
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
-    from incrowd.kernels.mondrian import Rules
+    from incrowd.kernels.mondrian import CutRules
 
 PIECE = 1 << 18  # records read at once
 
@@ -57,7 +57,7 @@ class Spill:
         A private folder for two files of ``4 (d + 1) n`` bytes each.
     """
 
-    def __init__(self, data: Microdata, rules: Rules, fits: int, folder: Path) -> None:
+    def __init__(self, data: Microdata, rules: CutRules, fits: int, folder: Path) -> None:
         n, d = data.codes.shape
         self.data, self.rules, self.fits = data, rules, fits
         self.files = [np.memmap(folder / name, np.int32, "w+", shape=(d + 1, n)) for name in ("even", "odd")]

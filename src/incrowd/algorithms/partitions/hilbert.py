@@ -125,7 +125,7 @@ def _waiting(value: NDArray[np.int64], count: NDArray[np.int64]) -> Waiting:
         group=np.full(n, NOBODY),
         after=after,
         first=by_value[np.cumsum(count) - count],
-        count=count,
+        counts=count,
         rank=np.argsort(falling),
         falling=falling,
         ends=ends,

@@ -26,7 +26,7 @@ from incrowd.flow import Microdata, Partition
 
 if TYPE_CHECKING:
     from incrowd.kernels.cuts import Geometry, Work
-    from incrowd.kernels.mondrian import Points, Queries, Rules
+    from incrowd.kernels.mondrian import CutRules, Points, Queries
 
 CHOICES = ("widest", "round-robin", "gain", "workload")
 ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
@@ -73,12 +73,12 @@ class Mondrian(Algorithm):
         run = MondrianRun(self, data)
         return Partition(run.guarded(guards, progress) if guards else run.unguarded(progress))
 
-    def rules(self, turn: int = 0) -> Rules:
+    def rules(self, turn: int = 0) -> CutRules:
         """These options as the kernels read them; `turn` is the column that begins a round robin."""
         from incrowd.kernels import mondrian as kernels
 
         choose = CHOICES.index(self.choose)
-        return kernels.Rules(self.k, choose, self.strict, self.below_too, self.extra_right, turn)
+        return kernels.CutRules(self.k, choose, self.strict, self.below_too, self.extra_right, turn)
 
 
 @register("algorithm", "mondrian")
@@ -114,7 +114,7 @@ class StrictMondrian(Mondrian):
     def printed(self) -> bool:
         return self.median == "printed"
 
-    def rules(self, turn: int = 0) -> Rules:
+    def rules(self, turn: int = 0) -> CutRules:
         return super().rules(turn)._replace(below_too=self.median == "two-sided")
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
@@ -142,7 +142,7 @@ class RelaxedMondrian(Mondrian):
     strict: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, AnyLimit]] = {**Mondrian.limits, "odd": Choice(("left", "right"))}
 
-    def rules(self, turn: int = 0) -> Rules:
+    def rules(self, turn: int = 0) -> CutRules:
         return super().rules(turn)._replace(extra_right=self.odd == "right")
 
 
@@ -217,7 +217,7 @@ class MondrianRun:
 
     def prepare(
         self, codes: NDArray[np.int32], weights: NDArray[np.int32], turn: int = 0
-    ) -> tuple[Points, Points, Rules, Geometry, Queries, Work]:
+    ) -> tuple[Points, Points, CutRules, Geometry, Queries, Work]:
         from incrowd.kernels import cuts
         from incrowd.kernels import mondrian as kernels
 

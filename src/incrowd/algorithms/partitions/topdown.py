@@ -20,7 +20,7 @@ from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, 
 from incrowd.flow import Microdata, Partition
 
 if TYPE_CHECKING:
-    from incrowd.kernels.topdown import Rules, Tree
+    from incrowd.kernels.topdown import SplitRules, SplitTree
 
 VISITS = 100
 MANY_VISITS = 2**31 - 1
@@ -84,11 +84,11 @@ class TopDown(Algorithm):
     def printed(self) -> bool:
         return self.assign == "printed"
 
-    def rules(self) -> Rules:
+    def rules(self) -> SplitRules:
         """These options as the kernels read them."""
-        from incrowd.kernels.topdown import Rules
+        from incrowd.kernels.topdown import SplitRules
 
-        return Rules(
+        return SplitRules(
             self.k,
             self.assign == "weighted",
             self.seeds == "exact",
@@ -101,7 +101,7 @@ class TopDown(Algorithm):
 class TopDownRun:
     """One table being split and repaired."""
 
-    tree: Tree
+    tree: SplitTree
 
     def __init__(self, recipe: TopDown, data: Microdata) -> None:
         self.rules = recipe.rules()
@@ -118,7 +118,7 @@ class TopDownRun:
         n, d = self.points.shape
         node = np.empty((2 * n, 4), np.int64)
         count = kernels.grow(self.points, self.ids, self.rules, node, clock)
-        self.tree = kernels.Tree(
+        self.tree = kernels.SplitTree(
             points=self.points,
             ids=self.ids,
             node=node[:count].copy(),
