@@ -29,7 +29,7 @@ from incrowd.commands.publish import publish
 from incrowd.contracts import silent
 from incrowd.errors import Exposure, Infeasible, PolicyError
 from incrowd.flow import Table
-from incrowd.models.randomized_diversity import DrawnDiversity
+from incrowd.models.l_diversity import DrawnDiversity
 from incrowd.policy import Policy
 
 # CutRow in which no value is frequent
