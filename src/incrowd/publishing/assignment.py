@@ -64,25 +64,9 @@ def assigned(
     graph: Callable[[], Graph],
     entropy: Entropy,
 ) -> RandomizedAssignment:
-    """Draw which record is behind which row.
+    """Draw which record is behind which row; refused where none reaches 1/k and that was not accepted.
 
-    Parameters
-    ----------
-    grouping : Partition or Neighbourhoods
-        What rows are made over.
-    algorithm : Algorithm
-        What made it.
-    accept : sequence of str
-        Exposures accepted by name.
-    graph : callable
-        Makes the consistency graph of all records and their rows, both in the order of the table.
-    entropy : callable
-        Source of random bytes.
-
-    Raises
-    ------
-    Exposure
-        If no assignment reaches 1/k, and that was not accepted.
+    `graph` makes the consistency graph of all records and their rows, both in the order of the table.
     """
     neighbourhoods = grouping.neighbourhoods
     if neighbourhoods is None:

@@ -42,8 +42,7 @@ from incrowd.publishing.disclosure import (
     value_disclosure,
 )
 from incrowd.publishing.render import Buckets, bucketed_values, domain_of, manifest, published_table
-from incrowd.publishing.request import Request, requested
-from incrowd.publishing.suppression import check_suppression, data_of_kept, table_of_kept
+from incrowd.publishing.request import Request, check_suppression, requested
 from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
@@ -73,7 +72,7 @@ class EncodedPeople:
         """Some of them; with a public table without sensitive values, which its people do not have."""
         if self.stand_ins is not None:
             return Microdata(self.everyone.codes[kept], self.everyone.attributes)
-        return self.everyone if kept.size == len(self.everyone) else data_of_kept(self.everyone, kept)
+        return self.everyone if kept.size == len(self.everyone) else self.everyone.take(kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +136,7 @@ class Draft:
     @cached_property
     def table(self) -> Table:
         """The published rows."""
-        kept = self.grouping.kept
-        table = self.original if self.request.allowed is None else table_of_kept(self.original, kept)
+        table = self.original if self.request.allowed is None else self.original.take(self.grouping.kept)
         return published_table(
             table, self._published_schema, self.data, self.regions, self.assignment, self.buckets
         )
@@ -217,7 +215,9 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
     rows, data = grouping.of_kept(), people.with_rows(grouping.kept)
     values = _disclosed_values(rows, data, request)
     buckets = _bucketed(grouping, people)
-    regions = _regions(rows, data, people.schema, policy)
+    means = tuple(column.name for column in people.schema.published if column.mean)
+    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
+    regions = generalize(data, rows, means, least)
     graph = partial(_graph, regions, data)
     made = Draft(
         request=request,
@@ -263,10 +263,7 @@ def grouped(
 ) -> Partition | Neighbourhoods:
     """Run the algorithm; groups that would disclose outliers are repaired where that is promised.
 
-    Parameters
-    ----------
-    private : Microdata, optional
-        Whom promises are about, if not about everyone.
+    Promises are about everyone, or about the people of the `private` table.
     """
     whom = everyone if private is None else private
     guards = tuple(guard for model in promised for guard in model.guards(whom))
@@ -294,12 +291,6 @@ def _bucketed(grouping: Partition | Neighbourhoods, people: EncodedPeople) -> Bu
         return None
     own, rows = groups[: len(people.table)], groups[grouping.kept]
     return bucketed_values(people.table, people.schema, own, system, rows)
-
-
-def _regions(rows: Partition | Neighbourhoods, data: Microdata, schema: Schema, policy: Policy) -> Regions:
-    means = tuple(column.name for column in schema.published if column.mean)
-    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
-    return generalize(data, rows, means, least)
 
 
 def _graph(regions: Regions, data: Microdata) -> Graph:

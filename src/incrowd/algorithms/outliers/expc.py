@@ -14,10 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm
+from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm, watched
 from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, GrowthRules, Ints
 from incrowd.algorithms.outliers.repair import MergingGroups, settled
-from incrowd.algorithms.watch import watched
 from incrowd.contracts import (
     AnyLimit,
     Choice,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import REVISITED, Algorithm
+from incrowd.algorithms.base import REVISITED, Algorithm, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
-from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Codes, Microdata, Partition
 

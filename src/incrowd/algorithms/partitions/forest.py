@@ -13,10 +13,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, Algorithm
+from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, Algorithm, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.partitions.agglomerative import allowed
-from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition

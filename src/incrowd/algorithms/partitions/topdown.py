@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import EXTERNAL, Algorithm
+from incrowd.algorithms.base import EXTERNAL, Algorithm, watched
 from incrowd.algorithms.partitions.ordering import places_of
-from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Microdata, Partition
 
