@@ -43,11 +43,6 @@ def priced(data: Microdata, measure: str) -> Priced:
     With `EXTENT` a range is paid by how many codes it holds: then every closure that grows gets dearer, and
     equal costs tell who is inside. Loss does not, where a column has one number besides missing, or numbers
     that differ by less than a float tells.
-
-    Raises
-    ------
-    PolicyError
-        If a column is published as sets and has more values than bits, or has a family that is no tree.
     """
     from incrowd.kernels import closure
 

@@ -40,12 +40,10 @@ BASES = ("mondrian", "mondrian-relaxed", "topdown", "agglomerative", "hilbert", 
 
 @dataclass(frozen=True)
 class KJoinAnonymization(Algorithm):
-    """What both ways have in common.
+    """What both ways have in common: every group keeps at least k people, of either table.
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k people, of either table.
     base : str
         The partition that makes groups: a method that makes classes.
     trim : str
@@ -89,13 +87,7 @@ class KJoinAnonymization(Algorithm):
     def group(
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Partition:
-        """The groups of people of both tables; those of the public one who are not needed are in none.
-
-        Raises
-        ------
-        Infeasible
-            If there are too few people.
-        """
+        """The groups of people of both tables; those of the public one who are not needed are in none."""
         base: Partitioner = catalogue("algorithm")[self.base](k=self.k)
         return self.grouped(data, base, guards, progress, entropy)
 

@@ -108,11 +108,6 @@ class KAnonymity(Limited):
     A person is a row, or what the column with the role ``entity`` tells apart. Without such a column
     there is no guard: an algorithm knows k and makes no class of fewer rows by itself.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class, at least 2: a class of one protects nobody.
-
     References
     ----------
     Samarati, "Protecting respondents' identities in microdata release", TKDE 2001.
@@ -129,7 +124,7 @@ class KAnonymity(Limited):
     name: ClassVar[str]
     monotone: ClassVar[bool] = True
     more_is_safer: ClassVar[bool] = True
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(2)}
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(2)}  # a class of one protects nobody
 
     def rule(self, data: Microdata) -> Rule:
         if data.entity is None:

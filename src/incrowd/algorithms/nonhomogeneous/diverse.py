@@ -62,11 +62,6 @@ def eligible_parts(data: Microdata, sought: Sought, progress: Progress) -> CutRo
     As Figure 8 the table is cut into runs of one column after the other. A run that is not eligible is merged
     with the nearest one with which it is; where none of the near ones will do, with the nearest, and is
     looked at again. A run of one value is cut further by the next column.
-
-    Raises
-    ------
-    Infeasible
-        If all records together are not eligible.
     """
     n, d = data.codes.shape
     everyone = np.arange(n, dtype=np.int32)

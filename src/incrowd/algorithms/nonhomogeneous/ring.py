@@ -35,12 +35,10 @@ SHAPES = {Shape.RANGE: 0, Shape.TREE: 1, Shape.SET: 2}  # as `kernels.ring` know
 @register("algorithm", "ring")
 @dataclass(frozen=True)
 class Ring(NonHomogeneous):
-    """Cut a row of records into parts of k or more, and lay a ring over each.
+    """Cut a row of records into parts of k or more, and lay a ring over each: everyone is in k rows of k.
 
     Parameters
     ----------
-    k : int
-        Everyone is in exactly k neighbourhoods of exactly k.
     order : str
         How records are put in a row and cut: ``lexicographic`` (Figure 8) or ``hilbert``.
     rule : str
@@ -108,17 +106,7 @@ class Ring(NonHomogeneous):
     ) -> Neighbourhoods:
         """The neighbourhood that each record's row is made over.
 
-        Parameters
-        ----------
-        guards : tuple of Guard
-            None, or one that names the values it counts.
-        entropy : callable
-            Source of random bytes, for cutting by sensitive values.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
+        Guards are none, or one that names the values it counts; chance is for cutting by sensitive values.
         """
         if self.hide_rows and (self.order != "lexicographic" or guards):
             raise PolicyError('hide_rows goes with order = "lexicographic" and without l')

@@ -57,8 +57,6 @@ class Expanding(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     delta : int
         After so many expansions a group that is not plain takes a record that is no outlier as a corner, or
         gives one back. 0 is k.
@@ -119,15 +117,7 @@ class Expanding(Algorithm):
         return unlimited and self.values == "any" and self.loss == "printed"
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record; -1 for those who are removed or cannot be hidden.
-
-        Raises
-        ------
-        PolicyError
-            If nothing says what an outlier is.
-        Infeasible
-            If there are fewer than k records.
-        """
+        """The group of each record; -1 for those who are removed or cannot be hidden."""
         need_enough(data, self.k)
         return Partition(self.grouping(data, guards, progress).labels)
 

@@ -31,8 +31,6 @@ class Agglomerative(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every cluster keeps at least k records.
     distance : str
         What is close, by its number in the paper: ``8`` the growth of the whole loss, ``9`` the cost of the
         union less those of its parts, ``10`` the same over the logarithm of its size, ``11`` their ratio,

@@ -30,8 +30,6 @@ class Forest(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     measure : str
         What a row costs: the share of each domain that its cells cover (``lm``), or the bits that are lost
         (``entropy``), for which no bound is known.
@@ -50,15 +48,6 @@ class Forest(Algorithm):
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        PolicyError
-            If there are more than 20,000.
-        """
         need_enough(data, self.k)
         if len(data) > MOST:
             raise PolicyError(

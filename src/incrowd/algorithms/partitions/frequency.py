@@ -43,18 +43,9 @@ class FilePart:
 
 
 class Spill:
-    """All records in files, cut until each partition fits into memory.
+    """All records in files, cut until each partition fits into memory, which holds `fits` records.
 
-    Parameters
-    ----------
-    data : Microdata
-        What to cut.
-    rules : Rules
-        How.
-    fits : int
-        How many records fit.
-    folder : Path
-        A private folder for two files of ``4 (d + 1) n`` bytes each.
+    The folder is private; it gets two files of ``4 (d + 1) n`` bytes each.
     """
 
     def __init__(self, data: Microdata, rules: Rules, fits: int, folder: Path) -> None:

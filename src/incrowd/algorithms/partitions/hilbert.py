@@ -31,11 +31,6 @@ class Hilbert(RowPartition):
 
     Where no value may have more than 1/l of a group, and nothing else is asked for, groups are dealt instead:
     each takes the earliest records of the row that leave a rest in which no value has more than 1/l.
-
-    Parameters
-    ----------
-    k : int
-        Every part keeps at least k records.
     """
 
     section: ClassVar[str] = "7, the rivals HR and HS, after Ghinita et al.: Fast Data Anonymization"
@@ -43,13 +38,6 @@ class Hilbert(RowPartition):
     needs: ClassVar[str] = 'nothing; numbers as ranges are HR, as sets (publish = "set") HS'
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records, or one value has more than 1/l of them.
-        """
         rule = _only_rule(guards)
         if rule is None:
             return super().group(data, guards, progress)

@@ -27,8 +27,6 @@ class Lexicographic(RowPartition):
 
     Parameters
     ----------
-    k : int
-        Every part keeps at least k records.
     rule : str
         What becomes of a short run and a neighbour that have exactly 2k records together: the ``text`` of the
         paper moves records, so that both have k, its ``pseudocode`` merges them.

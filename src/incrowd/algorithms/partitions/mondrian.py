@@ -61,8 +61,6 @@ class Mondrian(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     choose : str
         Which of the allowable cuts: of the ``widest`` column by normalised range (as printed), of each
         column in turn (``round-robin``), the one with the largest drop in loss (``gain``), or the one that

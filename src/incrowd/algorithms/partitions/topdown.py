@@ -32,8 +32,6 @@ class TopDown(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     assign : str
         Where a record goes: to the seed with which the sum of all perimeters grows least (``weighted``), or,
         as printed, the perimeter of the group (``printed``).
