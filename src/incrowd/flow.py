@@ -415,3 +415,9 @@ def distinct_rows(
     key, _ = row_keys(columns, sizes, n)
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     return first.astype(np.int64), which.astype(np.int64)
+
+
+def records_by_label(labels: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+    """The records of each label that occurs, by rising label; below 0 is the label of those in no group."""
+    order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []

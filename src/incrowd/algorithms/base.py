@@ -81,7 +81,7 @@ class Algorithm(Limited, ABC):
     def group(
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress
     ) -> Partition | Neighbourhoods:
-        """The groups of records. No group is smaller than k, and none is vetoed by a guard, or `Infeasible`."""
+        """The groups of records: none is smaller than k, and none is vetoed by a guard, or `Infeasible`."""
 
     @property
     def printed(self) -> bool:

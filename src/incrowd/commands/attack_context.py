@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd import models, tables
 from incrowd.algorithms.catalogue import method
-from incrowd.algorithms.kja_trim import trimmed
+from incrowd.algorithms.kja import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, pools, values_of
 from incrowd.attacks.buckets import BucketValues, buckets_as_groups

@@ -56,22 +56,10 @@ def from_policy(
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
-    Parameters
-    ----------
-    privacy : mapping
-        ``k`` (required), ``l``, ``l_kind`` (distinct, entropy, recursive, frequency), ``c`` (recursive
-        only), ``t``, ``t_distance`` (equal, ordered, hierarchical), ``plain`` (a mapping). None counts as
-        not given.
-    sensitive : sequence of str
-        Names of the sensitive columns.
-    size : str
-        What k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization, which
-        goes with k alone; or ``sensitive-groups``, which needs l, by frequency.
-    diverse : bool
-        Does the method, a non-homogeneous one, keep l for a sensitive column as well? Then l is the least k,
-        too.
-    buckets : bool
-        With a public table: are sensitive values published, in buckets? l and t then hold for these.
+    `size` is what k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization,
+    which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A non-homogeneous method
+    that is `diverse` keeps l for a sensitive column as well; then l is the least k, too. With a public table
+    and `buckets`, sensitive values are published in these, and l and t hold for them.
 
     Examples
     --------

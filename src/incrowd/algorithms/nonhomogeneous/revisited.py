@@ -50,7 +50,6 @@ class Revisited(NonHomogeneous):
         re-runs the algorithm then knows everybody's row.
     """
 
-    k: int
     measure: str = "lm"
     drawn: bool = True
 

@@ -42,7 +42,6 @@ class Agglomerative(Algorithm):
         Algorithm 2: a cluster that is done gives the records beyond k back.
     """
 
-    k: int
     distance: str | int = "8"
     measure: str = "lm"
     modified: bool = False

@@ -35,7 +35,6 @@ class Forest(Algorithm):
         (``entropy``), for which no bound is known.
     """
 
-    k: int
     measure: str = "lm"
 
     paper: ClassVar[str] = REVISITED

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import K_EQUAL_ROWS, watched
-from incrowd.algorithms.partitions.ordering import CutRow, RowPartition, in_order, keeping, places_of
+from incrowd.algorithms.partitions.lexicographic import CutRow, RowPartition, in_order, keeping, places_of
 from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition

@@ -98,7 +98,6 @@ class Incognito(Algorithm):
         A level for each column, in the order of the table, chosen without looking at it. Nothing is searched.
     """
 
-    k: int
     measure: str = "loss"
     max_suppression: str = "0"
     levels: tuple[int, ...] = ()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm, watched
-from incrowd.algorithms.geometry import geometry_of
+from incrowd.algorithms.costs import geometry_of
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
@@ -69,7 +69,6 @@ class Mondrian(Algorithm):
         Conditions that will be asked for: what `choose = "workload"` cuts for.
     """
 
-    k: int
     choose: str = "gain"
     workload: tuple[WeightedPredicate, ...] = ()
 
@@ -254,7 +253,7 @@ class MondrianRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctRecords:
-    """DistinctRecords records: the first of each, how many there are of it, and which one each record is."""
+    """Distinct records: the first of each, how many there are of it, and which one each record is."""
 
     first: NDArray[np.int64]
     count: NDArray[np.int32]

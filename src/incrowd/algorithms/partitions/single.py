@@ -31,7 +31,6 @@ class SingleDimensional(Algorithm):
         (``axis``). In a column the slab with most records is cut first, nearest its median.
     """
 
-    k: int
     choose: str = "round-robin"
     paper: ClassVar[str] = MULTIDIMENSIONAL
     section: ClassVar[str] = "2.2, single-dimensional partitioning"

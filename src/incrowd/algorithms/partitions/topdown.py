@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import EXTERNAL, Algorithm, watched
-from incrowd.algorithms.partitions.ordering import places_of
+from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Microdata, Partition
 
@@ -48,7 +48,6 @@ class TopDown(Algorithm):
         it is printed: that tree is too deep for a part of it to be near.
     """
 
-    k: int
     assign: str = "weighted"
     seeds: str = "heuristic"
     merge: str = "both"
