@@ -99,11 +99,6 @@ class Hierarchy:
         ends = zip(self.labels, self.low.tolist(), self.high.tolist(), strict=True)
         return {label: range(low, high + 1) for label, low, high in ends}
 
-    def missing_from(self, values: Iterable[str]) -> list[str]:
-        """Those of the values that are no leaves."""
-        known = set(self.leaves)
-        return [value for value in values if value not in known]
-
 
 def _checked_rows(rows: Iterable[Sequence[str]], where: str) -> list[tuple[str, ...]]:
     table = [tuple(row) for row in rows]
@@ -159,85 +154,55 @@ def _grow(table: list[tuple[str, ...]], where: str) -> Hierarchy:
     height = len(table[0]) - 1
     met: dict[tuple[int, str], int] = {}  # (level, label) -> rank of first meeting, for a stable order
     for row in table:
-        for level, label in enumerate(row):
-            met.setdefault((level, label), len(met))
+        for key in enumerate(row):
+            met.setdefault(key, len(met))
     above: dict[tuple[int, str], str] = {}
     for line, row in enumerate(table, 1):
-        for level in range(height):
-            if above.setdefault((level, row[level]), row[level + 1]) != row[level + 1]:
+        for at in range(height):
+            if above.setdefault((at, row[at]), row[at + 1]) != row[at + 1]:
                 raise HierarchyError(
-                    f"{where} does not nest: line {line} puts a label of level {level} under a second parent"
+                    f"{where} does not nest: line {line} puts a label of level {at} under a second parent"
                 )
-    ordered = sorted(table, key=lambda row: [met[level, row[level]] for level in range(height, -1, -1)])
-    tree = _Builder()
-    for code, row in enumerate(ordered):
-        tree.add(code, row)
-    tree.check_labels(where)
-    return tree.finish(tuple(table), height)
+    ordered = sorted(table, key=lambda row: [met[key] for key in reversed(list(enumerate(row)))])
+    labels, nodes, leaf_node = _nodes(ordered)
+    parent, low, high, level = np.array(nodes, np.int32).T.copy()
+    meaning: dict[str, tuple[int, int]] = {}
+    for label, (_, first, last, _) in zip(labels, nodes, strict=True):
+        if meaning.setdefault(label, (first, last)) != (first, last):
+            raise HierarchyError(
+                f"{where} uses one label for two different sets of leaves; rename one of them"
+            )
+    return Hierarchy(
+        leaves=tuple(row[0] for row in ordered),
+        labels=tuple(labels),
+        parent=parent,
+        low=low,
+        high=high,
+        level=level,
+        leaf_node=np.array(leaf_node, np.int32),
+        height=height,
+        rows=tuple(table),
+    )
 
 
-class _Builder:
-    """Collects nodes while leaves arrive in depth-first order."""
-
-    def __init__(self) -> None:
-        self.labels: list[str] = []
-        self.parent: list[int] = []
-        self.low: list[int] = []
-        self.high: list[int] = []
-        self.level: list[int] = []
-        self.leaf_node: list[int] = []
-        self.leaves: list[str] = []
-        self.path: list[tuple[int, str, int]] = []  # open nodes: (level, label, node)
-
-    def add(self, code: int, row: tuple[str, ...]) -> None:
-        height = len(row) - 1
-        kept: list[tuple[int, str, int]] = []
-        for level, label, node in self.path:
-            if row[level] != label:
-                break
-            kept.append((level, label, node))
-        for level in range(height - len(kept), -1, -1):
-            node = self._open(level, row[level], kept[-1][2] if kept else -1, code)
-            kept.append((level, row[level], node))
-        for _, _, node in kept:
-            self.high[node] = code
-        self.path = kept
-        self.leaf_node.append(kept[-1][2])
-        self.leaves.append(row[0])
-
-    def _open(self, level: int, label: str, parent: int, code: int) -> int:
-        node = len(self.labels)
-        self.labels.append(label)
-        self.parent.append(max(parent, 0))
-        self.low.append(code)
-        self.high.append(code)
-        self.level.append(level)
-        return node
-
-    def check_labels(self, where: str) -> None:
-        """One label may stand at several levels only if it means the same leaves there."""
-        meaning: dict[str, tuple[int, int]] = {}
-        for label, low, high in zip(self.labels, self.low, self.high, strict=True):
-            if meaning.setdefault(label, (low, high)) != (low, high):
-                raise HierarchyError(
-                    f"{where} uses one label for two different sets of leaves; rename one of them"
-                )
-
-    def finish(self, rows: Rows, height: int) -> Hierarchy:
-        def ints(values: list[int]) -> NDArray[np.int32]:
-            return np.array(values, dtype=np.int32)
-
-        return Hierarchy(
-            leaves=tuple(self.leaves),
-            labels=tuple(self.labels),
-            parent=ints(self.parent),
-            low=ints(self.low),
-            high=ints(self.high),
-            level=ints(self.level),
-            leaf_node=ints(self.leaf_node),
-            height=height,
-            rows=rows,
-        )
+def _nodes(rows: list[tuple[str, ...]]) -> tuple[list[str], list[list[int]], list[int]]:
+    """Rows in depth-first order -> label, and [parent, low, high, level], of each node; node of each leaf."""
+    height = len(rows[0]) - 1
+    labels: list[str] = []
+    nodes: list[list[int]] = []
+    leaf_node: list[int] = []
+    path: list[int] = []  # open nodes from the root down
+    for code, row in enumerate(rows):
+        shared = next((i for i, node in enumerate(path) if labels[node] != row[height - i]), len(path))
+        del path[shared:]
+        for level in range(height - shared, -1, -1):
+            labels.append(row[level])
+            nodes.append([path[-1] if path else 0, code, code, level])
+            path.append(len(nodes) - 1)
+        for node in path:
+            nodes[node][2] = code
+        leaf_node.append(path[-1])
+    return labels, nodes, leaf_node
 
 
 def read_levels(path: str | Path) -> Rows:
