@@ -14,8 +14,7 @@ from tables import microdata
 
 from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
-from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import RowPartition
+from incrowd.algorithms.partitions.lexicographic import Lexicographic, RowPartition
 from incrowd.assign import by_neighbourhoods, figure_seven, one_of_disjoint_matchings
 from incrowd.contracts import silent
 from incrowd.flow import Microdata

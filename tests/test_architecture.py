@@ -270,7 +270,7 @@ PLANTED = {
         "def f():\n    from incrowd.tables import read",
     ),
     "a helper in the verifier": (climbs, "incrowd.verifier.cells", "from incrowd import values"),
-    "the pipeline in a model": (climbs, "incrowd.models.size", "import incrowd.publishing.pipeline"),
+    "the pipeline in a model": (climbs, "incrowd.models.k_anonymity", "import incrowd.publishing.pipeline"),
     "numba in a stage": (strange_doors, "incrowd.algorithms.partitions.mondrian", "import numba as nb"),
     "duckdb in the command line": (strange_doors, "incrowd.cli.demo", "def f():\n    from duckdb import x"),
     "random in a stage": (strange_draws, "incrowd.assign", "from random import shuffle"),

@@ -80,13 +80,9 @@ def _rows_of_records(members: Codes) -> Codes:
 def by_kinds(fits: Codes, record_kind: Codes, row_kind: Codes, entropy: Entropy = system) -> Assignment:
     """As `by_neighbourhoods`, where equal records and equal rows were counted together.
 
-    Parameters
-    ----------
-    fits : array of shape (n, k)
-        Places of rows that each place of a record may have, every row's k times, where places are those of
-        records and rows sorted by kind. A place may name a row twice if its kinds fit often enough.
-    record_kind, row_kind : array of shape (n,)
-        The kind of each record and row. Who of a kind takes which place is drawn too.
+    `fits` (n, k) are places of rows that each place of a record may have, every row's k times, where places
+    are those of records and rows sorted by kind (n,). A place may name a row twice if its kinds fit often
+    enough. Who of a kind takes which place is drawn too.
     """
     n = record_kind.size
     row = one_of_disjoint_matchings(fits, entropy)
@@ -132,10 +128,7 @@ def one_of_disjoint_matchings(edges: Codes, entropy: Entropy = system) -> NDArra
     even for each record, but then one known person would tell which matching was taken everywhere;
     so, nothing that is known about one component tells anything about another.
 
-    Parameters
-    ----------
-    edges : array of shape (n, k)
-        The rows that each record may have; every row occurs k times in all.
+    `edges` (n, k) are the rows that each record may have; every row occurs k times in all.
 
     Examples
     --------

@@ -23,13 +23,6 @@ from incrowd.values import Value, offsets, read_column, read_texts, value_text
 def encode(table: Table, schema: Schema) -> Microdata:
     """Number the columns of a table as its schema says.
 
-    Raises
-    ------
-    TableError
-        A column is not there, or holds texts that its kind cannot be; the message says how many.
-    HierarchyError
-        A hierarchy is no tree or lacks values of its column, or a family is not closed.
-
     Examples
     --------
     >>> table = Table.of({"age": ["30", "", "7"], "sex": ["F", "M", "F"]})
@@ -227,16 +220,8 @@ def _sensitive(column: Column, table: Table, missing_texts: frozenset[str]) -> S
         met = _Met.of(column, table, missing_texts)
         domain = _domain(met)
         codes = met.rows(domain)
-    return Sensitive(
-        column.name,
-        column.kind,
-        codes,
-        len(domain.texts),
-        domain.tree,
-        domain.texts,
-        domain.missing,
-        tuple(column.order),
-    )
+    size, order = len(domain.texts), tuple(column.order)
+    return Sensitive(column.name, column.kind, codes, size, domain.tree, domain.texts, domain.missing, order)
 
 
 def _as_met(source: TextColumn, missing: frozenset[str]) -> tuple[Codes, _Domain]:

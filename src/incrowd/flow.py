@@ -12,7 +12,7 @@ Arrays inside nouns are never written to after birth.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -69,6 +69,9 @@ class Table:
 
     def column(self, name: str) -> TextColumn:
         return self.columns[self.names.index(name)]
+
+    def take(self, rows: NDArray[np.int64] | Codes) -> Table:
+        return Table(self.names, tuple(column.take(rows) for column in self.columns))
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str | None]]) -> Table:
@@ -180,6 +183,14 @@ class Microdata:
 
     def __repr__(self) -> str:
         return f"Microdata({len(self)} rows, {[a.name for a in self.attributes]})"
+
+    def take(self, rows: NDArray[np.int64]) -> Microdata:
+        """Some of the rows. Domains stay as they are: distances and losses are of the whole table."""
+        sensitive = tuple(replace(column, codes=column.codes[rows]) for column in self.sensitive)
+        entity: Codes | None = None
+        if self.entity is not None:
+            entity = np.unique(self.entity[rows], return_inverse=True)[1].astype(np.int32)
+        return Microdata(self.codes[rows], self.attributes, sensitive, entity)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -404,3 +415,9 @@ def distinct_rows(
     key, _ = row_keys(columns, sizes, n)
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     return first.astype(np.int64), which.astype(np.int64)
+
+
+def records_by_label(labels: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+    """The records of each label that occurs, by rising label; below 0 is the label of those in no group."""
+    order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []

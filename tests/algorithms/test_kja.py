@@ -14,8 +14,7 @@ from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import kja as naive
 
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.algorithms.kja import BASES, Direct, GroupBoxes, Refinement
-from incrowd.algorithms.kja_trim import kept_of
+from incrowd.algorithms.kja import BASES, Direct, GroupBoxes, Refinement, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import Partitioner, catalogue, silent
 from incrowd.errors import Infeasible, PolicyError

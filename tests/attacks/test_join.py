@@ -16,8 +16,7 @@ from support.golden import vectors
 from support.tables_of_codes import CodeTable, code_tables, ks, paths_of
 from twins import attacks_join as naive
 
-from incrowd.algorithms.kja import Direct
-from incrowd.algorithms.kja_trim import kept_of
+from incrowd.algorithms.kja import Direct, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues
 from incrowd.attacks.border import alone_at_border, alone_in_outline, trimming

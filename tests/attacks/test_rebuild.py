@@ -13,8 +13,7 @@ from support.measure_tables import box, flat, microdata, plain_set, ranged, rele
 from twins import attacks as naive
 
 from incrowd import tables
-from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import CutRow
+from incrowd.algorithms.partitions.lexicographic import CutRow, Lexicographic
 from incrowd.attacks.rebuild import GivenAway, claimed, given_away, rows
 from incrowd.attacks.target import Target, as_they_are
 from incrowd.contracts import silent

@@ -18,7 +18,7 @@ from support.places import DATA
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy import Family, Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels, write_levels
-from incrowd.hierarchy.files import MOST_BYTES
+from incrowd.hierarchy.tree import MOST_BYTES
 from incrowd.schema import Kind
 
 FILES = sorted(DATA.glob("*/hierarchies/*.csv"))

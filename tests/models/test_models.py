@@ -33,7 +33,7 @@ from incrowd.models import (
     from_policy,
     reached,
 )
-from incrowd.models.column import dense, tally
+from incrowd.models.k_anonymity import dense, tally
 
 NOTES = ROOT / "docs" / "claims"
 MODELS = sorted(catalogue("model"))

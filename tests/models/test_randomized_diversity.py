@@ -19,8 +19,8 @@ from incrowd.contracts import Eligible, Promise, catalogue
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Table
 from incrowd.models import DrawnDiversity, FrequencyDiversity, from_policy
-from incrowd.models.nonhomogeneous import FAMILY, KFactor, OneK
-from incrowd.models.randomized_diversity import Drawable
+from incrowd.models.k_anonymity import MATCHING, KFactor, OneK
+from incrowd.models.l_diversity import Drawable
 from incrowd.policy import Policy
 
 DRAWN = st.tuples(st.integers(2, 4), st.integers(2, 6)).map(
@@ -94,7 +94,7 @@ def test_its_claim_says_l_and_k() -> None:
     model = DrawnDiversity(2, 4, "illness")
     (claim,) = model.claims(microdata([0, 1, 2, 3]))
     assert (claim.model, claim.parameters, claim.column) == (model.name, {"l": 2, "k": 4}, "illness")
-    assert catalogue(FAMILY)[claim.model](**claim.parameters, column=claim.column) == model
+    assert catalogue(MATCHING)[claim.model](**claim.parameters, column=claim.column) == model
     assert isinstance(model, Promise)
     assert any("drawn by chance" in text for text in claim.assumptions)
     assert any("part was settled by chance" in text for text in claim.assumptions)

@@ -29,10 +29,7 @@ Ints = NDArray[np.int64]
 class Anatomy(Algorithm):
     """Buckets of l records, no two with one value, drawn from the l most frequent values at each step.
 
-    Parameters
-    ----------
-    k : int
-        Every bucket keeps at least k records: where l is less, whole ones are merged at random.
+    Every bucket keeps at least k records: where l is less, whole ones are merged at random.
     """
 
     paper: ClassVar[str] = NONHOMOGENEOUS
@@ -70,11 +67,6 @@ class Anatomy(Algorithm):
 
         Chance is asked for an order of all records, then for the group of each left-over one by rising code,
         then, where groups are merged, for an order of the groups.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records, or one value has more than n/l of them.
         """
         rule = _only_rule(guards)
         need_enough(data, self.k)

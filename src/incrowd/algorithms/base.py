@@ -6,10 +6,15 @@ algorithm by name and none of their options.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Progress, option_names
 from incrowd.errors import PolicyError, unknown
@@ -28,6 +33,7 @@ K_EQUAL_ROWS = "everyone's quasi-identifiers equal those of at least k-1 others"
 OVERLAPPING_BOXES = "the smallest box, node or set over each group; boxes may overlap"
 LINKER = "knows everyone's quasi-identifiers, and how the release was made"
 PROMISED = ("k", "max_suppression")  # fields that are no options: the policy promises them
+EVERY = 0.2  # seconds between two words about the progress of a compiled run
 
 
 @dataclass(frozen=True)
@@ -75,13 +81,7 @@ class Algorithm(Limited, ABC):
     def group(
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress
     ) -> Partition | Neighbourhoods:
-        """The groups of records. No group is smaller than k, and none is vetoed by a guard.
-
-        Raises
-        ------
-        Infeasible
-            If that cannot be.
-        """
+        """The groups of records: none is smaller than k, and none is vetoed by a guard, or `Infeasible`."""
 
     @property
     def printed(self) -> bool:
@@ -208,3 +208,22 @@ class NonHomogeneous(Algorithm):
         """k-factor, or `model_kept` where less was accepted."""
         less = not self.regular and (self.one_sided or UNSAFE_MATCHES.accepted(accept))
         return self.model_kept if less or not self.drawn else "k-factor"
+
+
+@contextmanager
+def watched(progress: Progress, clock: NDArray[np.int64], rows: int) -> Iterator[None]:
+    """Report ``clock[1] / rows`` to `progress` while the body runs without the interpreter's lock."""
+    over = threading.Event()
+
+    def tell() -> None:
+        while not over.wait(EVERY):
+            progress(min(1.0, int(clock[1]) / max(rows, 1)))
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+    progress(1.0)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import EXTERNAL, Algorithm
-from incrowd.algorithms.kja_trim import TRIMS, trimmed
+from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.contracts import (
     AnyLimit,
     Choice,
@@ -30,22 +31,22 @@ from incrowd.contracts import (
 )
 from incrowd.entropy import Entropy, shuffled, system
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Microdata, Partition
+from incrowd.flow import Codes, Microdata, Partition, records_by_label
 from incrowd.policy.exposures import UNSAFE_OUTLINE, UNSAFE_TRIMMING, KnownExposure
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]
+TRIMS = ("none", "greedy", "exact")
+MOST_BOXES = 100_000  # that are tried for one group; beyond that, one after the other is left out
 BASES = ("mondrian", "mondrian-relaxed", "topdown", "agglomerative", "hilbert", "lexicographic")
 
 
 @dataclass(frozen=True)
 class KJoinAnonymization(Algorithm):
-    """What both ways have in common.
+    """What both ways have in common: every group keeps at least k people, of either table.
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k people, of either table.
     base : str
         The partition that makes groups: a method that makes classes.
     trim : str
@@ -54,7 +55,6 @@ class KJoinAnonymization(Algorithm):
         private table.
     """
 
-    k: int
     base: str = "mondrian"
     trim: str = "none"
 
@@ -89,13 +89,7 @@ class KJoinAnonymization(Algorithm):
     def group(
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Partition:
-        """The groups of people of both tables; those of the public one who are not needed are in none.
-
-        Raises
-        ------
-        Infeasible
-            If there are too few people.
-        """
+        """The groups of people of both tables; those of the public one who are not needed are in none."""
         base: Partitioner = catalogue("algorithm")[self.base](k=self.k)
         return self.grouped(data, base, guards, progress, entropy)
 
@@ -208,9 +202,7 @@ class Refinement(KJoinAnonymization):
 
     def _divided(self, data: Microdata, home: Codes, base: Partitioner, progress: Progress) -> Codes:
         """The groups of each group, where people of the public table joined it."""
-        members = np.argsort(home, kind="stable")
-        members = members[home[members] >= 0]
-        groups = np.split(members, np.flatnonzero(np.diff(home[members])) + 1)
+        groups = records_by_label(home)
         labels = np.full(len(data), -1, np.int32)
         met = 0
         own = _own(data)
@@ -329,3 +321,84 @@ class GroupBoxes:
         np.add.at(change, self.low[real, j], 1)
         np.add.at(change, np.minimum(self.high[real, j], size - 1) + 1, -1)
         return np.cumsum(change)[:-1]
+
+
+def trimmed(data: Microdata, labels: Codes, k: int, how: str) -> Ints:
+    """The people of the public table to be left out of their groups, so that boxes get smaller.
+
+    The paper's form only (section 4). A group that stayed large, or a box that was not made smaller, proves
+    that whoever stands at its border is in the private table.
+    """
+    own = _own(data)
+    places = np.column_stack([p[data.codes[:, j]] for j, p in enumerate(places_of(data))]).astype(np.int64)
+    gone = []
+    for people in records_by_label(labels):
+        others = people[~own[people]]
+        if others.size and people.size > k:
+            kept = kept_of(places[people[own[people]]], places[others], k, how)
+            gone.append(np.delete(others, kept))
+    return np.concatenate(gone) if gone else np.empty(0, np.int64)
+
+
+def kept_of(own: Ints, others: Ints, k: int, how: str) -> list[int]:
+    """Which of the others (e, d) stay with the own people (m, d), so that there are k and the box is small.
+
+    Examples
+    --------
+    >>> others = np.array([[0, 5], [3, 2], [4, 3]])
+    >>> kept_of(np.array([[1, 5]]), others, 2, "exact"), kept_of(np.array([[1, 5]]), others, 2, "greedy")
+    ([0], [2])
+    """
+    sides = [_sides(own[:, j], others[:, j]) for j in range(own.shape[1])]
+    boxes = np.prod([float(len(lows) * len(highs)) for lows, highs in sides])
+    if how == "exact" and boxes <= MOST_BOXES:
+        return _smallest(own, others, k, sides)
+    return _one_after_the_other(own, others, k)
+
+
+def _sides(own: Ints, others: Ints) -> tuple[list[int], list[int]]:
+    """Where a box may begin and end in one column: it holds all own people."""
+    low, high = int(own.min()), int(own.max())
+    values = set(others.tolist())
+    return sorted({low, *(v for v in values if v < low)}), sorted({high, *(v for v in values if v > high)})
+
+
+def _smallest(own: Ints, others: Ints, k: int, sides: list[tuple[list[int], list[int]]]) -> list[int]:
+    """Of all boxes with enough people the one with the least perimeter, of equals that with most people."""
+    best: tuple[int, int] | None = None
+    kept: list[int] = []
+    for box in product(*(product(lows, highs) for lows, highs in sides)):
+        width = sum(high - low for low, high in box)
+        if best is not None and width > best[0]:
+            continue
+        low, high = np.array(box).T
+        inside = np.flatnonzero(((others >= low) & (others <= high)).all(axis=1))
+        score = (width, -inside.size)
+        if len(own) + inside.size >= k and (best is None or score < best):
+            best, kept = score, inside.tolist()
+    return kept
+
+
+def _one_after_the_other(own: Ints, others: Ints, k: int) -> list[int]:
+    """While there are more than k, leave out whoever makes the box smallest, the first of equals."""
+    kept = list(range(len(others)))
+    while len(own) + len(kept) > k and kept:
+        saved = _saved(own, others[kept])
+        best = int(np.argmax(saved))
+        if saved[best] == 0:
+            break
+        del kept[best]
+    return kept
+
+
+def _saved(own: Ints, others: Ints) -> Ints:
+    """By how much the box gets narrower without each of the others, summed over columns."""
+    people = np.concatenate([own, others])
+    saved = np.zeros(len(others), np.int64)
+    for j in range(people.shape[1]):
+        column = np.sort(people[:, j])
+        if column.size < 2:
+            continue
+        saved += np.where(others[:, j] == column[0], column[1] - column[0], 0)
+        saved += np.where(others[:, j] == column[-1], column[-1] - column[-2], 0)
+    return saved

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd import models, tables
 from incrowd.algorithms.catalogue import method
-from incrowd.algorithms.kja_trim import trimmed
+from incrowd.algorithms.kja import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, pools, values_of
 from incrowd.attacks.buckets import BucketValues, buckets_as_groups
@@ -31,7 +31,6 @@ from incrowd.generalize import generalize
 from incrowd.measures import Published, published_from_regions
 from incrowd.measures.buckets import BucketTable
 from incrowd.publishing.draft import grouped
-from incrowd.publishing.suppression import data_of_kept, table_of_kept
 from incrowd.release.folder import PublicTables, ReleaseFolder
 from incrowd.schema import Claim, Kind, Role, Schema
 from incrowd.values import offsets, read_texts
@@ -101,7 +100,7 @@ class OneTable:
         """The records that have a row: who knows who was suppressed knows more than others."""
         if self.kept.size == len(self.everyone.data):
             return self.everyone
-        data = data_of_kept(self.folder.data, self.kept)
+        data = self.folder.data.take(self.kept)
         return replace(self.everyone, data=data, truth=self.truth[self.kept])
 
     @property
@@ -142,7 +141,7 @@ class OneTable:
         """The classes of plain Mondrian over some records, numbered as in the original."""
         if self.k is None or people.size < self.k:
             return ()
-        partition = StrictMondrian(self.k).group(data_of_kept(self.folder.data, people), (), silent)
+        partition = StrictMondrian(self.k).group(self.folder.data.take(people), (), silent)
         order, starts = partition.members()
         return np.split(people[order], starts[1:-1])
 
@@ -160,7 +159,7 @@ class OneTable:
     def _table(self) -> Table:
         """The original without the records that were suppressed."""
         table = self.folder.original
-        return table if self.kept.size == len(table) else table_of_kept(table, self.kept)
+        return table if self.kept.size == len(table) else table.take(self.kept)
 
     def _buckets(self, column: Sensitive) -> ValueGroups:
         group, original = self.folder.rows.column("group"), self._table.column(column.name)
@@ -350,7 +349,7 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
         grouping = grouped(data, algorithm, promised, unwatched)
         if not np.array_equal(grouping.kept, kept):
             return RERUN_OF_OTHERS
-        regions = generalize(data_of_kept(data, kept), grouping.of_kept())
+        regions = generalize(data.take(kept), grouping.of_kept())
     except (IncrowdError, TypeError, KeyError) as problem:
         reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
         return NotTried(f"rerun was not tried, since the method cannot be run again: {reason}")

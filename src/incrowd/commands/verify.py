@@ -10,8 +10,7 @@ from typing import Literal
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, NotVerified, TableError
 from incrowd.policy import Policy
-from incrowd.publishing.request import requested
-from incrowd.publishing.suppression import allowance_of
+from incrowd.publishing.request import allowance_of, requested
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.verifier_rows import TableRows, original_rows
 from incrowd.schema import MANIFEST, Claim, Verdict

@@ -1,7 +1,6 @@
 """Hierarchies that a policy describes in a line, built over the values of a column.
 
-The result is plain rows (leaf, level 1, …, ``*``) that `Hierarchy.from_rows` takes; those of a file come
-from `hierarchy_files` and can be had here too.
+The result is plain rows (leaf, level 1, …, ``*``) that `Hierarchy.from_rows` takes.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from incrowd.errors import HierarchyError, PolicyError, unknown
-from incrowd.hierarchy.files import Rows, read_levels, write_levels
-from incrowd.hierarchy.tree import Hierarchy
+from incrowd.hierarchy.tree import Hierarchy, Rows, read_levels, write_levels
 from incrowd.schema import EVERYTHING, Kind
 from incrowd.values import (
     EXACT,

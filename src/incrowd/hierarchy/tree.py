@@ -1,13 +1,19 @@
-"""Taxonomies: trees over a column's values, with leaves numbered depth first.
+"""Generalization hierarchies: trees over a column's values, and their files in ARX's form.
 
-With that numbering every node is an interval of leaf codes, and the smallest node that covers a set of
-leaves depends only on the smallest and the largest of them. Ranges and trees so share one code path.
+Leaves are numbered depth first. So every node is an interval of leaf codes, and the smallest node that covers
+a set of leaves depends only on the smallest and the largest of them: ranges and trees share one code path.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import os
+import re
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +21,16 @@ from numpy.typing import NDArray
 from incrowd.errors import HierarchyError
 from incrowd.schema import EVERYTHING
 
+Rows = tuple[tuple[str, ...], ...]
+
 MOST_LEVELS = 32
+MOST_BYTES = 64 * 2**20
+LONGEST_LABEL = 2**16  # characters; the csv module's own limit belongs to the whole process
+SEPARATORS = (";", ",")
+
+_QUOTED = re.compile('"[^"]*"')
+_FIRST_ROW = re.compile(r'(?:"[^"]*"|[^"\r\n])*')  # which may go on over line breaks inside quotes
+_NEEDS_QUOTES = re.compile('[;,"\r\n\ufeff]')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +50,7 @@ class Hierarchy:
     level: NDArray[np.int32]
     leaf_node: NDArray[np.int32]
     height: int
-    rows: tuple[tuple[str, ...], ...]
+    rows: Rows
 
     def __repr__(self) -> str:
         return f"Hierarchy({len(self.leaves)} leaves, {self.height} levels)"
@@ -56,8 +71,8 @@ class Hierarchy:
         >>> tree.leaves, tree.labels[tree.covering(0, 1)]
         (('F', 'M'), '*')
         """
-        table = _checked_rows(rows, column)
-        return _grow(table, column)
+        where = f"the hierarchy of {column}" if column else "the hierarchy"
+        return _grow(_checked_rows(rows, where), where)
 
     def covering(self, low: int, high: int) -> int:
         """The smallest node over leaves `low` to `high`."""
@@ -84,15 +99,9 @@ class Hierarchy:
         ends = zip(self.labels, self.low.tolist(), self.high.tolist(), strict=True)
         return {label: range(low, high + 1) for label, low, high in ends}
 
-    def missing_from(self, values: Iterable[str]) -> list[str]:
-        """Those of the values that are no leaves."""
-        known = set(self.leaves)
-        return [value for value in values if value not in known]
 
-
-def _checked_rows(rows: Iterable[Sequence[str]], column: str) -> list[tuple[str, ...]]:
+def _checked_rows(rows: Iterable[Sequence[str]], where: str) -> list[tuple[str, ...]]:
     table = [tuple(row) for row in rows]
-    where = f"the hierarchy of {column}" if column else "the hierarchy"
     if not table:
         raise HierarchyError(f"{where} has no rows")
     widths = {len(row) for row in table}
@@ -101,9 +110,11 @@ def _checked_rows(rows: Iterable[Sequence[str]], column: str) -> list[tuple[str,
         raise HierarchyError(f"{where} has rows of different length, first in line {line}")
     if len(table[0]) > MOST_LEVELS:
         raise HierarchyError(f"{where} has {len(table[0])} levels; at most {MOST_LEVELS} are read")
-    if len({row[0] for row in table}) < len(table):
-        line = _first_repeat([row[0] for row in table])
-        raise HierarchyError(f"{where} names a leaf twice, in line {line}")
+    seen: set[str] = set()
+    for line, row in enumerate(table, 1):
+        if row[0] in seen:
+            raise HierarchyError(f"{where} names a leaf twice, in line {line}")
+        seen.add(row[0])
     nameless = [line for line, row in enumerate(table, 1) if row[0] and "" in row]
     if nameless:
         raise HierarchyError(f"{where} has an empty label above a leaf with a name, in line {nameless[0]}")
@@ -138,97 +149,138 @@ def _unclear_labels(table: list[tuple[str, ...]]) -> set[str]:
     return {label for (_, label), lines in meaning.items() if first.setdefault(label, lines) != lines}
 
 
-def _first_repeat(texts: Sequence[str]) -> int:
-    seen: set[str] = set()
-    for line, text in enumerate(texts, 1):
-        if text in seen:
-            return line
-        seen.add(text)
-    raise AssertionError("no repeat")
-
-
-def _grow(table: list[tuple[str, ...]], column: str) -> Hierarchy:
+def _grow(table: list[tuple[str, ...]], where: str) -> Hierarchy:
     """Number nodes and leaves by one walk over the rows in the order of their ancestors."""
-    where = f"the hierarchy of {column}" if column else "the hierarchy"
     height = len(table[0]) - 1
     met: dict[tuple[int, str], int] = {}  # (level, label) -> rank of first meeting, for a stable order
     for row in table:
-        for level, label in enumerate(row):
-            met.setdefault((level, label), len(met))
+        for key in enumerate(row):
+            met.setdefault(key, len(met))
     above: dict[tuple[int, str], str] = {}
     for line, row in enumerate(table, 1):
-        for level in range(height):
-            if above.setdefault((level, row[level]), row[level + 1]) != row[level + 1]:
+        for at in range(height):
+            if above.setdefault((at, row[at]), row[at + 1]) != row[at + 1]:
                 raise HierarchyError(
-                    f"{where} does not nest: line {line} puts a label of level {level} under a second parent"
+                    f"{where} does not nest: line {line} puts a label of level {at} under a second parent"
                 )
-    ordered = sorted(table, key=lambda row: [met[level, row[level]] for level in range(height, -1, -1)])
-    tree = _Builder()
-    for code, row in enumerate(ordered):
-        tree.add(code, row)
-    tree.check_labels(where)
-    return tree.finish(tuple(table), height)
+    ordered = sorted(table, key=lambda row: [met[key] for key in reversed(list(enumerate(row)))])
+    labels, nodes, leaf_node = _nodes(ordered)
+    parent, low, high, level = np.array(nodes, np.int32).T.copy()
+    meaning: dict[str, tuple[int, int]] = {}
+    for label, (_, first, last, _) in zip(labels, nodes, strict=True):
+        if meaning.setdefault(label, (first, last)) != (first, last):
+            raise HierarchyError(
+                f"{where} uses one label for two different sets of leaves; rename one of them"
+            )
+    return Hierarchy(
+        leaves=tuple(row[0] for row in ordered),
+        labels=tuple(labels),
+        parent=parent,
+        low=low,
+        high=high,
+        level=level,
+        leaf_node=np.array(leaf_node, np.int32),
+        height=height,
+        rows=tuple(table),
+    )
 
 
-class _Builder:
-    """Collects nodes while leaves arrive in depth-first order."""
+def _nodes(rows: list[tuple[str, ...]]) -> tuple[list[str], list[list[int]], list[int]]:
+    """Rows in depth-first order -> label, and [parent, low, high, level], of each node; node of each leaf."""
+    height = len(rows[0]) - 1
+    labels: list[str] = []
+    nodes: list[list[int]] = []
+    leaf_node: list[int] = []
+    path: list[int] = []  # open nodes from the root down
+    for code, row in enumerate(rows):
+        shared = next((i for i, node in enumerate(path) if labels[node] != row[height - i]), len(path))
+        del path[shared:]
+        for level in range(height - shared, -1, -1):
+            labels.append(row[level])
+            nodes.append([path[-1] if path else 0, code, code, level])
+            path.append(len(nodes) - 1)
+        for node in path:
+            nodes[node][2] = code
+        leaf_node.append(path[-1])
+    return labels, nodes, leaf_node
 
-    def __init__(self) -> None:
-        self.labels: list[str] = []
-        self.parent: list[int] = []
-        self.low: list[int] = []
-        self.high: list[int] = []
-        self.level: list[int] = []
-        self.leaf_node: list[int] = []
-        self.leaves: list[str] = []
-        self.path: list[tuple[int, str, int]] = []  # open nodes: (level, label, node)
 
-    def add(self, code: int, row: tuple[str, ...]) -> None:
-        height = len(row) - 1
-        kept: list[tuple[int, str, int]] = []
-        for level, label, node in self.path:
-            if row[level] != label:
-                break
-            kept.append((level, label, node))
-        for level in range(height - len(kept), -1, -1):
-            node = self._open(level, row[level], kept[-1][2] if kept else -1, code)
-            kept.append((level, row[level], node))
-        for _, _, node in kept:
-            self.high[node] = code
-        self.path = kept
-        self.leaf_node.append(kept[-1][2])
-        self.leaves.append(row[0])
+def read_levels(path: str | Path) -> Rows:
+    """Read a hierarchy file: UTF-8, no header, one line ``leaf;level 1;…;*`` for each leaf.
 
-    def _open(self, level: int, label: str, parent: int, code: int) -> int:
-        node = len(self.labels)
-        self.labels.append(label)
-        self.parent.append(max(parent, 0))
-        self.low.append(code)
-        self.high.append(code)
-        self.level.append(level)
-        return node
+    The separator is a semicolon if the first line has one outside quotes, else a comma. What is read is
+    a tree, or a `HierarchyError` names the file and the line.
+    """
+    path = Path(path)
+    text = _file_text(path)
+    first = _FIRST_ROW.match(text)
+    unquoted = _QUOTED.sub("", first[0] if first else "")
+    rows = _parsed(text, ";" if ";" in unquoted else ",", path.name)
+    Hierarchy.from_rows(rows, path.name)
+    return rows
 
-    def check_labels(self, where: str) -> None:
-        """One label may stand at several levels only if it means the same leaves there."""
-        meaning: dict[str, tuple[int, int]] = {}
-        for label, low, high in zip(self.labels, self.low, self.high, strict=True):
-            if meaning.setdefault(label, (low, high)) != (low, high):
+
+def write_levels(path: str | Path, rows: Iterable[Sequence[str]], separator: str = ";") -> None:
+    """Write rows so that `read_levels` gives them back."""
+    if separator not in SEPARATORS:
+        raise HierarchyError(f"{Path(path).name}: a hierarchy file is separated by ; or , and nothing else")
+    lines = (separator.join(_quoted(label, len(row)) for label in row) for row in rows)
+    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+
+
+def _quoted(label: str, width: int) -> str:
+    if _NEEDS_QUOTES.search(label) or (not label and width == 1):
+        return '"' + label.replace('"', '""') + '"'
+    return label
+
+
+def _file_text(path: Path) -> str:
+    content = _file_bytes(path)
+    try:
+        text = content.decode("utf-8-sig")
+        wrong = content.find(b"\0")
+    except UnicodeDecodeError as error:
+        wrong = error.start
+    if wrong >= 0:
+        line = content.count(b"\n", 0, wrong) + 1
+        raise HierarchyError(f"{path.name}, line {line}: not UTF-8 text; save the file in that encoding")
+    return text
+
+
+def _file_bytes(path: Path) -> bytes:
+    try:
+        # Without waiting: to open a pipe for reading would hang until somebody writes into it.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError):
+        raise HierarchyError(f"the hierarchy file {path.name} does not exist or may not be read") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise HierarchyError(f"the hierarchy file {path.name} is not a regular file")
+    with open(descriptor, "rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise HierarchyError(f"{path.name} is larger than {MOST_BYTES // 2**20} MiB; hierarchies are small")
+    return content
+
+
+def _parsed(text: str, separator: str, name: str) -> Rows:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[tuple[str, ...]] = []
+    blank = 0
+    try:
+        for row in reader:
+            if blank and row:
+                raise HierarchyError(f"{name}, line {blank}: an empty line between others; remove it")
+            if any(len(label) > LONGEST_LABEL for label in row):
                 raise HierarchyError(
-                    f"{where} uses one label for two different sets of leaves; rename one of them"
+                    f"{name}, line {reader.line_num}: a label of more than {LONGEST_LABEL} characters"
                 )
-
-    def finish(self, rows: tuple[tuple[str, ...], ...], height: int) -> Hierarchy:
-        def ints(values: list[int]) -> NDArray[np.int32]:
-            return np.array(values, dtype=np.int32)
-
-        return Hierarchy(
-            leaves=tuple(self.leaves),
-            labels=tuple(self.labels),
-            parent=ints(self.parent),
-            low=ints(self.low),
-            high=ints(self.high),
-            level=ints(self.level),
-            leaf_node=ints(self.leaf_node),
-            height=height,
-            rows=rows,
-        )
+            if row:
+                rows.append(tuple(row))
+            else:
+                blank = blank or reader.line_num
+    except csv.Error:
+        raise HierarchyError(
+            f"{name}, line {reader.line_num}: a quote is not closed, or stands inside a label"
+        ) from None
+    return tuple(rows)

@@ -1,4 +1,4 @@
-"""Codes of many groups, end to end: their bounds, and their distinct values. See `generalize.groups`."""
+"""Codes of many groups, end to end: their bounds, and their distinct values. See `generalize.Groups`."""
 
 from __future__ import annotations
 

@@ -15,19 +15,16 @@ import numpy as np
 from incrowd.contracts import Choice, Model, Promise, catalogue
 from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Partition
-from incrowd.models import nonhomogeneous
-from incrowd.models.buckets import SensitiveGroups
-from incrowd.models.closeness import Closeness
-from incrowd.models.diversity import (
+from incrowd.models.k_anonymity import MATCHING, KAnonymity, KFactor, KJoinAnonymity, SensitiveGroups
+from incrowd.models.l_diversity import (
     DistinctDiversity,
+    DrawnDiversity,
     EntropyDiversity,
     FrequencyDiversity,
     RecursiveDiversity,
 )
-from incrowd.models.join import KJoinAnonymity
 from incrowd.models.plain import Plain, plain_of
-from incrowd.models.randomized_diversity import DrawnDiversity
-from incrowd.models.size import KAnonymity
+from incrowd.models.t_closeness import Closeness
 
 __all__ = [
     "Closeness",
@@ -59,22 +56,10 @@ def from_policy(
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
-    Parameters
-    ----------
-    privacy : mapping
-        ``k`` (required), ``l``, ``l_kind`` (distinct, entropy, recursive, frequency), ``c`` (recursive
-        only), ``t``, ``t_distance`` (equal, ordered, hierarchical), ``plain`` (a mapping). None counts as
-        not given.
-    sensitive : sequence of str
-        Names of the sensitive columns.
-    size : str
-        What k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization, which
-        goes with k alone; or ``sensitive-groups``, which needs l, by frequency.
-    diverse : bool
-        Does the method, a non-homogeneous one, keep l for a sensitive column as well? Then l is the least k,
-        too.
-    buckets : bool
-        With a public table: are sensitive values published, in buckets? l and t then hold for these.
+    `size` is what k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization,
+    which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A non-homogeneous method
+    that is `diverse` keeps l for a sensitive column as well; then l is the least k, too. With a public table
+    and `buckets`, sensitive values are published in these, and l and t hold for them.
 
     Examples
     --------
@@ -150,7 +135,7 @@ def _matching(size: str, given: Mapping[str, Any]) -> Promise:
             f"[privacy]: {also[0]} is about classes, and this method makes none; leave it out, or use a "
             "method such as mondrian"
         )
-    made: Promise = catalogue(nonhomogeneous.FAMILY)[size](given["k"])
+    made: Promise = catalogue(MATCHING)[size](given["k"])
     return made
 
 
@@ -175,7 +160,7 @@ def _drawn(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tup
             "[privacy]: t is about classes, and this method makes none; leave it out, or use a method "
             "such as mondrian"
         )
-    if size != nonhomogeneous.KFactor.name:
+    if size != KFactor.name:
         raise PolicyError(
             "[privacy]: l needs a randomized assignment over k rows for everybody, and less was asked for"
             "; leave out l, or what lowers the promise"
@@ -192,7 +177,7 @@ def _drawn(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tup
     k, l = given["k"], given["l"]  # noqa: E741
     if all(limit.allows(given[word]) for word, limit in DrawnDiversity.limits.items()):
         k = max(k, l)  # else one of the two says what is wrong
-    return nonhomogeneous.KFactor(k), DrawnDiversity(l, k, sensitive[0])
+    return KFactor(k), DrawnDiversity(l, k, sensitive[0])
 
 
 def _diversity(given: Mapping[str, Any], column: str) -> Model:
@@ -207,16 +192,8 @@ def _diversity(given: Mapping[str, Any], column: str) -> Model:
 def reached(model: Model, data: Microdata, labels: Codes) -> int | float | Fraction:
     """How strong a promise the worst class keeps: the smallest k or l, the largest t.
 
-    Exact but for entropy l-diversity, whose float is for display only.
-
-    Parameters
-    ----------
-    model : Model
-        Which promise; its own k, l or t is not used (its c, distance and column are).
-    data : Microdata
-        The table.
-    labels : array of shape (n,)
-        The class of each row, numbered from 0 without gaps.
+    The model's own k, l or t is not used (its c, distance and column are). `labels` number the class of each
+    row from 0 without gaps. Exact but for entropy l-diversity, whose float is for display only.
     """
     if not len(data):
         raise TableError("a table without rows reaches nothing")

@@ -149,13 +149,7 @@ def _after_one(neighbourhoods: Neighbourhoods, k: int) -> AfterOne | None:
 
 
 def check_rows(found: Disclosure | None, asked: str) -> None:
-    """Refuse a release whose rows were to give nothing away, by an option of the algorithm, and do.
-
-    Raises
-    ------
-    Infeasible
-        If the rows give away the whole record of too many people.
-    """
+    """Refuse rows that were to give nothing away, by an option of the algorithm, and give away too many."""
     if isinstance(found, RowDisclosure) and found.share >= MOST_GIVEN_AWAY:
         raise Infeasible(
             f"{asked}: the rows still reveal {found.rows.records:,} of {found.records:,} records; "
@@ -164,13 +158,7 @@ def check_rows(found: Disclosure | None, asked: str) -> None:
 
 
 def value_disclosure(buckets: Codes, data: Microdata, promised: Sequence[Promise]) -> ValueDisclosure:
-    """What all buckets together disclose (deFinetti) of the one sensitive column.
-
-    Parameters
-    ----------
-    buckets : array of shape (n,)
-        The bucket of each record.
-    """
+    """What all buckets (n,) together disclose (deFinetti) of the one sensitive column."""
     values = data.sensitive[0].codes
     step = -(-choices_of(buckets, values) // MOST_CHOICES)  # of too many, every second or third is enough
     here = np.flatnonzero(buckets % step == 0)
@@ -181,13 +169,7 @@ def value_disclosure(buckets: Codes, data: Microdata, promised: Sequence[Promise
 
 
 def check_values(found: ValueDisclosure, accept: Sequence[str]) -> None:
-    """Refuse buckets whose values are guessed far more often than the promise suggests.
-
-    Raises
-    ------
-    Exposure
-        With the name to accept it by.
-    """
+    """Refuse buckets whose values are guessed far more often than the promise suggests."""
     often = found.rate.interval()[0] > MOST_GUESSED / found.l
     if often and not CORRELATED_VALUES.accepted(accept):
         raise Exposure(

@@ -1,37 +1,46 @@
-"""Every stage up to the verifier: from a table and a policy to a draft of a release."""
+"""Every stage up to the verifier: from a table and a policy to a draft of a release.
+
+Which record is behind which row is drawn here. Rows of equivalence classes are shuffled. Non-homogeneous rows
+need more: an assignment in which nobody is behind any row with more than chance 1/k exists if and only if the
+consistency graph has a k-factor. Neighbourhoods that were made k-regular are one; others are refused where
+they have none.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import tables
+from incrowd import assign, tables
 from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.outliers.repair import repaired
 from incrowd.contracts import Plainness, Promise, Watch
 from incrowd.encode import encode
 from incrowd.entropy import system
+from incrowd.errors import Exposure, NotVerified, TableError
 from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, Table
 from incrowd.generalize import generalize
-from incrowd.graph import Graph, consistency
+from incrowd.graph import Graph, consistency, factor, lambda_star
 from incrowd.join import Joined, Sources, encode_joined, join, read_sources
 from incrowd.measures import covered_by, measure_all, measure_own, presence, published_from_regions
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (
     SMALL_MEANS,
+    UNSAFE_MATCHES,
+    UNSAFE_ONE_SIDED,
     check_kept_columns,
     check_names,
     single_valued_classes,
     single_valued_neighbourhoods,
     warnings_of,
 )
-from incrowd.publishing.assignment import RandomizedAssignment, assigned
 from incrowd.publishing.disclosure import (
     Disclosure,
     PresenceDisclosure,
@@ -42,8 +51,7 @@ from incrowd.publishing.disclosure import (
     value_disclosure,
 )
 from incrowd.publishing.render import Buckets, bucketed_values, domain_of, manifest, published_table
-from incrowd.publishing.request import Request, requested
-from incrowd.publishing.suppression import check_suppression, data_of_kept, table_of_kept
+from incrowd.publishing.request import Request, check_suppression, requested
 from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
@@ -73,7 +81,41 @@ class EncodedPeople:
         """Some of them; with a public table without sensitive values, which its people do not have."""
         if self.stand_ins is not None:
             return Microdata(self.everyone.codes[kept], self.everyone.attributes)
-        return self.everyone if kept.size == len(self.everyone) else data_of_kept(self.everyone, kept)
+        return self.everyone if kept.size == len(self.everyone) else self.everyone.take(kept)
+
+
+@dataclass(frozen=True)
+class MatchProbability:
+    """The largest probability of a match: of the assignment as it was drawn, and the least that any has."""
+
+    drawn: Fraction
+    least: Fraction
+
+    def as_dict(self) -> dict[str, str]:
+        return {"drawn": str(self.drawn), "least": str(self.least)}
+
+
+@dataclass(frozen=True, eq=False)
+class RandomizedAssignment:
+    """Which record is behind which row; of non-homogeneous rows also how likely a match is.
+
+    `neighbourhoods` (n, k) are then the records that each published row was made over, and `parts` numbers
+    the part of the table that it is from, where the table was cut into parts.
+    """
+
+    assignment: Assignment
+    match_probability: MatchProbability | None = None
+    neighbourhoods: NDArray[np.int32] | None = None
+    parts: NDArray[np.int32] | None = None
+
+    @property
+    def candidates(self) -> NDArray[np.int64] | None:
+        """For each record the records that are behind the rows it may be behind (n, k); None for classes."""
+        if self.neighbourhoods is None:
+            return None
+        row = np.argsort(self.neighbourhoods.ravel(), kind="stable") // self.neighbourhoods.shape[1]
+        found: NDArray[np.int64] = self.assignment.private[row].reshape(self.neighbourhoods.shape)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +179,7 @@ class Draft:
     @cached_property
     def table(self) -> Table:
         """The published rows."""
-        kept = self.grouping.kept
-        table = self.original if self.request.allowed is None else table_of_kept(self.original, kept)
+        table = self.original if self.request.allowed is None else self.original.take(self.grouping.kept)
         return published_table(
             table, self._published_schema, self.data, self.regions, self.assignment, self.buckets
         )
@@ -217,15 +258,16 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
     rows, data = grouping.of_kept(), people.with_rows(grouping.kept)
     values = _disclosed_values(rows, data, request)
     buckets = _bucketed(grouping, people)
-    regions = _regions(rows, data, people.schema, policy)
-    graph = partial(_graph, regions, data)
+    means = tuple(column.name for column in people.schema.published if column.mean)
+    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
+    regions = generalize(data, rows, means, least)
     made = Draft(
         request=request,
         people=people,
         grouping=grouping,
         data=data,
         regions=regions,
-        randomized=assigned(rows, request.algorithm, policy.accept, graph, system),
+        randomized=_assigned(rows, regions, data, request),
         buckets=buckets,
         values=values,
     )
@@ -263,10 +305,7 @@ def grouped(
 ) -> Partition | Neighbourhoods:
     """Run the algorithm; groups that would disclose outliers are repaired where that is promised.
 
-    Parameters
-    ----------
-    private : Microdata, optional
-        Whom promises are about, if not about everyone.
+    Promises are about everyone, or about the people of the `private` table.
     """
     whom = everyone if private is None else private
     guards = tuple(guard for model in promised for guard in model.guards(whom))
@@ -296,15 +335,42 @@ def _bucketed(grouping: Partition | Neighbourhoods, people: EncodedPeople) -> Bu
     return bucketed_values(people.table, people.schema, own, system, rows)
 
 
-def _regions(rows: Partition | Neighbourhoods, data: Microdata, schema: Schema, policy: Policy) -> Regions:
-    means = tuple(column.name for column in schema.published if column.mean)
-    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
-    return generalize(data, rows, means, least)
+def _assigned(
+    grouping: Partition | Neighbourhoods, regions: Regions, data: Microdata, request: Request
+) -> RandomizedAssignment:
+    """Draw which record is behind which row; refused where none reaches 1/k and that was not accepted."""
+    algorithm, neighbourhoods = request.algorithm, grouping.neighbourhoods
+    if neighbourhoods is None:
+        return RandomizedAssignment(assign.whole_classes(grouping.labels.size, system))
+    found = consistency(published_from_regions(regions, data.attributes), data)
+    k = algorithm.k
+    try:
+        least = lambda_star(found)
+    except TableError as problem:
+        words = "rows were made that do not hold their records; nothing was written"
+        raise NotVerified(f"{words}\n  {problem}") from None
+    if not algorithm.randomizes:
+        fixed = assign.whole_classes(len(neighbourhoods), system)
+        return RandomizedAssignment(fixed, MatchProbability(Fraction(1), least))
+    if neighbourhoods.regular and int(neighbourhoods.sizes[0]) == k:
+        assignment = assign.by_neighbourhoods(neighbourhoods, system)
+        members = neighbourhoods.members.reshape(-1, k)[assignment.region]
+        parts = None if neighbourhoods.parts is None else neighbourhoods.parts[assignment.region]
+        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k), least), members, parts)
+    return _from_factor(found, least, k, request.policy.accept)
 
 
-def _graph(regions: Regions, data: Microdata) -> Graph:
-    """The consistency graph of all records and their rows, both in the order of the table."""
-    return consistency(published_from_regions(regions, data.attributes), data)
+def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str]) -> RandomizedAssignment:
+    """One of as many disjoint matchings as there are, up to k."""
+    most = min(k, int(1 / least))  # a j-factor exists if and only if no match needs more than 1/j
+    if most < k and not (UNSAFE_MATCHES.accepted(accept) or UNSAFE_ONE_SIDED.accepted(accept)):
+        raise Exposure(
+            UNSAFE_MATCHES.name,
+            f"with any assignment, somebody is found with probability {float(least):.3f} or more, and 1/{k} "
+            "was asked for; leave mend = true, or use kfactor",
+        )
+    assignment = assign.by_kinds(factor(found, most), found.record_of, found.row_of, system)
+    return RandomizedAssignment(assignment, MatchProbability(Fraction(1, most), least))
 
 
 def _method(request: Request) -> dict[str, Any]:

@@ -143,12 +143,8 @@ def bucketed_values(
     Groups are numbered 1, 2, … at random. Lines follow the numbers, and inside a group the texts: their order
     says nothing that they do not say themselves.
 
-    Parameters
-    ----------
-    groups : array of shape (n,)
-        The group of each record, numbered from 0 without gaps.
-    rows : array, optional
-        The group of each row, where rows are of other people too.
+    `groups` (n,) are those of the records, from 0 without gaps, `rows` those of the rows, where these are of
+    other people too.
     """
     names = [column.name for column in schema.having(Role.SENSITIVE)]
     _check_free(names, schema)

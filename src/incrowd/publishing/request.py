@@ -1,8 +1,13 @@
-"""From a policy to what it asks for: an algorithm with its options, and the models it must keep."""
+"""What a policy asks for: an algorithm with its options, the models it must keep, how many it may suppress.
+
+No release states how many records were suppressed. Outliers are suppressed first, so that even the number
+would disclose that there is one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from incrowd import models
@@ -10,10 +15,54 @@ from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.catalogue import method
 from incrowd.contracts import Guard, Promise
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Microdata
+from incrowd.flow import Microdata, Neighbourhoods, Partition
 from incrowd.policy import Policy
-from incrowd.publishing.suppression import Allowance, allowance_of
 from incrowd.schema import Claim
+
+WITH_PLAIN = "0.05"  # of all records, where outliers are to be hidden and the policy says nothing
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The share of records that may be left out, as the manifest states it."""
+
+    share: str
+
+    def most(self, records: int) -> int:
+        return int(Fraction(self.share) * records)
+
+    def as_dict(self, published: int) -> dict[str, object]:
+        """What the manifest states about rows."""
+        return {"published": published, "suppressed": None, "max_suppression": self.share}
+
+
+def allowance_of(policy: Policy) -> Allowance | None:
+    """How many may be left out; None where everybody must have a row."""
+    said, plain = policy.privacy.max_suppression, policy.privacy.plain is not None
+    if plain:
+        return Allowance(WITH_PLAIN if said is None else str(said))
+    if said is None or not Fraction(said):
+        return None
+    if not method(policy.method).suppresses:
+        raise PolicyError(
+            f"[privacy]: {policy.method} leaves nobody out, so max_suppression means nothing; leave it out, "
+            "or take incognito"
+        )
+    return Allowance(str(said))
+
+
+def check_suppression(grouping: Partition | Neighbourhoods, allowed: Allowance | None) -> None:
+    """Refuse a grouping that leaves out more than was allowed."""
+    records = grouping.labels.size
+    gone, most = records - grouping.kept.size, 0 if allowed is None else allowed.most(records)
+    if gone == records:
+        raise Infeasible(f"nothing can be published: all {records} records would have to be suppressed")
+    if gone > most:
+        share = "none" if allowed is None else f"max_suppression = {allowed.share}, {most} of {records}"
+        raise Infeasible(
+            f"{gone} of {records} records would have to be suppressed, and {share} may be; raise "
+            "max_suppression, ask for less, or try another method"
+        )
 
 
 @dataclass(frozen=True)
@@ -33,15 +82,7 @@ class Request:
 
 
 def requested(policy: Policy) -> Request:
-    """What the policy asks for.
-
-    Raises
-    ------
-    PolicyError
-        If the parts of the policy do not go together.
-    Exposure
-        If the algorithm, with these options, has a known exposure that was not accepted.
-    """
+    """What the policy asks for; refused are parts that do not go together, and exposures not accepted."""
     chosen = method(policy.method)
     privacy = policy.privacy
     # Where outliers are to be hidden, all who may be left out are for that.
@@ -60,7 +101,10 @@ def requested(policy: Policy) -> Request:
     allowed = allowance_of(policy)
     for exposure, remedy in algorithm.exposures().items():
         exposure.refuse(policy.accept, remedy)
-    return Request(policy, algorithm, promised if algorithm.promises_l else _without_l(promised), allowed)
+    if not algorithm.promises_l:
+        sought = SoughtDiversity.name
+        promised = tuple(SoughtDiversity(each) if each.name == sought else each for each in promised)
+    return Request(policy, algorithm, promised, allowed)
 
 
 def _check_columns(algorithm: Algorithm, policy: Policy) -> None:
@@ -106,10 +150,6 @@ def _check_exact(policy: Policy, means: list[str]) -> None:
         raise PolicyError(f"entity: {name} counts rows, not persons; leave it out, or use mondrian")
     if means:
         raise PolicyError(f"{means[0]}: {name} publishes exact values, which need no mean; leave out mean")
-
-
-def _without_l(promised: tuple[Promise, ...]) -> tuple[Promise, ...]:
-    return tuple(SoughtDiversity(each) if each.name == SoughtDiversity.name else each for each in promised)
 
 
 @dataclass(frozen=True)

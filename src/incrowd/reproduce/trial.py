@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from incrowd.contracts import Progress
 from incrowd.flow import Microdata, Neighbourhoods, Partition, Table, TextColumn
-from incrowd.generalize.closure import generalize
+from incrowd.generalize import generalize
 from incrowd.measures.boxes import RangeCount
 from incrowd.measures.loss import EntropyLoss, GlobalPenalty
 from incrowd.measures.published import Published, published

@@ -19,17 +19,15 @@ from twins import assign as naive_rings
 from twins import diverse as naive_diverse
 from twins import ordering as naive_orders
 
-from incrowd.algorithms.nonhomogeneous import diverse
-from incrowd.algorithms.nonhomogeneous.diverse import NEAR, Sought, eligible_parts, printed_order, split_apart
-from incrowd.algorithms.nonhomogeneous.ring import Ring
-from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import CutRow
+from incrowd.algorithms.nonhomogeneous.ring import Ring, printed_order, split_apart
+from incrowd.algorithms.partitions import lexicographic
+from incrowd.algorithms.partitions.lexicographic import NEAR, CutRow, Lexicographic, Sought, eligible_parts
 from incrowd.assign import by_neighbourhoods
 from incrowd.commands.publish import publish
 from incrowd.contracts import silent
 from incrowd.errors import Exposure, Infeasible, PolicyError
 from incrowd.flow import Table
-from incrowd.models.randomized_diversity import DrawnDiversity
+from incrowd.models.l_diversity import DrawnDiversity
 from incrowd.policy import Policy
 
 # CutRow in which no value is frequent
@@ -71,7 +69,7 @@ def test_eligible_parts_agree_with_naive(
             eligible_parts(table.data, looked_for, silent)
     else:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(diverse, "NEAR", near)
+            patch.setattr(lexicographic, "NEAR", near)
             parts = listed(eligible_parts(table.data, looked_for, silent))
         assert all(map(good, parts))
         assert parts == naive_diverse.diverse_partition(table.points, table.axes, good, k, near)

@@ -19,8 +19,7 @@ from twins import factor as naive_factor
 from incrowd import assign, tables
 from incrowd.algorithms.nonhomogeneous.ring import Ring, without_lists
 from incrowd.algorithms.partitions.hilbert import Hilbert
-from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import CutRow
+from incrowd.algorithms.partitions.lexicographic import CutRow, Lexicographic
 from incrowd.assign import by_neighbourhoods, one_of_disjoint_matchings
 from incrowd.commands.publish import publish
 from incrowd.contracts import silent

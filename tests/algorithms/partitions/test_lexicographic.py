@@ -13,8 +13,15 @@ from support.golden import vectors
 from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import ordering as naive_orders
 
-from incrowd.algorithms.partitions.lexicographic import Lexicographic
-from incrowd.algorithms.partitions.ordering import UNIT, CutRow, in_order, keeping, packed, places_of
+from incrowd.algorithms.partitions.lexicographic import (
+    UNIT,
+    CutRow,
+    Lexicographic,
+    in_order,
+    keeping,
+    packed,
+    places_of,
+)
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata

@@ -15,8 +15,14 @@ from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
 from incrowd import Policy, publish
-from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian, distinct_records
-from incrowd.algorithms.partitions.workload import queries_of, read_workload
+from incrowd.algorithms.partitions.mondrian import (
+    Mondrian,
+    RelaxedMondrian,
+    StrictMondrian,
+    distinct_records,
+    queries_of,
+    read_workload,
+)
 from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Partition, Table

@@ -18,7 +18,7 @@ from twins.topdown import Twin, topdown
 
 from incrowd import Policy, publish, tables
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.algorithms.partitions.ordering import places_of
+from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.algorithms.partitions.topdown import MANY_VISITS, TopDown, TopDownRun
 from incrowd.contracts import silent
 from incrowd.encode import encode

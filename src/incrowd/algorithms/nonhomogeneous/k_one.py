@@ -25,28 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NeighbourhoodGrowth(Limited, ABC):
-    """Each record gets a neighbourhood of its own.
-
-    Parameters
-    ----------
-    k : int
-        How many records each row must be consistent with.
-    measure : str
-        What rows cost: ``lm`` or ``entropy``.
-    """
+    """Each record gets a neighbourhood of its own; the measure is what rows cost: ``lm`` or ``entropy``."""
 
     k: int
     measure: str = "lm"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
 
     def neighbourhoods(self, data: Microdata) -> Neighbourhoods:
-        """The records that make each row; those that its closure holds anyway are not listed.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
+        """The records that make each row; those that its closure holds anyway are not listed."""
         need_enough(data, self.k)
         space = RecordTree.over(data, self.measure)
         grown = np.full((space.points.size.size, max(self.k - 1, 0)), -1, np.int64)

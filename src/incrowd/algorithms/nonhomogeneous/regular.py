@@ -33,11 +33,6 @@ def mended(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str
     """Neighbourhoods of exactly k, near those given, such that everyone is in exactly k.
 
     The rows are meant to be those of Algorithms 4 and 5, but any will do. Equal input gives equal output.
-
-    Raises
-    ------
-    Infeasible
-        If there are fewer than k records.
     """
     need_enough(data, k)
     n = len(data)

@@ -43,8 +43,6 @@ class Revisited(NonHomogeneous):
 
     Parameters
     ----------
-    k : int
-        How large neighbourhoods must be.
     measure : str
         What rows cost: ``lm`` or ``entropy``.
     drawn : bool
@@ -52,7 +50,6 @@ class Revisited(NonHomogeneous):
         re-runs the algorithm then knows everybody's row.
     """
 
-    k: int
     measure: str = "lm"
     drawn: bool = True
 
@@ -68,13 +65,7 @@ class Revisited(NonHomogeneous):
         return False
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Neighbourhoods:
-        """The neighbourhood that each record's row is made over.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        """
+        """The neighbourhood that each record's row is made over."""
         if guards:
             raise PolicyError("this method keeps k alone; for l, t or an entity use mondrian")
         need_enough(data, self.k)

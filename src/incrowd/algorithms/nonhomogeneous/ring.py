@@ -3,6 +3,10 @@
 Wong, Mamoulis, Cheung, "Non-homogeneous Generalization in Privacy Preserving Data Publishing", SIGMOD 2010.
 The table is cut into parts, each part becomes a ring. Who is behind which row is drawn later: any of k
 assignments without a common pair is as likely, so that everybody is behind k rows with chance 1/k each.
+
+With l, the claim of section 6 about ordered parts is false for l >= 3, and an order that is made by sensitive
+values gives them away to whoever knows the rule. So parts are cut further here, until each holds every value
+at most so often that any assignment will do; who goes where is drawn among records of one value.
 """
 
 from __future__ import annotations
@@ -15,14 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import NONHOMOGENEOUS, NonHomogeneous
-from incrowd.algorithms.nonhomogeneous.diverse import Sought, eligible_parts, printed_order, split_apart
 from incrowd.algorithms.partitions.hilbert import Hilbert
-from incrowd.algorithms.partitions.lexicographic import RULES, Lexicographic
-from incrowd.algorithms.partitions.ordering import CutRow, RowPartition
+from incrowd.algorithms.partitions.lexicographic import (
+    RULES,
+    CutRow,
+    Ints,
+    Lexicographic,
+    RowPartition,
+    Sought,
+    eligible_parts,
+)
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, Switch, register
-from incrowd.entropy import Entropy, system
+from incrowd.entropy import Entropy, shuffled, system
 from incrowd.errors import PolicyError
-from incrowd.flow import Microdata, Neighbourhoods
+from incrowd.flow import Codes, Microdata, Neighbourhoods
 from incrowd.policy.exposures import UNSAFE_ORDER, KnownExposure
 from incrowd.schema import Shape
 
@@ -35,12 +45,10 @@ SHAPES = {Shape.RANGE: 0, Shape.TREE: 1, Shape.SET: 2}  # as `kernels.ring` know
 @register("algorithm", "ring")
 @dataclass(frozen=True)
 class Ring(NonHomogeneous):
-    """Cut a row of records into parts of k or more, and lay a ring over each.
+    """Cut a row of records into parts of k or more, and lay a ring over each: everyone is in k rows of k.
 
     Parameters
     ----------
-    k : int
-        Everyone is in exactly k neighbourhoods of exactly k.
     order : str
         How records are put in a row and cut: ``lexicographic`` (Figure 8) or ``hilbert``.
     rule : str
@@ -55,7 +63,6 @@ class Ring(NonHomogeneous):
         Draw who is behind which row. False leaves every record behind its own row, for comparison only.
     """
 
-    k: int
     order: str = "lexicographic"
     rule: str = "text"
     hide_rows: bool = False
@@ -108,17 +115,7 @@ class Ring(NonHomogeneous):
     ) -> Neighbourhoods:
         """The neighbourhood that each record's row is made over.
 
-        Parameters
-        ----------
-        guards : tuple of Guard
-            None, or one that names the values it counts.
-        entropy : callable
-            Source of random bytes, for cutting by sensitive values.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
+        Guards are none, or one that names the values it counts; chance is for cutting by sensitive values.
         """
         if self.hide_rows and (self.order != "lexicographic" or guards):
             raise PolicyError('hide_rows goes with order = "lexicographic" and without l')
@@ -178,3 +175,67 @@ def without_lists(data: Microdata, parts: CutRow) -> CutRow:
 
 def _shapes(data: Microdata) -> NDArray[np.int64]:
     return np.array([SHAPES[attribute.shape] for attribute in data.attributes], np.int64)
+
+
+def split_apart(parts: CutRow, sought: Sought, entropy: Entropy = system) -> CutRow:
+    """Cut each part into as many as it has times k records, such that no value is frequent in any of them.
+
+    Values are dealt out one after the other, the most frequent first, like cards; who of a value comes when
+    is drawn. So no value is in one of m parts more often than once in m of its records, rounded up. Apart
+    from the values themselves nothing decides who goes where, so where somebody went tells nothing about them
+    beyond the values of that part.
+
+    Examples
+    --------
+    >>> sought = Sought(np.array([0, 0, 1, 1, 2, 2], np.int32), 3, l=3, k=3, per_neighbourhood=True)
+    >>> cut = split_apart(CutRow(np.arange(6, dtype=np.int32), np.array([0, 6])), sought)
+    >>> [sorted(sought.codes[part].tolist()) for part in np.split(cut.order, cut.starts[1:-1])]
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    n, sizes = parts.order.size, np.diff(parts.starts)
+    part = np.repeat(np.arange(len(parts)), sizes)
+    dealt = _dealt(parts.order, part, len(parts), sought, shuffled(n, entropy))
+    pieces = sizes // sought.k
+    turn = np.arange(n) - parts.starts[part[dealt]]
+    piece = np.empty(n, np.int64)
+    piece[dealt] = (np.cumsum(pieces) - pieces)[part[dealt]] + turn % pieces[part[dealt]]
+    place = np.argsort(piece, kind="stable")  # in each piece the order of the row
+    starts = np.concatenate([[0], np.cumsum(np.bincount(piece))])
+    return CutRow(parts.order[place], starts)
+
+
+def _dealt(rows: Codes, part: Ints, parts: int, sought: Sought, drawn: Ints) -> Ints:
+    """Places of the row by part, then values by falling frequency in it, then by `drawn`."""
+    key = part * sought.size + sought.codes[rows]
+    often = np.bincount(key, minlength=parts * sought.size)[key]
+    return np.lexsort((drawn, sought.codes[rows], -often, part))
+
+
+def printed_order(parts: CutRow, sought: Sought) -> CutRow:
+    """Order each part so that no l records in a row of the ring have the same value, as section 6 asks.
+
+    As many blocks as the most frequent value has records, equally long but for one; they are filled place by
+    place, first all first places, with the values by falling frequency. Records of a value keep their order.
+
+    Examples
+    --------
+    >>> sought = Sought(np.array([0, 0, 1, 1, 2, 2], np.int32), 3, l=3, k=3, per_neighbourhood=True)
+    >>> ordered = printed_order(CutRow(np.arange(6, dtype=np.int32), np.array([0, 6])), sought)
+    >>> sought.codes[ordered.order].tolist()
+    [0, 1, 2, 0, 1, 2]
+    """
+    sizes = np.diff(parts.starts)
+    part = np.repeat(np.arange(len(parts)), sizes)
+    dealt = _dealt(parts.order, part, len(parts), sought, np.arange(parts.order.size))
+    key = part * sought.size + sought.codes[parts.order]
+    often = np.bincount(key, minlength=len(parts) * sought.size)
+    blocks = often.reshape(len(parts), sought.size).max(axis=1)
+    ordered = np.empty_like(parts.order)
+    for p, first in enumerate(parts.starts[:-1].tolist()):
+        size, q = int(sizes[p]), int(blocks[p])
+        lengths = np.full(q, size // q)
+        lengths[: size % q] += 1
+        offset = np.arange(size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        block = np.repeat(np.arange(q), lengths)
+        ordered[first + np.lexsort((block, offset))] = parts.order[dealt[first : first + size]]
+    return CutRow(ordered, parts.starts)

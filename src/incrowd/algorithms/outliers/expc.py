@@ -14,10 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm
+from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm, watched
 from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, GrowthRules, Ints
 from incrowd.algorithms.outliers.repair import MergingGroups, settled
-from incrowd.algorithms.watch import watched
 from incrowd.contracts import (
     AnyLimit,
     Choice,
@@ -31,7 +30,7 @@ from incrowd.contracts import (
 )
 from incrowd.entropy import shuffled
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Microdata, Partition
+from incrowd.flow import Codes, Microdata, Partition, records_by_label
 
 COMPONENTS = ("global outliers", "local outliers", "expansion", "residues")
 
@@ -54,12 +53,10 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Expanding(Algorithm):
-    """MergingGroups by expansion.
+    """Groups by expansion.
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     delta : int
         After so many expansions a group that is not plain takes a record that is no outlier as a corner, or
         gives one back. 0 is k.
@@ -84,7 +81,6 @@ class Expanding(Algorithm):
         candidates. ``any``: all are, as printed; where a value is frequent, groups then fill up with it.
     """
 
-    k: int
     delta: int = 0
     order: str = "rows"
     loss: str = "zero-based"
@@ -120,15 +116,7 @@ class Expanding(Algorithm):
         return unlimited and self.values == "any" and self.loss == "printed"
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record; -1 for those who are removed or cannot be hidden.
-
-        Raises
-        ------
-        PolicyError
-            If nothing says what an outlier is.
-        Infeasible
-            If there are fewer than k records.
-        """
+        """The group of each record; -1 for those who are removed or cannot be hidden."""
         need_enough(data, self.k)
         return Partition(self.grouping(data, guards, progress).labels)
 
@@ -140,7 +128,7 @@ class Expanding(Algorithm):
 
     @abstractmethod
     def _expand(self, run: _ExpansionRun) -> None:
-        """MergingGroups around seeds; who is left over is residue."""
+        """Groups around seeds; who is left over is residue."""
 
 
 @register("algorithm", "expc")
@@ -157,7 +145,7 @@ class ExpC(Expanding):
 @register("algorithm", "gnof")
 @dataclass(frozen=True)
 class NonOutliersFirst(Expanding):
-    """MergingGroups of those who are no outliers; then each outlier joins one."""
+    """Groups of those who are no outliers; then each outlier joins one."""
 
     section: ClassVar[str] = "8.1, the rival GNOF: groups of those who are no outliers first"
 
@@ -171,7 +159,7 @@ class NonOutliersFirst(Expanding):
 @register("algorithm", "gof")
 @dataclass(frozen=True)
 class OutliersFirst(Expanding):
-    """MergingGroups around outliers, of those who are none; then groups of the rest."""
+    """Groups around outliers, of those who are none; then groups of the rest."""
 
     section: ClassVar[str] = "8.1, the rival GOF: groups around outliers first"
 
@@ -240,7 +228,7 @@ class _ExpansionRun:
         return found
 
     def grow(self, seeds: Ints, free: Ints | None) -> None:
-        """MergingGroups around seeds, of whoever is free; None for those who still are."""
+        """Groups around seeds, of whoever is free; None for those who still are."""
         start = process_time()
         if free is not None:
             self.growth.release(free)
@@ -252,10 +240,7 @@ class _ExpansionRun:
     def finished(self) -> Grouping:
         """Step 3: everybody who is left over."""
         start = process_time()
-        label = self.growth.labels
-        order = np.argsort(label, kind="stable")[np.count_nonzero(label < 0) :]
-        parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if order.size else []
-        groups = MergingGroups(self.growth, parts)
+        groups = MergingGroups(self.growth, records_by_label(self.growth.labels))
         residue = np.concatenate(self.residue)
         late = np.flatnonzero(self.lone)
         residue = np.concatenate([residue, late[~np.isin(late, residue)]])

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.costs import BITS, family_as_tree
-from incrowd.algorithms.geometry import geometry_of
+from incrowd.algorithms.costs import BITS, family_as_tree, geometry_of
 from incrowd.contracts import Guard, Plainness
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, Microdata

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.outliers.expc_groups import Growth, GrowthRules, Ints
 from incrowd.contracts import Guard, Plainness, Progress
-from incrowd.flow import Attribute, Codes, Microdata, Partition
+from incrowd.flow import Attribute, Codes, Microdata, Partition, records_by_label
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SIZE, MISSING = 2, 3  # in `column` of the kernels' Domain
 
 
 class MergingGroups:
-    """MergingGroups that come and go, and what merging with each of them costs.
+    """Groups that come and go, and what merging with each of them costs.
 
     Of a group are known its smallest codes, missing aside or not, its largest codes, and a bit for each code.
     """
@@ -157,9 +157,7 @@ def repaired(
             labels = np.where(plainness.space.removed, -1, partition.labels).astype(np.int32)
         return _slabs_repaired(partition, labels, data, plainness, guards, k)
     growth = Growth(data, plainness, guards, rules, "zero-based")
-    order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
-    parts = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
-    groups = MergingGroups(growth, parts)
+    groups = MergingGroups(growth, records_by_label(labels))
     wrong = [number for number, rows in list(groups.members.items()) if growth.first_plain([rows]) < 0]
     wrong.sort(key=lambda number: int(groups.members[number].min()))
     loose: list[int] = []
@@ -211,9 +209,7 @@ def _slabs_repaired(
     while True:
         cells = _Slabs(partition, labels, data, plainness)
         wrong = []
-        order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
-        parts = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
-        for rows in parts:
+        for rows in records_by_label(labels):
             values = matrix.values(rows)
             good = rows.size >= k and len(values) >= plainness.space.setting.distinct
             good = good and all(guard.allows(rows.astype(np.int32)) for guard in others)

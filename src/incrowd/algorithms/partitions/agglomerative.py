@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import REVISITED, Algorithm
+from incrowd.algorithms.base import REVISITED, Algorithm, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
-from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Codes, Microdata, Partition
 
@@ -32,8 +31,6 @@ class Agglomerative(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every cluster keeps at least k records.
     distance : str
         What is close, by its number in the paper: ``8`` the growth of the whole loss, ``9`` the cost of the
         union less those of its parts, ``10`` the same over the logarithm of its size, ``11`` their ratio,
@@ -45,7 +42,6 @@ class Agglomerative(Algorithm):
         Algorithm 2: a cluster that is done gives the records beyond k back.
     """
 
-    k: int
     distance: str | int = "8"
     measure: str = "lm"
     modified: bool = False

@@ -13,10 +13,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, Algorithm
+from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, Algorithm, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.partitions.agglomerative import allowed
-from incrowd.algorithms.watch import watched
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition
@@ -31,14 +30,11 @@ class Forest(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     measure : str
         What a row costs: the share of each domain that its cells cover (``lm``), or the bits that are lost
         (``entropy``), for which no bound is known.
     """
 
-    k: int
     measure: str = "lm"
 
     paper: ClassVar[str] = REVISITED
@@ -51,15 +47,6 @@ class Forest(Algorithm):
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records.
-        PolicyError
-            If there are more than 20,000.
-        """
         need_enough(data, self.k)
         if len(data) > MOST:
             raise PolicyError(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.costs import geometry_of
 from incrowd.contracts import Progress
 from incrowd.flow import Attribute, Microdata
 from incrowd.schema import Shape
@@ -43,18 +44,9 @@ class FilePart:
 
 
 class Spill:
-    """All records in files, cut until each partition fits into memory.
+    """All records in files, cut until each partition fits into memory, which holds `fits` records.
 
-    Parameters
-    ----------
-    data : Microdata
-        What to cut.
-    rules : Rules
-        How.
-    fits : int
-        How many records fit.
-    folder : Path
-        A private folder for two files of ``4 (d + 1) n`` bytes each.
+    The folder is private; it gets two files of ``4 (d + 1) n`` bytes each.
     """
 
     def __init__(self, data: Microdata, rules: CutRules, fits: int, folder: Path) -> None:
@@ -108,7 +100,6 @@ class Spill:
 
     def _order(self, counts: list[NDArray[np.int64]], turn: int) -> list[int]:
         """Columns with more than one value, the widest first or the next in turn first."""
-        from incrowd.algorithms.geometry import geometry_of
         from incrowd.kernels.cuts import extent
         from incrowd.kernels.mondrian import ROUND_ROBIN
 
@@ -136,7 +127,6 @@ class Spill:
 
     def _children(self, attribute: Attribute, counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Each inhabited child of the smallest node over a column is a part, if all are large enough."""
-        from incrowd.algorithms.geometry import geometry_of
         from incrowd.kernels.cuts import child_of, covering
 
         geometry = geometry_of(Microdata(np.zeros((1, 1), np.int32), (attribute,)))

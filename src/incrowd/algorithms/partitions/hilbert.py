@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS
-from incrowd.algorithms.partitions.ordering import CutRow, RowPartition, in_order, keeping, places_of
-from incrowd.algorithms.watch import watched
+from incrowd.algorithms.base import K_EQUAL_ROWS, watched
+from incrowd.algorithms.partitions.lexicographic import CutRow, RowPartition, in_order, keeping, places_of
 from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
@@ -32,11 +31,6 @@ class Hilbert(RowPartition):
 
     Where no value may have more than 1/l of a group, and nothing else is asked for, groups are dealt instead:
     each takes the earliest records of the row that leave a rest in which no value has more than 1/l.
-
-    Parameters
-    ----------
-    k : int
-        Every part keeps at least k records.
     """
 
     section: ClassVar[str] = "7, the rivals HR and HS, after Ghinita et al.: Fast Data Anonymization"
@@ -44,13 +38,6 @@ class Hilbert(RowPartition):
     needs: ClassVar[str] = 'nothing; numbers as ranges are HR, as sets (publish = "set") HS'
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The group of each record.
-
-        Raises
-        ------
-        Infeasible
-            If there are fewer than k records, or one value has more than 1/l of them.
-        """
         rule = _only_rule(guards)
         if rule is None:
             return super().group(data, guards, progress)

@@ -66,13 +66,6 @@ def anonymous_levels(
 ) -> Explored:
     """All level vectors that are k-anonymous, if a share of all records may be left out.
 
-    Raises
-    ------
-    Infeasible
-        There are fewer than k records.
-    PolicyError
-        There are more than a million level vectors.
-
     Examples
     --------
     >>> from incrowd.flow import Attribute
@@ -95,8 +88,6 @@ class Incognito(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     measure : str
         What is least: the mean loss of a cell (``loss``), the sum of squared class sizes
         (``discernibility``), the mean class size (``classes``), or the sum of levels (``height``).
@@ -107,7 +98,6 @@ class Incognito(Algorithm):
         A level for each column, in the order of the table, chosen without looking at it. Nothing is searched.
     """
 
-    k: int
     measure: str = "loss"
     max_suppression: str = "0"
     levels: tuple[int, ...] = ()

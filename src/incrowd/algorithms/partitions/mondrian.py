@@ -6,7 +6,7 @@ Strict cuts keep equal values together; relaxed cuts halve exactly and so bound 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm
-from incrowd.algorithms.geometry import geometry_of
-from incrowd.algorithms.partitions.workload import WeightedPredicate, WorkloadLimit, queries_of
-from incrowd.algorithms.watch import watched
+from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm, watched
+from incrowd.algorithms.costs import geometry_of
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
-from incrowd.errors import PolicyError
-from incrowd.flow import Microdata, Partition
+from incrowd.errors import InputError, PolicyError, unknown
+from incrowd.flow import Attribute, Microdata, Partition
+from incrowd.predicate import Predicate, ValueDomain, parse_predicate
 
 if TYPE_CHECKING:
     from incrowd.kernels.cuts import Geometry, Work
@@ -31,6 +30,29 @@ if TYPE_CHECKING:
 CHOICES = ("widest", "round-robin", "gain", "workload")
 ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
 PROBE = 10_000
+FORM = 'workload = ["age BETWEEN 20 AND 40 AND sex = \'F\'", {where = "age <= 36", weight = 2}]'
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPredicate:
+    """A condition that will be asked for, and how much it matters."""
+
+    where: Predicate
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadLimit:
+    """The limit of the option `workload`."""
+
+    def words(self) -> str:
+        return "a list of conditions in SQL"
+
+    def allows(self, value: object) -> bool:
+        return isinstance(value, list | tuple)
+
+    def bad_values(self) -> tuple[object, ...]:
+        return ("age", 7, None)
 
 
 @dataclass(frozen=True)
@@ -39,8 +61,6 @@ class Mondrian(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     choose : str
         Which of the allowable cuts: of the ``widest`` column by normalised range (as printed), of each
         column in turn (``round-robin``), the one with the largest drop in loss (``gain``), or the one that
@@ -49,7 +69,6 @@ class Mondrian(Algorithm):
         Conditions that will be asked for: what `choose = "workload"` cuts for.
     """
 
-    k: int
     choose: str = "gain"
     workload: tuple[WeightedPredicate, ...] = ()
 
@@ -64,7 +83,7 @@ class Mondrian(Algorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "workload", WorkloadLimit.read(self.workload))
+        object.__setattr__(self, "workload", read_workload(self.workload))
         if bool(self.workload) != (self.choose == "workload"):
             raise PolicyError('workload and choose = "workload" go together; give both or neither')
 
@@ -234,7 +253,7 @@ class MondrianRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctRecords:
-    """DistinctRecords records: the first of each, how many there are of it, and which one each record is."""
+    """Distinct records: the first of each, how many there are of it, and which one each record is."""
 
     first: NDArray[np.int64]
     count: NDArray[np.int32]
@@ -273,3 +292,65 @@ def _packed(codes: NDArray[np.int32]) -> NDArray[np.int64] | None:
             return None
         key = key * size + codes[:, j]
     return key
+
+
+def read_workload(option: object) -> tuple[WeightedPredicate, ...]:
+    """Read the option `workload`: conditions in SQL, or tables with ``where`` and ``weight``.
+
+    No message quotes a condition: it may name values of the table.
+
+    Examples
+    --------
+    >>> [one.weight for one in read_workload(["age <= 36", {"where": "sex = 'F'", "weight": 2}])]
+    [1.0, 2.0]
+    """
+    if not isinstance(option, list | tuple):
+        raise PolicyError(f"workload must be a list of conditions in SQL: {FORM}")
+    return tuple(_weighted(one, number) for number, one in enumerate(option, 1))
+
+
+def _weighted(said: object, number: int) -> WeightedPredicate:
+    if isinstance(said, WeightedPredicate):
+        return said
+    table = {"where": said} if isinstance(said, str) else said
+    if not isinstance(table, Mapping) or not isinstance(table.get("where"), str):
+        raise PolicyError(f"condition {number} of the workload must be SQL: {FORM}")
+    strange = sorted(set(table) - {"where", "weight"})
+    if strange:
+        raise PolicyError(unknown("in a workload", strange, ["where", "weight"]))
+    weight = table.get("weight", 1)
+    try:
+        mass = -1.0 if isinstance(weight, bool) else float(str(weight))
+    except ValueError:
+        mass = -1.0
+    if not 0 < mass < float("inf"):
+        raise PolicyError(f"the weight of condition {number} of the workload must be a number above 0")
+    try:
+        return WeightedPredicate(parse_predicate(table["where"]), mass)
+    except InputError as problem:
+        raise PolicyError(f"condition {number} of the workload: {problem}") from None
+
+
+def queries_of(workload: Sequence[WeightedPredicate], attributes: Sequence[Attribute]) -> Queries:
+    """Prefix counts of the allowed codes of each predicate, for all attributes end to end."""
+    from incrowd.kernels.mondrian import Queries
+
+    domains = [ValueDomain.of(attribute) for attribute in attributes] if workload else []
+    width = sum(len(attribute) + 1 for attribute in attributes)
+    upto = np.zeros((len(workload), width), np.int32)
+    edges: list[set[int]] = [set() for _ in attributes]
+    for q, query in enumerate(workload):
+        try:
+            where = query.where.by_column([domain.name for domain in domains], "a quasi-identifier")
+            allowed = [domain.satisfying(where.get(domain.name, ())) for domain in domains]
+        except InputError as problem:
+            raise PolicyError(f"condition {q + 1} of the workload: {problem}") from None
+        upto[q] = np.concatenate([np.concatenate([[0], np.cumsum(mask)]) for mask in allowed])
+        for found, mask in zip(edges, allowed, strict=True):
+            found.update(np.flatnonzero(mask[1:] != mask[:-1]).tolist())
+    return Queries(
+        weight=np.array([query.weight for query in workload], np.float64),
+        upto=upto,
+        first_edge=np.concatenate([[0], np.cumsum([len(found) for found in edges])]).astype(np.int64),
+        edges=np.array([code for found in edges for code in sorted(found)], np.int64),
+    )

@@ -26,14 +26,11 @@ class SingleDimensional(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     choose : str
         Which column is cut next: each in turn (``round-robin``), or always the first that can be cut
         (``axis``). In a column the slab with most records is cut first, nearest its median.
     """
 
-    k: int
     choose: str = "round-robin"
     paper: ClassVar[str] = MULTIDIMENSIONAL
     section: ClassVar[str] = "2.2, single-dimensional partitioning"

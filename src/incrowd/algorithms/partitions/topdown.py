@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import EXTERNAL, Algorithm
-from incrowd.algorithms.partitions.ordering import places_of
-from incrowd.algorithms.watch import watched
+from incrowd.algorithms.base import EXTERNAL, Algorithm, watched
+from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Microdata, Partition
 
@@ -33,8 +32,6 @@ class TopDown(Algorithm):
 
     Parameters
     ----------
-    k : int
-        Every group keeps at least k records.
     assign : str
         Where a record goes: to the seed with which the sum of all perimeters grows least (``weighted``), or,
         as printed, the perimeter of the group (``printed``).
@@ -51,7 +48,6 @@ class TopDown(Algorithm):
         it is printed: that tree is too deep for a part of it to be near.
     """
 
-    k: int
     assign: str = "weighted"
     seeds: str = "heuristic"
     merge: str = "both"

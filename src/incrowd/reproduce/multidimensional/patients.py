@@ -21,8 +21,7 @@ from incrowd.attacks import joined
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Partition, Table
-from incrowd.generalize.groups import Groups
-from incrowd.generalize.means import means_of
+from incrowd.generalize import Groups, means_of
 from incrowd.measures.published import Published
 from incrowd.queries import Answer, Queryable
 from incrowd.reproduce.outcome import Sheet, Statement

@@ -21,8 +21,7 @@ from incrowd.contracts import Guard, Progress, silent
 from incrowd.entropy import Entropy
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 from incrowd.generalize import generalize
-from incrowd.models.diversity import FrequencyDiversity
-from incrowd.models.randomized_diversity import DrawnDiversity
+from incrowd.models.l_diversity import DrawnDiversity, FrequencyDiversity
 from incrowd.reproduce.nonhomogeneous.data import SampledTable, as_ranges
 from incrowd.reproduce.stored import OCCUPATION, SEED
 from incrowd.reproduce.trend import TINY

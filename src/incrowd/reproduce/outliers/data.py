@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from incrowd.encode import encode
 from incrowd.flow import Codes, Microdata, Table, TextColumn
-from incrowd.hierarchy.files import read_levels
+from incrowd.hierarchy.tree import read_levels
 from incrowd.reproduce.stored import (
     CENSUS_COLUMNS,
     CENSUS_TABLE,

@@ -1,13 +1,15 @@
 """l-diversity: no class gives away the sensitive value of the people in it.
 
 Three readings of "l well-represented values" (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam,
-"l-diversity: privacy beyond k-anonymity", ICDE 2006 and TKDD 2007), and a fourth that bounds every guess by
-1/l (Xiao and Tao, "Anatomy", VLDB 2006). Each is decided in whole numbers.
+"l-diversity: privacy beyond k-anonymity", ICDE 2006 and TKDD 2007), a fourth that bounds every guess by
+1/l (Xiao and Tao, "Anatomy", VLDB 2006), and one of a randomized assignment, where there are no classes whose
+values could be counted. Each is decided in whole numbers.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,11 +18,99 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Eligible, Limit, Rule, Share, exact, register
-from incrowd.flow import Codes, Microdata
-from incrowd.models.column import ColumnModel, dense, everyone, largest_count, tally
+from incrowd.contracts import (
+    AnyLimit,
+    Eligible,
+    Guard,
+    Limit,
+    Limited,
+    Rule,
+    Share,
+    exact,
+    option_names,
+    register,
+)
+from incrowd.errors import PolicyError, unknown
+from incrowd.flow import Codes, Microdata, Sensitive
+from incrowd.models.k_anonymity import (
+    DRAWN,
+    KNOWN,
+    KNOWS_WHO_IS_IN,
+    MATCHING,
+    NO_PERSONS,
+    ONE_ROW_EACH,
+    dense,
+    everyone,
+    refuse_persons,
+    tally,
+)
+from incrowd.schema import Claim
+
+ROWS_COUNT = "values are counted in rows: a person with several rows in a class counts several times"
+SPLIT = "which people share a part was settled by chance wherever their sensitive values had a say in it"
 
 Counts = NDArray[np.int64]
+
+
+class ColumnModel(Limited, ABC):
+    """A promise about the values of one sensitive column in every class."""
+
+    name: ClassVar[str]
+    column: str
+    monotone: ClassVar[bool] = True
+    more_is_safer: ClassVar[bool] = True
+    assumed: ClassVar[tuple[str, ...]] = ()  # what must hold outside the table, beside the counting
+
+    def __post_init__(self) -> None:
+        """Keep floats as the decimal text they were written as: the manifest says it so."""
+        super().__post_init__()
+        for name, limit in self.limits.items():
+            number = getattr(self, name)
+            if isinstance(limit, Share) and isinstance(number, float):
+                object.__setattr__(self, name, str(number))
+
+    @abstractmethod
+    def rule(self, data: Microdata) -> Rule:
+        """What every class must keep."""
+
+    def shortfall(self, data: Microdata) -> str:
+        """How far the table as one class goes; asked only if that is not far enough."""
+        return f"{self.column}: all {len(data)} rows as one class do not keep {self.name}"
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        return (self.rule(data),)
+
+    def infeasible(self, data: Microdata) -> str:
+        """Why no release keeps the promise: merging classes keeps it, so one class of all rows must."""
+        if not len(data):
+            return f"{self.column}: the table has no rows"
+        return "" if self.rule(data).allows(everyone(data)) else self.shortfall(data)
+
+    def claims(self, data: Microdata) -> tuple[Claim, ...]:
+        parameters = {name: getattr(self, name) for name in option_names(self) if name != "column"}
+        counted = ONE_ROW_EACH if data.entity is None else ROWS_COUNT
+        column = self.sensitive(data).name
+        return (Claim(self.name, parameters, column, KNOWS_WHO_IS_IN, (counted, *self.assumed)),)
+
+    def sensitive(self, data: Microdata) -> Sensitive:
+        for column in data.sensitive:
+            if column.name == self.column:
+                return column
+        known = [column.name for column in data.sensitive]
+        raise PolicyError(
+            f"{self.name}: " + unknown("in the list of sensitive columns", [self.column], known)
+        )
+
+
+def largest_count(codes: Codes, size: int, rows: NDArray[np.int32]) -> int:
+    """How often the most frequent code of these rows occurs; 0 if there are none.
+
+    Examples
+    --------
+    >>> largest_count(np.array([1, 0, 1, 1]), 2, np.array([0, 1, 2]))
+    2
+    """
+    return int(tally(codes.take(rows), size)[1].max(initial=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,15 +227,7 @@ class _Frequency:
 @register("model", "distinct-l-diversity")
 @dataclass(frozen=True)
 class DistinctDiversity(ColumnModel):
-    """Every class holds at least l different values of the column. Missing is a value of its own.
-
-    Parameters
-    ----------
-    l : int
-        Different values in each class, at least 2.
-    column : str
-        The sensitive column.
-    """
+    """Every class holds at least l different values of the column. Missing is a value of its own."""
 
     l: int  # noqa: E741
     column: str
@@ -165,12 +247,7 @@ class EntropyDiversity(ColumnModel):
 
     .. math:: -\sum_v p_v \log p_v \ge \log l
 
-    Parameters
-    ----------
-    l : int or decimal
-        Effective number of values, at least 1; ``"2.5"`` or 2.5 is taken exactly as written.
-    column : str
-        The sensitive column.
+    l is the effective number of values; ``"2.5"`` or 2.5 is taken exactly as written.
     """
 
     l: str | float  # noqa: E741
@@ -197,16 +274,7 @@ class RecursiveDiversity(ColumnModel):
     r"""In every class the most frequent value is not too frequent, and the rare ones not too rare.
 
     With counts :math:`r_1 \ge r_2 \ge \dots \ge r_m` it asks :math:`r_1 < c\,(r_l + \dots + r_m)`; a class
-    with fewer than l values fails.
-
-    Parameters
-    ----------
-    c : decimal
-        Above 0; the smaller, the stricter. Taken exactly as written.
-    l : int
-        At least 2.
-    column : str
-        The sensitive column.
+    with fewer than l values fails. The smaller c, the stricter; it is taken exactly as written.
     """
 
     c: str | float
@@ -230,13 +298,6 @@ class RecursiveDiversity(ColumnModel):
 class FrequencyDiversity(ColumnModel):
     """No value of the column makes up more than 1/l of a class. Missing is a value of its own.
 
-    Parameters
-    ----------
-    l : int
-        At least 2.
-    column : str
-        The sensitive column.
-
     References
     ----------
     Xiao, Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006.
@@ -258,3 +319,73 @@ class FrequencyDiversity(ColumnModel):
 
 def _values(model: ColumnModel, data: Microdata) -> _ValueCounts:
     return _ValueCounts(*dense(model.sensitive(data).codes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawable:
+    """May records be cut into parts, each of at least k and none with a value more than floor(k/l) times?
+
+    There are at most m = floor(n/k) parts, so no value may occur more than m floor(k/l) times. That is
+    enough: dealt out value by value, round and round, m parts get floor or ceil of n/m records, at least k,
+    and of each value at most the ceil of an m-th of its records. Two sets of records that can be cut can be
+    cut together, so the rule is monotone.
+    """
+
+    codes: Codes
+    size: int
+    l: int  # noqa: E741  the paper's letter
+    k: int
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        return self.reached(rows) >= self.l
+
+    def reached(self, rows: NDArray[np.int32]) -> int:
+        """The largest l that these records keep with this k; 0 if they are fewer than k."""
+        parts = rows.size // self.k
+        if not parts:
+            return 0
+        often = -(-largest_count(self.codes, self.size, rows) // parts)  # in the part that has most
+        return self.k // often
+
+
+@register(MATCHING, "drawn-l-diversity")
+@dataclass(frozen=True)
+class DrawnDiversity(ColumnModel):
+    """By the draw, nobody has any value of the column with more than chance 1/l.
+
+    The table falls into parts. Inside each, the draw is from k rows for everybody, and each value occurs at
+    most floor(k/l) times: of the k rows that may be a person's, no more than k/l have the same value. k is at
+    least l, since of fewer rows none is rare enough.
+
+    Examples
+    --------
+    >>> DrawnDiversity(3, 2, "disease")
+    Traceback (most recent call last):
+    incrowd.errors.PolicyError: DrawnDiversity: k must be at least l=3, got 2.
+    """
+
+    l: int  # noqa: E741
+    k: int
+    column: str
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2), "k": Limit(2)}
+    assumed: ClassVar[tuple[str, ...]] = (KNOWN, DRAWN, SPLIT)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k < self.l:
+            raise PolicyError(f"DrawnDiversity: k must be at least l={self.l}, got {self.k}.")
+
+    def rule(self, data: Microdata) -> Drawable:
+        return Drawable(*dense(self.sensitive(data).codes), self.l, self.k)
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        """One, which is also `Eligible` and names k; refused where rows belong to persons."""
+        refuse_persons(data, NO_PERSONS)
+        return (self.rule(data),)
+
+    def shortfall(self, data: Microdata) -> str:
+        n = len(data)
+        if n < self.k:
+            return f"n={n} < k={self.k}: the table has fewer rows than k"
+        largest = self.rule(data).reached(everyone(data))
+        return f"{self.column}: the whole table reaches l={largest} by a draw from k={self.k}, l={self.l}"

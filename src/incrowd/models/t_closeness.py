@@ -25,7 +25,8 @@ from incrowd.contracts import AnyLimit, Choice, Rule, Share, exact, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Sensitive
 from incrowd.hierarchy import Hierarchy
-from incrowd.models.column import ColumnModel, dense, tally
+from incrowd.models.k_anonymity import dense, tally
+from incrowd.models.l_diversity import ColumnModel
 from incrowd.schema import Kind
 
 SAFE = 2**62  # below it int64 does not overflow, with a factor of two to spare
@@ -166,8 +167,6 @@ class Closeness(ColumnModel):
     distance : {"equal", "ordered", "hierarchical"}
         How far two values are apart: all the same; by rank, for numbers, dates and ordered values; or by
         the height of their smallest common node in the column's hierarchy.
-    column : str
-        The sensitive column.
 
     References
     ----------

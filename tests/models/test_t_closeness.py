@@ -14,7 +14,7 @@ from twins import definitions as naive
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes
 from incrowd.hierarchy import Hierarchy
-from incrowd.models import Closeness, closeness
+from incrowd.models import Closeness, t_closeness
 from incrowd.schema import Kind
 
 # t-closeness (Li, Li, Venkatasubramanian 2007): its salaries of 3K to 11K, with the distances it prints, and
@@ -104,7 +104,7 @@ def test_distance_is_the_least_work(name: str, table: tuple[Values, list[Codes]]
 def test_long_integers_say_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = close("0.1", name).rule(microdata([0, 1, 1, 3, 4, 4, 4, 6]))
     short = [rule.reached(coded(rows)) for rows in ([0], [1, 4, 7], [2, 3, 5, 6])]
-    monkeypatch.setattr(closeness, "SAFE", 0)
+    monkeypatch.setattr(t_closeness, "SAFE", 0)
     assert [rule.reached(coded(rows)) for rows in ([0], [1, 4, 7], [2, 3, 5, 6])] == short
 
 
@@ -115,14 +115,14 @@ def test_many_ranks_do_not_overflow() -> None:
     sums = np.concatenate([[0], np.cumsum(below)])
     codes = np.broadcast_to(np.int32(0), (whole,))
     rows = np.broadcast_to(np.int32(0), (whole,))
-    work = closeness._RankDistance(codes, below, sums).work(rows)
+    work = t_closeness._RankDistance(codes, below, sums).work(rows)
     assert work == sum(whole * whole - whole * int(count) for count in below)
 
 
 def test_long_edges_do_not_overflow() -> None:
     """Edges of 2^61 stand for tables of as many rows, which no machine holds."""
     values, length = np.arange(2, dtype=np.int32)[:, None], np.full(2, 2**61, dtype=np.int64)
-    tree = closeness._TreeDistance.of(coded([0, 1, 1, 1]), values, length, unit=2**62)
+    tree = t_closeness._TreeDistance.of(coded([0, 1, 1, 1]), values, length, unit=2**62)
     assert Fraction(tree.work(coded([0, 0, 0, 0])), 2**62 * 4 * 4) == Fraction(3, 4)
 
 

@@ -14,8 +14,7 @@ from support.measure_tables import flat, microdata, ranged, treed
 from twins import definitions as naive
 
 from incrowd.flow import Attribute, Cells, Microdata, Neighbourhoods, Partition, Regions
-from incrowd.generalize import generalize, sets
-from incrowd.generalize.means import mean_text
+from incrowd.generalize import generalize, mean_text
 from incrowd.hierarchy import Family
 from incrowd.schema import Shape
 
@@ -134,8 +133,8 @@ def between(attribute: Attribute, codes: list[int]) -> list[int]:
     return codes
 
 
-def test_nobody_is_outside_their_own_crowd() -> None:
-    with pytest.raises(ValueError, match="own crowd"):
+def test_nobody_is_outside_their_own_neighbourhood() -> None:
+    with pytest.raises(ValueError, match="own neighbourhood"):
         Neighbourhoods(np.array([0, 1, 2]), np.array([0, 0], np.int32))
 
 
@@ -173,8 +172,8 @@ def test_all_ways_to_find_sets_agree(table: tuple[Microdata, Partition]) -> None
     by_default = generalize(data, partition)
     for bits, room in ((0, 2**27), (0, 0)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sets, "BITS", bits)
-            patch.setattr(sets, "DENSE", room)
+            patch.setattr("incrowd.generalize.BITS", bits)
+            patch.setattr("incrowd.generalize.DENSE", room)
             otherwise = generalize(data, partition)
         for record in range(len(data)):
             assert says(data, by_default, record) == says(data, otherwise, record)

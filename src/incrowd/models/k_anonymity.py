@@ -1,0 +1,278 @@
+"""k-anonymity and its kin: what counts how many people share a class, a bucket or a neighbourhood.
+
+With a public table (k-join-anonymity), in buckets of sensitive values (Anatomy), and without equivalence
+classes: the models of non-homogeneous generalization, (1,k), (k,1), (k,k), global (1,k) and k-factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Rule, register
+from incrowd.errors import PolicyError
+from incrowd.flow import Codes, Microdata
+from incrowd.schema import Claim
+
+MATCHING = "matching model"  # the family of models of non-homogeneous generalization
+ONE_ROW_EACH = "each person has one row"
+KNOWN = "the quasi-identifiers are all that outsiders know of a person"
+DRAWN = "who is behind which row was drawn by chance that nobody can repeat"
+NO_PERSONS = "with non-homogeneous methods k counts rows, not persons; use mondrian"
+KNOWS_WHO_IS_IN = "knows everyone's quasi-identifiers, who is in the table, and the whole release"
+KNOWS_ONE = (
+    "knows one person's quasi-identifiers and the whole release, but neither who else is in the table nor "
+    "how the release was made"
+)
+KNOWS_THE_PUBLIC = (
+    "knows everyone's quasi-identifiers, the public table and the whole release, but not who of them is in "
+    "the private table"
+)
+
+
+def tally(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+    """The distinct codes, ascending, and how often each occurs; all codes are below `size`.
+
+    Linear for many codes. Few codes of a large domain are sorted instead, so that a small class never
+    pays for values it does not hold. `codes` is overwritten.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in tally(np.array([7, 2, 7]), 1000)]
+    [[2, 7], [1, 2]]
+    """
+    if codes.size >= size:
+        counts = np.bincount(codes)
+        (values,) = counts.nonzero()
+        return values, counts.take(values)
+    codes.sort()
+    edge = np.empty(codes.size + 1, dtype=np.bool_)
+    edge[0] = edge[-1] = True
+    np.not_equal(codes[1:], codes[:-1], out=edge[1:-1])
+    (at,) = edge.nonzero()
+    return codes.take(at[:-1]), at[1:] - at[:-1]
+
+
+def dense(codes: Codes) -> tuple[Codes, int]:
+    """The same codes numbered without gaps, in the same order, and how many there are.
+
+    Examples
+    --------
+    >>> dense(np.array([5, 0, 5], dtype=np.int32))
+    (array([1, 0, 1], dtype=int32), 2)
+    """
+    seen = np.bincount(codes) > 0
+    return (np.cumsum(seen, dtype=np.int32) - 1)[codes], int(np.count_nonzero(seen))
+
+
+def everyone(data: Microdata) -> Codes:
+    """All rows, as one class."""
+    return np.arange(len(data), dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EnoughRows:
+    """The rule that a group has k rows."""
+
+    k: int
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        return rows.size >= self.k
+
+    def reached(self, rows: NDArray[np.int32]) -> int:
+        return rows.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EnoughPersons:
+    k: int
+    entity: Codes
+    persons: int
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        return rows.size >= self.k and self.reached(rows) >= self.k
+
+    def reached(self, rows: NDArray[np.int32]) -> int:
+        return tally(self.entity.take(rows), self.persons)[0].size
+
+
+@register("model", "k-anonymity")
+@dataclass(frozen=True)
+class KAnonymity(Limited):
+    """Every class holds at least k persons.
+
+    A person is a row, or what the column with the role ``entity`` tells apart. Without such a column
+    there is no guard: an algorithm knows k and makes no class of fewer rows by itself.
+
+    References
+    ----------
+    Samarati, "Protecting respondents' identities in microdata release", TKDE 2001.
+    Sweeney, "k-anonymity: a model for protecting privacy", IJUFKS 2002.
+
+    Examples
+    --------
+    >>> KAnonymity(1)
+    Traceback (most recent call last):
+    incrowd.errors.PolicyError: KAnonymity: k must be a whole number of at least 2, got 1.
+    """
+
+    k: int
+    name: ClassVar[str]
+    monotone: ClassVar[bool] = True
+    more_is_safer: ClassVar[bool] = True
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(2)}  # a class of one protects nobody
+
+    def rule(self, data: Microdata) -> Rule:
+        if data.entity is None:
+            return EnoughRows(self.k)
+        return _EnoughPersons(self.k, *dense(data.entity))
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        return () if data.entity is None else (self.rule(data),)
+
+    def infeasible(self, data: Microdata) -> str:
+        n = self.rule(data).reached(everyone(data))
+        what = "rows" if data.entity is None else "persons"
+        return "" if n >= self.k else f"n={n} < k={self.k}: the table has fewer {what} than a class must have"
+
+    def claims(self, data: Microdata) -> tuple[Claim, ...]:
+        counted = (
+            ONE_ROW_EACH if data.entity is None else "rows of one person are known as such: k counts persons"
+        )
+        return (Claim(self.name, {"k": self.k}, "", KNOWS_WHO_IS_IN, (counted, KNOWN)),)
+
+
+@dataclass(frozen=True)
+class CountOfRows(Limited):
+    """A model whose k counts rows: refused where a person has several.
+
+    `too_few` is what the table has fewer rows than, `of_persons` why persons are refused.
+    """
+
+    k: int
+    name: ClassVar[str]
+    adversary: ClassVar[str] = KNOWS_WHO_IS_IN
+    assumed: ClassVar[tuple[str, ...]]
+    too_few: ClassVar[str]
+    of_persons: ClassVar[str]
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(2)}
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        """None: algorithms keep k by themselves."""
+        refuse_persons(data, self.of_persons)
+        return ()
+
+    def infeasible(self, data: Microdata) -> str:
+        n = len(data)
+        return "" if n >= self.k else f"n={n} < k={self.k}: the table has fewer rows than {self.too_few}"
+
+    def claims(self, _data: Microdata) -> tuple[Claim, ...]:
+        return (Claim(self.name, {"k": self.k}, "", self.adversary, (ONE_ROW_EACH, *self.assumed)),)
+
+
+def refuse_persons(data: Microdata, why: str) -> None:
+    """Refuse a table in which a person may have several rows."""
+    if data.entity is not None:
+        raise PolicyError(f"entity: {why}")
+
+
+@register("model", "sensitive-groups")
+@dataclass(frozen=True)
+class SensitiveGroups(CountOfRows):
+    """Every bucket holds at least k people: the groups of a table of sensitive values beside the rows.
+
+    They take the place of classes: what a person's row gives away of a sensitive value is its group.
+
+    Examples
+    --------
+    >>> SensitiveGroups(1)
+    Traceback (most recent call last):
+    incrowd.errors.PolicyError: SensitiveGroups: k must be a whole number of at least 2, got 1.
+    """
+
+    monotone: ClassVar[bool] = True
+    more_is_safer: ClassVar[bool] = True
+    assumed: ClassVar[tuple[str, ...]] = (
+        "who shares a group was drawn by chance that nobody can repeat",
+        "it says nothing about finding somebody's row",
+        "what all groups together tell of how values go with quasi-identifiers is not counted",
+    )
+    too_few: ClassVar[str] = "a group must have"
+    of_persons: ClassVar[str] = "where values are published in buckets, k counts rows, not persons"
+
+    def rule(self, _data: Microdata) -> Rule:
+        return EnoughRows(self.k)
+
+
+@register("join model", "k-join-anonymity")
+@dataclass(frozen=True)
+class KJoinAnonymity(CountOfRows):
+    """Everyone's row equals those of at least k-1 other people, of either table."""
+
+    adversary: ClassVar[str] = KNOWS_THE_PUBLIC
+    assumed: ClassVar[tuple[str, ...]] = (
+        "nobody knows who is in the private table: whoever does finds fewer than k",
+        "the people of the public table exist, and are described there as they are",
+    )
+    of_persons: ClassVar[str] = "with a public table k counts rows, not persons; one row each"
+
+    def infeasible(self, _data: Microdata) -> str:
+        """Nothing can be said before the public table is joined."""
+        return ""
+
+
+@dataclass(frozen=True)
+class MatchingModel(CountOfRows):
+    """Of the consistency graph, in which a record and a row are joined if the row's cells hold the record."""
+
+    assumed: ClassVar[tuple[str, ...]] = (KNOWN, "nobody can re-run the algorithm on the original table")
+    too_few: ClassVar[str] = "each must fit"
+    of_persons: ClassVar[str] = NO_PERSONS
+
+
+@register(MATCHING, "1k-anonymity")
+@dataclass(frozen=True)
+class OneK(MatchingModel):
+    """Every record fits at least k rows."""
+
+    adversary: ClassVar[str] = KNOWS_ONE
+
+
+@register(MATCHING, "k1-anonymity")
+@dataclass(frozen=True)
+class KOne(MatchingModel):
+    """Every row fits at least k records."""
+
+    adversary: ClassVar[str] = KNOWS_ONE
+
+
+@register(MATCHING, "kk-anonymity")
+@dataclass(frozen=True)
+class BothK(MatchingModel):
+    """Every record fits at least k rows, and every row at least k records."""
+
+    adversary: ClassVar[str] = KNOWS_ONE
+
+
+@register(MATCHING, "global-1k-anonymity")
+@dataclass(frozen=True)
+class GlobalOneK(MatchingModel):
+    """Every record has at least k matches: rows that some assignment of everybody gives to it."""
+
+
+@register(MATCHING, "global-k1-anonymity")
+@dataclass(frozen=True)
+class GlobalKOne(MatchingModel):
+    """Every row has at least k matches."""
+
+
+@register(MATCHING, "k-factor")
+@dataclass(frozen=True)
+class KFactor(MatchingModel):
+    """An assignment can be drawn, and was, in which no record is behind any row with more than chance 1/k."""
+
+    assumed: ClassVar[tuple[str, ...]] = (KNOWN, DRAWN)
