@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
-from incrowd.tables.rules import check_names, check_size, check_texts, chosen
+from incrowd.tables.checked_files import check_names, check_size, check_texts, chosen
 from incrowd.tables.texts import column_of, float_text, moment_texts, with_gaps
 
 if TYPE_CHECKING:
@@ -145,17 +145,8 @@ def _clock_texts(values: list[Any], name: str) -> list[str]:
 def as_frame(table: Table, like: object, native: Native | None = None) -> Any:
     """A frame of the same kind as `like`, made of a table's texts.
 
-    Nothing of `like` is taken over, no index and no metadata, but for columns that `native` names.
-
-    Parameters
-    ----------
-    table : Table
-        What the frame says.
-    like : pandas, polars or pyarrow frame
-        Tells the kind of frame to make.
-    native : mapping of column name to (column of `like`, row numbers), optional
-        Columns to take from `like`, row by row, with the type they have there. Categories that no
-        row uses are left out.
+    Nothing of `like` is taken over, no index and no metadata, but for the columns that `native` names: these
+    are rows of a column of `like`, with the type they have there. Categories that no row uses are left out.
     """
     import narwhals as nw
 
