@@ -31,7 +31,6 @@ from incrowd.schema import Kind
 from incrowd.tables import (
     as_frame,
     csv_reader,
-    iter_rows,
     protected,
     read,
     unprotected,
@@ -139,7 +138,7 @@ def test_csv_agrees_with_the_standard_library(
         patch.setattr(csv_reader, "BLOCK", max(block, 8))
         patch.setattr(csv_reader, "WIDE_BLOCK", max(block, 8))
         table = from_bytes(out.getvalue().encode())
-    assert list(iter_rows(table)) == [tuple(row) for row in rows]
+    assert list(table) == [tuple(row) for row in rows]
 
 
 CELL = rb'(?:[^",\r\n]*|"(?:[^"]|"")*")'
@@ -156,7 +155,7 @@ GOOD_BYTES = st.lists(
 def test_any_bytes_are_read_like_the_standard_library_or_refused(data: bytes) -> None:
     if TWO_COLUMNS.fullmatch(data):
         rows = list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
-        assert list(iter_rows(from_bytes(b"x,y\n" + data))) == [tuple(row) for row in rows]
+        assert list(from_bytes(b"x,y\n" + data)) == [tuple(row) for row in rows]
     else:
         with pytest.raises(TableError):
             from_bytes(b"x,y\n" + data)
@@ -264,9 +263,9 @@ def test_nothing_is_overwritten(tmp_path: Path, write: Any) -> None:
 
 
 def test_rows_are_told_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("incrowd.tables.csv_writer.CHUNK", 3)
+    monkeypatch.setattr("incrowd.flow._ROWS_AT_ONCE", 3)
     rows = [(str(row), None if row % 2 else "x") for row in range(8)]
-    assert list(iter_rows(Table.of({"a": [r[0] for r in rows], "b": [r[1] for r in rows]}))) == rows
+    assert list(Table.of({"a": [r[0] for r in rows], "b": [r[1] for r in rows]})) == rows
 
 
 # ---------------------------------------------------------------- gzip

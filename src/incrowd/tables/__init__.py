@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import TableError
 from incrowd.flow import Table
-from incrowd.tables.csv_writer import iter_rows, protected, unprotected, unprotected_table, write_csv
+from incrowd.tables.csv_writer import protected, unprotected, unprotected_table, write_csv
 
 if TYPE_CHECKING:
     from incrowd.tables.frames import Native
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "as_frame",
-    "iter_rows",
     "protected",
     "read",
     "unprotected",

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Table
@@ -73,7 +72,7 @@ def _parts(table: Table) -> Iterator[bytes]:
     # a row that is one empty cell would be an empty line, which most readers skip
     empty = '""' if len(table.names) == 1 else ""
     yield (",".join(_quoted(protected(name), _NAME_NEEDS_QUOTES) for name in table.names) + "\n").encode()
-    cells = [_objects([_cell(text, empty) for text in column.texts]) for column in table.columns]
+    cells = [np.array([_cell(text, empty) for text in column.texts], object) for column in table.columns]
     for start in range(0, len(table), CHUNK):
         rows = slice(start, start + CHUNK)
         taken = [cell[column.codes[rows]] for cell, column in zip(cells, table.columns, strict=True)]
@@ -86,27 +85,6 @@ def _cell(text: str | None, empty: str) -> str:
 
 def _quoted(text: str, needs: re.Pattern[str]) -> str:
     return '"' + text.replace('"', '""') + '"' if needs.search(text) else text
-
-
-def _objects(texts: list[str | None] | list[str]) -> NDArray[np.object_]:
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return array
-
-
-def iter_rows(table: Table) -> Iterator[tuple[str | None, ...]]:
-    """Every row as a tuple of texts.
-
-    Examples
-    --------
-    >>> list(iter_rows(Table.of({"sex": ["F", "M"], "zip": ["01234", None]})))
-    [('F', '01234'), ('M', None)]
-    """
-    texts = [_objects(list(column.texts)) for column in table.columns]
-    for start in range(0, len(table), CHUNK):
-        rows = slice(start, start + CHUNK)
-        taken = [text[column.codes[rows]] for text, column in zip(texts, table.columns, strict=True)]
-        yield from zip(*(t.tolist() for t in taken), strict=True)
 
 
 def unprotected_table(table: Table) -> Table:
