@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.verifier.columns import Bools, Ints, fold
+from incrowd.verifier.columns import Bools, Ints, first_of_each, fold
 from incrowd.verifier.domain import MISSING_RANK, CellRegions
 from incrowd.verifier.failure import CheckFailed, require
 
@@ -142,9 +142,8 @@ class Kinds:
 
     def network(self) -> MatchingNetwork:
         """Which kinds of rows may be about which kinds of records."""
-        first_record = np.unique(self.record_kind, return_index=True)[1]
-        first_row = np.unique(self.row_kind, return_index=True)[1]
-        records, rows = self.records[first_record], self.rows[first_row]
+        records = self.records[first_of_each(self.record_kind)]
+        rows = self.rows[first_of_each(self.row_kind)]
         pairs = [self._tested(rows, records, *pair) for pair in self._candidates(rows, records)]
         row = np.concatenate([np.empty(0, np.int64), *(pair[0] for pair in pairs)])
         starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows.size))])

@@ -36,16 +36,9 @@ _BETWEEN = dict.fromkeys(map(ord, " \t\N{NO-BREAK SPACE}-./_\0"))
 class PublicTable:
     """The public table that a release was joined with.
 
-    Parameters
-    ----------
-    rows : RowSource
-        The table.
-    id : str
-        The column that identifies people in both tables.
-    check : RowSource, optional
-        A second source. Only those people count whom it describes in the same way and no other.
-    file, check_file : path, optional
-        The files of both, where their rows are no `CsvRows`. The manifest must mean these, byte for byte.
+    `id` is the column that identifies people in both tables. `check` is a second source: only those people
+    count whom it describes in the same way and no other. Where rows are no `CsvRows`, `file` and `check_file`
+    are the files of both; the manifest must mean these, byte for byte.
     """
 
     rows: RowSource
@@ -94,14 +87,8 @@ def read_people(
 ) -> JoinedPeople:
     """Read the public table, and the second source.
 
-    Parameters
-    ----------
-    ids : Texts
-        The ids of the private table.
-    quasi : mapping
-        Its quasi-identifiers, as numbers of texts.
-    numbers : mapping
-        These numbers; they go on with the texts of the public table.
+    `ids` and `quasi` are those of the private table, as numbers of texts; these `numbers` go on with the
+    texts of the public table.
     """
     own = _own_ids(ids, schema)
     known = Numbering(own)
