@@ -60,7 +60,7 @@ def as_cells(table: Table, schema: Schema) -> Table:
     """The cells that typed columns stand for, all others as they are, in the order of the file.
 
     Lists come as they are read: members joined by ``|`` in braces. What has no business in the table stays
-    in it, and what makes no sense becomes NULL: the judge must see both.
+    in it, and what makes no sense becomes NULL: the verifier must see both.
     """
     spans = {
         f"{column.name}_lo": column

@@ -65,6 +65,16 @@ def open_regular(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
+def create(path: Path) -> BinaryIO:
+    """Create a file that does not exist yet."""
+    try:
+        return path.open("xb")
+    except FileExistsError:
+        raise TableError(f"{path} exists already; nothing was written") from None
+    except OSError as error:
+        raise TableError(f"{path} cannot be written: {error.strerror}") from None
+
+
 def _why_not(path: Path, error: OSError) -> str:
     if error.errno == errno.ENOENT:
         return f"{path} does not exist"

@@ -14,6 +14,7 @@ import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.flow import Table
+from incrowd.tables.checked_files import create
 from incrowd.tables.texts import column_of
 
 CHUNK = 16_384  # rows joined at once
@@ -51,12 +52,7 @@ def unprotected(text: str) -> str:
 def write_csv(table: Table, path: str | os.PathLike[str]) -> None:
     """Write a table to a file that does not exist yet, through to the disk. NULL is an empty cell."""
     path = Path(path)
-    try:
-        file = path.open("xb")
-    except FileExistsError:
-        raise TableError(f"{path} exists already; nothing was written") from None
-    except OSError as error:
-        raise TableError(f"{path} cannot be written: {error.strerror}") from None
+    file = create(path)
     try:
         with file:
             for part in _parts(table):

@@ -61,9 +61,9 @@ def _column(series: Series, name: str) -> TextColumn:
         raise
     except Exception:
         column = None  # refused below, where no exception that may quote cells is around
-    if column is None:
+    if column is None:  # the name of its type without parameters, which may list values
         raise TableError(
-            f"column {name!r} has the type {_plain_name(series)}, which cannot be read; "
+            f"column {name!r} has the type {type(series.dtype).__name__}, which cannot be read; "
             "convert it to text, numbers or dates, or leave it out"
         )
     check_texts(column.texts, name, _SOURCE)
@@ -72,11 +72,6 @@ def _column(series: Series, name: str) -> TextColumn:
 
 def _zoned(name: str) -> str:
     return f"column {name!r} has moments with a time zone; convert them to local time without one"
-
-
-def _plain_name(series: Series) -> str:
-    """The name of a type without its parameters, which may list values."""
-    return type(series.dtype).__name__
 
 
 def _present(series: Series, name: str, gaps: NDArray[np.bool_]) -> TextColumn:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table
 from incrowd.schema import Kind
-from incrowd.tables.checked_files import check_names
+from incrowd.tables.checked_files import check_names, create
 from incrowd.tables.parquet_reader import connection
 
 _BIGINT = 2**63
@@ -71,12 +71,7 @@ def write_parquet(
     parts = [part for name in table.names for part in _parts(table, name, typed.get(name))]
     check_names([part.name for part in parts], "the table to write")
     path = Path(path).absolute()
-    try:
-        path.open("xb").close()
-    except FileExistsError:
-        raise TableError(f"{path} exists already; nothing was written") from None
-    except OSError as error:
-        raise TableError(f"{path} cannot be written: {error.strerror}") from None
+    create(path).close()
     if not _written(parts, path):
         path.unlink(missing_ok=True)
         raise TableError(f"{path} cannot be written; is there room on the disk?")

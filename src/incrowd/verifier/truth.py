@@ -67,7 +67,7 @@ def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Int
     another each of the own people a row. To have both at once, begin with the second and go on from the rows
     that are left: whoever has a row keeps one.
     """
-    if links is not None and fits(tables, links) and _all_have_rows(links, own):
+    if links is not None and fits(tables, links) and np.unique(links[links < own]).size == own:
         return links.astype(np.int64)
     people, rows = tables.record_private.size, tables.row_private.size
     # Backwards, since of equal people the last are taken first: so the own ones go before others.
@@ -84,10 +84,6 @@ def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Int
     match = np.full(rows, -1, np.int64)
     kinds.deal(matching, match)
     return match
-
-
-def _all_have_rows(match: Ints, own: int) -> bool:
-    return np.unique(match[match < own]).size == own
 
 
 def fits(tables: CodedTables, links: Ints) -> bool:

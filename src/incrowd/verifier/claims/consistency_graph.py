@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
-from incrowd.verifier.columns import Bools, Ints, first_of_each, fold, sums, within
+from incrowd.verifier.columns import Ints, first_of_each, fold, sums, within
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import MISSING_RANK, CellRegions
 from incrowd.verifier.failure import CheckFailed
@@ -32,12 +32,6 @@ class DegreeCounts:
     rows: Ints
     record_weight: Ints
     row_weight: Ints
-
-    def records_below(self, k: int) -> int:
-        return int(self.record_weight[self.records < k].sum())
-
-    def rows_below(self, k: int) -> int:
-        return int(self.row_weight[self.rows < k].sum())
 
 
 class ConsistencyGraph:
@@ -152,7 +146,7 @@ class ConsistencyGraph:
         place[parts.order] = np.arange(kinds)
         inner = np.flatnonzero(parts.above != np.arange(parts.above.size))
         own = np.unique(self._tables.row_class * kinds + self.kind[self._match])
-        hidden = place[np.unique(self.kind[self._unpublished])]
+        hidden = place[np.unique(np.delete(self.kind, self._match))]
         edges = [
             (inner, parts.above[inner]),
             (self.runs.part, first_row + self.runs.row),
@@ -162,12 +156,6 @@ class ConsistencyGraph:
         ]
         tail, head = (np.concatenate(side).astype(np.int32) for side in zip(*edges, strict=True))
         return tail, head, dummy + 1
-
-    @property
-    def _unpublished(self) -> Bools:
-        alone = np.ones(self._tables.record_private.size, np.bool_)
-        alone[self._match] = False
-        return alone
 
     def edges(self) -> tuple[Ints, Ints]:
         """Every edge, as a distinct record and a class."""

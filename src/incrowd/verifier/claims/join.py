@@ -19,7 +19,16 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import Column, Role, Schema
-from incrowd.verifier.columns import Bools, CodedColumn, Ints, Numbering, RowSource, fold, numbers_of
+from incrowd.verifier.columns import (
+    Bools,
+    CodedColumn,
+    Ints,
+    Numbering,
+    RowSource,
+    first_of_each,
+    fold,
+    numbers_of,
+)
 from incrowd.verifier.csv_file import Codes, CsvRows, fingerprint
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.values import value
@@ -96,7 +105,8 @@ def read_people(
     place = list(public.rows.names).index
     codes = numbers_of(public.rows, [(place(name), number) for name, number in picks], PUBLIC)
     person, columns = codes[0], dict(zip(numbers, codes[1:], strict=True))
-    usable = _first_of_each(person) & (person >= len(own)) & ~_among(_no_id(schema), known)[person]
+    usable = np.isin(np.arange(person.size), first_of_each(person))
+    usable &= (person >= len(own)) & ~_among(_no_id(schema), known)[person]
     usable &= ~_alike(known, len(own))[person]
     for name, column in columns.items():
         usable &= ~_among({None, *schema.missing}, numbers[name])[column]
@@ -150,12 +160,6 @@ def _bare(id: str) -> str:
     ('712', 'a1')
     """
     return id.casefold().removesuffix(".0").translate(_BETWEEN).lstrip("0")
-
-
-def _first_of_each(person: Codes) -> Bools:
-    first = np.zeros(person.size, np.bool_)
-    first[np.unique(person, return_index=True)[1]] = True
-    return first
 
 
 def _confirmed(

@@ -83,13 +83,13 @@ def _rows_counted(claim: Claim, subject: ClaimSubject) -> int:
 
 
 def _records_reach(found: DegreeCounts, k: int, verb: str, where: str = "") -> int:
-    few = found.records_below(k)
+    few = int(found.record_weight[found.records < k].sum())
     require(not few, f"{few} records {verb} fewer than {k} rows{where}")
     return int(found.records.min())
 
 
 def _rows_reach(found: DegreeCounts, k: int, verb: str, where: str = "") -> int:
-    few = found.rows_below(k)
+    few = int(found.row_weight[found.rows < k].sum())
     require(not few, f"{few} rows {verb} fewer than {k} records{where}")
     return int(found.rows.min())
 
