@@ -8,7 +8,6 @@ anybody's privacy. What is plainly wrong is an error.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -19,6 +18,7 @@ from incrowd.encode import encode
 from incrowd.errors import HierarchyError, PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Table, TextColumn
 from incrowd.hierarchy.builders import grow
+from incrowd.policy.parts import same_name
 from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.values import Value, read_column, read_texts, value_text
 
@@ -147,19 +147,15 @@ def _identifier(schema: Schema, id: str) -> str:
             "a table that is joined with a public one has one row for each person: leave out 'entity'"
         )
     names = tuple(column.name for column in schema.columns)
-    known = {_plain(name): name for name in names}
-    if _plain(id) not in known:
+    known = {same_name(name): name for name in names}
+    if same_name(id) not in known:
         raise PolicyError(f"public.id: {unknown('in the table', [id], names)}")
-    name = known[_plain(id)]
+    name = known[same_name(id)]
     if schema.column(name).role is not Role.IDENTIFIER:
         raise PolicyError(
             f"public.id: {name} identifies people and must not be published; put it under identifiers"
         )
     return name
-
-
-def _plain(name: str) -> str:
-    return unicodedata.normalize("NFC", name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,11 +174,11 @@ class _Side:
 
     @classmethod
     def of(cls, table: Table, what: str, id: str, names: Sequence[str], missing: frozenset[str]) -> _Side:
-        there = {_plain(name): name for name in table.names}
-        absent = [name for name in (id, *names) if _plain(name) not in there]
+        there = {same_name(name): name for name in table.names}
+        absent = [name for name in (id, *names) if same_name(name) not in there]
         if absent:
             raise TableError(unknown(f"in {what}", absent, table.names))
-        ids, *quasi = (table.column(there[_plain(name)]) for name in (id, *names))
+        ids, *quasi = (table.column(there[same_name(name)]) for name in (id, *names))
         gone = np.fromiter((not text or text in missing for text in ids.texts), np.bool_, len(ids.texts))
         first = np.full(gone.size, -1, np.int64)
         first[ids.codes[::-1]] = np.arange(len(ids) - 1, -1, -1)  # of several writes the last one stays
@@ -226,7 +222,7 @@ def _outsiders(
     at_home = mine.place(theirs.ids.texts)  # by distinct id: the row in the private table
     met = at_home[theirs.ids.codes]
     both = named & ~again & (met >= 0)
-    differing = _differing(values[1][both], values[0][met[both]])
+    differing = values[1][both] != values[0][met[both]]
     if conflicts != "microdata":
         _check_agreement(differing, names)
     left = named & ~again & ~both
@@ -248,14 +244,9 @@ def _outsiders(
     return np.flatnonzero(sure), counts
 
 
-def _differing(some: Codes, others: Codes) -> Flags:
-    differing: Flags = some != others
-    return differing
-
-
 def _check_repeated(theirs: _Side, values: Codes, names: Sequence[str]) -> None:
     rows = np.flatnonzero(theirs.again)
-    differing = _differing(values[rows], values[theirs.first[theirs.ids.codes[rows]]])
+    differing = values[rows] != values[theirs.first[theirs.ids.codes[rows]]]
     if differing.any():
         people = np.unique(theirs.ids.codes[rows[differing.any(axis=1)]]).size
         raise TableError(
@@ -311,11 +302,11 @@ def _confirmed(second: _Side, said: Codes, theirs: _Side, values: Codes) -> Flag
     rows = np.flatnonzero(second.again)
     before = second.first[second.ids.codes[rows]]
     doubtful = np.zeros(len(second.ids) + 1, np.bool_)
-    doubtful[before[_differing(said[rows], said[before]).any(axis=1)]] = True
+    doubtful[before[(said[rows] != said[before]).any(axis=1)]] = True
     doubtful[-1] = True  # where people are who have no row
     place = second.place(theirs.ids.texts)[theirs.ids.codes]
     confirmed = ~doubtful[place]
-    confirmed[confirmed] = ~_differing(said[place[confirmed]], values[confirmed]).any(axis=1)
+    confirmed[confirmed] = (said[place[confirmed]] == values[confirmed]).all(axis=1)
     return confirmed
 
 
@@ -360,7 +351,7 @@ class _Met:
     @classmethod
     def of(cls, column: Column, source: TextColumn, missing: frozenset[str], what: str = "") -> _Met:
         places, texts = [], []
-        for place in np.flatnonzero(np.bincount(source.codes, minlength=len(source.texts))).tolist():
+        for place in np.unique(source.codes).tolist():
             text = source.texts[place]
             if text is not None and text not in missing:
                 places.append(place)
