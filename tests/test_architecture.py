@@ -263,7 +263,7 @@ def test_looking_costs_nothing_heavy(script: str) -> None:
 
 
 PLANTED = {
-    "a stage in a stage": (climbs, "incrowd.encode", "from incrowd.tables.rules import chosen"),
+    "a stage in a stage": (climbs, "incrowd.encode", "from incrowd.tables.checked_files import chosen"),
     "a stage in the verifier": (
         climbs,
         "incrowd.verifier.cells",

@@ -11,7 +11,7 @@ Arrays inside nouns are never written to after birth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -24,6 +24,7 @@ from incrowd.schema import Kind, Shape
 
 Codes = NDArray[np.int32]
 
+_ROWS_AT_ONCE = 16_384
 _MOST_KEYS = 2**62  # keys up to here fit an int64
 
 
@@ -50,7 +51,13 @@ class TextColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Named columns of texts, all of one length."""
+    """Named columns of texts, all of one length; iterating gives every row as a tuple.
+
+    Examples
+    --------
+    >>> list(Table.of({"sex": ["F", "M"], "zip": ["01234", None]}))
+    [('F', '01234'), ('M', None)]
+    """
 
     names: tuple[str, ...]
     columns: tuple[TextColumn, ...]
@@ -63,6 +70,12 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
+
+    def __iter__(self) -> Iterator[tuple[str | None, ...]]:
+        texts = [np.array(column.texts, dtype=object) for column in self.columns]
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            codes = [column.codes[start : start + _ROWS_AT_ONCE] for column in self.columns]
+            yield from zip(*(t[c].tolist() for t, c in zip(texts, codes, strict=True)), strict=True)
 
     def __repr__(self) -> str:
         return f"Table({len(self)} rows: {', '.join(self.names)})"

@@ -123,13 +123,7 @@ def infer_kind(texts: Iterable[str]) -> Kind:
 
 
 def read_column(texts: Sequence[str], kind: Kind, format: str = "", column: str = "") -> list[Value]:
-    """The values of distinct texts, in their order.
-
-    Raises
-    ------
-    TableError
-        Names the column and how many of its distinct texts cannot be read as its kind.
-    """
+    """The values of distinct texts, in their order; an error counts those that are not of this kind."""
     if kind is Kind.DATE:
         check_date_format(format, column)
     values = read_texts(texts, kind, format)

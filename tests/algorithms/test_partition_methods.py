@@ -29,7 +29,6 @@ from incrowd.policy import Policy
 from incrowd.publishing.draft import Draft
 from incrowd.publishing.pipeline import Release
 from incrowd.publishing.render import published_table
-from incrowd.release.verifier_rows import TableRows
 
 # Methods that cut through equal values break ties by the order of records.
 STRICT = [name for name in PARTITIONS if METHODS[name].strict]
@@ -164,7 +163,7 @@ def merged(draft: Draft, a: int, b: int) -> Case:
     means = tuple(column.name for column in draft.schema.published if column.mean)
     regions = generalize(draft.data, Partition(dense), means)
     table = published_table(draft.original, draft.schema, draft.data, regions, draft.assignment)
-    return Case(TableRows(draft.original), TableRows(table), draft.schema, draft.claims)
+    return Case(draft.original, table, draft.schema, draft.claims)
 
 
 @pytest.mark.parametrize("method", PARTITIONS)
@@ -198,7 +197,7 @@ def test_rows_without_anything_private_are_judged_too(method: str, request_: Req
         assert len(request_) < policy.k
         reject()
     draft = release._draft
-    unaided = Case(TableRows(draft.original), TableRows(draft.table), draft.schema, draft.claims)
+    unaided = Case(draft.original, draft.table, draft.schema, draft.claims)
     assert verified(unaided).passed
     cells = Counter(tuple(row[name] for name in request_.quasi) for row in rows_of(release.table))
     assert min(cells.values()) >= policy.k

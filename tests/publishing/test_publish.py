@@ -23,7 +23,6 @@ from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.folder import read_rows
-from incrowd.release.verifier_rows import TableRows
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 
 K = 4
@@ -38,7 +37,7 @@ def crowd(rows: Sequence[Sequence[str]], k: int) -> Case:
     columns = dict(zip(("a", "b"), map(list, zip(*rows, strict=True)), strict=True))
     shown = {name: [text or "missing" for text in texts] for name, texts in columns.items()}
     claims = (Claim("k-anonymity", {"k": k}),)
-    return Case(TableRows(Table.of(columns)), TableRows(Table.of(shown)), schema, claims)
+    return Case(Table.of(columns), Table.of(shown), schema, claims)
 
 
 def test_missing_is_a_category_of_its_own() -> None:

@@ -26,8 +26,9 @@ from hypothesis import strategies as st
 
 from incrowd.errors import TableError
 from incrowd.flow import Table
-from incrowd.tables import as_frame, csvblock, opening, read, rules, write_csv, write_parquet
-from incrowd.tables.duckdb import connection
+from incrowd.tables import as_frame, checked_files, csv_reader, read, write_csv, write_parquet
+from incrowd.tables.checked_files import CELL_LIMIT, NAME_LIMIT, ROW_LIMIT
+from incrowd.tables.parquet_reader import connection
 
 CANARY = "Jane-Roe-HIV"
 SAID = CANARY.encode()
@@ -129,8 +130,8 @@ def test_malformed_csv_is_refused_without_a_word_of_it(case: str, tmp_path: Path
 def test_line_numbers_hold_across_blocks(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, words = MALFORMED[case]
     shifted = words.replace("line 3", "line 103")
-    monkeypatch.setattr(csvblock, "BLOCK", 64)
-    monkeypatch.setattr(csvblock, "WIDE_BLOCK", 64)
+    monkeypatch.setattr(csv_reader, "BLOCK", 64)
+    monkeypatch.setattr(csv_reader, "WIDE_BLOCK", 64)
     refused(file_of(tmp_path, HEAD + ROW * 100 + data.removeprefix(HEAD)), shifted)
 
 
@@ -156,9 +157,9 @@ def test_spoilt_bytes_never_leak_nor_escape(data: st.DataObject, tmp_path: Path)
 @pytest.mark.parametrize("quoted", [False, True], ids=["bare", "quoted"])
 def test_a_cell_of_64_KiB_and_no_more(tmp_path: Path, quoted: bool) -> None:
     mark = b'"' if quoted else b""
-    row = mark + b"x" * rules.CELL_LIMIT + mark + b",1\n"
+    row = mark + b"x" * CELL_LIMIT + mark + b",1\n"
     table = read(file_of(tmp_path, HEAD + row))
-    assert [len(text or "") for text in table.column("a").rows()] == [rules.CELL_LIMIT]
+    assert [len(text or "") for text in table.column("a").rows()] == [CELL_LIMIT]
     refused(
         file_of(tmp_path, HEAD + row + row.replace(b"x", b"xx", 1)),
         "line 3 holds a cell of more than 65536 bytes in column 'a'",
@@ -166,8 +167,8 @@ def test_a_cell_of_64_KiB_and_no_more(tmp_path: Path, quoted: bool) -> None:
 
 
 def test_doubled_quotes_count_once(tmp_path: Path) -> None:
-    assert len(read(file_of(tmp_path, HEAD + b'"' + b'""' * rules.CELL_LIMIT + b'",1\n'))) == 1
-    refused(file_of(tmp_path, HEAD + b'"' + b'""' * rules.CELL_LIMIT + b'x",1\n'), "more than 65536 bytes")
+    assert len(read(file_of(tmp_path, HEAD + b'"' + b'""' * CELL_LIMIT + b'",1\n'))) == 1
+    refused(file_of(tmp_path, HEAD + b'"' + b'""' * CELL_LIMIT + b'x",1\n'), "more than 65536 bytes")
 
 
 def test_ten_thousand_columns_and_no_more(tmp_path: Path) -> None:
@@ -182,9 +183,9 @@ def test_ten_thousand_columns_and_no_more(tmp_path: Path) -> None:
 def test_a_row_of_16_MiB_and_no_more(tmp_path: Path, end: bytes) -> None:
     cells = 257
     head = b",".join(b"n%d" % place for place in range(cells)) + b"\n"
-    room = rules.ROW_LIMIT - (cells - 1)
-    row = b",".join([b"x" * rules.CELL_LIMIT] * 255 + [b"y" * (room - 255 * rules.CELL_LIMIT - 9), b"z" * 9])
-    assert len(row) == rules.ROW_LIMIT
+    room = ROW_LIMIT - (cells - 1)
+    row = b",".join([b"x" * CELL_LIMIT] * 255 + [b"y" * (room - 255 * CELL_LIMIT - 9), b"z" * 9])
+    assert len(row) == ROW_LIMIT
     assert len(read(file_of(tmp_path, head + row + end))) == 1
     refused(file_of(tmp_path, head + row + b"z" + end), "the row in line 2 is longer than 16777216 bytes")
 
@@ -197,19 +198,19 @@ def test_a_field_without_end_is_given_up_early(tmp_path: Path) -> None:
             self.given += size
             return b'a,b\n"' + SAID if self.given == size else b"x" * size
 
-    from incrowd.tables.csvin import read_csv
+    from incrowd.tables.csv_reader import read_csv
 
     stream = Endless()
     with pytest.raises(TableError, match="the row in line 2 is longer than"):
         read_csv(stream, "t.csv", None, None)
-    assert stream.given < 2 * rules.ROW_LIMIT
+    assert stream.given < 2 * ROW_LIMIT
 
 
 @pytest.mark.parametrize(("extra", "fine"), [(0, True), (1, False)])
 def test_a_name_of_1024_characters_and_no_more(tmp_path: Path, extra: int, fine: bool) -> None:
-    path = file_of(tmp_path, ("é" * (rules.NAME_LIMIT + extra) + ",b\n1,2\n").encode())
+    path = file_of(tmp_path, ("é" * (NAME_LIMIT + extra) + ",b\n1,2\n").encode())
     if fine:
-        assert len(read(path).names[0]) == rules.NAME_LIMIT
+        assert len(read(path).names[0]) == NAME_LIMIT
     else:
         refused(path, "longer than 1024")
 
@@ -272,7 +273,7 @@ def test_a_forbidden_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_device_is_refused() -> None:
     with pytest.raises(TableError, match="not a regular file"):
-        opening.open_regular(Path("/dev/zero"))
+        checked_files.open_regular(Path("/dev/zero"))
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def test_other_kinds_of_files_are_refused(tmp_path: Path, name: str) -> None:
 PACKED = gzip.compress(HEAD + ROW)
 BAD_GZIP: dict[str, tuple[bytes, str]] = {
     "two-members": (PACKED + PACKED, "more than one gzip member"),
-    "two-members-apart": (PACKED + bytes(opening._CHUNK) + PACKED, "more than one gzip member"),
+    "two-members-apart": (PACKED + bytes(checked_files._CHUNK) + PACKED, "more than one gzip member"),
     "trailing-bytes": (PACKED + b"x", "more than one gzip member"),
     "cut-short": (PACKED[:-9], "ends in the middle"),
     "no-bytes": (b"", "ends in the middle"),
@@ -316,15 +317,15 @@ def test_a_gzip_bomb_is_given_up(tmp_path: Path) -> None:
 
 def test_small_repetitive_gzip_is_fine(tmp_path: Path) -> None:
     data = gzip.compress(HEAD + b"1,2\n" * 500_000)
-    assert opening.RATIO_LIMIT * len(data) < 2_000_000
+    assert checked_files.RATIO_LIMIT * len(data) < 2_000_000
     assert len(read(file_of(tmp_path, data, "t.csv.gz"))) == 500_000
 
 
 def test_gzip_has_an_absolute_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(HEAD + ROW)
-    monkeypatch.setattr(opening, "GZIP_LIMIT", size)
+    monkeypatch.setattr(checked_files, "GZIP_LIMIT", size)
     assert len(read(file_of(tmp_path, PACKED, "t.csv.gz"))) == 1
-    monkeypatch.setattr(opening, "GZIP_LIMIT", size - 1)
+    monkeypatch.setattr(checked_files, "GZIP_LIMIT", size - 1)
     refused(file_of(tmp_path, PACKED, "t.csv.gz"), "unpacks to more than")
 
 
@@ -369,7 +370,7 @@ def test_parquet_texts_and_names_keep_the_rules(tmp_path: Path, private: Path) -
     pq.write_table(twins, tmp_path / "twins.parquet")
     refused(tmp_path / "twins.parquet", "columns 1 and 2 have the same name")
     refused(parquet_of(tmp_path, {"a": [CANARY + "\0"]}), "NUL character")
-    refused(parquet_of(tmp_path, {"a": [CANARY + "x" * rules.CELL_LIMIT]}), "cell of more than")
+    refused(parquet_of(tmp_path, {"a": [CANARY + "x" * CELL_LIMIT]}), "cell of more than")
     refused(parquet_of(tmp_path, {"a": pa.array([], pa.string())}), "no rows")
     refused(parquet_of(tmp_path, {"a": pa.array([-(2**56)], pa.timestamp("us"))}), "years 1 to 9999")
 
@@ -471,7 +472,7 @@ FRAMES: dict[str, tuple[Callable[[], Any], str]] = {
     "periods": (lambda: pd.DataFrame({"a": pd.period_range("2024", periods=2)}), "column 'a' has the type"),
     "nul": (lambda: pd.DataFrame({"a": [CANARY + "\0"]}), "column 'a' holds a NUL"),
     "half-a-pair": (lambda: objects(CANARY + "\ud800"), "broken Unicode"),
-    "long-cell": (lambda: objects("é" * (rules.CELL_LIMIT // 2) + "x"), "cell of more than 65536"),
+    "long-cell": (lambda: objects("é" * (CELL_LIMIT // 2) + "x"), "cell of more than 65536"),
     "year-0": (lambda: pa.table({"a": pa.array([-720_000], pa.date32())}), "years 1 to 9999"),
     "no-rows": (lambda: pd.DataFrame({"a": []}), "no rows"),
     "no-columns": (pl.DataFrame, "has no columns"),
@@ -493,7 +494,7 @@ def test_frames_that_cannot_be_read_are_refused(case: str) -> None:
 
 
 def test_a_cell_of_64_KiB_in_a_frame_is_fine() -> None:
-    assert len(read(pl.DataFrame({"a": ["é" * (rules.CELL_LIMIT // 2)]}))) == 1
+    assert len(read(pl.DataFrame({"a": ["é" * (CELL_LIMIT // 2)]}))) == 1
 
 
 def test_asking_for_no_column_is_refused() -> None:

@@ -30,9 +30,7 @@ from incrowd.flow import Table, TextColumn
 from incrowd.schema import Kind
 from incrowd.tables import (
     as_frame,
-    csvblock,
-    factorise,
-    iter_rows,
+    csv_reader,
     protected,
     read,
     unprotected,
@@ -40,7 +38,7 @@ from incrowd.tables import (
     write_csv,
     write_parquet,
 )
-from incrowd.tables.parquetout import Members, Span
+from incrowd.tables.parquet_writer import Members, Span
 from incrowd.tables.texts import column_of, float_text
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
@@ -137,10 +135,10 @@ def test_csv_agrees_with_the_standard_library(
     writer = csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting)
     writer.writerows([["x", "y", "z"], *rows])
     with pytest.MonkeyPatch.context() as patch:  # blocks of a few bytes: every cut is tried
-        patch.setattr(csvblock, "BLOCK", max(block, 8))
-        patch.setattr(csvblock, "WIDE_BLOCK", max(block, 8))
+        patch.setattr(csv_reader, "BLOCK", max(block, 8))
+        patch.setattr(csv_reader, "WIDE_BLOCK", max(block, 8))
         table = from_bytes(out.getvalue().encode())
-    assert list(iter_rows(table)) == [tuple(row) for row in rows]
+    assert list(table) == [tuple(row) for row in rows]
 
 
 CELL = rb'(?:[^",\r\n]*|"(?:[^"]|"")*")'
@@ -157,7 +155,7 @@ GOOD_BYTES = st.lists(
 def test_any_bytes_are_read_like_the_standard_library_or_refused(data: bytes) -> None:
     if TWO_COLUMNS.fullmatch(data):
         rows = list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
-        assert list(iter_rows(from_bytes(b"x,y\n" + data))) == [tuple(row) for row in rows]
+        assert list(from_bytes(b"x,y\n" + data)) == [tuple(row) for row in rows]
     else:
         with pytest.raises(TableError):
             from_bytes(b"x,y\n" + data)
@@ -172,16 +170,16 @@ def test_first_rows_agree_with_a_search(texts: list[str]) -> None:
     cells = [text.encode() for text in texts]
     ends = np.cumsum([len(cell) for cell in cells], dtype=np.int32)
     starts = np.concatenate(([0], ends[:-1])).astype(np.int32)
-    buffer = np.frombuffer(b"".join(cells) + bytes(factorise.PADDING), dtype=np.uint8)
-    first = factorise.first_rows(buffer, starts, ends)
+    buffer = np.frombuffer(b"".join(cells) + bytes(csv_reader.PADDING), dtype=np.uint8)
+    first = csv_reader.first_rows(buffer, starts, ends)
     assert first.tolist() == [cells.index(cell) for cell in cells]
-    codes, leads = factorise.numbered(first)
+    codes, leads = csv_reader.numbered(first)
     assert [cells[leads[code]] for code in codes] == cells
     assert leads.tolist() == sorted(set(first.tolist()))
 
 
 def test_cells_that_all_collide_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(factorise, "_mixed", lambda hashes, words: np.zeros_like(hashes))
+    monkeypatch.setattr(csv_reader, "_mixed", lambda hashes, words: np.zeros_like(hashes))
     table = from_bytes(b"a\n" + b"".join(b"%d\n" % (row % 50) for row in range(200)))
     assert table.column("a").rows() == [str(row % 50) for row in range(200)]
 
@@ -265,9 +263,9 @@ def test_nothing_is_overwritten(tmp_path: Path, write: Any) -> None:
 
 
 def test_rows_are_told_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("incrowd.tables.csvout.CHUNK", 3)
+    monkeypatch.setattr("incrowd.flow._ROWS_AT_ONCE", 3)
     rows = [(str(row), None if row % 2 else "x") for row in range(8)]
-    assert list(iter_rows(Table.of({"a": [r[0] for r in rows], "b": [r[1] for r in rows]}))) == rows
+    assert list(Table.of({"a": [r[0] for r in rows], "b": [r[1] for r in rows]})) == rows
 
 
 # ---------------------------------------------------------------- gzip
@@ -528,7 +526,9 @@ def test_the_census_is_read_whole_and_written_back_byte_for_byte(tmp_path: Path)
 
 def test_the_door_is_light() -> None:
     heavy = "{'duckdb', 'narwhals', 'pandas', 'polars', 'pyarrow', 'scipy', 'numba'}"
-    doors = "incrowd.tables, incrowd.tables.parquetin, incrowd.tables.parquetout, incrowd.tables.frames"
+    doors = (
+        "incrowd.tables, incrowd.tables.parquet_reader, incrowd.tables.parquet_writer, incrowd.tables.frames"
+    )
     code = f"import sys, {doors}; print({heavy} & set(sys.modules))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)

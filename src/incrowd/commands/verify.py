@@ -9,12 +9,12 @@ from typing import Literal
 
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, NotVerified, TableError
+from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.request import allowance_of, requested
 from incrowd.release.folder import ReleaseFolder
-from incrowd.release.verifier_rows import TableRows, original_rows
 from incrowd.schema import MANIFEST, Claim, Verdict
-from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness
+from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
 
 
@@ -58,7 +58,7 @@ def verify(
     links = folder.links if folder.public is None else folder.people_behind_rows
     return verify_folder(
         ReleaseFiles(folder.path, *_parquet(folder)),
-        original_rows(folder.source, folder.original),
+        rows_of(folder.source, folder.original),
         Expected(schema, claims, max_suppression=_may_be_suppressed(folder.policy)),
         witness=Witness(links, parts=folder.parts),
         public=_public(folder),
@@ -92,7 +92,7 @@ def _claims_asked(folder: ReleaseFolder) -> tuple[Claim, ...]:
     )
 
 
-def _parquet(folder: ReleaseFolder) -> tuple[TableRows | None, TableRows | None]:
+def _parquet(folder: ReleaseFolder) -> tuple[Table | None, Table | None]:
     """Rows and buckets of Parquet files, which the verifier cannot read by itself."""
     if not (folder.path / "data.parquet").exists():
         return None, None
@@ -100,7 +100,7 @@ def _parquet(folder: ReleaseFolder) -> tuple[TableRows | None, TableRows | None]
         raise NotVerified(f"{folder.path} holds two data files, and a release has one")
     try:
         bucketed = (folder.path / "sensitive.parquet").exists()
-        return TableRows(folder.rows), TableRows(folder.buckets) if bucketed else None
+        return folder.rows, folder.buckets if bucketed else None
     except TableError as problem:
         raise NotVerified(f"the release cannot be read, so it is not what it claims: {problem}") from None
 
@@ -110,8 +110,8 @@ def _public(folder: ReleaseFolder) -> PublicTable | None:
     joined = folder.public
     if joined is None:
         return None
-    rows = original_rows(joined.source, joined.table)
-    check = None if joined.check is None else original_rows(joined.check_source, joined.check)
+    rows = rows_of(joined.source, joined.table)
+    check = None if joined.check is None else rows_of(joined.check_source, joined.check)
     return PublicTable(rows, joined.id, check, _file(joined.source), _file(joined.check_source))
 
 

@@ -1,4 +1,4 @@
-"""Who is in both tables, who in one of them, and who can stand in for others.
+"""The private and the public table joined: who is in both, who in one, and who can stand in for others.
 
 It must be certain that those who stand in are people, that they are others than those of the private table,
 and what outsiders know of them. Whoever is in doubt is left out and counted, which costs detail and never
@@ -8,21 +8,25 @@ anybody's privacy. What is plainly wrong is an error.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.encode import encode
-from incrowd.errors import PolicyError, TableError, unknown
+from incrowd.errors import HierarchyError, PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Table, TextColumn
-from incrowd.join.values import GAP, THE_PUBLIC, THE_SECOND, numbered, stacked
-from incrowd.schema import Column, Role, Schema
+from incrowd.hierarchy.builders import grow
+from incrowd.policy.parts import same_name
+from incrowd.schema import Column, Kind, Role, Schema
+from incrowd.values import Value, read_column, read_texts, value_text
 
 Flags = NDArray[np.bool_]
 
+GAP = -1  # the number of a missing value
+THE_PUBLIC = "the public table"
+THE_SECOND = "the table under 'check'"
 _BETWEEN = " \t\N{NO-BREAK SPACE}-./_"  # what some write between the digits of a number, and others do not
 
 
@@ -91,25 +95,11 @@ def join(
 ) -> Joined:
     """Everybody of the private table, then those of the public one who are surely others.
 
-    Parameters
-    ----------
-    table, schema
-        The private table; the schema is made with the public one at hand, ``policy.schema(table, public)``.
-    public : Table
-        Has the column `id` and all quasi-identifiers; other columns are not looked at.
-    id : str
-        The column that says who is who, an identifier of the private table. Texts are compared exactly.
-    check : Table, optional
-        A second source. Whoever is not in it with the same quasi-identifiers cannot stand in.
-    conflicts : "refuse" or "microdata"
-        Whether somebody whom the tables describe differently is an error, or as the private table says.
-
-    Raises
-    ------
-    PolicyError
-        The column `id` is no identifier, or one person may have several rows.
-    TableError, HierarchyError
-        A table lacks a column, contradicts itself or the other one, or holds what its type cannot be.
+    The schema is made with the public table at hand, ``policy.schema(table, public)``. The public table has
+    the column `id` and all quasi-identifiers; other columns are not looked at. `id` identifies people; its
+    texts are compared exactly. Whoever is not in `check`, a second source, with the same quasi-identifiers
+    cannot stand in. Somebody whom the tables describe differently is an error, or with `conflicts`
+    "microdata" as the private table says.
 
     Examples
     --------
@@ -131,12 +121,12 @@ def join(
     sides = (mine, theirs) if second is None else (mine, theirs, second)
     others = tuple((side.what, side.quasi) for side in sides[1:])
     columns = [
-        numbered(column, schema.missing, mine.quasi[j], {what: texts[j] for what, texts in others})
+        _numbered(column, schema.missing, mine.quasi[j], {what: texts[j] for what, texts in others})
         for j, column in enumerate(quasi)
     ]
     values = [np.stack(part, axis=1) for part in zip(*columns, strict=True)]
     rows, counts = _outsiders(sides, values, conflicts, names)
-    everyone = [stacked(a, b.take(rows)) for a, b in zip(mine.quasi, theirs.quasi, strict=True)]
+    everyone = [_stacked(a, b.take(rows)) for a, b in zip(mine.quasi, theirs.quasi, strict=True)]
     own = np.arange(len(table) + rows.size) < len(table)
     return Joined(Table(names, tuple(everyone)), own, counts, rows)
 
@@ -157,19 +147,15 @@ def _identifier(schema: Schema, id: str) -> str:
             "a table that is joined with a public one has one row for each person: leave out 'entity'"
         )
     names = tuple(column.name for column in schema.columns)
-    known = {_plain(name): name for name in names}
-    if _plain(id) not in known:
+    known = {same_name(name): name for name in names}
+    if same_name(id) not in known:
         raise PolicyError(f"public.id: {unknown('in the table', [id], names)}")
-    name = known[_plain(id)]
+    name = known[same_name(id)]
     if schema.column(name).role is not Role.IDENTIFIER:
         raise PolicyError(
             f"public.id: {name} identifies people and must not be published; put it under identifiers"
         )
     return name
-
-
-def _plain(name: str) -> str:
-    return unicodedata.normalize("NFC", name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,11 +174,11 @@ class _Side:
 
     @classmethod
     def of(cls, table: Table, what: str, id: str, names: Sequence[str], missing: frozenset[str]) -> _Side:
-        there = {_plain(name): name for name in table.names}
-        absent = [name for name in (id, *names) if _plain(name) not in there]
+        there = {same_name(name): name for name in table.names}
+        absent = [name for name in (id, *names) if same_name(name) not in there]
         if absent:
             raise TableError(unknown(f"in {what}", absent, table.names))
-        ids, *quasi = (table.column(there[_plain(name)]) for name in (id, *names))
+        ids, *quasi = (table.column(there[same_name(name)]) for name in (id, *names))
         gone = np.fromiter((not text or text in missing for text in ids.texts), np.bool_, len(ids.texts))
         first = np.full(gone.size, -1, np.int64)
         first[ids.codes[::-1]] = np.arange(len(ids) - 1, -1, -1)  # of several writes the last one stays
@@ -236,7 +222,7 @@ def _outsiders(
     at_home = mine.place(theirs.ids.texts)  # by distinct id: the row in the private table
     met = at_home[theirs.ids.codes]
     both = named & ~again & (met >= 0)
-    differing = _differing(values[1][both], values[0][met[both]])
+    differing = values[1][both] != values[0][met[both]]
     if conflicts != "microdata":
         _check_agreement(differing, names)
     left = named & ~again & ~both
@@ -258,14 +244,9 @@ def _outsiders(
     return np.flatnonzero(sure), counts
 
 
-def _differing(some: Codes, others: Codes) -> Flags:
-    differing: Flags = some != others
-    return differing
-
-
 def _check_repeated(theirs: _Side, values: Codes, names: Sequence[str]) -> None:
     rows = np.flatnonzero(theirs.again)
-    differing = _differing(values[rows], values[theirs.first[theirs.ids.codes[rows]]])
+    differing = values[rows] != values[theirs.first[theirs.ids.codes[rows]]]
     if differing.any():
         people = np.unique(theirs.ids.codes[rows[differing.any(axis=1)]]).size
         raise TableError(
@@ -295,7 +276,7 @@ def _alike(mine: _Side, theirs: _Side, at_home: NDArray[np.int64]) -> Flags:
     """Which distinct ids may be somebody of the private table, written in another way.
 
     Ids are compared exactly. But if one table has 007 and the other 7, nobody can tell whether that is one
-    person, and one person must not stand in the own crowd.
+    person, and one person must not stand in their own equivalence class.
     """
     strangers = np.flatnonzero((at_home < 0) & ~theirs.gone & (theirs.first >= 0))
     known = set(_bare([mine.ids.texts[place] or "" for place in np.flatnonzero(mine.first >= 0).tolist()]))
@@ -321,9 +302,118 @@ def _confirmed(second: _Side, said: Codes, theirs: _Side, values: Codes) -> Flag
     rows = np.flatnonzero(second.again)
     before = second.first[second.ids.codes[rows]]
     doubtful = np.zeros(len(second.ids) + 1, np.bool_)
-    doubtful[before[_differing(said[rows], said[before]).any(axis=1)]] = True
+    doubtful[before[(said[rows] != said[before]).any(axis=1)]] = True
     doubtful[-1] = True  # where people are who have no row
     place = second.place(theirs.ids.texts)[theirs.ids.codes]
     confirmed = ~doubtful[place]
-    confirmed[confirmed] = ~_differing(said[place[confirmed]], values[confirmed]).any(axis=1)
+    confirmed[confirmed] = (said[place[confirmed]] == values[confirmed]).all(axis=1)
     return confirmed
+
+
+def _numbered(
+    column: Column, missing: frozenset[str], private: TextColumn, others: Mapping[str, TextColumn]
+) -> list[Codes]:
+    """The rows of one quasi-identifier in each table; equal values have one number, however they are written.
+
+    `others` are tables by what they are. Refused are texts that the column's type cannot be, and in the
+    public table also those that a hierarchy or an order lacks. An error names the row where the table is not
+    private.
+    """
+    seen: dict[str, int] = {}
+
+    def rows(met: _Met, values: Sequence[str]) -> Codes:
+        lookup = np.full(len(met.source.texts), GAP, np.int32)
+        lookup[met.places] = [seen.setdefault(value, len(seen)) for value in values]
+        return lookup[met.source.codes]
+
+    mine = _Met.of(column, private, missing)
+    own = read_column(mine.texts, column.kind, column.format, column.name)
+    coded = [rows(mine, [*map(value_text, own)])]
+    for what, source in others.items():
+        theirs = _Met.of(column, source, missing, what)
+        values = theirs.canonical(missing)
+        if what == THE_PUBLIC:  # the second source only confirms: what it has besides does not matter
+            _check_domain(theirs, values)
+        coded.append(rows(theirs, values))
+    return coded
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Met:
+    """The distinct texts of a column that occur and are not missing, and their places in ``source.texts``."""
+
+    column: Column
+    source: TextColumn
+    places: Sequence[int]
+    texts: Sequence[str]
+    what: str
+
+    @classmethod
+    def of(cls, column: Column, source: TextColumn, missing: frozenset[str], what: str = "") -> _Met:
+        places, texts = [], []
+        for place in np.unique(source.codes).tolist():
+            text = source.texts[place]
+            if text is not None and text not in missing:
+                places.append(place)
+                texts.append(text)
+        return cls(column, source, places, texts, what)
+
+    def canonical(self, missing: frozenset[str]) -> list[str]:
+        """The one text of each value."""
+        kind, format = self.column.kind, self.column.format
+        values = read_texts(self.texts, kind, format)
+        unread = [value is None for value in values]
+        if any(unread):
+            kinds = "numbers" if kind is Kind.NUMERIC else f"dates ({format or 'YYYY-MM-DD'})"
+            raise TableError(
+                f"{self.count(unread)} are no {kinds}, {self.first_row(unread)}; list those that mean "
+                "missing under 'missing', or declare the column categorical"
+            )
+        self.check_missing(values, missing)
+        return [value_text(value) for value in values if value is not None]
+
+    def check_missing(self, values: Sequence[Value | None], missing: frozenset[str]) -> None:
+        """If -9 means missing, -9.0 can be neither a number nor silently the same."""
+        gone = {v for v in read_texts([*missing], self.column.kind, self.column.format) if v is not None}
+        twins = [value in gone for value in values]
+        if any(twins):
+            raise TableError(
+                f"{self.count(twins)} mean missing in another form, {self.first_row(twins)}; name every form "
+                "under 'missing'"
+            )
+
+    def count(self, wrong: Sequence[bool]) -> str:
+        return f"in {self.what}, {sum(wrong)} of the {len(wrong)} distinct values of {self.column.name}"
+
+    def first_row(self, wrong: Sequence[bool]) -> str:
+        flags = np.zeros(len(self.source.texts), np.bool_)
+        flags[self.places] = wrong
+        return f"first in row {int(flags[self.source.codes].argmax()) + 1} (the header not counted)"
+
+
+def _check_domain(met: _Met, values: Sequence[str]) -> None:
+    """Where the policy says which values there are, those of the public table must be among them."""
+    column = met.column
+    if column.levels:
+        known = set(grow(column.levels, column.kind, column.format, column.name).leaves)
+    elif column.kind is Kind.ORDERED:
+        known = set(column.order)
+    else:
+        return
+    strange = [value not in known for value in values]
+    if any(strange) and column.levels:
+        raise HierarchyError(
+            f"{met.count(strange)} are not in its hierarchy, {met.first_row(strange)}; add a row to the "
+            "hierarchy for each"
+        )
+    if any(strange):
+        raise TableError(
+            f"{met.count(strange)} are not in its list 'values', {met.first_row(strange)}; add them to it"
+        )
+
+
+def _stacked(upper: TextColumn, lower: TextColumn) -> TextColumn:
+    """One column under the other, each distinct text once."""
+    place = {text: i for i, text in enumerate(upper.texts)}
+    lookup = np.fromiter((place.setdefault(t, len(place)) for t in lower.texts), np.int32, len(lower.texts))
+    return TextColumn(np.concatenate([upper.codes, lookup[lower.codes]]), tuple(place))

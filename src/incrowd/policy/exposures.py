@@ -28,13 +28,7 @@ class KnownExposure:
         return self.name in accept or EVERY in accept
 
     def refuse(self, accept: Sequence[str], remedy: str) -> None:
-        """Refuse unless accepted.
-
-        Raises
-        ------
-        Exposure
-            With the name to accept it by.
-        """
+        """Refuse unless accepted, with the name to accept it by."""
         if not self.accepted(accept):
             raise Exposure(self.name, f"{self.meaning}; {remedy}")
 
@@ -110,13 +104,7 @@ def check_names(accept: Sequence[str]) -> None:
 
 
 def check_kept_columns(table: Table, schema: Schema, accept: Sequence[str]) -> None:
-    """Refuse to keep a column with values of few, unless that was accepted.
-
-    Raises
-    ------
-    Exposure
-        With the name to accept it by.
-    """
+    """Refuse to keep a column with values of few, unless that was accepted."""
     if NEAR_UNIQUE_KEEP.accepted(accept):
         return
     for column in schema.having(Role.KEEP):

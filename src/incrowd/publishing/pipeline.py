@@ -30,7 +30,6 @@ from incrowd.release.audit import LINKS, SCHEMA, schema_as_dict
 from incrowd.release.folder import read_buckets, read_rows
 from incrowd.release.stage import audit_folder, commit, stage
 from incrowd.release.typed import typed_columns
-from incrowd.release.verifier_rows import TableRows, original_rows
 from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Role, Verdict
 from incrowd.verifier import (
@@ -40,6 +39,7 @@ from incrowd.verifier import (
     ReleaseFiles,
     Stated,
     Witness,
+    rows_of,
     verify,
     verify_rows,
 )
@@ -184,10 +184,10 @@ def publish_in_memory(
     stated = Stated(
         levels=made.manifest.get("levels"), match_probability=made.manifest.get("match_probability")
     )
-    sensitive = None if made.buckets is None else TableRows(made.buckets.table)
+    sensitive = None if made.buckets is None else made.buckets.table
     verdict = verify_rows(
-        TableRows(made.original),
-        PublishedTables(TableRows(made.table), sensitive, stated),
+        made.original,
+        PublishedTables(made.table, sensitive, stated),
         Expected(made.schema, made.claims, made.policy.accept, _allowed(made)),
         witness=_witness(made),
         public=_public(made),
@@ -209,8 +209,7 @@ def _public(made: Draft) -> PublicTable | None:
     if made.stand_ins is None:
         return None
     sources = made.stand_ins.sources
-    check = None if sources.check is None else TableRows(sources.check)
-    return PublicTable(TableRows(sources.public), sources.provenance["id"], check)
+    return PublicTable(sources.public, sources.provenance["id"], sources.check)
 
 
 def publish_to(
@@ -281,11 +280,11 @@ def _described(path: Path) -> dict[str, Any]:
 
 def _verified(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
     parquet = form.format != "csv"
-    rows = TableRows(read_rows(folder, lambda: made.schema)) if parquet else None
-    sensitive = TableRows(read_buckets(folder)) if parquet and made.buckets is not None else None
+    rows = read_rows(folder, lambda: made.schema) if parquet else None
+    sensitive = read_buckets(folder) if parquet and made.buckets is not None else None
     return verify(
         ReleaseFiles(folder, rows, sensitive),
-        original_rows(made.source, made.original),
+        rows_of(made.source, made.original),
         Expected(made.schema, made.claims, max_suppression=_allowed(made)),
         witness=_witness(made),
         public=_public(made),

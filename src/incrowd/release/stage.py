@@ -1,7 +1,7 @@
 """Publishing a folder all at once or not at all.
 
 Everything is written into a private stage beside the destination, on the same filesystem. Only what the
-judge has accepted is renamed to its final name, which happens in one step: a folder with the final name
+verifier has accepted is renamed to its final name, which happens in one step: a folder with the final name
 is complete. A crash leaves at most a stage, which the next run removes.
 
 A stage is alive while its lock is held. The lock is the first thing in a stage and the last to go, so a
@@ -26,11 +26,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incrowd.errors import InputError, Refused, option
+from incrowd.schema import MANIFEST
 
 PREFIX = ".incrowd-stage-"
 LOCK = "lock"
 NOTE = "commit"
-MANIFEST, AUDIT = "release.json", "audit.json"  # what tells a release, and an audit, from other folders
+AUDIT = "audit.json"  # what tells an audit from other folders, as MANIFEST does a release
 EPOCH = 315532800  # 1980-01-01: the time of writing tells outsiders nothing
 _TRIES = 100
 _NOREPLACE, _EXCHANGE = 1, 2
@@ -45,10 +46,7 @@ def audit_folder(destination: Path) -> Path:
 def stage(destination: Path, replace: bool = False) -> Iterator[Path]:
     """A private folder with ``release`` and ``audit`` inside, gone at the end unless committed.
 
-    Raises
-    ------
-    InputError
-        If the destination cannot be written, or exists and `replace` is not set.
+    Refused if the destination cannot be written, or exists and `replace` is not set.
     """
     try:
         _check(destination, replace)
@@ -146,10 +144,7 @@ class _Move:
 def commit(folder: Path, destination: Path, replace: bool = False) -> None:
     """Give a stage its final names: the audit first, the release last and in one step.
 
-    Raises
-    ------
-    Refused
-        If something came to the destination since the stage was made.
+    Refused if something came to the destination since the stage was made.
     """
     _settle(folder / "audit", 0o700, 0o600)
     _settle(folder / "release", 0o755, 0o644)  # a release is meant to be read by others

@@ -14,7 +14,7 @@ from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
 from incrowd.values import number_text, read_number
 
 if TYPE_CHECKING:
-    from incrowd.tables.parquetout import Members, Span, Typed
+    from incrowd.tables.parquet_writer import Members, Span, Typed
 
 
 def typed_columns(data: Microdata, regions: Regions) -> Mapping[str, Typed]:
@@ -29,7 +29,7 @@ def typed_columns(data: Microdata, regions: Regions) -> Mapping[str, Typed]:
 
 
 def _span(attribute: Attribute, cells: Cells) -> Span:
-    from incrowd.tables.parquetout import Span
+    from incrowd.tables.parquet_writer import Span
 
     pairs = zip(cells.low.tolist(), cells.high.tolist(), strict=True)
     ends = tuple((attribute.texts[low], attribute.texts[high]) if low >= 0 else None for low, high in pairs)
@@ -38,7 +38,7 @@ def _span(attribute: Attribute, cells: Cells) -> Span:
 
 
 def _members(attribute: Attribute, cells: Cells) -> Members:
-    from incrowd.tables.parquetout import Members
+    from incrowd.tables.parquet_writer import Members
 
     if cells.sets is None:
         raise TableError(f"{attribute.name} has no sets to write")
@@ -60,7 +60,7 @@ def as_cells(table: Table, schema: Schema) -> Table:
     """The cells that typed columns stand for, all others as they are, in the order of the file.
 
     Lists come as they are read: members joined by ``|`` in braces. What has no business in the table stays
-    in it, and what makes no sense becomes NULL: the judge must see both.
+    in it, and what makes no sense becomes NULL: the verifier must see both.
     """
     spans = {
         f"{column.name}_lo": column

@@ -20,15 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import TableError
 from incrowd.flow import Table
-from incrowd.tables.csvout import iter_rows, protected, unprotected, unprotected_table, write_csv
+from incrowd.tables.csv_writer import protected, unprotected, unprotected_table, write_csv
 
 if TYPE_CHECKING:
     from incrowd.tables.frames import Native
-    from incrowd.tables.parquetout import Typed
+    from incrowd.tables.parquet_writer import Typed
 
 __all__ = [
     "as_frame",
-    "iter_rows",
     "protected",
     "read",
     "unprotected",
@@ -42,27 +41,11 @@ _DELIMITERS = {".csv": None, ".txt": None, ".tsv": _TAB}  # None: the header dec
 
 
 def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = False) -> Table:
-    """Read a table as texts.
+    """Read a path, or a pandas, polars or pyarrow frame, as texts: all columns, or these in this order.
 
-    Parameters
-    ----------
-    source : path, or pandas, polars or pyarrow frame
-        A path ends in ``.csv``, ``.tsv`` or ``.txt`` (these also gzipped, ``.csv.gz``) or ``.parquet``.
-    columns : sequence of str, optional
-        Read these only, in this order.
-    lists : bool
-        Read lists of texts in a Parquet file too, as the cells of a release: ``{F|M}``.
-
-    Returns
-    -------
-    Table
-        Every column dictionary-coded, distinct texts in the order of appearance, rows in the order of
-        the source. An empty CSV cell is the empty text; a gap in Parquet or a frame is None.
-
-    Raises
-    ------
-    TableError
-        If the source breaks a rule. The message names file, line and column, never a cell.
+    Distinct texts stand in the order of appearance, rows in the order of the source. An empty CSV cell is the
+    empty text; a gap in Parquet or a frame is None. With `lists`, lists of texts in a Parquet file are read
+    too, as the cells of a release: ``{F|M}``. An error names file, line and column, never a cell.
 
     Examples
     --------
@@ -82,7 +65,7 @@ def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = 
 
 
 def _read_file(path: Path, columns: Sequence[str] | None, lists: bool) -> Table:
-    from incrowd.tables.opening import Gunzip, open_regular
+    from incrowd.tables.checked_files import Gunzip, open_regular
 
     suffixes = [suffix.lower() for suffix in path.suffixes]
     zipped = suffixes[-1:] == [".gz"]
@@ -93,10 +76,10 @@ def _read_file(path: Path, columns: Sequence[str] | None, lists: bool) -> Table:
         )
     with open_regular(path) as file:
         if kind == ".parquet":
-            from incrowd.tables.parquetin import read_parquet
+            from incrowd.tables.parquet_reader import read_parquet
 
             return read_parquet(file, path.name, columns, lists)
-        from incrowd.tables.csvin import read_csv
+        from incrowd.tables.csv_reader import read_csv
 
         stream = Gunzip(file, path.name) if zipped else file
         return read_csv(stream, path.name, columns, _DELIMITERS[kind])
@@ -105,8 +88,8 @@ def _read_file(path: Path, columns: Sequence[str] | None, lists: bool) -> Table:
 def write_parquet(
     table: Table, path: str | os.PathLike[str], typed: Mapping[str, Typed] | None = None
 ) -> None:
-    """Write a table to a new Parquet file; see `incrowd.tables.parquetout`."""
-    from incrowd.tables.parquetout import write_parquet
+    """Write a table to a new Parquet file; see `incrowd.tables.parquet_writer`."""
+    from incrowd.tables.parquet_writer import write_parquet
 
     write_parquet(table, path, typed)
 

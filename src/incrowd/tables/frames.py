@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
-from incrowd.tables.rules import check_names, check_size, check_texts, chosen
+from incrowd.tables.checked_files import check_names, check_size, check_texts, chosen
 from incrowd.tables.texts import column_of, float_text, moment_texts, with_gaps
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def _column(series: Series, name: str) -> TextColumn:
         raise
     except Exception:
         column = None  # refused below, where no exception that may quote cells is around
-    if column is None:
+    if column is None:  # the name of its type without parameters, which may list values
         raise TableError(
-            f"column {name!r} has the type {_plain_name(series)}, which cannot be read; "
+            f"column {name!r} has the type {type(series.dtype).__name__}, which cannot be read; "
             "convert it to text, numbers or dates, or leave it out"
         )
     check_texts(column.texts, name, _SOURCE)
@@ -72,11 +72,6 @@ def _column(series: Series, name: str) -> TextColumn:
 
 def _zoned(name: str) -> str:
     return f"column {name!r} has moments with a time zone; convert them to local time without one"
-
-
-def _plain_name(series: Series) -> str:
-    """The name of a type without its parameters, which may list values."""
-    return type(series.dtype).__name__
 
 
 def _present(series: Series, name: str, gaps: NDArray[np.bool_]) -> TextColumn:
@@ -145,17 +140,8 @@ def _clock_texts(values: list[Any], name: str) -> list[str]:
 def as_frame(table: Table, like: object, native: Native | None = None) -> Any:
     """A frame of the same kind as `like`, made of a table's texts.
 
-    Nothing of `like` is taken over, no index and no metadata, but for columns that `native` names.
-
-    Parameters
-    ----------
-    table : Table
-        What the frame says.
-    like : pandas, polars or pyarrow frame
-        Tells the kind of frame to make.
-    native : mapping of column name to (column of `like`, row numbers), optional
-        Columns to take from `like`, row by row, with the type they have there. Categories that no
-        row uses are left out.
+    Nothing of `like` is taken over, no index and no metadata, but for the columns that `native` names: these
+    are rows of a column of `like`, with the type they have there. Categories that no row uses are left out.
     """
     import narwhals as nw
 

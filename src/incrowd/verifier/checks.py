@@ -49,7 +49,7 @@ from incrowd.verifier.claims.subject import BothTables, ClaimSubject, Equivalenc
 from incrowd.verifier.columns import Ints, RowSource, fold
 from incrowd.verifier.domain import check_levels
 from incrowd.verifier.failure import CheckFailed, require
-from incrowd.verifier.means import MeanColumn
+from incrowd.verifier.means import ClassSums, check_means
 from incrowd.verifier.order import check_both_orders, check_order
 from incrowd.verifier.request import (
     Expected,
@@ -76,20 +76,8 @@ def verify_rows(
 ) -> Verdict:
     """Verify tables that are at hand as rows; `verify` is for release folders.
 
-    Parameters
-    ----------
-    original : RowSource
-        The table that the release was made from.
-    published : PublishedTables
-        What is to be published, and what its manifest states.
-    expected : Expected
-        What was asked for.
-    witness : Witness, optional
-        Hints that save a search; never trusted.
-    public : PublicTable, optional
-        The public table, with claims of k-join-anonymity only.
-    progress : callable
-        Is called with how much is done, from 0 to 1.
+    `original` is the table that the release was made from, `expected` what was asked for. The `public` table
+    is for claims of k-join-anonymity only. `progress` is called with how much is done, from 0 to 1.
 
     Examples
     --------
@@ -116,18 +104,18 @@ class Checklist:
         self.facts: dict[str, Any] = {}
         self._broken = ""
 
-    def run(self, name: str, check: Callable[[], str], *, basic: bool = True) -> None:
+    def run(self, name: str, check: Callable[[], str | None], *, basic: bool = True) -> None:
         """Run a check; it raises, or returns a remark."""
         outcome = self._outcome(name, check)
         self.checks.append(outcome)
         if basic and not outcome.passed and not self._broken:
             self._broken = name
 
-    def _outcome(self, name: str, check: Callable[[], str]) -> Check:
+    def _outcome(self, name: str, check: Callable[[], str | None]) -> Check:
         if self._broken:
             return Check(name, False, f"not checked, because the check of {self._broken} failed")
         try:
-            return Check(name, True, check())
+            return Check(name, True, check() or "")
         except (CheckFailed, IncrowdError) as problem:
             return Check(name, False, str(problem))
         except Exception as problem:  # whatever it is, it is no proof; its text might quote a cell
@@ -145,7 +133,7 @@ class CheckStep:
     """
 
     name: str
-    run: Callable[[ReleaseChecks], str]
+    run: Callable[[ReleaseChecks], str | None]
     required: Callable[[Verification], bool] = lambda _: True
     basic: bool = True
 
@@ -178,7 +166,7 @@ class ReleaseChecks:
         self._progress(1.0)
         return (*(step.name for step in before), *map(claim_name, claims), *(step.name for step in after))
 
-    def schema(self) -> str:
+    def schema(self) -> None:
         request, expected = self.request, self.request.expected
         names = tuple(map(request.published.undo, request.published.rows.names))
         exact = "the published columns are not exactly those that the policy publishes"
@@ -193,27 +181,27 @@ class ReleaseChecks:
         known = sorted(column.name for column in request.schema.columns)
         original = sorted(request.original.names)
         require(original == known, "the original table does not have exactly the columns of the policy")
-        return ""
 
-    def cells(self) -> str:
+    def cells(self) -> None:
         self._tables = read(self.request, self._progress)
-        return ""
 
-    def rows(self) -> str:
+    def rows(self) -> None:
         coded, stated = self._tables.coded, self.request.stated
         rows, records = coded.row_private.size, coded.record_private.size
         require(rows > 0, "the release has no rows")
         require(stated.rows in (None, rows), "the manifest states a different number of rows")
         if (people := self._tables.people) is not None:
-            return self._rows_of_two(people, rows)
-        if self.request.max_suppression is not None or hides_suppression(self.request.expected.claims):
-            return self._rows_left_out(rows, records)
-        require(stated.suppressed >= 0, "the number of suppressed rows is negative")
-        accounted = f"{rows} published and {stated.suppressed} suppressed rows do not make {records} records"
-        require(rows + stated.suppressed == records, accounted)
-        return ""
+            self._rows_of_two(people, rows)
+        elif self.request.max_suppression is not None or hides_suppression(self.request.expected.claims):
+            self._rows_left_out(rows, records)
+        else:
+            require(stated.suppressed >= 0, "the number of suppressed rows is negative")
+            require(
+                rows + stated.suppressed == records,
+                f"{rows} published and {stated.suppressed} suppressed rows do not make {records} records",
+            )
 
-    def _rows_left_out(self, rows: int, records: int) -> str:
+    def _rows_left_out(self, rows: int, records: int) -> None:
         """Some records may have no row, and the manifest does not tell how many have none."""
         share, suppressed = self.request.max_suppression, self.request.stated.suppressed
         if share is None:
@@ -224,9 +212,8 @@ class ReleaseChecks:
         require(not drawn, "with a randomized assignment every record must have a row")
         require(rows <= records, f"there are {rows} rows, more than the {records} records")
         require(records - rows <= share * records, f"{records - rows} of {records} records have no row")
-        return ""
 
-    def _rows_of_two(self, people: JoinedPeople, rows: int) -> str:
+    def _rows_of_two(self, people: JoinedPeople, rows: int) -> None:
         stated = self.request.stated
         given = {
             PUBLIC: (stated.public_rows, people.public_rows),
@@ -237,9 +224,8 @@ class ReleaseChecks:
         nobody = stated.suppressed == 0 and self.request.max_suppression is None
         require(nobody, "with a public table no row may be suppressed")
         check_joined_rows(rows, people)
-        return ""
 
-    def private(self) -> str:
+    def private(self) -> None:
         coded = self._tables.coded
         size = int(max(coded.row_private.max(), coded.record_private.max())) + 1
         had = np.bincount(coded.record_private, minlength=size)
@@ -247,9 +233,8 @@ class ReleaseChecks:
         invented = int(np.maximum(shown - had, 0).sum())
         more = "rows have sensitive and kept values that occur more often than in the original table"
         require(not invented, f"{invented} {more}")
-        return ""
 
-    def truth(self) -> str:
+    def truth(self) -> None:
         request, coded, people = self.request, self._tables.coded, self._tables.people
         if people is None:
             self._match = record_of_each_row(coded, request.witness.links)
@@ -269,7 +254,6 @@ class ReleaseChecks:
             self.facts |= {"people": len(people), "own": people.own, "external": rows - people.own}
             if self._linked:
                 self.facts["presence"] = presence(coded.row_class, self._match < people.own)
-        return ""
 
     @property
     def _linked(self) -> bool:
@@ -285,7 +269,7 @@ class ReleaseChecks:
         size = int(entity.max()) + 1
         return np.bincount(np.unique(row_class * size + entity[self._match]) // size)
 
-    def sensitive(self) -> str:
+    def sensitive(self) -> None:
         """The table of sensitive values against the groups of the rows and the records behind the rows."""
         request, original, named = self.request, self._tables.bucketed, self._tables.groups
         table = request.published.sensitive
@@ -305,7 +289,6 @@ class ReleaseChecks:
         self._groups = ClaimSubject(groups, self._subject.graph, self._tables)
         self._row_group = row_group
         self.facts["groups"], self.facts["smallest_group"] = lines.sizes.size, int(lines.sizes.min())
-        return ""
 
     def order(self) -> str:
         coded, original = self._tables.coded, self._tables.bucketed
@@ -321,27 +304,22 @@ class ReleaseChecks:
         place = np.searchsorted(np.sort(self._match), self._match)
         return check_order(kind, place, place.size)
 
-    def domains(self) -> str:
-        stated, named = self.request.stated.domains, self._tables.named
-        wrong = [name for name in named if stated is None or stated.get(name) != named[name]]
-        require(
-            not wrong, f"the manifest states a different domain of {', '.join(wrong)} than the cells name"
-        )
-        return ""
+    def domains(self) -> None:
+        stated = self.request.stated.domains or {}
+        wrong = ", ".join(n for n, domain in self._tables.domains.items() if stated.get(n) != domain.named())
+        require(not wrong, f"the manifest states a different domain of {wrong} than the cells name")
 
-    def levels(self) -> str:
+    def levels(self) -> None:
         regions = dict(zip(self._tables.domains, self._tables.coded.regions, strict=True))
         check_levels(self.request.stated.levels, self._tables.domains, regions, self._tables.cells)
-        return ""
 
-    def means(self) -> str:
+    def means(self) -> None:
         small_too = bool(SMALL_MEANS & set(self.request.accepted))
         row_class = self._tables.coded.row_class
         for column in self.request.means:
             shown, own = self._tables.means[column.name], self._tables.quasi[column.name]
-            mean = MeanColumn(column.name, shown.codes, shown.texts, own.codes[self._match], own.texts)
-            mean.check(row_class, self.request.schema.missing, small_too)
-        return ""
+            sums = ClassSums.of(row_class, own.codes[self._match], own.texts, self.request.schema.missing)
+            check_means(column.name, row_class, shown, sums, small_too)
 
     def claim(self, claim: Claim) -> str:
         """A claim about values is checked on the groups of values, where these are published in buckets."""
@@ -353,10 +331,9 @@ class ReleaseChecks:
         self.facts.setdefault("reached", {})[claim_name(claim)] = reached
         return f"reaches {reached}"
 
-    def match_probability(self) -> str:
-        request = self.request
-        stated = request.stated.match_probability
-        return check_match_probability(stated, request.expected.claims, self._subject.graph)
+    def match_probability(self) -> None:
+        stated, claims = self.request.stated.match_probability, self.request.expected.claims
+        check_match_probability(stated, claims, self._subject.graph)
 
 
 BEFORE_CLAIMS = (

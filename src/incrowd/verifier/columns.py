@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +35,16 @@ class RowSource(Protocol):
     def names(self) -> Sequence[str]: ...
 
     def __iter__(self) -> Iterator[Cells]: ...
+
+
+def rows_of(source: object, otherwise: RowSource) -> RowSource:
+    """A text file by the verifier's own reader; of anything else the rows at hand."""
+    if not isinstance(source, str | os.PathLike):
+        return otherwise
+    name = Path(source).name.lower().removesuffix(".gz")
+    if name.endswith(".parquet"):
+        return otherwise
+    return CsvRows(Path(source), delimiter="\t" if name.endswith(".tsv") else "")
 
 
 class Numbering(dict[Any, int]):
@@ -139,3 +151,28 @@ def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
 def _ranked(key: Ints) -> tuple[Ints, int]:
     distinct, place = np.unique(key, return_inverse=True)
     return place.reshape(-1).astype(np.int64, copy=False), distinct.size
+
+
+def first_of_each(kind: NDArray[Any]) -> Ints:
+    """Where each distinct number stands first, in the order of the numbers."""
+    first: Ints = np.unique(kind, return_index=True)[1]
+    return first
+
+
+def sums(place: NDArray[Any], amount: Ints, size: int) -> Ints:
+    """The sum of the amounts at each place; floats are exact up to 2^53, which no count here reaches."""
+    return np.bincount(place, amount, size).astype(np.int64)
+
+
+def within(start: Ints, size: Ints) -> Ints:
+    """The places of runs one after another: ``start[i], start[i] + 1, …``, ``size[i]`` of them."""
+    ends = np.cumsum(size)
+    places: Ints = np.arange(ends[-1] if ends.size else 0) + np.repeat(start - (ends - size), size)
+    return places
+
+
+def text_ranks(texts: Sequence[str]) -> Ints:
+    """The place of each text among all, sorted."""
+    place = np.empty(len(texts), np.int64)
+    place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    return place

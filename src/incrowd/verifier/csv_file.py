@@ -40,14 +40,9 @@ Codes = NDArray[np.int32]
 class CsvRows:
     """A CSV file, gzipped if its name ends in .gz.
 
-    Parameters
-    ----------
-    path : path
-        A file with a header, in UTF-8.
-    delimiter : str
-        Without one, the header decides: the one of ``, ; tab |`` that cuts it into most names.
-    marked : bool
-        May the file start with a byte order mark? Where it may not, the mark is part of the first name.
+    It has a header and is in UTF-8. Without a delimiter, the header decides: the one of ``, ; tab |`` that
+    cuts it into most names. Where it may not be `marked` by a byte order mark, the mark is part of the first
+    name.
     """
 
     def __init__(self, path: str | Path, delimiter: str = "", marked: bool = True) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -57,7 +57,7 @@ class CellRegions:
         """Does cell i hold rank i?"""
         inside: Bools = (self.low[cells] <= ranks) & (ranks <= self.high[cells])
         if self.keys.size:
-            inside &= ~self.spread[cells] | self._listed(cells * self.size + ranks)
+            inside &= ~self.spread[cells] | (self._members(cells, ranks, ranks) > 0)
         inside |= self.missing[cells] & (ranks == MISSING_RANK)
         return inside
 
@@ -84,10 +84,6 @@ class CellRegions:
         """How many of the ranks first[i]..last[i] set i lists."""
         return self._place(cells * self.size + last + 1) - self._place(cells * self.size + first)
 
-    def _listed(self, wanted: Ints) -> Bools:
-        listed: Bools = self._place(wanted + 1) > self._place(wanted)
-        return listed
-
     def _place(self, wanted: Ints) -> Ints | Codes:
         return self.below[wanted] if self.below.size else np.searchsorted(self.keys, wanted)
 
@@ -95,45 +91,24 @@ class CellRegions:
 class ColumnDomain:
     """A column's values in the original, and with them the meaning of its published cells.
 
-    Parameters
-    ----------
-    column : Column
-        A quasi-identifier.
-    texts : sequence of str or None
-        Every distinct text of the column in the original table.
-    missing : set of str
-        Texts that mean missing.
+    `column` is a quasi-identifier, `texts` are its distinct texts in the original table, `missing` those
+    texts that mean missing.
     """
 
     def __init__(self, column: Column, texts: Sequence[str | None], missing: frozenset[str]) -> None:
         self.column = column
-        self._absent = missing
+        self.absent = missing
         self._met: dict[str, int | None] = {}  # published values, each looked up once
         self._named: dict[str, int] = {}  # values, ends and labels that cells name, with a rank
         # Dates are published in ISO form, however they were written.
         self._spellings = (column, replace(column, format="")) if column.format else (column,)
-        self._real = [text for text in texts if text is not None and text not in missing]
+        self.real = [text for text in texts if text is not None and text not in missing]
         self._tree = tree_of(column.levels) if column.shape is Shape.TREE else None
-        self._rank = self._ranks()
-        self.size = 1 + max(self._rank.values(), default=0)
+        self.ranked = self._ranks()  # the rank of each real value, by its meaning (a leaf's is its text)
+        self.size = 1 + max(self.ranked.values(), default=0)
         self._missing_rank = self._rank_of_missing()
         self.ranks: Ints = np.array([self._rank_of_original(text) for text in texts], np.int64)
-        self._family = [self._members(subset) for subset in column.family]
-
-    @property
-    def ranked(self) -> Mapping[Any, int]:
-        """The rank of each real value, by its meaning (a leaf's is its text)."""
-        return self._rank
-
-    @property
-    def real(self) -> Sequence[str]:
-        """The distinct texts of the original that do not mean missing."""
-        return self._real
-
-    @property
-    def absent(self) -> frozenset[str]:
-        """The texts that mean missing."""
-        return self._absent
+        self._family = [frozenset(map(self._rank_of_original, subset)) for subset in column.family]
 
     def regions(self, cells: Sequence[str]) -> CellRegions:
         """Read every distinct published cell of the column."""
@@ -168,14 +143,10 @@ class ColumnDomain:
             cell = parse(text)
             if cell.everything:
                 return CellRegion(0, self.size - 1, missing=True)
-            return self._reader(cell)
+            readers = {Shape.RANGE: self._range, Shape.TREE: self._node, Shape.SET: self._set}
+            return readers[self.column.shape](cell)
         except CheckFailed as fault:
             raise CheckFailed(f"column {self.column.name}: {fault}") from None
-
-    @property
-    def _reader(self) -> Callable[[ParsedCell], CellRegion]:
-        readers = {Shape.RANGE: self._range, Shape.TREE: self._node, Shape.SET: self._set}
-        return readers[self.column.shape]
 
     # How texts become ranks
 
@@ -183,7 +154,7 @@ class ColumnDomain:
         if self._tree is not None:
             return {text: 1 + place for text, place in self._tree.leaf.items()}
         declared = [*self.column.order, *(text for subset in self.column.family for text in subset)]
-        real = {self._meaning(text) for text in [*self._real, *declared] if text not in self._absent}
+        real = {self._meaning(text) for text in [*self.real, *declared] if text not in self.absent}
         return {meaning: 1 + place for place, meaning in enumerate(sorted(real))}
 
     def _meaning(self, text: str) -> Any:
@@ -195,10 +166,10 @@ class ColumnDomain:
     def _rank_of_missing(self) -> int:
         """A missing value is a leaf where the hierarchy has one for it."""
         leaves = self._tree.leaf if self._tree is not None else {}
-        return next((self._rank[text] for text in leaves if text in self._absent), MISSING_RANK)
+        return next((self.ranked[text] for text in leaves if text in self.absent), MISSING_RANK)
 
     def _rank_of_original(self, text: str | None) -> int:
-        if text is None or text in self._absent:
+        if text is None or text in self.absent:
             return self._missing_rank
         rank = self._rank_of(text)
         require(
@@ -209,18 +180,15 @@ class ColumnDomain:
 
     def _rank_of(self, text: str) -> int | None:
         """The rank of a text, in the original or published; None if no such value is known."""
-        if text in self._rank and self._tree is not None:
-            return self._rank[text]
+        if text in self.ranked and self._tree is not None:
+            return self.ranked[text]
         for column in self._spellings:
             try:
                 meaning = value(column, text)
             except CheckFailed:
                 continue
-            return self._rank.get(meaning if self._tree is None else _written(meaning))
+            return self.ranked.get(meaning if self._tree is None else _written(meaning))
         return None
-
-    def _members(self, subset: frozenset[str]) -> frozenset[int]:
-        return frozenset(self._rank_of_original(text) for text in subset)
 
     # How cells of each shape become regions
 
@@ -244,7 +212,7 @@ class ColumnDomain:
     @cached_property
     def _most_commas(self) -> int:
         """How many commas the text of one value may have."""
-        texts = [*self._real, *self.column.order, *(text for subset in self.column.family for text in subset)]
+        texts = [*self.real, *self.column.order, *(text for subset in self.column.family for text in subset)]
         # ISO allows 12:00:00,5 and the same in an offset
         in_dates = 2 + self.column.format.count(",") if self.column.kind is Kind.DATE else 0
         return max([in_dates, *(text.count(",") for text in texts)])

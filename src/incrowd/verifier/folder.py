@@ -43,12 +43,8 @@ _TOOL = re.compile(r"incrowd [0-9A-Za-z.+]+")
 class ReleaseFiles:
     """A release folder, with the rows of its Parquet files, which the verifier cannot read by itself.
 
-    Parameters
-    ----------
-    folder : path
-        Holds the data file, the manifest, the sensitive values if they are in buckets, and nothing else.
-    rows, sensitive : RowSource, optional
-        The rows of data.parquet and of sensitive.parquet.
+    The folder holds the data file, the manifest, the sensitive values if they are in buckets, and nothing
+    else. `rows` and `sensitive` are those of data.parquet and of sensitive.parquet.
     """
 
     folder: str | Path
@@ -67,25 +63,8 @@ def verify(
 ) -> Verdict:
     """Verify a release folder against the original table.
 
-    Parameters
-    ----------
-    release : path or ReleaseFiles
-        The folder.
-    original : RowSource
-        The table that the release was made from.
-    expected : Expected
-        What was asked for.
-    witness : Witness, optional
-        Hints that save a search; never trusted.
-    public : PublicTable, optional
-        The public table, with claims of k-join-anonymity only.
-    progress : callable
-        Is called with how much is done, from 0 to 1.
-
-    Returns
-    -------
-    Verdict
-        Never passes by omission: its `passed` needs every required check to have run and passed.
+    The arguments are those of `verify_rows`. The verdict never passes by omission: its `passed` needs every
+    required check to have run and passed.
     """
     for table in (original, *([public.rows] if public is not None else [])):
         list(table.names)  # a table that cannot be read is no verdict on the release
@@ -125,7 +104,7 @@ class OpenedFolder:
         data = CsvRows(self.path / CSV, delimiter=",", marked=False)
         return PublishedTables(data, sensitive, self._stated, protected=True)
 
-    def check_files(self) -> str:
+    def check_files(self) -> None:
         """Exactly the manifest and the data, all plain files, the data byte for byte as the manifest says.
 
         The data are one file, and where sensitive values are in buckets, a second one of the same format.
@@ -141,9 +120,8 @@ class OpenedFolder:
         found = {name: fingerprint(self.path / name) for name in self._names if name != MANIFEST}
         same = self._manifest.get("files") == found
         require(same, "the data are not those that the manifest describes (size or SHA-256 differ)")
-        return ""
 
-    def check_manifest(self, public: PublicTable | None) -> str:
+    def check_manifest(self, public: PublicTable | None) -> None:
         """Known keys only, and exactly what was asked for."""
         stated, expected = self._manifest, self._expected
         extra = {MATCHES: expected.randomized, BUCKETS: expected.bucketed, PUBLIC: expected.joined}
@@ -180,7 +158,6 @@ class OpenedFolder:
             public_rows=public_rows,
             second_rows=second_rows,
         )
-        return ""
 
 
 def _read_manifest(path: Path) -> Mapping[str, Any]:

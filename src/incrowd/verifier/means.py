@@ -8,14 +8,14 @@ five values that are not missing, shows none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 
 import numpy as np
 
-from incrowd.verifier.columns import Ints
+from incrowd.verifier.columns import CodedColumn, Ints
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import require
 from incrowd.verifier.values import number
@@ -24,60 +24,45 @@ FEWEST_VALUES = 5
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanColumn:
-    """A mean's texts on the rows, and the column's texts on the records that the rows are about.
-
-    ``shown[p]`` and ``own[p]`` are places in `shown_texts` and `own_texts`; None is NULL.
-    """
-
-    name: str
-    shown: Codes
-    shown_texts: Sequence[str | None]
-    own: Codes
-    own_texts: Sequence[str | None]
-
-    def check(self, row_class: Ints, missing: frozenset[str], small_too: bool) -> None:
-        values = [None if text is None or text in missing else number(text) for text in self.own_texts]
-        places = 1 + max((_places(value) for value in values if value is not None), default=0)
-        classes = _ClassSums.of(row_class, self.own, values)
-        where = f"column {self.name}"
-        for group, text in self._shown_by(row_class):
-            enough = min(classes.rows[group], classes.values[group]) >= FEWEST_VALUES
-            if not text:
-                require(not enough, f"{where}: a class with enough values does not show its mean")
-                continue
-            require(
-                enough or small_too, f"{where}: a class with fewer than {FEWEST_VALUES} values shows its mean"
-            )
-            require(_states(text, classes.mean(group), places), f"{where}: a mean is wrong")
-
-    def _shown_by(self, row_class: Ints) -> Iterator[tuple[int, str]]:
-        """Each class with each of the texts that its rows show."""
-        size = len(self.shown_texts)
-        for pair in np.unique(row_class * size + self.shown).tolist():
-            yield pair // size, self.shown_texts[pair % size] or ""
+def check_means(name: str, row_class: Ints, shown: CodedColumn, sums: ClassSums, small_too: bool) -> None:
+    """Every class shows its mean if it has enough values (or few are accepted), and then the right one."""
+    where, size = f"column {name}", len(shown.texts)
+    for pair in np.unique(row_class * size + shown.codes).tolist():
+        group, text = pair // size, shown.texts[pair % size]
+        enough = min(sums.rows[group], sums.values[group]) >= FEWEST_VALUES
+        if not text:
+            require(not enough, f"{where}: a class with enough values does not show its mean")
+            continue
+        few = f"{where}: a class with fewer than {FEWEST_VALUES} values shows its mean"
+        require(enough or small_too, few)
+        require(_states(text, sums.mean(group), sums.places), f"{where}: a mean is wrong")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _ClassSums:
-    """Rows, values that are not missing, and their exact sum, for each class."""
+class ClassSums:
+    """Rows, values that are not missing, and their exact sum, for each class; decimal places of a mean."""
 
     rows: list[int]
     values: list[int]
     sums: list[Fraction]
+    places: int
 
     @classmethod
-    def of(cls, row_class: Ints, own: Codes, values: Sequence[int | Fraction | None]) -> _ClassSums:
+    def of(
+        cls, row_class: Ints, own: Codes, texts: Sequence[str | None], missing: frozenset[str]
+    ) -> ClassSums:
+        """Row p is about a record that has ``texts[own[p]]``; None is NULL."""
+        numbers = [None if text is None or text in missing else number(text) for text in texts]
         classes = int(row_class.max()) + 1
         counts, sums = [0] * classes, [Fraction(0)] * classes
-        pairs, times = np.unique(row_class * len(values) + own, return_counts=True)
+        pairs, times = np.unique(row_class * len(numbers) + own, return_counts=True)
         for pair, often in zip(pairs.tolist(), times.tolist(), strict=True):
-            value = values[pair % len(values)]
+            value = numbers[pair % len(numbers)]
             if value is not None:
-                counts[pair // len(values)] += often
-                sums[pair // len(values)] += often * value
-        return cls(np.bincount(row_class).tolist(), counts, sums)
+                counts[pair // len(numbers)] += often
+                sums[pair // len(numbers)] += often * value
+        places = 1 + max((_places(value) for value in numbers if value is not None), default=0)
+        return cls(np.bincount(row_class).tolist(), counts, sums, places)
 
     def mean(self, group: int) -> Fraction:
         require(self.values[group] > 0, "a class without values shows a mean")

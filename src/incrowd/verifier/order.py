@@ -43,15 +43,10 @@ def check_order(row_kind: Ints, match: Ints, records: int) -> str:
 def check_both_orders(row_kind: Ints, match: Ints, own: int, public_place: Ints, linked: bool) -> str:
     """Refuse rows that follow the order of one of two tables, or that reveal who is in the private one.
 
-    Parameters
-    ----------
-    own : int
-        How many people are in the private table; they are numbered first.
-    public_place : array of shape (people,)
-        Everyone's row in the public table, -1 of those whom it does not have.
-    linked : bool
-        Is it known who is behind each row? Else somebody was found, and of equal rows nobody knows which is
-        whose: then only orders of all rows are looked at, not of those of one table among the others.
+    The first `own` people are those of the private table. ``public_place`` is everyone's row in the public
+    table, -1 of those whom it does not have. Unless it is known who is behind each row (`linked`), somebody
+    was found, and of equal rows nobody knows which is whose: then only orders of all rows are looked at, not
+    of those of one table among the others.
     """
     if row_kind.size < FEWEST_ROWS:
         return f"not tested: fewer than {FEWEST_ROWS} rows"

@@ -29,17 +29,9 @@ def silent(done: float) -> None:
 class Expected:
     """What was asked for.
 
-    Parameters
-    ----------
-    schema : Schema
-        What the columns of the original table are.
-    claims : sequence of Claim
-        What the release must claim, neither more nor less, and keep.
-    accepted : sequence of str, optional
-        Exposures accepted by name. None: whatever the manifest states.
-    max_suppression : Fraction or None
-        The share of records that may have no row, where the manifest does not say how many have none; None if
-        it must say. By default whatever the manifest states.
+    The release must make these claims, neither more nor less, and keep them. `accepted` are exposures
+    accepted by name; None is whatever the manifest states. `max_suppression` is the share of records that may
+    have no row, where the manifest does not say how many have none; None if it must say.
     """
 
     schema: Schema
@@ -71,15 +63,10 @@ class Expected:
 class Witness:
     """Hints that save a search. They are checked before they are used, and never trusted.
 
-    Parameters
-    ----------
-    links : array of shape (rows,), optional
-        For each row the record that it describes. With a public table they number people: all records of the
-        original, then those of the public table who count.
-    neighbourhoods : array of shape (rows, k), optional
-        For each row the k records that it was made of, for claims of a k-factor.
-    parts : array of shape (rows,), optional
-        For each row the part of the table that it was drawn in, for claims of drawn l-diversity.
+    `links` (rows,) are for each row the record that it describes; with a public table they number people: all
+    records of the original, then those of the public table who count. `neighbourhoods` (rows, k) are for each
+    row the k records that it was made of, for claims of a k-factor, and `parts` (rows,) the part of the table
+    that it was drawn in, for claims of drawn l-diversity.
     """
 
     links: NDArray[np.int64] | None = field(default=None, repr=False)
@@ -112,16 +99,8 @@ class Stated:
 class PublishedTables:
     """What is published.
 
-    Parameters
-    ----------
-    rows : RowSource
-        The rows.
-    sensitive : RowSource, optional
-        The table of sensitive values by group, where they are published in buckets.
-    stated : Stated
-        What the manifest states.
-    protected : bool
-        Are texts protected against being run as formulas, as in CSV files?
+    `sensitive` is the table of sensitive values by group, where they are published in buckets. In CSV files
+    texts are `protected` against being run as formulas.
     """
 
     rows: RowSource

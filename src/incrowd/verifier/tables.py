@@ -17,8 +17,10 @@ from incrowd.verifier.columns import (
     Restoring,
     RowSource,
     as_is,
+    first_of_each,
     fold,
     numbers_of,
+    text_ranks,
 )
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.request import MEAN, Progress, Verification
@@ -97,7 +99,6 @@ def _both(
         cells={name: column.texts for name, column in zip(originals, shown, strict=True)},
         bucketed=OriginalValues({n: records.found[n].codes for n in hidden}, hidden) if bucketed else None,
         groups=rows.found[GROUP] if bucketed else None,
-        named={name: domain.named() for name, domain in zip(originals, domains, strict=True)},
         people=people,
     )
 
@@ -117,16 +118,13 @@ def _private(
 
 def _in_order(column: CodedColumn) -> CodedColumn:
     """The same column with its texts sorted, so that no number tells in which order rows were met."""
-    order = sorted(range(len(column.texts)), key=column.texts.__getitem__)
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order))
-    return CodedColumn(place[column.codes], [column.texts[i] for i in order])
+    return CodedColumn(text_ranks(column.texts).astype(np.int32)[column.codes], sorted(column.texts))
 
 
 def _classes(columns: Sequence[CodedColumn]) -> tuple[Ints, list[Ints]]:
     """The class of each row, and for each column the cell that each class shows."""
     row_class = fold([column.codes for column in columns], [len(column.texts) for column in columns])
-    first = np.unique(row_class, return_index=True)[1]
+    first = first_of_each(row_class)
     return row_class, [column.codes[first].astype(np.int64) for column in columns]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.verifier.columns import Bools, Ints, fold
+from incrowd.verifier.columns import Bools, Ints, first_of_each, fold
 from incrowd.verifier.domain import MISSING_RANK, CellRegions
 from incrowd.verifier.failure import CheckFailed, require
 
@@ -67,7 +67,7 @@ def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Int
     another each of the own people a row. To have both at once, begin with the second and go on from the rows
     that are left: whoever has a row keeps one.
     """
-    if links is not None and fits(tables, links) and _all_have_rows(links, own):
+    if links is not None and fits(tables, links) and np.unique(links[links < own]).size == own:
         return links.astype(np.int64)
     people, rows = tables.record_private.size, tables.row_private.size
     # Backwards, since of equal people the last are taken first: so the own ones go before others.
@@ -84,10 +84,6 @@ def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Int
     match = np.full(rows, -1, np.int64)
     kinds.deal(matching, match)
     return match
-
-
-def _all_have_rows(match: Ints, own: int) -> bool:
-    return np.unique(match[match < own]).size == own
 
 
 def fits(tables: CodedTables, links: Ints) -> bool:
@@ -142,9 +138,8 @@ class Kinds:
 
     def network(self) -> MatchingNetwork:
         """Which kinds of rows may be about which kinds of records."""
-        first_record = np.unique(self.record_kind, return_index=True)[1]
-        first_row = np.unique(self.row_kind, return_index=True)[1]
-        records, rows = self.records[first_record], self.rows[first_row]
+        records = self.records[first_of_each(self.record_kind)]
+        rows = self.rows[first_of_each(self.row_kind)]
         pairs = [self._tested(rows, records, *pair) for pair in self._candidates(rows, records)]
         row = np.concatenate([np.empty(0, np.int64), *(pair[0] for pair in pairs)])
         starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows.size))])

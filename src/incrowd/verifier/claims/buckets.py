@@ -14,7 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.verifier.columns import CodedColumn, Ints, Numbering, Restoring, RowSource, fold, numbers_of
+from incrowd.verifier.columns import (
+    CodedColumn,
+    Ints,
+    Numbering,
+    Restoring,
+    RowSource,
+    fold,
+    numbers_of,
+    text_ranks,
+)
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.order import MOST_DEVIATIONS, check_order
@@ -111,10 +120,7 @@ def _check_sorted(lines: BucketLines) -> None:
     """By number of the group and then by text, so that the order of lines tells nothing."""
     ranks = [lines.group]
     for name, codes in lines.codes.items():
-        texts = lines.texts[name]
-        place = np.empty(len(texts), np.int64)
-        place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-        ranks.append(place[codes])
+        ranks.append(text_ranks(lines.texts[name])[codes])
     line = fold(ranks, [int(rank.max()) + 1 for rank in ranks])
     require(np.unique(line).size == line.size, f"{WHAT} has the same line twice")
     require(bool((np.diff(line) > 0).all()), f"the lines of {WHAT} are not sorted by group and text")
@@ -125,12 +131,8 @@ def check_values(
 ) -> None:
     """In every group, the values of its rows' records are exactly those that the table lists.
 
-    Parameters
-    ----------
-    match : array of shape (rows,)
-        The record behind each row; numbers beyond the last record are people without values.
-    linked : bool
-        Was the match handed over, and fits the rows? Else it was found, and others may fit as well.
+    Numbers in `match` beyond the last record are people without values. Where the match was not handed over
+    (`linked`) but found, others may fit as well.
     """
     of_record, of_line = _joint(lines, hidden)
     size = int(max(of_record.max(), of_line.max())) + 1
@@ -199,10 +201,8 @@ def check_value_order(row_group: Ints, row_class: Ints, match: Ints, hidden: Ori
 
 def _scores(value: Codes, texts: Sequence[str]) -> Iterator[Ints]:
     """Orders of values in which a file may be sorted: as met in the original, by text, by frequency."""
-    place = np.empty(len(texts), np.int64)
-    place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
     yield value.astype(np.int64)
-    yield place[value]
+    yield text_ranks(texts)[value]
     yield np.bincount(value)[value]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
-from incrowd.verifier.columns import Bools, Ints, fold
+from incrowd.verifier.columns import Ints, first_of_each, fold, sums, within
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import MISSING_RANK, CellRegions
 from incrowd.verifier.failure import CheckFailed
@@ -33,24 +33,12 @@ class DegreeCounts:
     record_weight: Ints
     row_weight: Ints
 
-    def records_below(self, k: int) -> int:
-        return int(self.record_weight[self.records < k].sum())
-
-    def rows_below(self, k: int) -> int:
-        return int(self.row_weight[self.rows < k].sum())
-
 
 class ConsistencyGraph:
     """Records and rows, joined where the row's cells hold the record. What is asked for is found once.
 
-    Parameters
-    ----------
-    tables : CodedTables
-        Both tables.
-    match : array of shape (rows,)
-        For each row a record of its own that it holds.
-    neighbourhoods : array of shape (rows, k), optional
-        For each row the records that a witness says it was made of. Never trusted.
+    `match` is for each row a record of its own that it holds; `neighbourhoods` are for each row the k records
+    that a witness says it was made of. They are never trusted.
     """
 
     def __init__(
@@ -72,7 +60,7 @@ class ConsistencyGraph:
         record_part = np.full(tables.record_private.size, MISSING_RANK, np.int64)
         record_part[self._match] = MISSING_RANK + 1 + parts
         row_class = fold([tables.row_class, parts], [self.row_weight.size, size])
-        first = np.unique(row_class, return_index=True)[1]
+        first = first_of_each(row_class)
         cells = [column[tables.row_class[first]] for column in tables.class_cells]
         narrowed = replace(
             tables,
@@ -95,8 +83,7 @@ class ConsistencyGraph:
 
     @cached_property
     def runs(self) -> Runs:
-        first = np.unique(self.kind, return_index=True)[1]
-        tables = self._tables
+        tables, first = self._tables, first_of_each(self.kind)
         ranks = [column[first] for column in tables.record_ranks]
         return RegionSearch(ranks, tables.class_cells, tables.regions).runs()
 
@@ -128,9 +115,9 @@ class ConsistencyGraph:
             base = row_label[row] * n
             start = np.searchsorted(key, base + self.runs.parts.start[part])
             stop = np.searchsorted(key, base + self.runs.parts.stop[part])
-            rows += _sums(row, before[stop] - before[start], rows.size)
+            rows += sums(row, before[stop] - before[start], rows.size)
             weight = self.row_weight[row]
-            change += _sums(start, weight, n + 1) - _sums(stop, weight, n + 1)
+            change += sums(start, weight, n + 1) - sums(stop, weight, n + 1)
         records = np.empty(n, np.int64)
         records[of] = np.cumsum(change)[:n]
         return DegreeCounts(records, rows, self.record_weight, self.row_weight)
@@ -159,7 +146,7 @@ class ConsistencyGraph:
         place[parts.order] = np.arange(kinds)
         inner = np.flatnonzero(parts.above != np.arange(parts.above.size))
         own = np.unique(self._tables.row_class * kinds + self.kind[self._match])
-        hidden = place[np.unique(self.kind[self._unpublished])]
+        hidden = place[np.unique(np.delete(self.kind, self._match))]
         edges = [
             (inner, parts.above[inner]),
             (self.runs.part, first_row + self.runs.row),
@@ -170,20 +157,12 @@ class ConsistencyGraph:
         tail, head = (np.concatenate(side).astype(np.int32) for side in zip(*edges, strict=True))
         return tail, head, dummy + 1
 
-    @property
-    def _unpublished(self) -> Bools:
-        alone = np.ones(self._tables.record_private.size, np.bool_)
-        alone[self._match] = False
-        return alone
-
     def edges(self) -> tuple[Ints, Ints]:
         """Every edge, as a distinct record and a class."""
         size = self.runs.stop - self.runs.start
         if int(size.sum()) > MOST_EDGES:
             raise CheckFailed("the rows are consistent with too many records to search without a witness")
-        ends = np.cumsum(size)
-        place = np.arange(ends[-1] if ends.size else 0) + np.repeat(self.runs.start - (ends - size), size)
-        return self.runs.parts.order[place], np.repeat(self.runs.row, size)
+        return self.runs.parts.order[within(self.runs.start, size)], np.repeat(self.runs.row, size)
 
     def witnessed(self, k: int) -> bool:
         """Do the given neighbourhoods show by themselves that every row may be any of k records?
@@ -203,17 +182,10 @@ class ConsistencyGraph:
         named = neighbourhoods.astype(np.int64)
         if (np.diff(np.sort(named, axis=1), axis=1) == 0).any() or np.bincount(named.ravel()).max() > k:
             return False
-        step = max(WITNESSES_AT_ONCE // k, 1)
-        return all(
-            self._hold(np.arange(self.rows)[at : at + step], named) for at in range(0, self.rows, step)
-        )
-
-    def _hold(self, rows: Ints, neighbourhoods: Ints) -> bool:
-        return bool(
-            self._tables.consistent(
-                np.repeat(rows, neighbourhoods.shape[1]), neighbourhoods[rows].ravel()
-            ).all()
-        )
+        for rows in np.array_split(np.arange(self.rows), named.size // WITNESSES_AT_ONCE + 1):
+            if not self._tables.consistent(np.repeat(rows, k), named[rows].ravel()).all():
+                return False
+        return True
 
 
 def _one_value_each(size: int) -> CellRegions:
@@ -228,8 +200,3 @@ def _one_value_each(size: int) -> CellRegions:
         size=MISSING_RANK + 1 + size,
         below=np.empty(0, np.int32),
     )
-
-
-def _sums(place: Ints | Codes, amount: Ints, size: int) -> Ints:
-    """The sum of the amounts at each place; floats are exact up to 2^53, which no count here reaches."""
-    return np.bincount(place, amount, size).astype(np.int64)

@@ -19,7 +19,16 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import Column, Role, Schema
-from incrowd.verifier.columns import Bools, CodedColumn, Ints, Numbering, RowSource, fold, numbers_of
+from incrowd.verifier.columns import (
+    Bools,
+    CodedColumn,
+    Ints,
+    Numbering,
+    RowSource,
+    first_of_each,
+    fold,
+    numbers_of,
+)
 from incrowd.verifier.csv_file import Codes, CsvRows, fingerprint
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.values import value
@@ -36,16 +45,9 @@ _BETWEEN = dict.fromkeys(map(ord, " \t\N{NO-BREAK SPACE}-./_\0"))
 class PublicTable:
     """The public table that a release was joined with.
 
-    Parameters
-    ----------
-    rows : RowSource
-        The table.
-    id : str
-        The column that identifies people in both tables.
-    check : RowSource, optional
-        A second source. Only those people count whom it describes in the same way and no other.
-    file, check_file : path, optional
-        The files of both, where their rows are no `CsvRows`. The manifest must mean these, byte for byte.
+    `id` is the column that identifies people in both tables. `check` is a second source: only those people
+    count whom it describes in the same way and no other. Where rows are no `CsvRows`, `file` and `check_file`
+    are the files of both; the manifest must mean these, byte for byte.
     """
 
     rows: RowSource
@@ -94,14 +96,8 @@ def read_people(
 ) -> JoinedPeople:
     """Read the public table, and the second source.
 
-    Parameters
-    ----------
-    ids : Texts
-        The ids of the private table.
-    quasi : mapping
-        Its quasi-identifiers, as numbers of texts.
-    numbers : mapping
-        These numbers; they go on with the texts of the public table.
+    `ids` and `quasi` are those of the private table, as numbers of texts; these `numbers` go on with the
+    texts of the public table.
     """
     own = _own_ids(ids, schema)
     known = Numbering(own)
@@ -109,7 +105,8 @@ def read_people(
     place = list(public.rows.names).index
     codes = numbers_of(public.rows, [(place(name), number) for name, number in picks], PUBLIC)
     person, columns = codes[0], dict(zip(numbers, codes[1:], strict=True))
-    usable = _first_of_each(person) & (person >= len(own)) & ~_among(_no_id(schema), known)[person]
+    usable = np.isin(np.arange(person.size), first_of_each(person))
+    usable &= (person >= len(own)) & ~_among(_no_id(schema), known)[person]
     usable &= ~_alike(known, len(own))[person]
     for name, column in columns.items():
         usable &= ~_among({None, *schema.missing}, numbers[name])[column]
@@ -163,12 +160,6 @@ def _bare(id: str) -> str:
     ('712', 'a1')
     """
     return id.casefold().removesuffix(".0").translate(_BETWEEN).lstrip("0")
-
-
-def _first_of_each(person: Codes) -> Bools:
-    first = np.zeros(person.size, np.bool_)
-    first[np.unique(person, return_index=True)[1]] = True
-    return first
 
 
 def _confirmed(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.verifier.columns import Bools, Ints
+from incrowd.verifier.columns import Bools, Ints, within
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import CellRegions
 from incrowd.verifier.failure import CheckFailed
@@ -176,11 +176,9 @@ class RegionSearch:
 
     def _single(self, row: Ints, part: Ints) -> Iterator[Pairs]:
         """The places of the records that classes hold, among those of these parts."""
-        for rows, within in zip(_batches(row, LEAF), _batches(part, LEAF), strict=True):
-            start, size = self.parts.start[within], self.parts.stop[within] - self.parts.start[within]
-            ends = np.cumsum(size)
-            place = np.arange(ends[-1] if ends.size else 0) + np.repeat(start - (ends - size), size)
-            yield self._tested(np.repeat(rows, size), place)
+        for rows, parts in zip(_batches(row, LEAF), _batches(part, LEAF), strict=True):
+            start, size = self.parts.start[parts], self.parts.stop[parts] - self.parts.start[parts]
+            yield self._tested(np.repeat(rows, size), within(start, size))
 
     def _tested(self, row: Ints, place: Ints) -> Pairs:
         for cells, regions, ranks in zip(self._cells, self._regions, self._ranks, strict=True):

@@ -31,14 +31,12 @@ _SHARE = re.compile(r"1|[1-9][0-9]{0,17}/[1-9][0-9]{0,17}")
 
 def one_k(claim: Claim, subject: ClaimSubject) -> int:
     """Every record fits at least k rows."""
-    k = _rows_wanted(claim, subject)
-    return _records_reach(subject.graph.degrees, k, "fit")
+    return _records_reach(subject.graph.degrees, _rows_wanted(claim, subject), "fit")
 
 
 def k_one(claim: Claim, subject: ClaimSubject) -> int:
     """Every row fits at least k records."""
-    k = _rows_wanted(claim, subject)
-    return _rows_reach(subject.graph.degrees, k, "fit")
+    return _rows_reach(subject.graph.degrees, _rows_wanted(claim, subject), "fit")
 
 
 def k_k(claim: Claim, subject: ClaimSubject) -> int:
@@ -48,14 +46,12 @@ def k_k(claim: Claim, subject: ClaimSubject) -> int:
 
 def global_one_k(claim: Claim, subject: ClaimSubject) -> int:
     """Every record has at least k rows that it may be behind while all others find rows, too."""
-    k = _rows_wanted(claim, subject)
-    return _records_reach(subject.graph.matches, k, "match")
+    return _records_reach(subject.graph.matches, _rows_wanted(claim, subject), "match")
 
 
 def global_k_one(claim: Claim, subject: ClaimSubject) -> int:
     """Every row has at least k records that may be behind it while all others find rows, too."""
-    k = _rows_wanted(claim, subject)
-    return _rows_reach(subject.graph.matches, k, "match")
+    return _rows_reach(subject.graph.matches, _rows_wanted(claim, subject), "match")
 
 
 def k_factor(claim: Claim, subject: ClaimSubject) -> int:
@@ -72,7 +68,7 @@ def _require_factor(graph: ConsistencyGraph, k: int, where: str = "") -> None:
     if not graph.left_out:
         _records_reach(graph.degrees, k, "fit", where)
     otherwise = f"the rows cannot be given {k} records{where} each without some record serving more than {k}"
-    require(has_factor(graph, k), otherwise)
+    require(reaches(graph, Fraction(1, k)), otherwise)
 
 
 def _rows_wanted(claim: Claim, subject: ClaimSubject) -> int:
@@ -87,13 +83,13 @@ def _rows_counted(claim: Claim, subject: ClaimSubject) -> int:
 
 
 def _records_reach(found: DegreeCounts, k: int, verb: str, where: str = "") -> int:
-    few = found.records_below(k)
+    few = int(found.record_weight[found.records < k].sum())
     require(not few, f"{few} records {verb} fewer than {k} rows{where}")
     return int(found.records.min())
 
 
 def _rows_reach(found: DegreeCounts, k: int, verb: str, where: str = "") -> int:
-    few = found.rows_below(k)
+    few = int(found.row_weight[found.rows < k].sum())
     require(not few, f"{few} rows {verb} fewer than {k} records{where}")
     return int(found.rows.min())
 
@@ -119,11 +115,6 @@ def _part_of_each_row(subject: ClaimSubject) -> Ints:
     require(fit, "the given parts are not one whole number for each row")
     part: Ints = np.unique(given, return_inverse=True)[1].reshape(-1)
     return part
-
-
-def has_factor(graph: ConsistencyGraph, k: int) -> bool:
-    """By searching; every row must hold at least k records."""
-    return reaches(graph, Fraction(1, k))
 
 
 def reaches(graph: ConsistencyGraph, level: Fraction) -> bool:
@@ -152,7 +143,7 @@ def _largest_flow(graph: ConsistencyGraph, k: int, most: int) -> int:
     return int(maximum_flow(network, source, sink).flow_value)
 
 
-def check_match_probability(stated: Any, claims: Sequence[Claim], graph: ConsistencyGraph) -> str:
+def check_match_probability(stated: Any, claims: Sequence[Claim], graph: ConsistencyGraph) -> None:
     """The check `odds`: what the manifest states of match probabilities can be, and agrees with the claims.
 
     A randomized assignment with matches no likelier than `drawn` must exist, and one for `least`. That none
@@ -178,4 +169,3 @@ def check_match_probability(stated: Any, claims: Sequence[Claim], graph: Consist
     if not graph.left_out:
         fewest = min(fewest, int(graph.degrees.records.min()))
     require(least >= Fraction(1, fewest), "the stated least match probability is lower than is possible")
-    return ""

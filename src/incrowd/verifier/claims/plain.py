@@ -19,7 +19,7 @@ from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
 from incrowd.verifier.claims.plain_distance import PlainAxis, corner_values, quasi_axis, sensitive_axis
 from incrowd.verifier.claims.plain_neighbours import Floats, NearbyCounts
 from incrowd.verifier.claims.subject import BothTables, ClaimSubject
-from incrowd.verifier.columns import Ints, fold
+from incrowd.verifier.columns import Ints, first_of_each, fold, within
 from incrowd.verifier.failure import CheckFailed, exactly, require, whole
 
 PARAMETERS = ("p", "d", "margin", "form", "distinct", "removal", "rescale", "columns")
@@ -156,7 +156,7 @@ class PlainClasses:
             scale = rest if self._terms.rescale else everybody
             field = NearbyCounts(self._private, rest, scale, self._terms.reach)
             kind = fold([axis.records[rest] for axis in self._private], _sizes(self._private))
-            first = rest[np.unique(kind, return_index=True)[1]]
+            first = rest[first_of_each(kind)]
             odd = field.few([axis.records[first] for axis in self._private], self._limit(rest.size))
             if not odd.any():
                 break
@@ -198,7 +198,7 @@ class PlainClasses:
         """For some classes at a time the people who may be in them, as their known places."""
         coded, rest = self._tables.coded, self._rest
         ranks = [column[rest] for column in coded.record_ranks]
-        kinds = np.unique(fold(ranks, [regions.size for regions in coded.regions]), return_index=True)[1]
+        kinds = first_of_each(fold(ranks, [regions.size for regions in coded.regions]))
         runs = RegionSearch([column[kinds] for column in ranks], coded.class_cells, coded.regions).runs()
         runs = replace(runs, row=(row := runs.row[order := np.argsort(runs.row)]), part=runs.part[order])
         size = np.zeros(self._classes, np.int64)
@@ -250,7 +250,7 @@ class PlainClasses:
     def _ordinary(self, points: Sequence[Ints]) -> Ints:
         """Which points do not stand out? Equal ones are asked about once."""
         kind = fold(points, _sizes(list(self._axes.values())))
-        first = np.unique(kind, return_index=True)[1]
+        first = first_of_each(kind)
         few = self._field.few([column[first] for column in points], self._limit(self._rest.size))
         return np.flatnonzero(~few[kind])
 
@@ -265,8 +265,7 @@ def _tries(things: Ints, owner: Ints, starts: Ints, tried: int, width: int) -> t
 
 def _distinct(owner: Ints, codes: Sequence[Ints], axes: Sequence[PlainAxis]) -> ClassItems:
     classes = int(owner.max()) + 1
-    kind = fold([owner, *codes], [classes, *_sizes(axes)])
-    first = np.unique(kind, return_index=True)[1]
+    first = first_of_each(fold([owner, *codes], [classes, *_sizes(axes)]))
     return ClassItems(owner[first], [column[first] for column in codes])
 
 
@@ -277,11 +276,8 @@ def _sizes(axes: Sequence[PlainAxis]) -> list[int]:
 def _people(runs: Runs, first: int, last: int) -> tuple[Ints, Ints]:
     """The class and the distinct record of everything that some runs hold."""
     some = slice(first, last)
-    start, stop = runs.start[some], runs.stop[some]
-    size = stop - start
-    ends = np.cumsum(size)
-    place = np.arange(int(size.sum())) + np.repeat(start - (ends - size), size)
-    return np.repeat(runs.row[some].astype(np.int64), size), runs.parts.order[place]
+    start, size = runs.start[some], (runs.stop - runs.start)[some]
+    return np.repeat(runs.row[some].astype(np.int64), size), runs.parts.order[within(start, size)]
 
 
 def _spells(size: Ints) -> Iterator[tuple[int, int]]:

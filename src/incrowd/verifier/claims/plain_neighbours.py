@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from incrowd.verifier.claims.kd_tree import cut
 from incrowd.verifier.claims.plain_distance import ABSENT, ExactDistance, PlainAxis
-from incrowd.verifier.columns import Bools, Ints, fold
+from incrowd.verifier.columns import Bools, Ints, first_of_each, fold, sums, within
 
 POINTS_AT_ONCE = 4096
 PAIRS_AT_ONCE = 200_000
@@ -78,22 +78,14 @@ class _PlacedColumn:
 class NearbyCounts:
     """Records, and which points have few of them near.
 
-    Parameters
-    ----------
-    axes : sequence of Axis
-        The columns that take part. A point is a value in each.
-    members : array
-        The records that are counted.
-    scale : array
-        The records whose spans are the units of distance.
-    reach : Fraction
-        A record is near if it is no farther away than this.
+    The axes are the columns that take part; a point is a value in each. `members` are the records that are
+    counted, `scale` those whose spans are the units of distance. A record is near within `reach`.
     """
 
     def __init__(self, axes: Sequence[PlainAxis], members: Ints, scale: Ints, reach: Fraction) -> None:
         codes = [axis.records[members] for axis in axes]
         kind = fold(codes, [len(axis.places) for axis in axes])
-        first = np.unique(kind, return_index=True)[1]
+        first = first_of_each(kind)
         self.size, self._exact = members.size, ExactDistance(axes, scale, reach)
         positions = [
             _positions(axis, *ends, reach) for axis, ends in zip(axes, self._exact.ends, strict=True)
@@ -131,11 +123,9 @@ class NearbyCounts:
         """How far points lie from the middle of all records, in some of the columns; a rule of thumb."""
         away = np.zeros(points[0].size if points else 1)
         for j, values in zip(some, points, strict=True):
-            column, own = self._columns[j], self._values[j]
-            real = own != ABSENT
-            weight = float(self._weight[real].sum())
-            middle = float((column.position[own[real]] * self._weight[real]).sum()) / max(weight, 1.0)
-            away += np.where(values == ABSENT, column.unit, np.abs(column.position[values] - middle)) ** 2
+            column = self._columns[j]
+            middle = _middle(column.position[self._values[j]], self._weight)
+            away += np.where(values == ABSENT, column.unit, column.position[values] - middle) ** 2
         return away
 
     def few(self, points: Points, limit: int) -> Bools:
@@ -183,10 +173,10 @@ class NearbyCounts:
         while waiting:
             level, who, sure, point, part = waiting.pop()
             near, far = self._bounds(points, who[point], part)
-            sure = sure + _sums(point, far <= self._sure, self._many[part], who.size)
+            sure = sure + sums(point, np.where(far <= self._sure, self._many[part], 0), who.size)
             left = (far > self._sure) & (near <= self._hopeless)
             point, part = point[left], part[left]
-            most = sure + _sums(point, None, self._many[part], who.size)
+            most = sure + sums(point, self._many[part], who.size)
             found[who[most <= limit]] = True
             who, sure, point, part = _undecided((sure <= limit) & (most > limit), who, sure, point, part)
             if level == self._depth:
@@ -212,21 +202,20 @@ class NearbyCounts:
         """At single records, of parts that nothing lies below."""
         who, sure, point, part = undecided
         size = self._stop[part] - self._start[part]
-        ends = np.cumsum(size)
-        record = np.arange(ends[-1] if ends.size else 0) + np.repeat(self._start[part] - (ends - size), size)
+        record = within(self._start[part], size)
         point = np.repeat(point, size)
         square = np.zeros(point.size)
         for column, values, own in zip(self._columns, points, self._values, strict=True):
             square += column.between(values[who[point]], own[record]) ** 2
-        sure = sure + _sums(point, square <= self._sure, self._weight[record], who.size)
+        sure = sure + sums(point, np.where(square <= self._sure, self._weight[record], 0), who.size)
         left = (square > self._sure) & (square <= self._hopeless)
         point, record = point[left], record[left]
-        most = sure + _sums(point, None, self._weight[record], who.size)
+        most = sure + sums(point, self._weight[record], who.size)
         found[who[most <= limit]] = True
         who, sure, point, record = _undecided((sure <= limit) & (most > limit), who, sure, point, record)
         pairs = [(v[who[point]], own[record]) for v, own in zip(points, self._values, strict=True)]
         near = self._exact.near([one for one, _ in pairs], [other for _, other in pairs])
-        sure = sure + _sums(point, near, self._weight[record], who.size)
+        sure = sure + sums(point, np.where(near, self._weight[record], 0), who.size)
         found[who[sure <= limit]] = True
 
 
@@ -241,13 +230,6 @@ def _positions(axis: PlainAxis, low: int, high: int, reach: Fraction) -> Floats:
 def _ranks(position: Floats, unit: float) -> Ints:
     """Whole numbers to cut records by; missing lies beside the others."""
     return np.rint(np.where(np.isnan(position), -0.5, position / unit) * GRID).astype(np.int64)
-
-
-def _sums(point: Ints, some: Bools | None, amount: Ints, size: int) -> Ints:
-    """The sum of the amounts of each point; floats are exact up to 2^53, which no count here reaches."""
-    if some is not None:
-        point, amount = point[some], amount[some]
-    return np.bincount(point, amount, size).astype(np.int64)
 
 
 def _undecided(left: Bools, who: Ints, sure: Ints, point: Ints, other: Ints) -> tuple[Ints, Ints, Ints, Ints]:
@@ -276,18 +258,9 @@ class ProductSweep:
     of points and records is one product of two small matrices. Records from the middle of the table come
     first: of ordinary points most are decided before the others are looked at.
 
-    Parameters
-    ----------
-    positions : sequence of arrays of shape (records,)
-        One for each column; not a number is missing.
-    units : sequence of float
-        What a missing value differs by.
-    weight : array of shape (records,)
-        How often each record occurs.
-    limits : pair of float
-        Squares up to the first are near, squares above the second are not.
-    gaps : bool
-        Is anything missing, in records or points?
+    Not a number is a missing position, and `units` are what it differs by; `gaps` says whether anything is
+    missing, in records or points. `weight` is how often each record occurs. Squares up to the first of the
+    `limits` are near, squares above the second are not.
     """
 
     def __init__(
@@ -300,7 +273,10 @@ class ProductSweep:
     ) -> None:
         self._units, self._gaps = units, gaps
         self._sure, self._hopeless = limits
-        order = np.argsort(_from_the_middle(positions, units, weight), kind="stable")
+        away = np.zeros(weight.size)
+        for at, unit in zip(positions, units, strict=True):
+            away += np.where(np.isnan(at), unit, at - _middle(at, weight)) ** 2
+        order = np.argsort(away, kind="stable")
         self._right = self._features([at[order] for at in positions], of_points=False).T.copy()
         self._weight = weight[order].astype(np.float64)
         self._left = np.concatenate([np.cumsum(self._weight[::-1])[::-1], [0.0]])
@@ -356,10 +332,7 @@ class ProductSweep:
                 most[here] += amount if same else may_be.astype(np.float64) @ self._weight[records]
 
 
-def _from_the_middle(positions: Sequence[Floats], units: Sequence[float], weight: Ints) -> Floats:
-    away = np.zeros(weight.size)
-    for at, unit in zip(positions, units, strict=True):
-        real = ~np.isnan(at)
-        middle = float((at[real] * weight[real]).sum()) / max(float(weight[real].sum()), 1.0)
-        away += np.where(real, at - middle, unit) ** 2
-    return away
+def _middle(at: Floats, weight: Ints) -> float:
+    """The mean place of those records that are not missing."""
+    real = ~np.isnan(at)
+    return float((at[real] * weight[real]).sum()) / max(float(weight[real].sum()), 1.0)

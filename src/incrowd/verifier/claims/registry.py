@@ -39,18 +39,10 @@ MATCHES = "odds"  # the check of the stated match probabilities
 class ClaimModel:
     """How a claim is checked.
 
-    Parameters
-    ----------
-    check : callable
-        Gives what the release reaches, or raises `CheckFailed` if that is less than the claim.
-    parameters : tuple of str
-        The claim must have exactly these.
-    requires : tuple of str
-        Checks that a release with such a claim must pass beside those of every release.
-    joins : bool
-        Do people of a public table count, too?
-    hides_suppression : bool
-        Must the manifest not tell how many records were suppressed?
+    `check` gives what the release reaches, or raises `CheckFailed` if that is less than the claim, which must
+    have exactly these `parameters`. A release with such a claim must pass what it `requires` beside the
+    checks of every release. People of a public table count, too, if it `joins`; with `hides_suppression` the
+    manifest must not tell how many records were suppressed.
     """
 
     check: Callable[[Claim, ClaimSubject], int | str]

@@ -35,7 +35,6 @@ class BothTables:
     values: Mapping[str, CodedColumn]  # the same columns of the original, with the same numbers
     domains: Mapping[str, ColumnDomain]  # of each quasi-identifier
     cells: Mapping[str, Sequence[str]]  # published, each distinct one once
-    named: Mapping[str, Any]  # what the published cells name of each quasi-identifier's domain
     people: JoinedPeople | None = None  # of both tables, where a public one is joined
 
     @property

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Table
+from incrowd.tables.checked_files import create
 from incrowd.tables.texts import column_of
 
 CHUNK = 16_384  # rows joined at once
@@ -52,12 +52,7 @@ def unprotected(text: str) -> str:
 def write_csv(table: Table, path: str | os.PathLike[str]) -> None:
     """Write a table to a file that does not exist yet, through to the disk. NULL is an empty cell."""
     path = Path(path)
-    try:
-        file = path.open("xb")
-    except FileExistsError:
-        raise TableError(f"{path} exists already; nothing was written") from None
-    except OSError as error:
-        raise TableError(f"{path} cannot be written: {error.strerror}") from None
+    file = create(path)
     try:
         with file:
             for part in _parts(table):
@@ -73,7 +68,7 @@ def _parts(table: Table) -> Iterator[bytes]:
     # a row that is one empty cell would be an empty line, which most readers skip
     empty = '""' if len(table.names) == 1 else ""
     yield (",".join(_quoted(protected(name), _NAME_NEEDS_QUOTES) for name in table.names) + "\n").encode()
-    cells = [_objects([_cell(text, empty) for text in column.texts]) for column in table.columns]
+    cells = [np.array([_cell(text, empty) for text in column.texts], object) for column in table.columns]
     for start in range(0, len(table), CHUNK):
         rows = slice(start, start + CHUNK)
         taken = [cell[column.codes[rows]] for cell, column in zip(cells, table.columns, strict=True)]
@@ -86,27 +81,6 @@ def _cell(text: str | None, empty: str) -> str:
 
 def _quoted(text: str, needs: re.Pattern[str]) -> str:
     return '"' + text.replace('"', '""') + '"' if needs.search(text) else text
-
-
-def _objects(texts: list[str | None] | list[str]) -> NDArray[np.object_]:
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return array
-
-
-def iter_rows(table: Table) -> Iterator[tuple[str | None, ...]]:
-    """Every row as a tuple of texts.
-
-    Examples
-    --------
-    >>> list(iter_rows(Table.of({"sex": ["F", "M"], "zip": ["01234", None]})))
-    [('F', '01234'), ('M', None)]
-    """
-    texts = [_objects(list(column.texts)) for column in table.columns]
-    for start in range(0, len(table), CHUNK):
-        rows = slice(start, start + CHUNK)
-        taken = [text[column.codes[rows]] for text, column in zip(texts, table.columns, strict=True)]
-        yield from zip(*(t.tolist() for t in taken), strict=True)
 
 
 def unprotected_table(table: Table) -> Table:

@@ -4,6 +4,9 @@ A crafted Parquet file can crash its reader or make it allocate without end. So 
 memory and time opens it, allowed to touch that one file only, and sends every value as text in CSV, which
 our own reader takes apart as strictly as any file. Inside, columns are called c0, c1, …: no name of the
 table becomes part of a statement. The child's own words never reach the user, since they may quote data.
+
+`connection` is the only door to DuckDB: it may open the paths it is given and nothing else, loads no
+extension, spills only into a private folder that is removed, and cannot be unlocked.
 """
 
 from __future__ import annotations
@@ -16,17 +19,14 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
-from incrowd.tables.csvblock import blocks_of
-from incrowd.tables.csvin import read_rows
-from incrowd.tables.duckdb import connection, memory
-from incrowd.tables.rules import (
+from incrowd.tables.checked_files import (
     CELL_LIMIT,
     ROW_LIMIT,
     check_names,
@@ -35,6 +35,7 @@ from incrowd.tables.rules import (
     check_width,
     chosen,
 )
+from incrowd.tables.csv_reader import blocks_of, read_rows
 from incrowd.tables.texts import column_of, float_text, moment_texts
 
 if TYPE_CHECKING:
@@ -155,6 +156,33 @@ def _moments(texts: list[str], kind: str, name: str, source: str) -> list[str]:
     if moments is None:
         raise TableError(f"{source}: column {name!r} holds a date outside the years 1 to 9999")
     return moment_texts(moments, name, source)
+
+
+def memory() -> int:
+    """Bytes that DuckDB may use: half of the machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+@contextlib.contextmanager
+def connection(*paths: str) -> Iterator[DuckDBPyConnection]:
+    """Open an empty in-memory database that may touch these paths only."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="incrowd-") as folder:  # readable by its owner only
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "extension_directory": folder,
+            "secret_directory": folder,
+            "temp_directory": folder,
+            "memory_limit": f"{memory() // 2**20}MiB",
+        }
+        with duckdb.connect(config=settings) as session:
+            session.execute("SET allowed_paths = ?", [list(paths)])
+            session.execute("SET enable_external_access = false")
+            session.execute("SET lock_configuration = true")
+            yield session
 
 
 def _limit(size: int) -> None:

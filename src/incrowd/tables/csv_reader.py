@@ -1,26 +1,41 @@
-"""The grammar of CSV, on blocks of whole rows as arrays of bytes.
+"""Read CSV strictly: block by block, from bytes to dictionary codes.
 
-RFC 4180 with one of four delimiters and LF or CRLF line ends, read strictly: a cell is quoted from its
-first to its last byte or holds no quote at all. Whether a byte lies inside quotes is the parity of the
-quotes before it, a doubled quote being two.
+RFC 4180 with one of four delimiters and LF or CRLF line ends: a cell is quoted from its first to its last
+byte or holds no quote at all. Whether a byte lies inside quotes is the parity of the quotes before it, a
+doubled quote being two. Everything is text; an empty cell is the empty text, quoted or not. Nothing is
+guessed and nothing is skipped: what breaks a rule is refused with its line number.
+
+A cell of up to 64 bytes becomes a few 64-bit words; equal cells are found by hashing the words and comparing
+them in full, so a collision costs time and never a wrong code. Cells hold no NUL, so padding with zeros
+distinguishes cells of different length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.tables.factorise import PADDING
-from incrowd.tables.opening import Stream, check_beginning
-from incrowd.tables.rules import ROW_LIMIT
+from incrowd.flow import Codes, Table, TextColumn
+from incrowd.tables.checked_files import (
+    CELL_LIMIT,
+    ROW_LIMIT,
+    Stream,
+    check_beginning,
+    check_names,
+    check_size,
+    check_width,
+    chosen,
+)
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 Offsets = NDArray[np.int32]
+Words = NDArray[np.uint64]
 
 BLOCK = 4 * 1024 * 1024  # bytes parsed at once: the working arrays stay near the processor's cache
 WIDE_BLOCK = 32 * 1024 * 1024  # ... unless rows are so long that it would hold only a few
@@ -28,6 +43,89 @@ FEW_ROWS = 1000
 DELIMITERS = b",;\t|"
 _LF, _CR, _QUOTE = b'\n\r"'
 _BOM = b"\xef\xbb\xbf"
+PADDING = 64  # zero bytes that must follow the last cell in its buffer
+_WIDEST = 64
+_ROUNDS = 6
+_KEEP = np.array([(1 << 8 * length) - 1 for length in range(9)], dtype=np.uint64)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+_SHIFT = np.uint64(29)
+
+
+def read_csv(stream: Stream, source: str, columns: Sequence[str] | None, delimiter: int | None) -> Table:
+    """Read a stream of CSV; without a delimiter, the header line decides it."""
+    blocks = blocks_of(stream, source)
+    first = next(blocks, None)
+    if first is None:
+        raise TableError(f"{source} is empty")
+    header, block = first.split_header()
+    delimiter = header.delimiter() if delimiter is None else delimiter
+    names = _names(header, delimiter)
+    places = chosen(names, columns)
+    table = read_rows(chain([block] if block else [], blocks), names, places, delimiter)
+    check_size(len(table), source)
+    return table
+
+
+def read_rows(blocks: Iterable[Block], names: Sequence[str], places: Sequence[int], delimiter: int) -> Table:
+    """The columns at some places of blocks without a header."""
+    builders = {place: _Builder(names[place]) for place in places}
+    for block in blocks:
+        grid = block.grid(delimiter, len(names))
+        for place, builder in builders.items():
+            builder.take(block, *block.cells(grid, place))
+    return Table(tuple(names[place] for place in places), tuple(b.column() for b in builders.values()))
+
+
+def _names(header: Block, delimiter: int) -> list[str]:
+    width = header.cell_ends(delimiter).size
+    check_width(width, header.source)
+    grid = header.grid(delimiter, width)
+    places = (header.cells(grid, place) for place in range(width))
+    try:
+        names = [header.cell(int(start[0]), int(end[0])).decode() for start, end in places]
+    except UnicodeDecodeError:
+        raise TableError(f"{header.source}: the header is not UTF-8; save the file as UTF-8") from None
+    check_names(names, header.source)
+    return names
+
+
+class _Builder:
+    """One column while it grows: every distinct cell once, in the order of appearance."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._known: dict[bytes, int] = {}
+        self._texts: list[str] = []
+        self._codes: list[Codes] = []
+
+    def take(self, block: Block, starts: Codes, ends: Codes) -> None:
+        """Add the cells of a block."""
+        codes, leads = numbered(first_rows(block.buffer, starts, ends))
+        met = zip(starts[leads].tolist(), ends[leads].tolist(), strict=True)
+        known = np.fromiter((self._code(block, start, end) for start, end in met), np.int32, leads.size)
+        self._codes.append(known[codes])
+
+    def _code(self, block: Block, start: int, end: int) -> int:
+        cell = block.cell(start, end)
+        code = self._known.get(cell)
+        if code is None:
+            code = self._known[cell] = len(self._texts)
+            self._texts.append(self._decoded(cell, block, start))
+        return code
+
+    def _decoded(self, cell: bytes, block: Block, start: int) -> str:
+        if len(cell) > CELL_LIMIT:
+            block.refuse(start, f"holds a cell of more than {CELL_LIMIT} bytes in column {self._name!r}")
+        try:
+            return cell.decode()
+        except UnicodeDecodeError:
+            pass  # raised below, where no exception that holds the cell is around
+        return block.refuse(start, f"is not UTF-8 in column {self._name!r}; save the file as UTF-8")
+
+    def column(self) -> TextColumn:
+        codes = np.concatenate(self._codes) if self._codes else np.empty(0, dtype=np.int32)
+        return TextColumn(codes, tuple(self._texts))
 
 
 def blocks_of(stream: Stream, name: str) -> Iterator[Block]:
@@ -186,3 +284,74 @@ class Block:
         """The content of a cell; two quotes in a row can only be a doubled quote."""
         content = self.data[start:end]
         return content.replace(b'""', b'"') if self.quotes.size else content
+
+
+def first_rows(buffer: Bytes, starts: Offsets, ends: Offsets) -> Places:
+    """For each cell the first row that holds the same bytes: (n,) -> (n,)."""
+    widest = int((ends - starts).max(initial=0))
+    if widest > _WIDEST:
+        return _by_dictionary(
+            [buffer[a:b].tobytes() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        )
+    return _by_hashing(_packed(buffer, starts, ends, max(1, -(-widest // 8))))
+
+
+def _packed(buffer: Bytes, starts: Offsets, ends: Offsets, width: int) -> list[Words]:
+    """The cells as `width` words of eight bytes each, zeros after the end."""
+    windows = np.lib.stride_tricks.sliding_window_view(buffer, 8)
+    words = []
+    for offset in range(0, 8 * width, 8):
+        # a start may lie up to 64 bytes behind the last cell: that is what the padding is for
+        word = windows[starts + offset].view(np.uint64)[:, 0]
+        words.append(word & _KEEP[np.clip(ends - starts - offset, 0, 8)])
+    return words
+
+
+def _by_hashing(words: list[Words]) -> Places:
+    """First equal rows, in rounds: the first row in a slot stands for all equal to it.
+
+    Places that only share the slot go on to the next round, with another hash. Input made to collide
+    ends in a dictionary, whose hash nobody can foresee.
+    """
+    first = np.empty(words[0].size, dtype=np.int64)
+    rows = np.arange(first.size)
+    hashes = np.zeros(first.size, dtype=np.uint64)
+    for round_ in range(_ROUNDS):
+        hashes = _mixed(hashes, words)
+        found = _same_slot(hashes, 14 if round_ == 0 else rows.size.bit_length() + 1)
+        same = np.logical_and.reduce([word[found] == word for word in words])
+        first[rows[same]] = rows[found[same]]
+        if same.all():
+            return first
+        rest = ~same
+        rows, hashes, words = rows[rest], hashes[rest], [word[rest] for word in words]
+    first[rows] = rows[_by_dictionary([key.tobytes() for key in np.stack(words, axis=1)])]
+    return first
+
+
+def _mixed(hashes: Words, words: list[Words]) -> Words:
+    for word in words:
+        hashes = ((hashes ^ (hashes >> _SHIFT)) * _MIX + word) * _ODD
+        hashes ^= hashes >> np.uint64(32)
+    return hashes * _ODD
+
+
+def _same_slot(hashes: Words, bits: int) -> Places:
+    """The first row that shares each row's slot, the slot being the top bits of the hash."""
+    slots = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    first = np.empty(1 << bits, dtype=np.int64)
+    # of several rows written to one slot the last stays: backwards, that is the first
+    first[slots[::-1]] = np.arange(slots.size - 1, -1, -1)
+    return first[slots]
+
+
+def _by_dictionary(keys: list[bytes]) -> Places:
+    first: dict[bytes, int] = {}
+    return np.fromiter((first.setdefault(key, row) for row, key in enumerate(keys)), np.int64, len(keys))
+
+
+def numbered(first: Places) -> tuple[Offsets, Places]:
+    """Number the distinct cells as they are met: (codes (n,), row where each is met first)."""
+    leads = first == np.arange(first.size)
+    rank = np.cumsum(leads, dtype=np.int32) - np.int32(1)
+    return rank[first], np.flatnonzero(leads)

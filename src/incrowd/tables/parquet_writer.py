@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table
 from incrowd.schema import Kind
-from incrowd.tables.duckdb import connection
-from incrowd.tables.rules import check_names
+from incrowd.tables.checked_files import check_names, create
+from incrowd.tables.parquet_reader import connection
 
 _BIGINT = 2**63
 _DECIMAL_DIGITS = 38
@@ -64,27 +64,14 @@ def write_parquet(
     """Write a table to a Parquet file that does not exist yet, through to the disk.
 
     Columns are texts, NULL stays NULL, and the file carries no metadata of its own. Texts that no row
-    says leave no trace in it.
-
-    Parameters
-    ----------
-    table : Table
-        What to publish.
-    path : path
-        Where to; refused if something is there.
-    typed : mapping of column name to Span or Members, optional
-        Columns to be written as their ends, or as lists of their members, instead of as texts.
+    says leave no trace in it. Columns that `typed` names are written as their ends, or as lists of their
+    members, instead of as texts.
     """
     typed = typed or {}
     parts = [part for name in table.names for part in _parts(table, name, typed.get(name))]
     check_names([part.name for part in parts], "the table to write")
     path = Path(path).absolute()
-    try:
-        path.open("xb").close()
-    except FileExistsError:
-        raise TableError(f"{path} exists already; nothing was written") from None
-    except OSError as error:
-        raise TableError(f"{path} cannot be written: {error.strerror}") from None
+    create(path).close()
     if not _written(parts, path):
         path.unlink(missing_ok=True)
         raise TableError(f"{path} cannot be written; is there room on the disk?")
