@@ -67,13 +67,7 @@ class SensitiveValues:
 def values_of(
     column: Sensitive, original: TextColumn, shown: TextColumn, place: Floats | None = None
 ) -> SensitiveValues:
-    """The codes of a sensitive column for records and rows: rows have the same texts as the original.
-
-    Raises
-    ------
-    TableError
-        If rows have texts that no record has.
-    """
+    """The codes of a sensitive column for records and rows: rows have the same texts as the original."""
     code = code_of_texts(column, original)
     rows = np.array([code.get(text, -1) for text in shown.texts], dtype=np.int64)[shown.codes]
     if (rows < 0).any():

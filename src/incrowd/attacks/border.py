@@ -17,9 +17,8 @@ import numpy as np
 
 from incrowd.attacks.joined import Flags, JoinTarget
 from incrowd.attacks.presence import PresenceClaims, base_rate, members_of
-from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.result import AttackResult, Details, Rate
 from incrowd.attacks.target import Ints, runs
 from incrowd.flow import Attribute, Codes
 from incrowd.schema import Shape
@@ -32,10 +31,7 @@ TWO_STEPS = "everyone's quasi-identifiers, the public table, and that groups are
 def trimming(scene: JoinTarget, trimmed: JoinTarget | None = None) -> AttackResult:
     """Who stands alone at the border of a class with more than k rows.
 
-    Parameters
-    ----------
-    trimmed : JoinTarget, optional
-        The control: the same release with people left out as printed.
+    The control, `trimmed`, is the same release with people left out as printed.
     """
     claims = PresenceClaims(alone_at_border(scene), base_rate(scene))
     control = None
@@ -131,7 +127,7 @@ def _result(
 ) -> AttackResult:
     right = claims.right(scene.own)
     own = int(scene.own.sum())
-    details: dict[str, int | float | str] = {
+    details: Details = {
         "claims": right.tried,
         "persons_given_away": right.won,
         "given_away_share": right.won / own if own else 0.0,

@@ -16,13 +16,14 @@ from incrowd.attacks.beliefs import SensitiveValues, code_of_texts
 from incrowd.attacks.candidates import PROSECUTOR
 from incrowd.attacks.definetti import ValueGroups
 from incrowd.attacks.joined import JoinTarget
-from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.result import AttackResult, Rate
 from incrowd.attacks.target import Ints, Target
 from incrowd.errors import TableError
 from incrowd.flow import Sensitive, Table, TextColumn
 from incrowd.measures.buckets import BucketTable
+
+VALUES_OF_GROUPS = "everyone's quasi-identifiers, who is in the private table, and the values of each group"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,29 +64,20 @@ def in_group(scene: JoinTarget, values: SensitiveValues, lines: BucketValues) ->
     # The control: values by classes, in which some stand alone, as a release in one step would have them.
     control, exposed, _ = commonest(classes, own[who], BucketValues(classes, own[who]))
     common = int(np.bincount(own).argmax()) if own.size else 0
-    return AttackResult(
-        f"groups-{values.name}",
-        PROSECUTOR,
-        "everyone's quasi-identifiers, who is in the private table, and the values of each group",
-        won,
-        Rate(int((own[who] == common).sum()), who.size),
-        control,
-        None if values.l is None else 1 / values.l,
-        {
-            "persons_exposed": sure,
-            "largest_share": float(largest),
-            "persons_exposed_if_by_classes": exposed,
-        },
-    )
+    guess = Rate(int((own[who] == common).sum()), who.size)
+    details = {
+        "persons_exposed": sure,
+        "largest_share": float(largest),
+        "persons_exposed_if_by_classes": exposed,
+    }
+    name, bound = f"groups-{values.name}", None if values.l is None else 1 / values.l
+    return AttackResult(name, PROSECUTOR, VALUES_OF_GROUPS, won, guess, control, bound, details)
 
 
 def commonest(groups: Ints, own: Ints, lines: BucketValues) -> tuple[Rate, int, Fraction]:
     """How often the commonest value of a bucket is one's own, for how many surely, and its largest share.
 
-    Parameters
-    ----------
-    groups, own : arrays of shape (n,)
-        The bucket and the value of each person.
+    `groups` and `own` (n,) are the bucket and the value of each person.
 
     Examples
     --------
@@ -122,11 +114,6 @@ def buckets_as_groups(
     """Groups are the buckets, `group` that of each published row.
 
     Guesses count where the record of a row is known, or one record alone has its values.
-
-    Raises
-    ------
-    TableError
-        If a bucket does not have as many values as rows.
     """
     lines = BucketValues.of(BucketTable.read(buckets, group.texts), column, original)
     order, by_group = np.argsort(group.codes, kind="stable"), np.argsort(lines.group, kind="stable")

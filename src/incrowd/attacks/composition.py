@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 from incrowd.attacks.beliefs import Pools, pools
 from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.linked import Linked, SharedValues, chunks, link
-from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.result import AttackResult, Details, Rate
 from incrowd.attacks.target import Ints, Target, runs
 
 Floats = NDArray[np.float64]
-Details = dict[str, int | float | str]
 
 KNOWS = f"{MEMBERS}, and another release of the same people"
 MOST_WORK = 40_000_000  # candidates; above it, some persons stand for all

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.result import AttackResult, Rate
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -79,20 +78,10 @@ def definetti(
     value: NDArray[np.integer],
     truth: NDArray[np.integer] | None = None,
 ) -> Guessed:
-    """Guess the value of each row, knowing only which values its group has.
+    """Guess the value of each row, knowing only which values its group has; arguments as in `ValueGroups`.
 
-    Parameters
-    ----------
-    codes : array of shape (n, d)
-        The exact quasi-identifiers of each row, numbered from 0.
-    sizes : sequence of int
-        How many codes each column has.
-    group, value : array of shape (n,)
-        The group of each row, and a value for each. Only which values a whole group has is looked at; which
-        of its rows they stand at does not matter.
-    truth : array of shape (n,), optional
-        The true value of each row, -1 where it is not known: what guesses are compared with. `value` if not
-        given.
+    Only which values a whole group has is looked at; which of its rows they stand at does not matter. Guesses
+    are compared with the `truth`.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Membership disclosure: who of a public table is in the private one, by the release alone.
+"""Membership disclosure: who of a public table is in the private one, and what is left to who knows it.
+
+The release alone makes some likelier to be there. An adversary may know more than the promise allows for:
+who is in the private table, or which people of the public table do not exist, having planted them.
 
 References
 ----------
@@ -13,14 +16,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from incrowd.attacks.candidates import PROSECUTOR
 from incrowd.attacks.joined import Flags, Floats, JoinTarget
-from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.result import AttackResult, Details, Rate
 from incrowd.attacks.target import Ints
+from incrowd.errors import TableError
+from incrowd.flow import Codes
 
 MARGIN = Fraction(1, 50)  # how much more often than at random claims of presence may be right
 FINEST = 10**6
+ONE_OF_EACH_CLASS = (
+    "the public table, about how many people the private one has, and that each class has one of them"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +53,7 @@ def presence(scene: JoinTarget) -> AttackResult:
     covered = scene.covered
     outsiders = int((~own).sum())
     absent = int((~own & ~covered).sum())
-    details: dict[str, int | float | str] = {
+    details: Details = {
         "claims": int(claims.who.sum()),
         "certainly_absent": absent,
         "certainly_absent_share": absent / outsiders if outsiders else 0.0,
@@ -54,16 +62,10 @@ def presence(scene: JoinTarget) -> AttackResult:
     shares = published_shares(scene)
     if shares is not None and shares.size:
         details["largest_share_said"] = float(shares.max())
-    return AttackResult(
-        "presence",
-        "table linkage",
-        "the public table, about how many people the private one has, and that each class has one of them",
-        claims.right(own),
-        Rate(int((own & covered).sum()), int(covered.sum())),
-        PresenceClaims(scene.raw.covered, Fraction(0)).right(own),
-        claims.bound,
-        details,
-    )
+    guess = Rate(int((own & covered).sum()), int(covered.sum()))
+    control = PresenceClaims(scene.raw.covered, Fraction(0)).right(own)
+    rates = claims.right(own), guess, control
+    return AttackResult("presence", "table linkage", ONE_OF_EACH_CLASS, *rates, claims.bound, details)
 
 
 def base_rate(scene: JoinTarget) -> Fraction:
@@ -126,3 +128,102 @@ def members_of(scene: JoinTarget, kinds: Ints) -> Flags:
     met = np.zeros(scene.target.graph.record_weight.size, np.bool_)
     met[kinds] = True
     return met[scene.kind]
+
+
+@attack("membership", 140, ("joined",))
+def membership(scene: JoinTarget) -> AttackResult:
+    """One of the private people of the victim's class: people of the public table are not meant."""
+    who, classes = scene.of_own
+    size = own_class_sizes(classes, np.ones(who.size, np.bool_))
+    details: Details = {
+        "persons_alone": int((size == 1).sum()),
+        "smallest_crowd": int(size.min()) if size.size else 0,
+    }
+    if scene.target.k is not None:
+        details["persons_below_k"] = int((size < scene.target.k).sum())
+    bound = None  # the promise is made to those for whom membership is a secret
+    rates = expected(size), Rate(min(1, who.size), who.size), _expected_of_raw(scene)
+    knows = "everyone's quasi-identifiers, and who is in the private table"
+    return AttackResult("membership", PROSECUTOR, knows, *rates, bound, details)
+
+
+@attack("planted", 150, ("joined", "classes", "planted"))
+def planted(scene: JoinTarget, labels: Codes, invented: Flags) -> AttackResult:
+    """One of the people of the victim's class who exist, for the one who invented the others (`fakes`)."""
+    found = fakes(labels, scene.own, invented, scene.target.k or 1)
+    rates = found.rate, Rate(min(1, found.left.size), found.left.size), _expected_of_raw(scene)
+    details = {"planted_used": found.used, "persons_below_k": found.short, "smallest_crowd": found.smallest}
+    knows = "the public table, and who of it does not exist"
+    return AttackResult("planted", "Sybil", knows, *rates, scene.target.bound, details)
+
+
+def _expected_of_raw(scene: JoinTarget) -> Rate:
+    who, classes = scene.raw.of_own
+    return expected(own_class_sizes(classes, np.ones(who.size, np.bool_)))
+
+
+def own_class_sizes(labels: Codes, own: Flags) -> Ints:
+    """How many private people are in the group of each private person (own,); -1 is in no group.
+
+    Examples
+    --------
+    >>> own = np.array([True, True, False, True, False])
+    >>> own_class_sizes(np.array([0, 0, 0, 1, -1], np.int32), own).tolist()
+    [2, 2, 1]
+    """
+    if (labels[own] < 0).any():
+        raise TableError("somebody of the private table is in no group")
+    return np.bincount(labels[own])[labels[own]] if own.any() else np.empty(0, np.int64)
+
+
+def expected(size: Ints) -> Rate:
+    """How many are found if each is picked at random from a class of this size: sums of 1/size, rounded.
+
+    Of whole classes it is a whole number, one from each.
+    """
+    return Rate(min(round(float((1 / np.maximum(size, 1)).sum())), size.size), size.size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fakes:
+    """What planted people do to classes: ``left`` (own,) are the real people of each private person's class.
+
+    ``used`` planted people have a row, and ``short`` private people have fewer than k left.
+    """
+
+    left: Ints
+    used: int
+    short: int
+
+    @property
+    def smallest(self) -> int:
+        """The fewest people that are left, 0 if there is nobody."""
+        return int(self.left.min()) if self.left.size else 0
+
+    @property
+    def rate(self) -> Rate:
+        """How often whoever planted them picks the right one."""
+        return expected(self.left)
+
+
+def fakes(labels: Codes, own: Flags, planted: Flags, k: int) -> Fakes:
+    """What is left of everybody's class for the one who planted people in the public table.
+
+    `labels` (n,) is the group of each person of both tables, -1 for people without a row; `own` and `planted`
+    (n,) say who is in the private table, and who does not exist.
+
+    Examples
+    --------
+    >>> own = np.array([True, False, False, True, False, False])
+    >>> planted = np.array([False, True, True, False, False, False])
+    >>> found = fakes(np.array([0, 0, 0, 1, 1, 1], np.int32), own, planted, 3)
+    >>> found.left.tolist(), found.used, found.short, found.smallest
+    ([1, 3], 2, 1, 1)
+    """
+    if not labels.shape == own.shape == planted.shape or (own & planted).any():
+        raise TableError("planted people are of the public table alone, and everybody needs a group or -1")
+    if (labels[own] < 0).any():
+        raise TableError("somebody of the private table is in no group")
+    real = (labels >= 0) & ~planted
+    left = np.bincount(labels[real], minlength=int(labels.max(initial=-1)) + 1)[labels[own]]
+    return Fakes(left, int((planted & (labels >= 0)).sum()), int((left < k).sum()))

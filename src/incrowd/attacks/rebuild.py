@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.rate import Rate
 from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.result import AttackResult, Rate
 from incrowd.attacks.singling import GOLDEN, splitmix
 from incrowd.attacks.target import Ints, Target, runs
 from incrowd.flow import Attribute, Microdata, distinct_rows
@@ -57,35 +56,22 @@ def rows(target: Target) -> AttackResult:
     blind = _counted(_blind(target.published, len(claims)), data, k)
     control = given_away(target.control.published, data, k)
     n = len(data)
-    return AttackResult(
-        "rows",
-        "reconstruction",
-        "the release alone",
-        Rate(found.records, n),
-        Rate(blind.records, n),
-        Rate(control.records, n),
-        None,
-        {
-            "rows_given_away": found.records,
-            "share": found.records / n if n else 0.0,
-            "claims": found.claims,
-            "precision": found.precision,
-            "precision_of_guess": blind.precision,
-        },
-    )
+    rates = Rate(found.records, n), Rate(blind.records, n), Rate(control.records, n)
+    details = {
+        "rows_given_away": found.records,
+        "share": found.records / n if n else 0.0,
+        "claims": found.claims,
+        "precision": found.precision,
+        "precision_of_guess": blind.precision,
+    }
+    return AttackResult("rows", "reconstruction", "the release alone", *rates, None, details)
 
 
 def given_away(published: Published, data: Microdata, k: int) -> GivenAway:
     """How many records a release gives back: their combination is claimed, and fewer than k share it.
 
-    Parameters
-    ----------
-    published : Published
-        The release, read against the original.
-    data : Microdata
-        The original, which only counts the right claims.
-    k : int
-        Combinations that k records share are no secret: any k-anonymous table may show them as they are.
+    Combinations that k records share are no secret: any k-anonymous table may show them as they are. The
+    original, `data`, only counts the right claims.
     """
     return _counted(claimed(published), data, k)
 

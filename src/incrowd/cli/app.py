@@ -6,9 +6,10 @@ Exit codes: 0 done, 1 refused or not verified, 2 wrong input.
 from __future__ import annotations
 
 import gc
+import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,6 +52,11 @@ OtherMethod = Annotated[
     str | None, typer.Option("--method", help="Overrides the policy; see: incrowd methods.")
 ]
 Settings = Annotated[Names, typer.Option("--set", help="An option of the method: name=value.")]
+Picture = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
+]
+TableFile = Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")]
+ReleaseDir = Annotated[Path, typer.Argument(help="A release.")]
 Accept = Annotated[Names, typer.Option("--accept", help="Accept a known exposure by name.")]
 PublicTable = Annotated[
     Path | None, typer.Option("--public", help="The public table that was joined; overrides the policy.")
@@ -123,16 +129,54 @@ def root(
     """
 
 
-def write_new(path: Path, text: str) -> None:
+def finish(content: object, as_json: bool, show: Callable[[], None], *, good: bool = True) -> None:
+    """Print what a command found, for machines or for people; the exit code is 1 if it is not good."""
+    if as_json:
+        screen.print_json(content)
+    else:
+        show()
+    if not good:
+        raise typer.Exit(1)
+
+
+def check_new(path: Path | None, suffix: str) -> None:
+    if path is not None and (path.suffix != suffix or path.exists()):
+        raise InputError(f"{path}: name a new file that ends in {suffix}")
+
+
+def write_new(path: Path, text: str, mode: int = 0o666) -> None:
+    """Write a file, never over another one."""
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(text.encode())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 
 def split_names(names: list[str] | None) -> list[str]:
     return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
+
+
+def demands(
+    policy: Policy | None,
+    *,
+    l: str | None,  # noqa: E741
+    t: str | None,
+    plain: str | None,
+    max_suppression: str | None,
+    settings: Names,
+    accept: Names,
+    **words: int | str | None,
+) -> dict[str, Any]:
+    """What is promised by options, in the words of `Policy.with_`."""
+    return words | {
+        "l": number("l", l),
+        "t": number("t", t),
+        "plain": outliers_said(plain, policy),
+        "max_suppression": number("max-suppression", max_suppression),
+        "options": dict(setting(text) for text in settings or []),
+        "accept": split_names(accept),
+    }
 
 
 def setting(text: str) -> tuple[str, Any]:

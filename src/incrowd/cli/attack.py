@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Original, PolicyFile, app, boundary
+from incrowd.cli.app import AsJson, Original, PolicyFile, ReleaseDir, app, boundary, finish
 
 if TYPE_CHECKING:
-    from incrowd.attacks.rate import Rate
-    from incrowd.attacks.result import AttackResult
+    from incrowd.attacks.result import AttackResult, Rate
     from incrowd.commands.attack import Attacked
 
 NOTEWORTHY = 1.5  # times what a group alone discloses
@@ -21,7 +20,7 @@ NOTEWORTHY = 1.5  # times what a group alone discloses
 
 @app.command()
 def attack(
-    folder: Annotated[Path, typer.Argument(help="A release.")],
+    folder: ReleaseDir,
     original: Original,
     policy: PolicyFile = None,
     public: Annotated[
@@ -47,21 +46,10 @@ def attack(
     with boundary(as_json):
         from incrowd.commands.attack import attack
 
+        given: dict[str, Any] = {"public": public, "planted": planted, "outliers": outliers, "also": also}
         with screen.watching(as_json) as watch:
-            attacked = attack(
-                *(folder, original, policy),
-                public=public,
-                planted=planted,
-                outliers=outliers,
-                also=also,
-                watch=watch,
-            )
-        if as_json:
-            screen.print_json(attacked.to_dict())
-        else:
-            show(attacked)
-        if not attacked.holds:
-            raise typer.Exit(1)
+            attacked = attack(folder, original, policy, **given, watch=watch)
+        finish(attacked.to_dict(), as_json, lambda: show(attacked), good=attacked.holds)
 
 
 def show(attacked: Attacked) -> None:

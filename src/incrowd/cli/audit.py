@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Names, PolicyFile, app, boundary, split_names
+from incrowd.cli.app import AsJson, Names, PolicyFile, app, boundary, finish, split_names
 
 if TYPE_CHECKING:
     from incrowd.commands.audit import Audit
@@ -42,12 +42,7 @@ def audit(
 
         with screen.watching(as_json) as watch:
             found = audit(original, published, policy, k=k, quasi_identifiers=split_names(qi), watch=watch)
-        if as_json:
-            screen.print_json(found.to_dict())
-        else:
-            show(found)
-        if not found.holds:
-            raise typer.Exit(1)
+        finish(found.to_dict(), as_json, lambda: show(found), good=found.holds)
 
 
 def show(audit: Audit) -> None:

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.app import Accept, AsJson, Names, PolicyFile, app, boundary, split_names
+from incrowd.cli.app import (
+    Accept,
+    AsJson,
+    Names,
+    Picture,
+    PolicyFile,
+    TableFile,
+    app,
+    boundary,
+    check_new,
+    finish,
+    split_names,
+    write_new,
+)
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +31,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def compare(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    table: TableFile,
     policy: PolicyFile = None,
     methods: Annotated[Names, typer.Option("--methods", help="Methods to try (repeat, or a,b,c).")] = None,
     every: Annotated[bool, typer.Option("--all", help="Try all methods, slow ones too.")] = False,
@@ -28,9 +41,7 @@ def compare(
     ] = None,
     sort: Annotated[str, typer.Option("--sort", help="The measure of information loss to sort by.")] = "gcp",
     accept: Accept = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
-    ] = None,
+    output: Picture = None,
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
     as_json: AsJson = False,
@@ -46,8 +57,7 @@ def compare(
 
         _check_words(methods, every, cache, no_cache)
         check_measures([sort])
-        if output is not None and (output.suffix != ".svg" or output.exists()):
-            raise InputError(f"{output}: name a new file that ends in .svg")
+        check_new(output, ".svg")
         names = list(METHODS) if every else split_names(methods) or None
         levels: list[Level] = list(_levels(split_names(l))) or [None]
         with screen.watching(as_json) as watch:
@@ -61,13 +71,11 @@ def compare(
                 cache=None if no_cache else cache or default_cache(),
                 watch=watch,
             )
-        drawn = output if output is not None and _draw(found, sort, output) else None
-        if as_json:
-            screen.print_json(found.to_dict(sort))
-        else:
-            show_comparison(found, sort, drawn)
-        if found.stopped or not found.by(sort):
-            raise typer.Exit(1)
+        drawn = output if found.by(sort) else None  # there is no picture of nothing
+        if drawn is not None:
+            write_new(drawn, found.chart(sort).svg())
+        good = not found.stopped and bool(found.by(sort))
+        finish(found.to_dict(sort), as_json, lambda: show_comparison(found, sort, drawn), good=good)
 
 
 def _check_words(methods: Sequence[str] | None, every: bool, cache: Path | None, no_cache: bool) -> None:
@@ -93,18 +101,6 @@ def _levels(words: Sequence[str]) -> list[int | str]:
             raise InputError("--l takes numbers, such as 2,3, or none for no l")
         found.append(0 if word == "none" else word if dot else int(word))
     return found
-
-
-def _draw(found: Comparison, measure: str, output: Path) -> bool:
-    """Write the picture; there is none of nothing."""
-    if not found.by(measure):
-        return False
-    try:
-        with output.open("x", encoding="utf-8") as file:
-            file.write(found.chart(measure).svg())
-    except OSError as error:
-        raise InputError(f"cannot write {output}: {error.strerror}") from None
-    return True
 
 
 def show_comparison(found: Comparison, measure: str, output: Path | None) -> None:
@@ -175,6 +171,3 @@ def _rest(found: Comparison) -> list[str]:
     if found.untried:
         said.append(f"Not tried: {', '.join(found.untried)}. Name them with --methods, or take --all.")
     return said
-
-
-__all__ = ["compare", "show_comparison"]

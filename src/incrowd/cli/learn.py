@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Names, Original, PolicyFile, app, boundary, split_names
+from incrowd.cli.app import AsJson, Names, Original, PolicyFile, app, boundary, finish, split_names
 
 if TYPE_CHECKING:
     from incrowd.commands.learn import Learned, Lesson
@@ -33,10 +33,7 @@ def learn(
 
         with screen.watching(as_json) as watch:
             learned = learn(release, original, split_names(target), policy, watch=watch)
-        if as_json:
-            screen.print_json(learned.to_dict())
-        else:
-            _show(learned)
+        finish(learned.to_dict(), as_json, lambda: _show(learned))
 
 
 def _show(learned: Learned) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Original, PolicyFile, PublicTable, SecondSource, app, boundary
+from incrowd.cli.app import AsJson, Original, PolicyFile, PublicTable, SecondSource, app, boundary, finish
 
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
 MEANINGS = {
@@ -48,11 +48,7 @@ def measure(
         given: dict[str, Any] = {"public": public, "check": check, "workload": workload}
         with screen.watching(as_json) as watch:
             loss = measure(published, original, policy, **given, watch=watch).to_dict()
-        if as_json:
-            screen.print_json(loss)
-        else:
-            show(loss)
-            _show_workload(loss.get("workload"))
+        finish(loss, as_json, lambda: show(loss))
 
 
 def show(loss: Mapping[str, Any]) -> None:
@@ -84,6 +80,8 @@ def show(loss: Mapping[str, Any]) -> None:
         )
     for note in loss["notes"]:
         out.print(f"Note: {note}")
+    if "workload" in loss:
+        _show_workload(loss["workload"])
 
 
 def _readable(exact: object) -> str:
@@ -92,9 +90,7 @@ def _readable(exact: object) -> str:
     return screen.number(float(Fraction(str(exact))) if divided else exact)
 
 
-def _show_workload(told: dict[str, Any] | None) -> None:
-    if told is None:
-        return
+def _show_workload(told: Mapping[str, Any]) -> None:
     out = screen.console()
     if "queries" in told:
         names = ("truth", "lower", "upper", "estimate", "error")

@@ -22,11 +22,10 @@ from incrowd.cli.app import (
     PolicyFile,
     Settings,
     Standing,
+    TableFile,
     app,
     boundary,
-    number,
-    outliers_said,
-    setting,
+    demands,
     split_names,
 )
 from incrowd.errors import on_the_command_line
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def publish(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    table: TableFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The release: a folder that does not exist yet.")
     ],
@@ -78,6 +77,8 @@ def publish(
         from incrowd.publishing.pipeline import WrittenRelease
 
         given = Policy.of(policy)
+        limits: dict[str, Any] = {"l": l, "t": t, "plain": plain, "max_suppression": max_suppression}
+        asked = demands(given, k=k, method=method, settings=settings, accept=accept, **limits)
         with screen.watching(as_json) as watch:
             written = publish(
                 table,
@@ -88,14 +89,7 @@ def publish(
                 identifiers=split_names(identifiers),
                 keep=split_names(keep),
                 drop=split_names(drop),
-                method=method,
-                options=dict(setting(text) for text in settings or []),
-                accept=split_names(accept),
-                k=k,
-                l=number("l", l),
-                t=number("t", t),
-                plain=outliers_said(plain, given),
-                max_suppression=number("max-suppression", max_suppression),
+                **asked,
                 format=format,
                 typed=typed,
                 replace=replace,
@@ -104,8 +98,8 @@ def publish(
         if as_json:
             screen.print_json(written.to_dict())
         elif isinstance(written, WrittenRelease):
-            asked = None if given is None else given.public
-            show(written, table, None if given is None or asked is None else given.folder / asked.table)
+            public = None if given is None else given.public
+            show(written, table, None if given is None or public is None else given.folder / public.table)
 
 
 def show(written: Written, source: Path, joined: Path | None = None) -> None:

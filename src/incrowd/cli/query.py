@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.app import AsJson, PolicyFile, app, boundary
+from incrowd.cli.app import AsJson, PolicyFile, app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.queries import Answer
@@ -40,10 +40,7 @@ def query(
         from incrowd.commands.query import query
 
         answer = query(release, sql, policy, continuous=continuous)
-        if as_json:
-            screen.print_json(answer.to_dict())
-        else:
-            _show(answer)
+        finish(answer.to_dict(), as_json, lambda: _show(answer))
 
 
 def _show(answer: Answer) -> None:

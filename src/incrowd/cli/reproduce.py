@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import screen
-from incrowd.cli.app import AsJson, app, boundary
+from incrowd.cli.app import AsJson, app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.reproduce.outcome import Outcome
@@ -50,10 +50,7 @@ def reproduce(
             outcome = papers.reproduce(paper.name, quick, data, watch)
         if output is not None:
             writing.write(outcome, output, replace)
-        if as_json:
-            screen.print_json(outcome.as_dict())
-        else:
-            _show(outcome, output)
+        finish(outcome.as_dict(), as_json, lambda: _show(outcome, output))
 
 
 def _show(outcome: Outcome, output: Path | None) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from incrowd.cli import screen
 from incrowd.cli.app import (
@@ -19,15 +16,14 @@ from incrowd.cli.app import (
     OtherMethod,
     PolicyFile,
     PublicTable,
+    ReleaseDir,
     SecondSource,
     Settings,
     Standing,
     app,
     boundary,
-    number,
-    outliers_said,
-    setting,
-    split_names,
+    demands,
+    finish,
 )
 from incrowd.errors import InputError
 from incrowd.schema import CHECKS
@@ -38,7 +34,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A release.")],
+    folder: ReleaseDir,
     original: Original,
     policy: PolicyFile = None,
     k: LeastCrowd = None,
@@ -69,25 +65,12 @@ def verify(
                 "--k, --l, --t and the method change what a policy demands; pass the policy with -p"
             )
         given = None if policy is None else Policy.load(policy)
-        demands: dict[str, Any] = {
-            "k": k,
-            "l": number("l", l),
-            "t": number("t", t),
-            "plain": None if given is None else outliers_said(plain, given),
-            "max_suppression": number("max-suppression", max_suppression),
-            "method": method,
-            "options": dict(setting(text) for text in settings or []),
-            "accept": split_names(accept),
-        }
-        asked = None if given is None else given.with_(**demands)
+        limits: dict[str, Any] = {"l": l, "t": t, "plain": plain, "max_suppression": max_suppression}
+        words = demands(given, k=k, method=method, settings=settings, accept=accept, **limits)
+        asked = None if given is None else given.with_(**words)
         with screen.watching(as_json) as watch:
             verdict = verify(folder, original, asked, public=public, check=check, watch=watch)
-        if as_json:
-            screen.print_json(verdict.to_dict())
-        else:
-            show(verdict)
-        if not verdict.passed:
-            raise typer.Exit(1)
+        finish(verdict.to_dict(), as_json, lambda: show(verdict), good=verdict.passed)
 
 
 def show(verdict: Verdict) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from incrowd.attacks.outliers import asked_setting
 from incrowd.attacks.registry import NotTried, every_result
 from incrowd.attacks.result import AttackResult
-from incrowd.commands.attack_context import OneTable, Subject, TwoTables
+from incrowd.commands.attack_context import OneTable, TwoTables
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, option
 from incrowd.policy import Policy
@@ -105,10 +105,8 @@ def attack(
     folder = ReleaseFolder.open(release, original, asked, public)
     watch("read")
     _ = folder.original  # a table that is not there is missed before anything else
-    if folder.joined:
-        subject = _of_two_tables(folder, planted, outliers, also)
-    else:
-        subject = _of_one_table(folder, planted, outliers, also)
+    attacked = _of_two_tables if folder.joined else _of_one_table
+    subject: OneTable | TwoTables = attacked(folder, planted, outliers, also)
     found = list(every_result(subject.context, watch))
     untried = [each.why for each in found if isinstance(each, NotTried)]
     return Attacked(
@@ -123,7 +121,7 @@ def attack(
     )
 
 
-def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> Subject:
+def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> OneTable:
     if folder.public_source is not None or planted is not None:
         raise InputError(
             f"{folder.path} was made without a public table; leave out {option('public')} and "
@@ -133,7 +131,7 @@ def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, 
     return OneTable(folder, None if outliers is None else asked_setting(outliers), other)
 
 
-def _of_two_tables(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> Subject:
+def _of_two_tables(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> TwoTables:
     if outliers is not None:
         raise InputError(
             f"{folder.path} was made with a public table, whose people have no sensitive values; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,27 +60,14 @@ NOT_FOR_TWO_TABLES = (
 )
 
 
-class Subject(Protocol):
-    """A release under attack; `source` says how it is known who is behind which row."""
-
-    @property
-    def target(self) -> Target: ...
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    @property
-    def context(self) -> Context: ...
-
-
 # ---- records of one table
 
 
 class OneTable:
-    """A release of records of one table, and what is asked besides: outliers, another release."""
+    """A release of records of one table, and what is asked besides: outliers, another release.
+
+    `source` says how it is known who is behind which row.
+    """
 
     def __init__(self, folder: ReleaseFolder, asked: Setting | None, other: ReleaseFolder | None) -> None:
         self.folder, self.asked, self.other = folder, asked, other

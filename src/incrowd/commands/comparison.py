@@ -187,10 +187,6 @@ class Kept:
 
     folder: Path
 
-    @classmethod
-    def of(cls, folder: str | Path | None) -> Kept | None:
-        return None if folder is None else cls(Path(folder))
-
     def get(self, key: str) -> tuple[TrialResult | None, str] | None:
         """What is known; None if nothing is, or what is there cannot be right."""
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +100,8 @@ class AverageClass(Limited):
 class CellMeasure(Limited):
     """A measure that charges each cell by itself.
 
-    Parameters
-    ----------
-    weights : mapping of str to float
-        How much an attribute counts; 1 if not named.
-    removed : {"charged", "ignored"}
-        Whether a record that was left out costs as much as a row of ``*``, or nothing.
+    ``weights`` say how much an attribute counts, 1 if not named; ``removed`` whether a record that was left
+    out costs as much as a row of ``*`` ("charged"), or nothing ("ignored").
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -289,8 +285,11 @@ def measure_all(published: Published, data: Microdata, k: int) -> dict[str, floa
     >>> found["dm"], found["c_avg"], found["gcp"], found["entropy"]
     (8, 1.0, 0.125, 0.5)
     """
-    parts = catalogue("measure").items()
-    return {name: _built(part, k).value(published, data) for name, part in parts}
+    found = {}
+    for name, part in catalogue("measure").items():
+        measure: Measure = part(k=k) if "k" in option_names(part) else part()
+        found[name] = measure.value(published, data)
+    return found
 
 
 def per_attribute(published: Published, data: Microdata) -> dict[str, dict[str, float]]:
@@ -301,11 +300,6 @@ def per_attribute(published: Published, data: Microdata) -> dict[str, dict[str, 
             for column, value in part().by_attribute(published, data).items():
                 found[column][name] = value
     return found
-
-
-def _built(part: Any, k: int) -> Measure:
-    measure: Measure = part(k=k) if "k" in option_names(part) else part()
-    return measure
 
 
 def _weights(published: Published, given: Mapping[str, float]) -> list[float]:

@@ -21,11 +21,7 @@ Flags = NDArray[np.bool_]
 def better(first: Published, second: Published) -> bool:
     """Is the first release more useful whatever it is used for?
 
-    Parameters
-    ----------
-    first, second : Published
-        Releases of the same records, read against the same original; row i of both comes from the same
-        record. A published file is shuffled, so only the publisher can make this comparison.
+    Row i of both comes from the same record. A published file is shuffled, so only the publisher can compare.
 
     Examples
     --------

@@ -83,23 +83,12 @@ class Presence:
 
 
 def presence(labels: Codes, own: Flags, covered: Flags | None = None) -> Presence:
-    """What groups reveal about who is in the private table.
+    """What groups reveal about who is in the private table (`own`).
 
-    Parameters
-    ----------
-    labels : array of shape (n,)
-        The group of each person of both tables, numbered from 0 without gaps; -1 for people without a row.
-        Sensitive groups give what the release discloses; equivalence classes what is true and not disclosed.
-    own : array of shape (n,)
-        Who is in the private table.
-    covered : array of shape (n,), optional
-        Who lies inside a published row, from `covered_by`. Without it, people without a row count as
-        absent; some of them may lie inside a row of others, and nobody can say so from outside.
-
-    Raises
-    ------
-    TableError
-        If someone of the private table has no row.
+    `labels` (n,) are the groups of all people of both tables, numbered from 0 without gaps; -1 for people
+    without a row. Sensitive groups give what the release discloses; equivalence classes what is true and not
+    disclosed. `covered` (n,) says who lies inside a published row, from `covered_by`. Without it, people
+    without a row count as absent; some may lie inside a row of others, and nobody can say so from outside.
 
     Examples
     --------
@@ -152,16 +141,8 @@ def measure_own(published: Published, own: Flags, data: Microdata, k: int) -> di
 
     Boxes are those that were published, so they are over all people of a class. ``ncp_perimeter`` and ``dm``
     are the modified ones of the join paper: a person pays for the box, and for the other people of the
-    private table who say the same.
-
-    Parameters
-    ----------
-    published : Published
-        All rows, read against the joined table.
-    own : array of shape (rows,)
-        Which rows are about people of the private table; only the publisher knows.
-    data : Microdata
-        The joined table, or the private one alone.
+    private table who say the same. `own` (rows,) says which rows are about people of the private table; only
+    the publisher knows. `data` is the joined table, or the private one alone.
     """
     if own.shape != (len(published),):
         raise TableError("for each published row it must be said whether it is of the private table")

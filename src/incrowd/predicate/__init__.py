@@ -6,9 +6,19 @@ compares value by value (the truth about an original, the cuts of Mondrian), `in
 units (the answers of a release). So the first can find the second wrong.
 """
 
-from incrowd.predicate.condition import Condition, Name, Operator, Predicate
-from incrowd.predicate.domain import ValueDomain, check_measured
-from incrowd.predicate.line import Intervals, canonical, decimals, in_units, intervals
+from incrowd.predicate.condition import (
+    Condition,
+    Intervals,
+    Name,
+    Operator,
+    Predicate,
+    ValueDomain,
+    canonical,
+    check_measured,
+    decimals,
+    in_units,
+    intervals,
+)
 
 __all__ = [
     "Condition",
@@ -27,12 +37,7 @@ __all__ = [
 
 
 def parse_predicate(sql: str) -> Predicate:
-    """Read a condition as it stands after WHERE.
-
-    Raises
-    ------
-    InputError
-        If it is no condition, or one that is not supported: the message says what, and quotes nothing.
+    """Read a condition as it stands after WHERE. An error says what is not supported, and quotes nothing.
 
     Examples
     --------

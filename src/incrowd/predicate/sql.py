@@ -64,12 +64,7 @@ class Question:
 
 
 def parse(text: str) -> Question:
-    """Read a query.
-
-    Raises
-    ------
-    InputError
-        If it is no SQL, or SQL that is not supported: the message says what.
+    """Read a query; an error says what is not supported.
 
     Examples
     --------
