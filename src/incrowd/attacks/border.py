@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from incrowd.attacks.joined import Flags, JoinTarget
+from incrowd.attacks.joined import JoinTarget
 from incrowd.attacks.presence import PresenceClaims, base_rate, members_of
 from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult, Details, Rate
-from incrowd.attacks.target import Ints, runs
+from incrowd.attacks.target import Flags, Ints, runs
 from incrowd.flow import Attribute, Codes
 from incrowd.schema import Shape
 

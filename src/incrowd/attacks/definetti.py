@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult, Rate
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from incrowd.attacks.target import Floats, Ints
 
 ROUNDS = 50
 BALANCES = 4  # how often rows and values are evened out within a round; the next round goes on from there

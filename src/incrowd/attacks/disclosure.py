@@ -16,38 +16,26 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd.attacks.beliefs import (
-    Beliefs,
-    Floats,
-    Pools,
-    SensitiveValues,
-    beliefs,
-    counted,
-    homogeneous,
-    pools,
-)
+from incrowd.attacks.beliefs import Beliefs, SensitiveValues, beliefs, counted, homogeneous
 from incrowd.attacks.buckets import classes_as_groups
 from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.registry import Context, attack
 from incrowd.attacks.result import AttackResult, Details, Rate
-from incrowd.attacks.target import Ints, Target
+from incrowd.attacks.target import Floats, Ints, Target
 
 ROUNDING = 1e-9
 FREQUENCIES = f"{MEMBERS}, and how common each value is"
 
 
-def column_context(target: Target, values: SensitiveValues, held: Pools | None = None) -> Context:
-    """What attacks on one sensitive column may ask for; `held` serves all columns."""
-    held = pools(target) if held is None else held
+def column_context(target: Target, values: SensitiveValues) -> Context:
+    """What attacks on one sensitive column may ask for."""
     context = Context(
         records=lambda: target,
         values=lambda: values,
-        pools=lambda: held,
-        beliefs=lambda: beliefs(target, values, held),
+        beliefs=lambda: beliefs(target, values),
         beliefs_within_t=lambda: None if values.t is None else context.get("beliefs"),
-        control_beliefs=lambda: beliefs(target, homogeneous(target, values), held),
+        control_beliefs=lambda: beliefs(target, homogeneous(target, values)),
         value_groups=lambda: classes_as_groups(target, values),
     )
     return context
@@ -121,32 +109,27 @@ def _largest(found: Beliefs, of: np.ndarray[tuple[int], np.dtype[np.float64]]) -
 RULED_OUT = (1, 2, 3)
 
 
-@attack("background", 240, ("records", "values", "pools"), each_column=True)
-def backgrounds(
-    target: Target, values: SensitiveValues, held: Pools | None = None
-) -> tuple[AttackResult, ...]:
+@attack("background", 240, ("records", "values"), each_column=True)
+def backgrounds(target: Target, values: SensitiveValues) -> tuple[AttackResult, ...]:
     """One result for each number of values that are ruled out."""
-    held = pools(target) if held is None else held
-    return tuple(background(target, values, known, held) for known in RULED_OUT)
+    return tuple(background(target, values, known) for known in RULED_OUT)
 
 
-def background(
-    target: Target, values: SensitiveValues, known: int, held: Pools | None = None
-) -> AttackResult:
+def background(target: Target, values: SensitiveValues, known: int) -> AttackResult:
     """Rule out the `known` commonest values of somebody's candidates but the first, and name that one.
 
     No other choice leaves any value likelier: whichever of the commonest is to be left, the others weigh
     less than they do beside the first.
     """
-    held = pools(target) if held is None else held
-    won, share = _tried(target, values, known, held)
+    won, share = _tried(target, values, known)
+    held = target.pools
     able = np.diff(held.starts)[held.of] > 0
     details: Details = {
         "largest_posterior": float(share[held.of][able].max(initial=0.0)),
         "persons_with_one_value_left": int((share[held.of][able] == 1).sum()),
     }
     name, knows = f"background-{known}-{values.name}", f"{known} of the values that somebody does not have"
-    guess, (control, _) = _blind(values, known), _tried(target, homogeneous(target, values), known, held)
+    guess, (control, _) = _blind(values, known), _tried(target, homogeneous(target, values), known)
     rates, bound = (won, guess, control), _bound(values, known)
     return AttackResult(name, "background knowledge", f"{MEMBERS}, and {knows}", *rates, bound, details)
 
@@ -156,11 +139,12 @@ def _bound(values: SensitiveValues, known: int) -> Fraction | None:
     return None if values.l is None or values.l <= known else 1 / (values.l - known)
 
 
-def _tried(target: Target, values: SensitiveValues, known: int, held: Pools) -> tuple[Rate, Floats]:
+def _tried(target: Target, values: SensitiveValues, known: int) -> tuple[Rate, Floats]:
     """How often the first value is that of a person who has none of the others; its share in each pool.
 
     People who have a value that would be ruled out are none of whom it can be known: they do not count.
     """
+    held = target.pools
     parts = [ruled_out(c, known) for c in counted(target.graph, values.shown, values.size, held)]
     top, out, share = (np.concatenate(part) for part in zip(*parts, strict=True))
     top, out = top[held.of], out[held.of]
@@ -183,7 +167,7 @@ def ruled_out(counts: Ints, known: int) -> tuple[Ints, Ints, Floats]:
     many = np.take_along_axis(counts, order, axis=1)
     out = np.where(many[:, 1:] > 0, order[:, 1:], -1)
     left = counts.sum(axis=1) - many[:, 1:].sum(axis=1)
-    share: NDArray[np.float64] = many[:, 0] / np.maximum(left, 1)
+    share: Floats = many[:, 0] / np.maximum(left, 1)
     return order[:, 0], out, share
 
 

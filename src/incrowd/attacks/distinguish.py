@@ -26,14 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.result import Rate
-from incrowd.attacks.target import Ints
+from incrowd.attacks.target import Flags, Ints
 from incrowd.distance_outliers import Cell, Lines, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, distinct_rows
 from incrowd.measures import CellCoverage, Published
-
-Flags = NDArray[np.bool_]
 
 ROW = "row"  # theorem 4.1
 COLUMN = "column"  # theorem 4.2

@@ -20,12 +20,9 @@ from numpy.typing import NDArray
 from incrowd.attacks.candidates import matching
 from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult, Details, Rate
-from incrowd.attacks.target import Edges, Ints, Target, as_they_are, first_met
+from incrowd.attacks.target import Edges, Flags, Ints, Target, as_they_are, first_met
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata
-
-Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 JOURNALIST = "journalist"  # has a list of people, and does not know who of them is in the table
 PUBLIC_LIST = "the public table with all quasi-identifiers, and the whole release"

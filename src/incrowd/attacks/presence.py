@@ -17,10 +17,10 @@ from fractions import Fraction
 import numpy as np
 
 from incrowd.attacks.candidates import PROSECUTOR
-from incrowd.attacks.joined import Flags, Floats, JoinTarget
+from incrowd.attacks.joined import JoinTarget
 from incrowd.attacks.registry import attack
 from incrowd.attacks.result import AttackResult, Details, Rate
-from incrowd.attacks.target import Ints
+from incrowd.attacks.target import Flags, Floats, Ints
 from incrowd.errors import TableError
 from incrowd.flow import Codes
 

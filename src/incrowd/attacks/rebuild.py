@@ -162,7 +162,8 @@ class _SetKeys(NamedTuple):
 def _differences(said: Said, published: Published) -> list[Ints]:
     """Second rule: every row with those that share all but one value of a set."""
     n = said.rows.shape[0]
-    wide = ((~said.plain[said.rows]).sum(axis=1) > 1) & _all_name(said)
+    named = (np.diff(said.named)[said.rows] > 0).all(axis=1)  # rows that name no value complete no record
+    wide = ((~said.plain[said.rows]).sum(axis=1) > 1) & named
     sets = [j for j, a in enumerate(published.attributes) if a.shape is Shape.SET and not a.family]
     columns = [_column(said, j) for j in sets]
     best, fewest = np.full(n, -1), np.full(n, np.iinfo(np.int64).max)
@@ -183,12 +184,6 @@ def _compared(said: Said, column: _SetKeys, asked: Ints, sizes: Sequence[int]) -
         into = np.empty((KEPT * some.size + 1, said.rows.shape[1]), np.int32)
         found = by_keys(said, some, column.number, column.near, limits, into)
         yield _distinct(into[:found].astype(np.int64), sizes)
-
-
-def _all_name(said: Said) -> NDArray[np.bool_]:
-    """Rows that name a value in every column: others can complete no record."""
-    named: NDArray[np.bool_] = (np.diff(said.named)[said.rows] > 0).all(axis=1)
-    return named
 
 
 def _column(said: Said, j: int) -> _SetKeys:

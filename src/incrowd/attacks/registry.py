@@ -34,7 +34,6 @@ NEEDS: Mapping[str, str] = {
     "columns": "a context for each sensitive column",
     # of one sensitive column
     "values": "its value in each record and each row, and what is promised of it (`SensitiveValues`)",
-    "pools": "who has which candidates (`Pools`)",
     "beliefs": "what everybody's candidates say of it (`Beliefs`)",
     "beliefs_within_t": "the same where t-closeness is promised of it (`Beliefs`)",
     "control_beliefs": "what they say where all who can be mistaken for each other share a value (`Beliefs`)",

@@ -13,13 +13,12 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from incrowd.attacks.result import CAREFUL, Rate
+from incrowd.attacks.target import Ints
 from incrowd.flow import Codes
 
-Draw = Callable[[Codes], NDArray[np.int64]]
-Ints = NDArray[np.int64]
+Draw = Callable[[Codes], Ints]
 
 DRAWS = 40_000  # of each size
 EDGES = 16_000_000  # to be drawn for all sizes together: large rings are drawn less often

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Original, PolicyFile, ReleaseDir, app, boundary, finish
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.attacks.result import AttackResult, Rate
@@ -20,9 +20,9 @@ NOTEWORTHY = 1.5  # times what a group alone discloses
 
 @app.command()
 def attack(
-    folder: ReleaseDir,
-    original: Original,
-    policy: PolicyFile = None,
+    folder: options.ReleaseDir,
+    original: options.Original,
+    policy: options.PolicyFile = None,
     public: Annotated[
         Path | None, typer.Option(help="The public table that was joined; by default the policy's.")
     ] = None,
@@ -37,7 +37,7 @@ def attack(
         Path | None,
         typer.Option(metavar="DIR", help="Another release of the same people: what both disclose together."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """What each adversary learns from a release. Exit code 1 if one exceeds its bound.
 

@@ -8,21 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import (
-    Accept,
-    AsJson,
-    Names,
-    Picture,
-    PolicyFile,
-    TableFile,
-    app,
-    boundary,
-    check_new,
-    finish,
-    split_names,
-    write_new,
-)
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, check_new, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,20 +18,22 @@ if TYPE_CHECKING:
 
 @app.command()
 def compare(
-    table: TableFile,
-    policy: PolicyFile = None,
-    methods: Annotated[Names, typer.Option("--methods", help="Methods to try (repeat, or a,b,c).")] = None,
+    table: options.TableFile,
+    policy: options.PolicyFile = None,
+    methods: Annotated[
+        options.Names, typer.Option("--methods", help="Methods to try (repeat, or a,b,c).")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Try all methods, slow ones too.")] = False,
-    k: Annotated[Names, typer.Option("--k", "-k", help="Values of k to try (as --methods).")] = None,
+    k: Annotated[options.Names, typer.Option("--k", "-k", help="Values of k to try (as --methods).")] = None,
     l: Annotated[  # noqa: E741
-        Names, typer.Option("--l", help="Values of l to try (as --methods); none means without l.")
+        options.Names, typer.Option("--l", help="Values of l to try (as --methods); none means without l.")
     ] = None,
     sort: Annotated[str, typer.Option("--sort", help="The measure of information loss to sort by.")] = "gcp",
-    accept: Accept = None,
-    output: Picture = None,
+    accept: options.Accept = None,
+    output: options.Picture = None,
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Try methods and k on one table: information loss and risk of each. Nothing is published.
 
@@ -58,16 +47,16 @@ def compare(
         _check_words(methods, every, cache, no_cache)
         check_measures([sort])
         check_new(output, ".svg")
-        names = list(METHODS) if every else split_names(methods) or None
-        levels: list[Level] = list(_levels(split_names(l))) or [None]
+        names = list(METHODS) if every else options.split_names(methods) or None
+        levels: list[Level] = list(_levels(options.split_names(l))) or [None]
         with screen.watching(as_json) as watch:
             found = compare(
                 table,
                 policy,
                 names,
-                _numbers(split_names(k)) or None,
+                _numbers(options.split_names(k)) or None,
                 levels,
-                accept=split_names(accept),
+                accept=options.split_names(accept),
                 cache=None if no_cache else cache or default_cache(),
                 watch=watch,
             )

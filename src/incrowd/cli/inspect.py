@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, TableFile, app, boundary, finish, write_new
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ SHOWN_COMBINATIONS = 5
 
 @app.command()
 def inspect(
-    table: TableFile,
+    table: options.TableFile,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a first policy here.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Look at a table: columns, suggested roles, re-identification risk; write a first policy.
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Original, PolicyFile, PublicTable, SecondSource, app, boundary, finish
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
 MEANINGS = {
@@ -29,14 +29,14 @@ MEANINGS = {
 @app.command()
 def measure(
     published: Annotated[Path, typer.Argument(help="A release, or a table that another tool wrote.")],
-    original: Original,
-    policy: PolicyFile = None,
-    public: PublicTable = None,
-    check: SecondSource = None,
+    original: options.Original,
+    policy: options.PolicyFile = None,
+    public: options.PublicTable = None,
+    check: options.SecondSource = None,
     workload: Annotated[
         Path | None, typer.Option("--workload", help="Queries (TOML): the error of their answers.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Information loss of a release, by every measure; also of a table made by another tool.
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, app, boundary, finish
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.algorithms.base import Algorithm
 
 
 @app.command()
-def methods(as_json: AsJson = False) -> None:
+def methods(as_json: options.AsJson = False) -> None:
     """The catalogue: what each method guarantees, against which adversary, and what it does not.
 
     Example: incrowd methods --json

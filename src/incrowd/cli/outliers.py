@@ -6,18 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.cli import screen
-from incrowd.cli.app import (
-    AsJson,
-    Picture,
-    PolicyFile,
-    TableFile,
-    app,
-    boundary,
-    check_new,
-    finish,
-    write_new,
-)
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, check_new, finish, write_new
 
 if TYPE_CHECKING:
     from incrowd.commands.outliers import Calibration
@@ -26,10 +16,10 @@ if TYPE_CHECKING:
 
 @app.command()
 def outliers(
-    table: TableFile,
-    policy: PolicyFile = None,
-    output: Picture = None,
-    as_json: AsJson = False,
+    table: options.TableFile,
+    policy: options.PolicyFile = None,
+    output: options.Picture = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """How many people are outliers at which p and d, and a proposal for [privacy.plain].
 

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import (
-    AsJson,
-    PolicyFile,
-    PublicTable,
-    ReleaseDir,
-    SecondSource,
-    app,
-    boundary,
-    check_new,
-    finish,
-    write_new,
-)
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, check_new, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +19,7 @@ PRIVATE_MODE, PUBLIC_MODE = 0o600, 0o644  # a private page is for its owner alon
 
 @app.command()
 def report(
-    folder: ReleaseDir,
+    folder: options.ReleaseDir,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the page into this new file (.html).")
     ] = None,
@@ -38,11 +27,11 @@ def report(
         Path | None,
         typer.Option("--original", help="The table that the release was made from: a private report."),
     ] = None,
-    policy: PolicyFile = None,
-    public: PublicTable = None,
-    check: SecondSource = None,
+    policy: options.PolicyFile = None,
+    public: options.PublicTable = None,
+    check: options.SecondSource = None,
     attacks: Annotated[bool, typer.Option(help="Run the attacks of a private report, or not.")] = True,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """One page about a release: for its readers, or with --original for its publisher alone.
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, app, boundary, finish
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.reproduce.outcome import Outcome
@@ -34,7 +34,7 @@ def reproduce(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the results of an earlier run.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run the experiments of a paper again, beside the numbers that it printed.
 

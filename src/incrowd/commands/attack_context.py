@@ -14,7 +14,7 @@ from incrowd import models, tables
 from incrowd.algorithms.catalogue import method
 from incrowd.algorithms.kja_trim import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, pools, values_of
+from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
 from incrowd.attacks.buckets import BucketValues, buckets_as_groups
 from incrowd.attacks.definetti import ValueGroups
 from incrowd.attacks.disclosure import column_context
@@ -140,8 +140,7 @@ class OneTable:
         columns = [column for column in target.data.sensitive if column.name in source.names]
         if folder.bucketed:
             return [Context(value_groups=partial(self._buckets, column)) for column in columns]
-        held = pools(target) if columns else None
-        return [column_context(target, self._values(column), held) for column in columns]
+        return [column_context(target, self._values(column)) for column in columns]
 
     @cached_property
     def _table(self) -> Table:

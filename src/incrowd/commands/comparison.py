@@ -27,7 +27,7 @@ class TrialResult:
 
     ``risk`` is the largest probability that a row is somebody's: one by the size of the smallest class, or
     that of the draw. ``average`` is the mean of one by the size of a row's class; of a draw, the same as
-    ``risk``. Sizes are persons, ``seconds`` those of the processor, judging included.
+    ``risk``. Sizes are persons, ``seconds`` those of the processor, verifying included.
     """
 
     seconds: float

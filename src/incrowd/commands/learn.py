@@ -124,7 +124,7 @@ class Learned(Result):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lessons:
-    """Both tables as columns, who is trained on, and the groups of rows where values stand apart."""
+    """Both tables as columns, who is trained on, and the groups of rows where values are in buckets."""
 
     columns: Mapping[str, Learnable]
     train: Flags

@@ -40,13 +40,13 @@ class Report(Result):
 
     @property
     def sound(self) -> bool:
-        """Are the files those of the manifest, accepted by the judge, and is no promise broken?"""
+        """Are the files those of the manifest, accepted by the verifier, and is no promise broken?"""
         facts = self.facts
         counted = [said["counted"]["agrees"] for said in facts["claims"] if said["counted"]]
         same = [file["agrees"] for file in facts["files"]]
-        judged = [facts["verdict"]["passed"]] if self.private else []
+        verified = [facts["verdict"]["passed"]] if self.private else []
         attacked = [facts["attacks"]["holds"]] if facts.get("attacks") else []
-        return all([*counted, *same, *judged, *attacked])
+        return all([*counted, *same, *verified, *attacked])
 
     def headline(self) -> str:
         kind = "private page" if self.private else "page for readers"

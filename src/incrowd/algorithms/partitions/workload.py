@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute
-from incrowd.predicate import Predicate, ValueDomain, parse_predicate
+from incrowd.predicate import Predicate, ValueDomain
 
 if TYPE_CHECKING:
     from incrowd.kernels.mondrian import Queries
@@ -63,6 +63,8 @@ def read_workload(option: object) -> tuple[WeightedPredicate, ...]:
 
 
 def _weighted(said: object, number: int) -> WeightedPredicate:
+    from incrowd.predicate.sql import parse_where  # the parser of SQL is heavy, and few need it
+
     if isinstance(said, WeightedPredicate):
         return said
     table = {"where": said} if isinstance(said, str) else said
@@ -79,7 +81,7 @@ def _weighted(said: object, number: int) -> WeightedPredicate:
     if not 0 < mass < float("inf"):
         raise PolicyError(f"the weight of condition {number} of the workload must be a number above 0")
     try:
-        return WeightedPredicate(parse_predicate(table["where"]), mass)
+        return WeightedPredicate(parse_where(table["where"]), mass)
     except InputError as problem:
         raise PolicyError(f"condition {number} of the workload: {problem}") from None
 
