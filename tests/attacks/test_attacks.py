@@ -23,8 +23,17 @@ from incrowd.assign import one_of_disjoint_matchings
 from incrowd.attacks.beliefs import fewest_values
 from incrowd.attacks.candidates import degree, equal_rows, likeliest, matching, order, probability, rerun
 from incrowd.attacks.corruption import Accomplices, corruption, known_counts
-from incrowd.attacks.registry import NEEDS, Attack, Context, NotTried, attack, attacks, every_result
-from incrowd.attacks.result import AttackResult, Rate
+from incrowd.attacks.registry import (
+    NEEDS,
+    Attack,
+    AttackResult,
+    Context,
+    NotTried,
+    Rate,
+    attack,
+    attacks,
+    every_result,
+)
 from incrowd.attacks.target import Target, as_they_are
 from incrowd.commands.attack import attack as run
 from incrowd.commands.publish import publish

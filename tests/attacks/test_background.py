@@ -15,7 +15,7 @@ from support.measure_tables import flat, microdata, release, treed
 from twins import attacks_two_releases as more
 
 from incrowd.attacks.disclosure import background, backgrounds, ruled_out
-from incrowd.attacks.result import Rate
+from incrowd.attacks.registry import Rate
 from incrowd.attacks.singling import claims, downcoding, isolated, singling
 from incrowd.attacks.target import Target, as_they_are
 

@@ -20,10 +20,11 @@ from incrowd.algorithms.kja import Direct
 from incrowd.algorithms.kja_trim import kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues
-from incrowd.attacks.border import alone_at_border, alone_in_outline, trimming
-from incrowd.attacks.buckets import BucketValues, commonest, in_group
+from incrowd.attacks.definetti import BucketValues, commonest, in_group
 from incrowd.attacks.joined import JoinTarget, equijoin, listed_in_rows, reidentified
 from incrowd.attacks.presence import (
+    alone_at_border,
+    alone_in_outline,
     base_rate,
     fakes,
     likelier_half,
@@ -31,8 +32,9 @@ from incrowd.attacks.presence import (
     own_class_sizes,
     presence,
     published_shares,
+    trimming,
 )
-from incrowd.attacks.result import Rate
+from incrowd.attacks.registry import Rate
 from incrowd.attacks.target import Target
 from incrowd.contracts import silent
 from incrowd.errors import TableError

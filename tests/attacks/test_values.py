@@ -16,8 +16,7 @@ from twins import attacks as naive
 
 from incrowd.attacks.beliefs import SensitiveValues, beliefs, distances, homogeneous, values_of
 from incrowd.attacks.disclosure import closeness, column_context, homogeneity, skewness
-from incrowd.attacks.registry import Context, every_result
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.registry import AttackResult, Context, every_result
 from incrowd.attacks.target import Target
 from incrowd.errors import TableError
 from incrowd.flow import Sensitive, Table

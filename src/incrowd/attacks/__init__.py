@@ -3,7 +3,7 @@
 from incrowd.attacks.definetti import Guessed, definetti
 from incrowd.attacks.linked import joined
 from incrowd.attacks.rebuild import GivenAway, given_away
-from incrowd.attacks.result import AttackResult, Rate
+from incrowd.attacks.registry import AttackResult, Rate
 from incrowd.attacks.ring import AfterOne, after_one
 
 __all__ = [

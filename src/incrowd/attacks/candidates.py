@@ -16,8 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult, Details
+from incrowd.attacks.registry import AttackResult, Details, attack
 from incrowd.attacks.target import NO_ROW, Edges, Ints, Target, first_met
 from incrowd.contracts import Progress, silent
 from incrowd.errors import TableError

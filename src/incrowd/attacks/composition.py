@@ -18,8 +18,7 @@ import numpy as np
 
 from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.linked import Linked, SharedValues, chunks, link
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult, Details, Rate
+from incrowd.attacks.registry import AttackResult, Details, Rate, attack
 from incrowd.attacks.target import Flags, Floats, Ints, Pools, Target, runs
 
 KNOWS = f"{MEMBERS}, and another release of the same people"

@@ -19,8 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from incrowd.attacks.candidates import MEMBERS
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult, Details, Rate
+from incrowd.attacks.registry import AttackResult, Details, Rate, attack
 from incrowd.attacks.target import Ints, Target
 from incrowd.graph import Graph, Parts, components, posterior
 

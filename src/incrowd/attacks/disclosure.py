@@ -18,10 +18,9 @@ from fractions import Fraction
 import numpy as np
 
 from incrowd.attacks.beliefs import Beliefs, SensitiveValues, beliefs, counted, homogeneous
-from incrowd.attacks.buckets import classes_as_groups
 from incrowd.attacks.candidates import MEMBERS
-from incrowd.attacks.registry import Context, attack
-from incrowd.attacks.result import AttackResult, Details, Rate
+from incrowd.attacks.definetti import classes_as_groups
+from incrowd.attacks.registry import AttackResult, Context, Details, Rate, attack
 from incrowd.attacks.target import Floats, Ints, Target
 
 ROUNDING = 1e-9

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.result import Rate
+from incrowd.attacks.registry import Rate
 from incrowd.attacks.target import Flags, Ints
 from incrowd.distance_outliers import Cell, Lines, Matrix, Space
 from incrowd.distance_outliers.axes import Axis

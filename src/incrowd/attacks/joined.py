@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.candidates import matching
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult, Details, Rate
+from incrowd.attacks.registry import AttackResult, Details, Rate, attack
 from incrowd.attacks.target import Edges, Flags, Ints, Target, as_they_are, first_met
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata

@@ -29,8 +29,7 @@ from incrowd.attacks.distinguish import (
     distinguish,
     shown_classes,
 )
-from incrowd.attacks.registry import NotTried, attack
-from incrowd.attacks.result import AttackResult, Details, Rate
+from incrowd.attacks.registry import AttackResult, Details, NotTried, Rate, attack
 from incrowd.attacks.target import Ints, Target
 from incrowd.distance_outliers import Setting, Space
 from incrowd.errors import IncrowdError, InputError, option

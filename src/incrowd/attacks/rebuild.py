@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult, Rate
+from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.singling import GOLDEN, splitmix
 from incrowd.attacks.target import Ints, Target, runs
 from incrowd.flow import Attribute, Microdata, distinct_rows

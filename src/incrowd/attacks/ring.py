@@ -14,7 +14,7 @@ from math import sqrt
 
 import numpy as np
 
-from incrowd.attacks.result import CAREFUL, Rate
+from incrowd.attacks.registry import CAREFUL, Rate
 from incrowd.attacks.target import Ints
 from incrowd.flow import Codes
 

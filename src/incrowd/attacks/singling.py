@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.linked import people_of
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult, Rate
+from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.target import Ints, Target, runs
 from incrowd.hierarchy import Hierarchy
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.result import Rate
+from incrowd.attacks.registry import Rate
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.graph import Components, Graph, components, consistency

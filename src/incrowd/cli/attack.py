@@ -12,7 +12,7 @@ from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
-    from incrowd.attacks.result import AttackResult, Rate
+    from incrowd.attacks.registry import AttackResult, Rate
     from incrowd.commands.attack import Attacked
 
 NOTEWORTHY = 1.5  # times what a group alone discloses
@@ -118,15 +118,9 @@ def _attack(result: AttackResult) -> tuple[str, ...]:
     success = f"{result.attack.share:.1%} ({100 * low:.1f}-{100 * high:.1f})" if result.attack.tried else ""
     bound = "" if result.bound is None else f"{float(result.bound):.1%}"
     kind, _, about = result.name.partition("-")
-    return (
-        result.name if about.isdecimal() else f"{kind} {about}".strip(),  # a name of a column may need a line
-        result.adversary,
-        success,
-        _share(result.guess),
-        _share(result.control),
-        bound,
-        verdict(result),
-    )
+    name = result.name if about.isdecimal() else f"{kind} {about}".strip()  # of a column: may need a line
+    shares = success, _share(result.guess), _share(result.control)
+    return name, result.adversary, *shares, bound, verdict(result)
 
 
 def verdict(result: AttackResult) -> str:

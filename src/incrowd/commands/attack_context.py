@@ -15,8 +15,7 @@ from incrowd.algorithms.catalogue import method
 from incrowd.algorithms.kja_trim import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
-from incrowd.attacks.buckets import BucketValues, buckets_as_groups
-from incrowd.attacks.definetti import ValueGroups
+from incrowd.attacks.definetti import BucketValues, ValueGroups, buckets_as_groups
 from incrowd.attacks.disclosure import column_context
 from incrowd.attacks.joined import JoinTarget, fitting
 from incrowd.attacks.linked import SharedValues, alone_in_both, shared_values

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.result import USUAL, Rate
+from incrowd.attacks.registry import USUAL, Rate
 from incrowd.attacks.singling import GOLDEN, splitmix
 from incrowd.commands.learn_features import (
     Flags,
@@ -113,13 +113,8 @@ class Learned(Result):
         return ("target", "most frequent value", "original", "release"), rows
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "records": self.records,
-            "tested": self.tested,
-            "rows": self.rows,
-            "note": self.note,
-            "targets": [lesson.as_dict() for lesson in self.lessons],
-        }
+        facts = {name: value for name, value in vars(self).items() if name != "lessons"}
+        return {**facts, "targets": [lesson.as_dict() for lesson in self.lessons]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -108,7 +108,7 @@ class CellMeasure(Limited):
     removed: str = "charged"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"removed": REMOVED}
     about: ClassVar[About]
-    per: ClassVar[str]  # the sum is divided by the number of these: "table", "record" or "cell"
+    per: ClassVar[str] = "cell"  # the sum is divided by the number of these: "table", "record" or "cell"
 
     def costs(self, column: MeasuredColumn) -> Costs:
         """What each cell costs; if a measure does not say otherwise, the share of its domain."""
@@ -140,7 +140,6 @@ class CellMeasure(Limited):
 
 
 @register("measure", "ncp_perimeter")
-@dataclass(frozen=True)
 class Perimeter(CellMeasure):
     """Perimeters of the published boxes: twice the side lengths, in the columns' own units."""
 
@@ -179,11 +178,9 @@ class CertaintyPenalty(CellMeasure):
 
 
 @register("measure", "gcp")
-@dataclass(frozen=True)
 class GlobalPenalty(CellMeasure):
     """Mean share of its domain that a cell covers: GCP, and LM for sets and trees."""
 
-    per: ClassVar = "cell"
     about: ClassVar = About(
         meaning="the mean share of its domain that a cell covers",
         unit="share",
@@ -193,11 +190,9 @@ class GlobalPenalty(CellMeasure):
 
 
 @register("measure", "entropy")
-@dataclass(frozen=True)
 class EntropyLoss(CellMeasure):
     """Mean bits needed to tell a value again, given its cell and the original frequencies."""
 
-    per: ClassVar = "cell"
     about: ClassVar = About(
         meaning="the mean number of bits that a cell leaves open",
         unit="bits",
@@ -218,7 +213,6 @@ class EntropyLoss(CellMeasure):
 
 
 @register("measure", "il")
-@dataclass(frozen=True)
 class InformationLoss(CellMeasure):
     """Information loss as printed: a number that was not generalised still costs 1/(max-min+1)."""
 
@@ -237,7 +231,6 @@ class InformationLoss(CellMeasure):
 
 
 @register("measure", "il_zero")
-@dataclass(frozen=True)
 class ZeroBasedLoss(CellMeasure):
     """Information loss that is 0 where nothing was generalised."""
 
@@ -251,11 +244,9 @@ class ZeroBasedLoss(CellMeasure):
 
 
 @register("measure", "tree")
-@dataclass(frozen=True)
 class TreeLevel(CellMeasure):
     """Mean level of the published nodes; without a tree a cell is whole or lost."""
 
-    per: ClassVar = "cell"
     about: ClassVar = About(
         meaning="the mean share of its tree that a cell climbed",
         unit="share",

@@ -46,21 +46,11 @@ class Presence:
         return self.people / self.rows
 
     @property
-    def least(self) -> Fraction | None:
-        """The smallest share of a group, None without groups."""
-        return min(self._distinct_shares(), default=None)
-
-    @property
-    def most(self) -> Fraction | None:
-        """The largest share of a group, None without groups."""
-        return max(self._distinct_shares(), default=None)
-
-    @property
     def interval(self) -> tuple[Fraction, Fraction] | None:
         """Between which probabilities anyone's presence lies (delta-presence); someone absent makes it 0."""
-        if self.least is None or self.most is None:
-            return None
-        return (Fraction(0) if self.absent else self.least), self.most
+        pairs = np.unique(np.stack([self.people, self.rows]), axis=1).T.tolist()
+        shares = [Fraction(people, rows) for people, rows in pairs]
+        return ((Fraction(0) if self.absent else min(shares)), max(shares)) if shares else None
 
     @property
     def absent_share(self) -> float:
@@ -76,10 +66,6 @@ class Presence:
     def certainly_present(self) -> int:
         """How many people are in these groups."""
         return int(self.rows[self.certain].sum())
-
-    def _distinct_shares(self) -> Iterator[Fraction]:
-        pairs = np.unique(np.stack([self.people, self.rows]), axis=1).T.tolist()
-        return (Fraction(people, rows) for people, rows in pairs)
 
 
 def presence(labels: Codes, own: Flags, covered: Flags | None = None) -> Presence:

@@ -239,9 +239,7 @@ class ValuesColumn:
                     check_measured(self.name, self.kind)
                 continue
             names = [canonical(text, self.kind) for text in one.literals]
-            chosen = np.zeros(len(self.texts), np.bool_)
-            chosen[[place for name in names for place in self.meant.get(name, ())]] = True
-            allowed &= ~chosen if one.operator == "<>" else chosen
+            allowed &= self._named(names, one.operator)
             others &= one.operator == "<>" or any(name not in self.meant for name in names)
         return allowed, others
 
@@ -255,10 +253,14 @@ class ValuesColumn:
             above = True if first is None else number * factor >= first
             allowed |= above & (True if last is None else number * factor <= last)
         for one in by_label:
-            chosen = np.zeros(len(self.texts), np.bool_)
-            chosen[[place for name in one.literals for place in self.meant[name]]] = True
-            allowed &= ~chosen if one.operator == "<>" else chosen
+            allowed &= self._named(one.literals, one.operator)
         return allowed & self.known, bool(asked.ends)
+
+    def _named(self, names: Sequence[str], operator: str) -> Flags:
+        """The values that names stand for, or all others."""
+        chosen = np.zeros(len(self.texts), np.bool_)
+        chosen[[place for name in names for place in self.meant.get(name, ())]] = True
+        return ~chosen if operator == "<>" else chosen
 
     def _is_label(self, one: Condition) -> bool:
         """Does a comparison of numbers name labels of their hierarchy instead?"""

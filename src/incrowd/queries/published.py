@@ -145,19 +145,16 @@ def _nodes(
             f"the hierarchy of {column.name} lacks {strange} labels of the release; is it the one "
             "that the release was made with?"
         )
+    read = zip(tree.leaves, read_texts(tree.leaves, column.kind), strict=True)
     return _members(
         column,
         tree.leaves,
         [[leaf for part in parts for leaf in part or ()] for parts in found],
         missing=[cell.missing for cell in cells],
         open=[False] * len(cells),
-        values=[None if text in missing else v for text, v in _read(tree.leaves, column.kind)],
+        values=[None if text in missing else value for text, value in read],
         meant=under,
     )
-
-
-def _read(texts: Sequence[str], kind: Kind) -> list[tuple[str, Value | None]]:
-    return list(zip(texts, read_texts(texts, kind), strict=True))
 
 
 def _members(
@@ -346,7 +343,7 @@ def distinct_rows_of(
     extra = [f"{name}_mean" for name in means] + (["group"] if buckets is not None else [])
     first, which = _distinct(rows, [*columns, *extra])
     group = rows.column("group") if buckets is not None else None
-    joined = "public" in manifest
+    joined, method = "public" in manifest, manifest.get("method")
     return DistinctRows(
         columns,
         {name: rows.column(name).codes[first] for name in columns},
@@ -357,7 +354,7 @@ def distinct_rows_of(
         None if group is None else group.codes[first].astype(np.int64),
         None if buckets is None or group is None else read_buckets(buckets, schema, group.texts, public),
         uncertain=joined and buckets is None,
-        at_least_one=_method(manifest) == "kja-direct",
+        at_least_one=isinstance(method, dict) and method.get("name") == "kja-direct",
     )
 
 
@@ -370,11 +367,6 @@ def _check_names(rows: Table, schema: Schema, buckets: Table | None) -> None:
     ]
     if absent:
         raise InputError(f"the rows of the release lack columns of its manifest: {', '.join(absent)}")
-
-
-def _method(manifest: Mapping[str, Any]) -> object:
-    said = manifest.get("method")
-    return said.get("name") if isinstance(said, dict) else None
 
 
 def _distinct(rows: Table, names: Sequence[str]) -> tuple[Ints, Ints]:
