@@ -15,7 +15,8 @@ from twins.query import holds
 from incrowd.encode import encode
 from incrowd.errors import InputError
 from incrowd.flow import Table
-from incrowd.predicate import Name, Predicate, ValueDomain, in_units, intervals, parse_predicate
+from incrowd.predicate import Name, Predicate, ValueDomain, in_units, intervals
+from incrowd.predicate.sql import parse_where
 from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.values import read_texts
 
@@ -63,7 +64,7 @@ def test_codes_satisfy_what_rows_do(case: tuple[Kind, list[str | None], list[tup
     schema = Schema((Column("x", Role.QUASI, kind), Column("y", Role.QUASI, Kind.NUMERIC)))
     data = encode(table, schema)
     sql = " AND ".join(sql_of("x", op, [spelt(text, kind) for text in texts]) for op, texts in compared)
-    predicate = parse_predicate(sql) if sql else Predicate()
+    predicate = parse_where(sql) if sql else Predicate()
     mask = ValueDomain.of(data.attributes[0]).satisfying(predicate.conditions)
     literals = [(op, [value(text, kind) for text in texts]) for op, texts in compared]
     literals = [(op, said[:2] if op == "BETWEEN" else said) for op, said in literals]
@@ -81,7 +82,7 @@ def test_both_evaluations_agree(case: tuple[Kind, list[str | None], list[tuple[s
     kind, rows, compared = case
     values = read_texts([text for text in rows if text is not None], kind)
     sql = " AND ".join(sql_of("x", op, [spelt(text, kind) for text in texts]) for op, texts in compared)
-    conditions = parse_predicate(sql).conditions if sql else ()
+    conditions = parse_where(sql).conditions if sql else ()
     found = intervals(conditions, kind, "x", 5)
     places = [2 * in_units(one, found.scale) for one in values]  # type: ignore[arg-type]
     inside = [
@@ -98,7 +99,7 @@ def test_a_label_stands_for_the_values_under_it() -> None:
     domain = ValueDomain.of(data.attributes[0])
 
     def found(sql: str) -> list[bool]:
-        mask: list[bool] = domain.satisfying(parse_predicate(sql).conditions)[data.codes[:, 0]].tolist()
+        mask: list[bool] = domain.satisfying(parse_where(sql).conditions)[data.codes[:, 0]].tolist()
         return mask
 
     assert found("place = 'DE'") == [True, False, False, True]
@@ -113,7 +114,7 @@ def test_names_may_have_other_capitals_unless_quoted() -> None:
         Name("AGE", quoted=True).among(["age", "sex"], "in the table")
     with pytest.raises(InputError, match="not in the table: age"):
         Name("age").among(["Age", "AGE"], "in the table")
-    by_column = parse_predicate("Age > 3 AND sex = 'F' AND age < 9").by_column(["age", "sex"], "in the table")
+    by_column = parse_where("Age > 3 AND sex = 'F' AND age < 9").by_column(["age", "sex"], "in the table")
     assert {name: [one.operator for one in said] for name, said in by_column.items()} == {
         "age": [">", "<"],
         "sex": ["="],
@@ -122,7 +123,7 @@ def test_names_may_have_other_capitals_unless_quoted() -> None:
 
 def test_what_lies_on_no_line_has_no_order() -> None:
     with pytest.raises(InputError, match="sex is categorical"):
-        ValueDomain("sex", Kind.CATEGORICAL, ["F", "M"]).satisfying(parse_predicate("sex < 'M'").conditions)
+        ValueDomain("sex", Kind.CATEGORICAL, ["F", "M"]).satisfying(parse_where("sex < 'M'").conditions)
     with pytest.raises(InputError, match="age holds numbers"):
-        ValueDomain("age", Kind.NUMERIC, [1]).satisfying(parse_predicate("age < 'secret'").conditions)
+        ValueDomain("age", Kind.NUMERIC, [1]).satisfying(parse_where("age < 'secret'").conditions)
     assert np.array_equal(ValueDomain("age", Kind.NUMERIC, [1, None]).satisfying(()), [True, True])

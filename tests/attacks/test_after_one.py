@@ -14,7 +14,7 @@ from twins import assign as naive_rings
 
 from incrowd.assign import figure_seven, one_of_disjoint_matchings
 from incrowd.attacks import ring as attack
-from incrowd.attacks.rate import CAREFUL
+from incrowd.attacks.registry import CAREFUL
 from incrowd.attacks.ring import AfterOne, after_one
 
 Draw = Callable[[NDArray[np.int32]], NDArray[np.int64]]

@@ -21,12 +21,19 @@ from support.places import TESTS
 from incrowd import tables
 from incrowd.assign import one_of_disjoint_matchings
 from incrowd.attacks.beliefs import fewest_values
-from incrowd.attacks.candidates import degree, likeliest, matching, order, probability
+from incrowd.attacks.candidates import degree, equal_rows, likeliest, matching, order, probability, rerun
 from incrowd.attacks.corruption import Accomplices, corruption, known_counts
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.registry import NEEDS, Attack, Context, NotTried, attack, attacks, every_result
-from incrowd.attacks.rerun import equal_rows, rerun
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.registry import (
+    NEEDS,
+    Attack,
+    AttackResult,
+    Context,
+    NotTried,
+    Rate,
+    attack,
+    attacks,
+    every_result,
+)
 from incrowd.attacks.target import Target, as_they_are
 from incrowd.commands.attack import attack as run
 from incrowd.commands.publish import publish

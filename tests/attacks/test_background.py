@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from support.measure_tables import flat, microdata, release, treed
 from twins import attacks_two_releases as more
 
-from incrowd.attacks.background import background, backgrounds, ruled_out
-from incrowd.attacks.downcoding import claims, downcoding
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.singling import isolated, singling
+from incrowd.attacks.disclosure import background, backgrounds, ruled_out
+from incrowd.attacks.registry import Rate
+from incrowd.attacks.singling import claims, downcoding, isolated, singling
 from incrowd.attacks.target import Target, as_they_are
 
 

@@ -21,7 +21,7 @@ from twins import attacks_two_releases as more
 
 from incrowd.attacks.composition import compositions, expected, intersect
 from incrowd.attacks.linked import SharedValues, fitting_both, shared_values
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.registry import AttackResult
 from incrowd.attacks.target import Target
 from incrowd.cli.attack import show as show_attacks
 from incrowd.commands.attack import attack

@@ -15,8 +15,7 @@ from support.commands import incrowd
 from support.measure_tables import flat, microdata, release
 from twins import attacks as naive
 
-from incrowd.attacks.buckets import buckets_as_groups
-from incrowd.attacks.definetti import ValueGroups, definetti, learned
+from incrowd.attacks.definetti import ValueGroups, buckets_as_groups, definetti, learned
 from incrowd.attacks.target import Target
 from incrowd.commands.attack import attack
 from incrowd.errors import TableError

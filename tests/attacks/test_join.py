@@ -19,13 +19,21 @@ from twins import attacks_join as naive
 from incrowd.algorithms.kja import Direct, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues
-from incrowd.attacks.border import alone_at_border, alone_in_outline, trimming
-from incrowd.attacks.buckets import BucketValues, commonest, in_group
-from incrowd.attacks.equijoin import equijoin, listed_in_rows, reidentified
-from incrowd.attacks.joined import JoinTarget
-from incrowd.attacks.members import fakes, membership, own_class_sizes
-from incrowd.attacks.presence import base_rate, likelier_half, presence, published_shares
-from incrowd.attacks.rate import Rate
+from incrowd.attacks.definetti import BucketValues, commonest, in_group
+from incrowd.attacks.joined import JoinTarget, equijoin, listed_in_rows, reidentified
+from incrowd.attacks.presence import (
+    alone_at_border,
+    alone_in_outline,
+    base_rate,
+    fakes,
+    likelier_half,
+    membership,
+    own_class_sizes,
+    presence,
+    published_shares,
+    trimming,
+)
+from incrowd.attacks.registry import Rate
 from incrowd.attacks.target import Target
 from incrowd.contracts import silent
 from incrowd.errors import TableError

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from support.measure_tables import flat, microdata, release
 from twins import attacks as naive
 
-from incrowd.attacks.beliefs import SensitiveValues, beliefs, distances, homogeneous, pools, values_of
+from incrowd.attacks.beliefs import SensitiveValues, beliefs, distances, homogeneous, values_of
 from incrowd.attacks.disclosure import closeness, column_context, homogeneity, skewness
-from incrowd.attacks.registry import Context, every_result
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.registry import AttackResult, Context, every_result
 from incrowd.attacks.target import Target
 from incrowd.errors import TableError
 from incrowd.flow import Sensitive, Table
@@ -106,7 +105,7 @@ def test_many_pools_are_told_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_people_with_the_same_candidates_share_a_pool() -> None:
     target, _ = classes([2, 3], [0] * 5, 1)
-    held = pools(target)
+    held = target.pools
     assert held.of.tolist() == [0, 0, 1, 1, 1]
     assert held.starts.tolist() == [0, 1, 2]
 

@@ -14,14 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.target import Ints, Target, runs
+from incrowd.attacks.target import Flags, Floats, Ints, Pools, Target, pools_of, runs
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Sensitive, Table, TextColumn
 from incrowd.graph import Components, Graph
 from incrowd.hierarchy import Hierarchy
 from incrowd.schema import Claim
-
-Floats = NDArray[np.float64]
 
 AT_ONCE = 4_000_000  # counts of a value among candidates that are held at once
 BOUNDS_BELIEF = ("frequency-l-diversity", "drawn-l-diversity")
@@ -67,13 +65,7 @@ class SensitiveValues:
 def values_of(
     column: Sensitive, original: TextColumn, shown: TextColumn, place: Floats | None = None
 ) -> SensitiveValues:
-    """The codes of a sensitive column for records and rows: rows have the same texts as the original.
-
-    Raises
-    ------
-    TableError
-        If rows have texts that no record has.
-    """
+    """The codes of a sensitive column for records and rows: rows have the same texts as the original."""
     code = code_of_texts(column, original)
     rows = np.array([code.get(text, -1) for text in shown.texts], dtype=np.int64)[shown.codes]
     if (rows < 0).any():
@@ -91,35 +83,6 @@ def code_of_texts(column: Sensitive, original: TextColumn) -> Mapping[str | None
 
 
 @dataclass(frozen=True, eq=False)
-class Pools:
-    """Pool p has the distinct rows ``rows[starts[p]:starts[p+1]]`` as candidates, record i pool ``of[i]``."""
-
-    of: Ints
-    starts: Ints
-    rows: Ints
-
-
-def pools(target: Target) -> Pools:
-    return pools_of(target.graph, target.found)
-
-
-def pools_of(graph: Graph, found: Components) -> Pools:
-    """Who has which candidates. In a component where everything is possible, everybody has the same."""
-    edges = np.flatnonzero(found.effective & graph.real)
-    tails, heads = graph.tails[edges].astype(np.int64), graph.indices[edges].astype(np.int64)
-    many = np.bincount(tails, minlength=graph.record_weight.size)
-    parts = int(max(found.record.max(initial=0), found.row.max(initial=0))) + 1
-    wide = np.bincount(found.row[: graph.published], minlength=parts)
-    whole = many == wide[found.record]
-    key = np.where(whole, found.record, parts + np.arange(many.size))
-    _, first, pool = np.unique(key, return_index=True, return_inverse=True)
-    begin = np.concatenate([[0], np.cumsum(many)])
-    starts = np.concatenate([[0], np.cumsum(many[first])]).astype(np.int64)
-    rows = heads[runs(begin[first], many[first])]
-    return Pools(pool.reshape(-1)[graph.record_of].astype(np.int64), starts, rows)
-
-
-@dataclass(frozen=True, eq=False)
 class Beliefs:
     """What the candidates of each record say, one entry for each record; `able` are those who have some.
 
@@ -130,23 +93,23 @@ class Beliefs:
     """
 
     values: SensitiveValues
-    able: NDArray[np.bool_]
+    able: Flags
     top: Ints
     share: Floats
     different: Ints
     risen: Ints
     gain: Floats
     ratio: Floats
-    near: NDArray[np.bool_]
-    kin: NDArray[np.bool_]
+    near: Flags
+    kin: Flags
     distance: Floats
 
 
-def beliefs(target: Target, values: SensitiveValues, held: Pools | None = None) -> Beliefs:
+def beliefs(target: Target, values: SensitiveValues) -> Beliefs:
     """What everybody's candidates say about a sensitive column."""
-    held = pools(target) if held is None else held
-    parts = [_believed(values, c) for c in counted(target.graph, values.shown, values.size, held)]
-    return Beliefs(values, *(np.concatenate(column)[held.of] for column in zip(*parts, strict=True)))
+    counts, of = counted(target.graph, values.shown, values.size, target.pools), target.pools.of
+    parts = [_believed(values, some) for some in counts]
+    return Beliefs(values, *(np.concatenate(column)[of] for column in zip(*parts, strict=True)))
 
 
 def homogeneous(target: Target, values: SensitiveValues) -> SensitiveValues:
@@ -202,7 +165,7 @@ def _believed(values: SensitiveValues, counts: Ints) -> tuple[NDArray[np.generic
     )
 
 
-def _near(values: SensitiveValues, counts: Ints) -> NDArray[np.bool_]:
+def _near(values: SensitiveValues, counts: Ints) -> Flags:
     """Are all values numbers within a hundredth of the range of those that occur?"""
     if values.place is None:
         return np.zeros(len(counts), np.bool_)
@@ -213,11 +176,11 @@ def _near(values: SensitiveValues, counts: Ints) -> NDArray[np.bool_]:
         return np.zeros(len(counts), np.bool_)
     low = np.where(counts > 0, np.where(real, place, -np.inf), np.inf).min(axis=1)
     high = np.where(counts > 0, np.where(real, place, np.inf), -np.inf).max(axis=1)
-    near: NDArray[np.bool_] = high - low <= NEAR * (used.max() - used.min())
+    near: Flags = high - low <= NEAR * (used.max() - used.min())
     return near
 
 
-def _kin(values: SensitiveValues, counts: Ints) -> NDArray[np.bool_]:
+def _kin(values: SensitiveValues, counts: Ints) -> Flags:
     """Are all values leaves under one node below the root?"""
     tree = values.tree
     if tree is None:
@@ -229,7 +192,7 @@ def _kin(values: SensitiveValues, counts: Ints) -> NDArray[np.bool_]:
     node = tree.coverings(
         np.where(inside, low, 0).astype(np.int32), np.where(inside, high, 0).astype(np.int32)
     )
-    kin: NDArray[np.bool_] = inside & (node > 0) & (tree.sizes()[node] < leaves)
+    kin: Flags = inside & (node > 0) & (tree.sizes()[node] < leaves)
     return kin
 
 

@@ -1,43 +1,40 @@
-"""Linkage: naming a row among the candidates of a person, by degree, matching and probability.
+"""Linkage: naming a row among a person's candidates, by degree, matching, probability, or by a re-run.
+
+Whoever knows the algorithm runs it again on the original, and learns whose each published row is.
 
 References
 ----------
 Gionis, Mazza, Tassa, "k-Anonymization revisited", ICDE 2008, section IV: the first and the second adversary.
 Wong, Mamoulis, Cheung, "Non-homogeneous generalization in privacy preserving data publishing", SIGMOD 2010,
-section 4.
+section 4; re-run: section 4.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
-from incrowd.attacks.target import Edges, Ints, Target
+from incrowd.attacks.registry import AttackResult, Details, attack
+from incrowd.attacks.target import NO_ROW, Edges, Ints, Target, first_met
 from incrowd.contracts import Progress, silent
+from incrowd.errors import TableError
 from incrowd.graph import Chances, chances
+from incrowd.measures import CellCoverage, Published
 
 PROSECUTOR = "prosecutor"  # knows that the victim is in the table
 QUASI_IDENTIFIERS = "everyone's quasi-identifiers"
 MEMBERS = "everyone's quasi-identifiers, and who is in the table"
+METHOD_KNOWN = "everyone's quasi-identifiers, and the method with its options"
 
 
 @attack("order", 10, ("release",))
 def order(target: Target) -> AttackResult:
     """Row i is about record i: succeeds where rows were published in the order of the original."""
-    n = len(target.data)
-    return AttackResult(
-        "order",
-        "unsorted matching",
-        "the original in its order",
-        target.guess(),
-        target.won(np.arange(n)[::-1]),
-        target.control.guess(),
-        target.bound,
-    )
+    blind = target.won(np.arange(len(target.data))[::-1])
+    rates = target.guess(), blind, target.control.guess()
+    return AttackResult("order", "unsorted matching", "the original in its order", *rates, target.bound)
 
 
 @attack("degree", 20, ("records",))
@@ -56,11 +53,11 @@ def matching(target: Target) -> AttackResult:
 def probability(target: Target, progress: Progress = silent) -> AttackResult:
     """The row that the person is most likely behind, if all assignments are equally likely."""
     found = chances(target.graph, target.found, progress=progress)
-    won, control = target.won(likeliest(target, found)), _control_of_likeliest(target.control)
-    likely = _likely(target, found)
-    return AttackResult(
-        "probability", "random worlds", MEMBERS, won, target.guess(), control, target.bound, likely
-    )
+    control = target.control
+    likeliest_of_control = likeliest(control, chances(control.graph, control.found))
+    rates = target.won(likeliest(target, found)), target.guess(), control.won(likeliest_of_control)
+    details = _likely(target, found)
+    return AttackResult("probability", "random worlds", MEMBERS, *rates, target.bound, details)
 
 
 def likeliest(target: Target, found: Chances) -> Ints:
@@ -77,32 +74,20 @@ def likeliest(target: Target, found: Chances) -> Ints:
     return best[graph.record_of]
 
 
-def _control_of_likeliest(control: Target) -> Rate:
-    return control.won(likeliest(control, chances(control.graph, control.found)))
-
-
 def _first_of(
     name: str, adversary: str, knows: str, target: Target, rule: Callable[[Target], Edges]
 ) -> AttackResult:
-    control = target.control
-    return AttackResult(
-        name,
-        adversary,
-        knows,
-        target.won(target.named(rule(target))),
-        target.guess(),
-        control.won(control.named(rule(control))),
-        target.bound,
-        _counted(target, rule(target)),
-    )
+    won, control = (each.won(each.named(rule(each))) for each in (target, target.control))
+    details = _counted(target, rule(target))
+    return AttackResult(name, adversary, knows, won, target.guess(), control, target.bound, details)
 
 
-def _counted(target: Target, edges: Edges) -> dict[str, int | float | str]:
+def _counted(target: Target, edges: Edges) -> Details:
     """How many rows people have, and rows people."""
     graph, k = target.graph, target.k
     tally = graph.tally(edges)
     persons, rows = tally.records[graph.record_of], tally.rows[graph.row_of]
-    counts: dict[str, int | float | str] = {
+    counts: Details = {
         "fewest_candidates": int(persons.min()) if persons.size else 0,
         "persons_with_one": int((persons == 1).sum()),
     }
@@ -112,15 +97,13 @@ def _counted(target: Target, edges: Edges) -> dict[str, int | float | str]:
     return counts
 
 
-def _likely(target: Target, found: Chances) -> dict[str, int | float | str]:
+def _likely(target: Target, found: Chances) -> Details:
     """How likely the likeliest match is, and how many persons have one above what was promised."""
-    details: dict[str, int | float | str] = {}
+    details: Details = {}
     if found.worst is not None:
         details["largest_posterior"] = found.worst.value
-        details["largest_posterior_low"], details["largest_posterior_high"] = (
-            found.worst.low,
-            found.worst.high,
-        )
+        details["largest_posterior_low"] = found.worst.low
+        details["largest_posterior_high"] = found.worst.high
     if target.k is not None:
         graph = target.graph
         above = (found.value - found.spread > 1 / target.k + 1e-12) & graph.real
@@ -129,3 +112,45 @@ def _likely(target: Target, found: Chances) -> dict[str, int | float | str]:
         details["persons_above_1_in_k"] = int(records[graph.record_of].sum())
     details["persons_sampled"], details["persons_left_open"] = found.sampled, found.open
     return details
+
+
+@attack("rerun", 50, ("records", "remade"))
+def rerun(target: Target, remade: Published) -> AttackResult:
+    """The first published row that says the same as the row that the method makes: i of `remade` for i."""
+    if len(remade) != len(target.data):
+        raise TableError("a method that is run again makes one row for each record")
+    printed = replace(target, published=remade, truth=np.arange(len(remade)))
+    rows = equal_rows(remade, target.published)
+    alone = np.bincount(rows[rows >= 0], minlength=1) == 1
+    rates = target.won(rows), target.guess(), printed.won(equal_rows(remade, remade))
+    details: Details = {
+        "persons_whose_row_is_there": int((rows >= 0).sum()),
+        "persons_with_a_row_of_their_own": int(alone.sum()),
+    }
+    return AttackResult("rerun", "algorithm-aware", METHOD_KNOWN, *rates, target.bound, details)
+
+
+def equal_rows(remade: Published, published: Published) -> Ints:
+    """For each row of one table the first row of another that says the same, -1 if there is none."""
+    pairs = zip(remade.rows, published.rows, remade.cells, published.cells, strict=True)
+    both = [np.concatenate([_translated(cells, shown)[mine], theirs]) for mine, theirs, cells, shown in pairs]
+    stacked = np.stack(both, axis=1)
+    of = np.unique(stacked, axis=0, return_inverse=True)[1].reshape(-1)
+    mine, theirs = of[: len(remade)], of[len(remade) :]
+    first = first_met(theirs, int(of.max(initial=-1)) + 1)
+    rows = first[mine]
+    return np.where(rows < len(published), rows, NO_ROW)
+
+
+def _translated(cells: CellCoverage, shown: CellCoverage) -> Ints:
+    """Each cell's number among the other table's cells, -1 if none of them says the same."""
+    known: dict[tuple[object, ...], int] = {}
+    for cell in range(len(shown)):
+        known.setdefault(_meaning(shown, cell), int(shown.same[cell]))
+    return np.array([known.get(_meaning(cells, cell), NO_ROW) for cell in range(len(cells))], dtype=np.int64)
+
+
+def _meaning(cells: CellCoverage, cell: int) -> tuple[object, ...]:
+    runs = slice(cells.starts[cell], cells.starts[cell + 1])
+    ends = (float(cells.lower[cell]), float(cells.upper[cell]))
+    return (*cells.first[runs].tolist(), -1, *cells.last[runs].tolist(), *ends)

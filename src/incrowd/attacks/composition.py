@@ -15,18 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd.attacks.beliefs import Pools, pools
 from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.linked import Linked, SharedValues, chunks, link
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
-from incrowd.attacks.target import Ints, Target, runs
-
-Floats = NDArray[np.float64]
-Details = dict[str, int | float | str]
+from incrowd.attacks.registry import AttackResult, Details, Rate, attack
+from incrowd.attacks.target import Flags, Floats, Ints, Pools, Target, runs
 
 KNOWS = f"{MEMBERS}, and another release of the same people"
 MOST_WORK = 40_000_000  # candidates; above it, some persons stand for all
@@ -39,7 +32,9 @@ def compositions(first: Target, second: Target, private: SharedValues) -> tuple[
 
     Both must be of the same records in the same order; their quasi-identifiers may differ.
     """
-    met, control = intersect(first, second, private), _control(first, second, private)
+    met = intersect(first, second, private)
+    exact = replace(private, first=private.own, second=private.own)  # everybody published as they are
+    control = intersect(first.control, second.control, exact)
     about = [_about(met, control, private, name) for name in private.parts]
     return (_about_rows(met, control), *about)
 
@@ -73,25 +68,25 @@ class Intersection:
     linked: Linked
 
     @property
-    def able(self) -> NDArray[np.bool_]:
+    def able(self) -> Flags:
         """Who has a candidate left. Nobody has none but those who were left out."""
-        able: NDArray[np.bool_] = self.candidates.min(axis=0) > 0
+        able: Flags = self.candidates.min(axis=0) > 0
         return able
 
     @property
-    def below(self) -> NDArray[np.bool_]:
+    def below(self) -> Flags:
         """Which victims have fewer than k candidates left, or are one of fewer than k who fit two rows."""
         few = self.able & (self.candidates.min(axis=0) < self.k)
         near = self.linked.combination[self.linked.people < self.k]
-        below: NDArray[np.bool_] = few | np.isin(self.private.own[self.victims], near)
+        below: Flags = few | np.isin(self.private.own[self.victims], near)
         return below
 
 
 def intersect(first: Target, second: Target, private: SharedValues) -> Intersection:
     """Hold two releases against each other, for everybody; for some, where that is too much."""
     sides = (
-        _OneRelease.of(first, pools(first), private.first),
-        _OneRelease.of(second, pools(second), private.second),
+        _OneRelease.of(first, private.first),
+        _OneRelease.of(second, private.second),
     )
     victims = _victims(sides)
     one, two = (side.counted(victims, private.size) for side in sides)
@@ -150,12 +145,6 @@ def _alone(counted: _Counted, part: Ints) -> LikeliestValue:
     return _likeliest(counted.owner, value, many, counted.wanted.size, counted.of)
 
 
-def _control(first: Target, second: Target, private: SharedValues) -> Intersection:
-    """Everybody published as they are, with the columns of each release."""
-    exact = replace(private, first=private.own, second=private.own)
-    return intersect(first.control, second.control, exact)
-
-
 def _victims(sides: Sequence[_OneRelease]) -> Ints:
     """Everybody, or some by their place in the table."""
     n = sides[0].held.of.size
@@ -190,8 +179,8 @@ class _OneRelease:
     rows: int
 
     @classmethod
-    def of(cls, target: Target, held: Pools, shown: Ints) -> _OneRelease:
-        return cls(held, target.graph.row_of.astype(np.int64), shown, target.graph.published)
+    def of(cls, target: Target, shown: Ints) -> _OneRelease:
+        return cls(target.pools, target.graph.row_of.astype(np.int64), shown, target.graph.published)
 
     @property
     def work(self) -> Ints:

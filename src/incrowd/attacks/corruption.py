@@ -19,9 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from incrowd.attacks.candidates import MEMBERS
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.registry import AttackResult, Details, Rate, attack
 from incrowd.attacks.target import Ints, Target
 from incrowd.graph import Graph, GraphComponents, components, posterior
 
@@ -52,24 +50,18 @@ def corruption(target: Target, known: int = 1) -> AttackResult:
     outcomes = [scene.struck(victim, known) for victim in victims.tolist()]
     control = [scene.cornered(victim) for victim in victims.tolist()]
     worst = [chance for _, chance in outcomes if chance is not None]
-    details: dict[str, int | float | str] = {"victims": victims.size, "victims_counted": len(worst)}
+    details: Details = {"victims": victims.size, "victims_counted": len(worst)}
     if worst:
         details["largest_posterior"] = str(max(worst))
     if target.k is not None and target.k > known:
         details["whole_classes_give"] = str(Fraction(1, target.k - known))
     if skipped:
         details["skipped"] = skipped
-    blind = np.arange(len(target.data))[victims]
-    return AttackResult(
-        f"corruption-{known}",
-        "corruption-aided linking",
-        f"{MEMBERS}, and the rows of {known} of them",
-        Rate(sum(won for won, _ in outcomes), victims.size),
-        Rate(int((blind == target.truth[victims]).sum()), victims.size),
-        Rate(sum(control), victims.size),
-        None,
-        details,
-    )
+    right = int((victims == target.truth[victims]).sum())  # of who says row i for record i
+    counts = sum(won for won, _ in outcomes), right, sum(control)
+    won, guess, checked = (Rate(count, victims.size) for count in counts)
+    name, knows = f"corruption-{known}", f"{MEMBERS}, and the rows of {known} of them"
+    return AttackResult(name, "corruption-aided linking", knows, won, guess, checked, None, details)
 
 
 @dataclass(frozen=True, eq=False)

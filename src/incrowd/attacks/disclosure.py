@@ -1,10 +1,14 @@
-"""Attribute disclosure: homogeneity, skewness and similarity, closeness, by everybody's candidates.
+"""Attribute disclosure: homogeneity, skewness and similarity, closeness, background knowledge.
+
+All by everybody's candidates. With background knowledge, values of a person's candidates are ruled out, and
+the commonest that is left is named.
 
 References
 ----------
-Machanavajjhala et al., "l-diversity: privacy beyond k-anonymity", ICDE 2006: homogeneity. Li, Li,
-Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007: skewness,
-similarity.
+Machanavajjhala et al., "l-diversity: privacy beyond k-anonymity", ICDE 2006: homogeneity, background
+knowledge. Li, Li, Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007:
+skewness, similarity. Martin, Kifer, Machanavajjhala, Gehrke, Halpern, "Worst-case background knowledge for
+privacy-preserving data publishing", ICDE 2007.
 """
 
 from __future__ import annotations
@@ -13,28 +17,24 @@ from fractions import Fraction
 
 import numpy as np
 
-from incrowd.attacks.beliefs import Beliefs, Pools, SensitiveValues, beliefs, homogeneous, pools
-from incrowd.attacks.buckets import classes_as_groups
+from incrowd.attacks.beliefs import Beliefs, SensitiveValues, beliefs, counted, homogeneous
 from incrowd.attacks.candidates import MEMBERS
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.registry import Context, attack
-from incrowd.attacks.result import AttackResult
-from incrowd.attacks.target import Ints, Target
+from incrowd.attacks.definetti import classes_as_groups
+from incrowd.attacks.registry import AttackResult, Context, Details, Rate, attack
+from incrowd.attacks.target import Floats, Ints, Target
 
 ROUNDING = 1e-9
 FREQUENCIES = f"{MEMBERS}, and how common each value is"
 
 
-def column_context(target: Target, values: SensitiveValues, held: Pools | None = None) -> Context:
-    """What attacks on one sensitive column may ask for; `held` serves all columns."""
-    held = pools(target) if held is None else held
+def column_context(target: Target, values: SensitiveValues) -> Context:
+    """What attacks on one sensitive column may ask for."""
     context = Context(
         records=lambda: target,
         values=lambda: values,
-        pools=lambda: held,
-        beliefs=lambda: beliefs(target, values, held),
+        beliefs=lambda: beliefs(target, values),
         beliefs_within_t=lambda: None if values.t is None else context.get("beliefs"),
-        control_beliefs=lambda: beliefs(target, homogeneous(target, values), held),
+        control_beliefs=lambda: beliefs(target, homogeneous(target, values)),
         value_groups=lambda: classes_as_groups(target, values),
     )
     return context
@@ -45,19 +45,14 @@ def homogeneity(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     """The value that most of a person's candidates have."""
     values, able = found.values, found.able
     common = int(values.prior.argmax()) if values.size else 0
-    return AttackResult(
-        f"homogeneity-{values.name}",
-        "attribute linkage",
-        MEMBERS,
-        _right(found, found.top),
-        _right(found, np.full(able.size, common)),
-        None if control is None else _right(control, control.top),
-        None if values.l is None else 1 / values.l,
-        {
-            "persons_with_one_value": int((found.different[able] == 1).sum()),
-            "largest_share": _largest(found, found.share),
-        },
-    )
+    won, guess = _right(found, found.top), _right(found, np.full(able.size, common))
+    rates = won, guess, None if control is None else _right(control, control.top)
+    details: Details = {
+        "persons_with_one_value": int((found.different[able] == 1).sum()),
+        "largest_share": _largest(found, found.share),
+    }
+    name, bound = f"homogeneity-{values.name}", None if values.l is None else 1 / values.l
+    return AttackResult(name, "attribute linkage", MEMBERS, *rates, bound, details)
 
 
 @attack("skewness", 210, ("beliefs", "control_beliefs"), each_column=True)
@@ -68,7 +63,7 @@ def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     """
     values, able = found.values, found.able
     prior = values.prior / max(int(values.prior.sum()), 1)
-    details: dict[str, int | float | str] = {
+    details: Details = {
         "largest_gain": _largest(found, found.gain),
         "largest_ratio": _largest(found, found.ratio),
         "persons_whose_odds_double": int((found.ratio[able] >= 2 - ROUNDING).sum()),
@@ -79,32 +74,21 @@ def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     if values.tree is not None:
         details["persons_under_one_node"] = int(found.kin[able].sum())
     tried = int(able.sum())
-    return AttackResult(
-        f"skewness-{values.name}",
-        "skewness",
-        FREQUENCIES,
-        _right(found, found.risen),
-        Rate(min(round(float(prior[found.risen[able]].sum())), tried), tried),
-        None if control is None else _right(control, control.risen),
-        None,
-        details,
-    )
+    guess = Rate(min(round(float(prior[found.risen[able]].sum())), tried), tried)
+    rates = _right(found, found.risen), guess, None if control is None else _right(control, control.risen)
+    return AttackResult(f"skewness-{values.name}", "skewness", FREQUENCIES, *rates, None, details)
 
 
 @attack("closeness", 220, ("beliefs_within_t", "control_beliefs"), each_column=True)
 def closeness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     """How many people have candidates farther from the table than was promised: nobody may."""
-    far, t = _farther(found), float(found.values.t or 0)
-    return AttackResult(
-        f"closeness-{found.values.name}",
-        "skewness",
-        FREQUENCIES,
-        far,
-        Rate(0, far.tried),
-        None if control is None else _farther(control),
-        Fraction(0),
-        {"largest_distance": _largest(found, found.distance), "t": t},
-    )
+    far, name = _farther(found), f"closeness-{found.values.name}"
+    rates = far, Rate(0, far.tried), None if control is None else _farther(control)
+    details: Details = {
+        "largest_distance": _largest(found, found.distance),
+        "t": float(found.values.t or 0),
+    }
+    return AttackResult(name, "skewness", FREQUENCIES, *rates, Fraction(0), details)
 
 
 def _farther(found: Beliefs) -> Rate:
@@ -119,3 +103,77 @@ def _right(found: Beliefs, guesses: Ints) -> Rate:
 
 def _largest(found: Beliefs, of: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     return float(of[found.able].max(initial=0.0))
+
+
+RULED_OUT = (1, 2, 3)
+
+
+@attack("background", 240, ("records", "values"), each_column=True)
+def backgrounds(target: Target, values: SensitiveValues) -> tuple[AttackResult, ...]:
+    """One result for each number of values that are ruled out."""
+    return tuple(background(target, values, known) for known in RULED_OUT)
+
+
+def background(target: Target, values: SensitiveValues, known: int) -> AttackResult:
+    """Rule out the `known` commonest values of somebody's candidates but the first, and name that one.
+
+    No other choice leaves any value likelier: whichever of the commonest is to be left, the others weigh
+    less than they do beside the first.
+    """
+    won, share = _tried(target, values, known)
+    held = target.pools
+    able = np.diff(held.starts)[held.of] > 0
+    details: Details = {
+        "largest_posterior": float(share[held.of][able].max(initial=0.0)),
+        "persons_with_one_value_left": int((share[held.of][able] == 1).sum()),
+    }
+    name, knows = f"background-{known}-{values.name}", f"{known} of the values that somebody does not have"
+    guess, (control, _) = _blind(values, known), _tried(target, homogeneous(target, values), known)
+    rates, bound = (won, guess, control), _bound(values, known)
+    return AttackResult(name, "background knowledge", f"{MEMBERS}, and {knows}", *rates, bound, details)
+
+
+def _bound(values: SensitiveValues, known: int) -> Fraction | None:
+    """Where no value has more than 1/l of the candidates, one has at most 1/(l-b) of those that are left."""
+    return None if values.l is None or values.l <= known else 1 / (values.l - known)
+
+
+def _tried(target: Target, values: SensitiveValues, known: int) -> tuple[Rate, Floats]:
+    """How often the first value is that of a person who has none of the others; its share in each pool.
+
+    People who have a value that would be ruled out are none of whom it can be known: they do not count.
+    """
+    held = target.pools
+    parts = [ruled_out(c, known) for c in counted(target.graph, values.shown, values.size, held)]
+    top, out, share = (np.concatenate(part) for part in zip(*parts, strict=True))
+    top, out = top[held.of], out[held.of]
+    counts_here = (share[held.of] > 0) & ~(out == values.own[:, None]).any(axis=1)
+    return Rate(int((top == values.own)[counts_here].sum()), int(counts_here.sum())), share
+
+
+def ruled_out(counts: Ints, known: int) -> tuple[Ints, Ints, Floats]:
+    """The commonest value of each row of counts (p, size), the next ones, and its share without them.
+
+    Where there are fewer others, -1 takes their place. Of equally common values the first comes first.
+
+    Examples
+    --------
+    >>> top, out, share = ruled_out(np.array([[1, 4, 3, 2], [0, 2, 0, 0]]), 2)
+    >>> top.tolist(), out.tolist(), share.tolist()
+    ([1, 1], [[2, 3], [-1, -1]], [0.8, 1.0])
+    """
+    order = np.argsort(-counts, axis=1, kind="stable")[:, : known + 1]
+    many = np.take_along_axis(counts, order, axis=1)
+    out = np.where(many[:, 1:] > 0, order[:, 1:], -1)
+    left = counts.sum(axis=1) - many[:, 1:].sum(axis=1)
+    share: Floats = many[:, 0] / np.maximum(left, 1)
+    return order[:, 0], out, share
+
+
+def _blind(values: SensitiveValues, known: int) -> Rate:
+    """The same with all rows as candidates of everybody."""
+    if not values.size:
+        return Rate(0, 0)
+    top, out, _ = ruled_out(values.prior[None, :], known)
+    counts = ~np.isin(values.own, out[0])
+    return Rate(int((values.own[counts] == top[0]).sum()), int(counts.sum()))

@@ -25,15 +25,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+<<<<<<< HEAD
 from incrowd.attacks.rate import Rate
 from incrowd.attacks.target import Ints
 from incrowd.distance_outliers import BadLines, Cell, Matrix, Space
+=======
+from incrowd.attacks.registry import Rate
+from incrowd.attacks.target import Flags, Ints
+from incrowd.distance_outliers import Cell, Lines, Matrix, Space
+>>>>>>> s3/main
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, distinct_rows
 from incrowd.measures import CellCoverage, Published
-
-Flags = NDArray[np.bool_]
 
 ROW = "row"  # theorem 4.1
 COLUMN = "column"  # theorem 4.2
@@ -134,20 +138,11 @@ def distinguish(
     known: Flags | None = None,
     among: Collection[int] | None = None,
 ) -> Distinguished:
-    """What can be inferred from classes, at the p and d of a space.
+    """What can be inferred from classes, at the p and d of a space of all records, removed ones included.
 
-    Parameters
-    ----------
-    classes : sequence of ShownClass
-        From `shown_classes` or `classes_of`.
-    space : Space
-        The original, removed records included.
-    known : array of shape (n,)
-        Who is known to be an outlier; if not given, those of the rest who are. For releases in which removed
-        records have rows, they belong here too.
-    among : collection of int
-        Look at these classes only: bad nodes get fewer as p and d grow, so the suspects of a smaller p
-        and d are enough.
+    `known` (n,) says who is known to be an outlier; if not given, those of the rest who are. For releases in
+    which removed records have rows, they belong here too. With `among`, only these classes are looked at: bad
+    nodes get fewer as p and d grow, so the suspects of a smaller p and d are enough.
     """
     adversary = Distinguisher(space, space.outliers() if known is None else known)
     places = range(len(classes)) if among is None else sorted(among)
@@ -308,14 +303,8 @@ def classes_of(space: Space, groups: Sequence[NDArray[np.integer]]) -> tuple[Sho
 def shown_classes(published: Published, space: Space, values: Codes, truth: Ints) -> tuple[ShownClass, ...]:
     """The classes of a release.
 
-    Parameters
-    ----------
-    published : Published
-        The release, read against the original.
-    values : array of shape (rows, sensitive axes)
-        What each row says in the sensitive columns that take part, as codes.
-    truth : array of shape (n,)
-        The row of each record, -1 if that is not known or it has none.
+    `values` (rows, sensitive axes) are the codes of each row in the sensitive columns that take part, `truth`
+    (n,) is the row of each record, -1 if that is not known or it has none.
     """
     which = distinct_rows(published.rows, [len(cells) for cells in published.cells], len(published))[1]
     order = np.argsort(which, kind="stable")

@@ -29,9 +29,7 @@ from incrowd.attacks.distinguish import (
     distinguish,
     shown_classes,
 )
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.registry import NotTried, attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.registry import AttackResult, Details, NotTried, Rate, attack
 from incrowd.attacks.target import Ints, Target
 from incrowd.distance_outliers import Setting, Space
 from incrowd.errors import IncrowdError, InputError, option
@@ -66,13 +64,7 @@ def asked_setting(text: str) -> Setting:
 
 
 def claimed_setting(claims: Sequence[Claim]) -> Setting | None:
-    """What a release promises about outliers; None if nothing.
-
-    Raises
-    ------
-    InputError
-        If the claim has no parameters that mean anything.
-    """
+    """What a release promises about outliers; None if nothing."""
     claim = next((claim for claim in claims if claim.model == PLAIN), None)
     try:
         return None if claim is None else Setting(**claim.parameters)  # type: ignore[arg-type]
@@ -132,16 +124,10 @@ class OutlierHunt:
     ) -> AttackResult:
         """What is inferred at some p and d together."""
         found, control = self._at(points, self.shown), self._at(points, self.control)
-        return AttackResult(
-            name,
-            "outlier-aware",
-            KNOWS,
-            _sum([each.rate(rules) for each in found]),
-            Rate(0, self.people.size * len(points)),  # without classes nobody is named
-            _sum([each.rate(rules) for each in control]) if self.control else None,
-            bound,
-            _details(points, found, rules),
-        )
+        won, checked = (_sum([each.rate(rules) for each in some]) for some in (found, control))
+        guess = Rate(0, self.people.size * len(points))  # without classes nobody is named
+        rates = won, guess, checked if self.control else None
+        return AttackResult(name, "outlier-aware", KNOWS, *rates, bound, _details(points, found, rules))
 
     def _at(self, points: Sequence[Point], classes: Sequence[ShownClass]) -> list[Distinguished]:
         """At each point; classes that show nothing at the smallest p and d show nothing at larger ones."""
@@ -207,9 +193,7 @@ def _sum(rates: Sequence[Rate]) -> Rate:
     return Rate(sum(rate.won for rate in rates), sum(rate.tried for rate in rates))
 
 
-def _details(
-    points: Sequence[Point], found: Sequence[Distinguished], rules: Sequence[str]
-) -> dict[str, int | float | str]:
+def _details(points: Sequence[Point], found: Sequence[Distinguished], rules: Sequence[str]) -> Details:
     if len(found) > 1:
         rates = zip(points, (each.rate(rules) for each in found), strict=True)
         return {f"at_{p},{d}": _of(rate) for (p, d), rate in rates}

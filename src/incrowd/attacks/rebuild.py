@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.registry import attack
-from incrowd.attacks.result import AttackResult
+from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.singling import GOLDEN, splitmix
 from incrowd.attacks.target import Ints, Target, runs
 from incrowd.flow import Attribute, Microdata, distinct_rows
@@ -57,35 +55,22 @@ def rows(target: Target) -> AttackResult:
     blind = _counted(_blind(target.published, len(claims)), data, k)
     control = given_away(target.control.published, data, k)
     n = len(data)
-    return AttackResult(
-        "rows",
-        "reconstruction",
-        "the release alone",
-        Rate(found.records, n),
-        Rate(blind.records, n),
-        Rate(control.records, n),
-        None,
-        {
-            "rows_given_away": found.records,
-            "share": found.records / n if n else 0.0,
-            "claims": found.claims,
-            "precision": found.precision,
-            "precision_of_guess": blind.precision,
-        },
-    )
+    rates = Rate(found.records, n), Rate(blind.records, n), Rate(control.records, n)
+    details = {
+        "rows_given_away": found.records,
+        "share": found.records / n if n else 0.0,
+        "claims": found.claims,
+        "precision": found.precision,
+        "precision_of_guess": blind.precision,
+    }
+    return AttackResult("rows", "reconstruction", "the release alone", *rates, None, details)
 
 
 def given_away(published: Published, data: Microdata, k: int) -> GivenAway:
     """How many records a release gives back: their combination is claimed, and fewer than k share it.
 
-    Parameters
-    ----------
-    published : Published
-        The release, read against the original.
-    data : Microdata
-        The original, which only counts the right claims.
-    k : int
-        Combinations that k records share are no secret: any k-anonymous table may show them as they are.
+    Combinations that k records share are no secret: any k-anonymous table may show them as they are. The
+    original, `data`, only counts the right claims.
     """
     return _counted(claimed(published), data, k)
 
@@ -176,7 +161,8 @@ class _SetKeys(NamedTuple):
 def _differences(said: PublishedCells, published: Published) -> list[Ints]:
     """Second rule: every row with those that share all but one value of a set."""
     n = said.rows.shape[0]
-    wide = ((~said.plain[said.rows]).sum(axis=1) > 1) & _all_name(said)
+    named = (np.diff(said.named)[said.rows] > 0).all(axis=1)  # rows that name no value complete no record
+    wide = ((~said.plain[said.rows]).sum(axis=1) > 1) & named
     sets = [j for j, a in enumerate(published.attributes) if a.shape is Shape.SET and not a.family]
     columns = [_column(said, j) for j in sets]
     best, fewest = np.full(n, -1), np.full(n, np.iinfo(np.int64).max)
@@ -199,6 +185,7 @@ def _compared(said: PublishedCells, column: _SetKeys, asked: Ints, sizes: Sequen
         yield _distinct(into[:found].astype(np.int64), sizes)
 
 
+<<<<<<< HEAD
 def _all_name(said: PublishedCells) -> NDArray[np.bool_]:
     """Rows that name a value in every column: others can complete no record."""
     named = np.diff(said.named)[said.rows] > 0
@@ -206,6 +193,9 @@ def _all_name(said: PublishedCells) -> NDArray[np.bool_]:
 
 
 def _column(said: PublishedCells, j: int) -> _SetKeys:
+=======
+def _column(said: Said, j: int) -> _SetKeys:
+>>>>>>> s3/main
     """A key for each set, and one for what is left of it without each of its values.
 
     Sets that differ by one value share a key. Keys are sums of hashes; a chance collision costs a comparison.

@@ -1,21 +1,113 @@
-"""The catalogue of attacks: what each adversary needs, and in which order they are tried.
+"""The catalogue of attacks: what each adversary needs, in which order they are tried, what a result is.
 
 To add an attack, write a function in a module of this package, name what it needs, and describe it in
-docs/attacks.md. Whoever attacks offers a `Context`; an attack whose needs are not met does not apply.
+docs/attacks.md. Whoever attacks offers a `Context`; an attack whose needs are not met does not apply. A
+result has three rates with their intervals: with the release, blind, and where the attack must succeed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from importlib import import_module
 from itertools import groupby, product
+from math import sqrt
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, TypeVar
 
-from incrowd.attacks.result import AttackResult
 from incrowd.contracts import Watch, catalogue, register, unwatched
+
+USUAL = 1.959964  # 95 % of a normal distribution lie this near its mean
+CAREFUL = 3.290527  # 99.9 %
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`won` of `tried`.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in Rate(0, 100).interval()]
+    [0.0, 0.037]
+    """
+
+    won: int
+    tried: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.won <= self.tried:
+            raise ValueError("nobody wins more often than they try")
+
+    @property
+    def share(self) -> float:
+        return self.won / self.tried if self.tried else 0.0
+
+    def interval(self, z: float = USUAL) -> tuple[float, float]:
+        """Wilson's interval, of 95 % unless told otherwise; from 0 to 1 if nothing was tried."""
+        if not self.tried:
+            return 0.0, 1.0
+        n, p = self.tried, self.share
+        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+        reach = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+        low = 0.0 if self.won == 0 else middle - reach
+        return low, 1.0 if self.won == self.tried else middle + reach
+
+    def as_dict(self) -> dict[str, float | int]:
+        low, high = self.interval()
+        return {"won": self.won, "tried": self.tried, "share": self.share, "low": low, "high": high}
+
+
+Details = dict[str, int | float | str]
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """One adversary against one release.
+
+    ``attack`` is the success with the release, ``guess`` without looking at it, ``control`` on a release
+    that the attack must break. ``bound`` is what the promise allows; None if nothing is promised about this
+    adversary.
+    """
+
+    name: str
+    adversary: str
+    knows: str
+    attack: Rate
+    guess: Rate
+    control: Rate | None = None
+    bound: Fraction | None = None
+    details: Mapping[str, int | float | str] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Is the success one that the bound allows?
+
+        By an interval of 99.9 %: each release meets several attacks, and one that keeps its promise to the
+        letter would else be accused at every tenth look.
+        """
+        return self.bound is None or self.attack.interval(CAREFUL)[0] <= self.bound
+
+    @property
+    def works(self) -> bool:
+        """Does the attack beat blind guessing where it must? If not, its failure elsewhere proves nothing."""
+        return self.control is not None and self.control.interval()[0] > self.guess.interval()[1]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "adversary": self.adversary,
+            "knows": self.knows,
+            "attack": self.attack.as_dict(),
+            "guess": self.guess.as_dict(),
+            "control": None if self.control is None else self.control.as_dict(),
+            "bound": None if self.bound is None else str(self.bound),
+            "holds": self.holds,
+            "works": self.works,
+            "details": dict(self.details),
+        }
+
 
 NEEDS: Mapping[str, str] = {
     "release": "the published rows, the people, and whose row each is as far as that is known (`Target`)",
@@ -34,7 +126,6 @@ NEEDS: Mapping[str, str] = {
     "columns": "a context for each sensitive column",
     # of one sensitive column
     "values": "its value in each record and each row, and what is promised of it (`SensitiveValues`)",
-    "pools": "who has which candidates (`Pools`)",
     "beliefs": "what everybody's candidates say of it (`Beliefs`)",
     "beliefs_within_t": "the same where t-closeness is promised of it (`Beliefs`)",
     "control_beliefs": "what they say where all who can be mistaken for each other share a value (`Beliefs`)",

@@ -13,13 +13,12 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd.attacks.rate import CAREFUL, Rate
+from incrowd.attacks.registry import CAREFUL, Rate
+from incrowd.attacks.target import Ints
 from incrowd.flow import Codes
 
-Draw = Callable[[Codes], NDArray[np.int64]]
-Ints = NDArray[np.int64]
+Draw = Callable[[Codes], Ints]
 
 DRAWS = 40_000  # of each size
 EDGES = 16_000_000  # to be drawn for all sizes together: large rings are drawn less often
@@ -54,21 +53,11 @@ class AfterOne:
 def after_one(sizes: Mapping[int, int], k: int, draw: Draw, draws: int = DRAWS) -> AfterOne | None:
     """The largest posterior after one known match, over all rings of a release; None if it has none.
 
-    Parameters
-    ----------
-    sizes : mapping
-        How many rings there are of each size N >= k. N = k is a class of its own, which leaves exactly
-        1/(k-1). Parts of records that are all alike are no rings and do not count.
-    k : int
-        The rows that a record may have, at least 2.
-    draw : callable
-        Draws the row of each record (n,) from the rows that each may have (n, k), every component of this
-        graph independently.
-    draws : int
-        Rings of each size, at most; `EDGES` bounds the work.
+    `sizes` says how many rings there are of each size N >= k >= 2. N = k is a class of its own, which leaves
+    exactly 1/(k-1). Parts of records that are all alike are no rings and do not count. `draw` draws the row
+    of each record (n,) from the k rows that each may have (n, k), every component of this graph
+    independently. At most `draws` rings of each size are drawn; `EDGES` bounds the work.
 
-    Notes
-    -----
     Whoever is known is turned to the first place of the ring, forwards and backwards: so a ring of N tells 2N
     times as much. That is the mean over all places where a ring can begin. The pair that is worst is named by
     one half of the draws and measured by the other: the largest of many estimates is too large. The views of

@@ -9,14 +9,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.rate import Rate
+from incrowd.attacks.registry import Rate
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.graph import Components, Graph, components, consistency
 from incrowd.measures import CellCoverage, Published
 
 Ints = NDArray[np.int64]
-Edges = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Edges = Flags
 NO_ROW = -1
 
 
@@ -57,6 +59,10 @@ class Target:
         """The same people published as they are, each row behind its own record."""
         return Target(as_they_are(self.data), self.data, np.arange(len(self.data)), self.k)
 
+    @cached_property
+    def pools(self) -> Pools:
+        return pools_of(self.graph, self.found)
+
     @property
     def known(self) -> Ints:
         """The records whose row is known."""
@@ -88,6 +94,31 @@ class Target:
     def guess(self) -> Rate:
         """Without looking: row i for record i. Rows are in random order, so any other rule does as well."""
         return self.won(np.arange(len(self.data)))
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Pool p has the distinct rows ``rows[starts[p]:starts[p+1]]`` as candidates, record i pool ``of[i]``."""
+
+    of: Ints
+    starts: Ints
+    rows: Ints
+
+
+def pools_of(graph: Graph, found: Components) -> Pools:
+    """Who has which candidates. In a component where everything is possible, everybody has the same."""
+    edges = np.flatnonzero(found.effective & graph.real)
+    tails, heads = graph.tails[edges].astype(np.int64), graph.indices[edges].astype(np.int64)
+    many = np.bincount(tails, minlength=graph.record_weight.size)
+    parts = int(max(found.record.max(initial=0), found.row.max(initial=0))) + 1
+    wide = np.bincount(found.row[: graph.published], minlength=parts)
+    whole = many == wide[found.record]
+    key = np.where(whole, found.record, parts + np.arange(many.size))
+    _, first, pool = np.unique(key, return_index=True, return_inverse=True)
+    begin = np.concatenate([[0], np.cumsum(many)])
+    starts = np.concatenate([[0], np.cumsum(many[first])]).astype(np.int64)
+    rows = heads[runs(begin[first], many[first])]
+    return Pools(pool.reshape(-1)[graph.record_of].astype(np.int64), starts, rows)
 
 
 def first_met(of: Codes | Ints, size: int) -> Ints:

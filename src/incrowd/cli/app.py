@@ -6,12 +6,12 @@ Exit codes: 0 done, 1 refused or not verified, 2 wrong input.
 from __future__ import annotations
 
 import gc
-import re
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ from incrowd.cli import screen
 from incrowd.errors import IncrowdError, InputError
 
 if TYPE_CHECKING:
-    from incrowd.policy import Policy
+    pass
 
 app = typer.Typer(
     help="Publish a table about people so that each person is indistinguishable from at least k-1 others.",
@@ -30,37 +30,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
-PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy file (TOML).")]
-Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
-Names = list[str] | None
-LeastCrowd = Annotated[
-    int | None, typer.Option("--k", "-k", help="Least size of an equivalence class; overrides the policy.")
-]
-Diversity = Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")]
-Closeness = Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")]
-Standing = Annotated[
-    str | None, typer.Option("--plain", help="Protect outliers: p,d such as 0.8,0.85; overrides the policy.")
-]
-MostLeftOut = Annotated[
-    str | None,
-    typer.Option("--max-suppression", help="Share of records that may be suppressed; overrides the policy."),
-]
-OtherMethod = Annotated[
-    str | None, typer.Option("--method", help="Overrides the policy; see: incrowd methods.")
-]
-Settings = Annotated[Names, typer.Option("--set", help="An option of the method: name=value.")]
-Accept = Annotated[Names, typer.Option("--accept", help="Accept a known exposure by name.")]
-PublicTable = Annotated[
-    Path | None, typer.Option("--public", help="The public table that was joined; overrides the policy.")
-]
-SecondSource = Annotated[
-    Path | None, typer.Option("--check", help="A second source that confirms it; overrides the policy.")
-]
-
-_WHOLE = re.compile(r"-?[0-9]{1,40}")
-_DECIMAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
 
 
 @contextmanager
@@ -123,49 +92,28 @@ def root(
     """
 
 
-def write_new(path: Path, text: str) -> None:
+def finish(content: object, as_json: bool, show: Callable[[], None], *, good: bool = True) -> None:
+    """Print what a command found, for machines or for people; the exit code is 1 if it is not good."""
+    if as_json:
+        screen.print_json(content)
+    else:
+        show()
+    if not good:
+        raise typer.Exit(1)
+
+
+def check_new(path: Path | None, suffix: str) -> None:
+    if path is not None and (path.suffix != suffix or path.exists()):
+        raise InputError(f"{path}: name a new file that ends in {suffix}")
+
+
+def write_new(path: Path, text: str, mode: int = 0o666) -> None:
+    """Write a file, never over another one."""
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(text.encode())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
-
-
-def split_names(names: list[str] | None) -> list[str]:
-    return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
-
-
-def setting(text: str) -> tuple[str, Any]:
-    name, sign, value = text.partition("=")
-    if not sign or not name:
-        raise InputError("--set takes name=value, for example --set choose=widest")
-    plain = {"true": True, "false": False}
-    if value in plain:
-        return name, plain[value]
-    return name, int(value) if _WHOLE.fullmatch(value) else value
-
-
-def outliers_said(text: str | None, policy: Policy | None) -> dict[str, Any] | None:
-    """What is promised about outliers: that of the policy, but for p and d."""
-    if text is None:
-        return None
-    p, sign, d = text.partition(",")
-    if not sign:
-        raise InputError(
-            "--plain takes two numbers, p,d: for example 0.8,0.85; incrowd outliers proposes them"
-        )
-    whole = {} if policy is None else policy.as_dict()
-    said: dict[str, Any] = whole.get("privacy", {}).get("plain", {})
-    return said | {"p": number("plain", p.strip()), "d": number("plain", d.strip())}
-
-
-def number(name: str, text: str | None) -> int | str | None:
-    """Whole numbers as such, decimals exactly as written."""
-    if text is None:
-        return None
-    if not _DECIMAL.fullmatch(text):
-        raise InputError(f"--{name} takes a number, such as 3 or 0.25")
-    return int(text) if _WHOLE.fullmatch(text) else text
 
 
 def main() -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Original, PolicyFile, app, boundary
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
-    from incrowd.attacks.rate import Rate
-    from incrowd.attacks.result import AttackResult
+    from incrowd.attacks.registry import AttackResult, Rate
     from incrowd.commands.attack import Attacked
 
 NOTEWORTHY = 1.5  # times what a group alone discloses
@@ -21,9 +20,9 @@ NOTEWORTHY = 1.5  # times what a group alone discloses
 
 @app.command()
 def attack(
-    folder: Annotated[Path, typer.Argument(help="A release.")],
-    original: Original,
-    policy: PolicyFile = None,
+    folder: options.ReleaseDir,
+    original: options.Original,
+    policy: options.PolicyFile = None,
     public: Annotated[
         Path | None, typer.Option(help="The public table that was joined; by default the policy's.")
     ] = None,
@@ -38,7 +37,7 @@ def attack(
         Path | None,
         typer.Option(metavar="DIR", help="Another release of the same people: what both disclose together."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """What each adversary learns from a release. Exit code 1 if one exceeds its bound.
 
@@ -47,21 +46,10 @@ def attack(
     with boundary(as_json):
         from incrowd.commands.attack import attack
 
+        given: dict[str, Any] = {"public": public, "planted": planted, "outliers": outliers, "also": also}
         with screen.watching(as_json) as watch:
-            attacked = attack(
-                *(folder, original, policy),
-                public=public,
-                planted=planted,
-                outliers=outliers,
-                also=also,
-                watch=watch,
-            )
-        if as_json:
-            screen.print_json(attacked.to_dict())
-        else:
-            show(attacked)
-        if not attacked.holds:
-            raise typer.Exit(1)
+            attacked = attack(folder, original, policy, **given, watch=watch)
+        finish(attacked.to_dict(), as_json, lambda: show(attacked), good=attacked.holds)
 
 
 def show(attacked: Attacked) -> None:
@@ -130,15 +118,9 @@ def _attack(result: AttackResult) -> tuple[str, ...]:
     success = f"{result.attack.share:.1%} ({100 * low:.1f}-{100 * high:.1f})" if result.attack.tried else ""
     bound = "" if result.bound is None else f"{float(result.bound):.1%}"
     kind, _, about = result.name.partition("-")
-    return (
-        result.name if about.isdecimal() else f"{kind} {about}".strip(),  # a name of a column may need a line
-        result.adversary,
-        success,
-        _share(result.guess),
-        _share(result.control),
-        bound,
-        verdict(result),
-    )
+    name = result.name if about.isdecimal() else f"{kind} {about}".strip()  # of a column: may need a line
+    shares = success, _share(result.guess), _share(result.control)
+    return name, result.adversary, *shares, bound, verdict(result)
 
 
 def verdict(result: AttackResult) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Names, PolicyFile, app, boundary, split_names
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.commands.audit import Audit
@@ -26,12 +26,12 @@ SHORT = {  # who falls short of k, and how
 def audit(
     original: Annotated[Path, typer.Argument(help="The table that it was made from.")],
     published: Annotated[Path, typer.Argument(help="A table that any tool wrote, or a release.")],
-    policy: PolicyFile = None,
+    policy: options.PolicyFile = None,
     qi: Annotated[
-        Names, typer.Option(help="Quasi-identifiers; without them and a policy, all shared columns.")
+        options.Names, typer.Option(help="Quasi-identifiers; without them and a policy, all shared columns.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Demand this many matches of everybody.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Which k a published table reaches, whatever tool wrote it. With --k, exit code 1 if it is less.
 
@@ -41,13 +41,10 @@ def audit(
         from incrowd.commands.audit import audit
 
         with screen.watching(as_json) as watch:
-            found = audit(original, published, policy, k=k, quasi_identifiers=split_names(qi), watch=watch)
-        if as_json:
-            screen.print_json(found.to_dict())
-        else:
-            show(found)
-        if not found.holds:
-            raise typer.Exit(1)
+            found = audit(
+                original, published, policy, k=k, quasi_identifiers=options.split_names(qi), watch=watch
+            )
+        finish(found.to_dict(), as_json, lambda: show(found), good=found.holds)
 
 
 def show(audit: Audit) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import Accept, AsJson, Names, PolicyFile, app, boundary, split_names
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, check_new, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 @app.command()
 def compare(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
-    policy: PolicyFile = None,
-    methods: Annotated[Names, typer.Option("--methods", help="Methods to try (repeat, or a,b,c).")] = None,
+    table: options.TableFile,
+    policy: options.PolicyFile = None,
+    methods: Annotated[
+        options.Names, typer.Option("--methods", help="Methods to try (repeat, or a,b,c).")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Try all methods, slow ones too.")] = False,
-    k: Annotated[Names, typer.Option("--k", "-k", help="Values of k to try (as --methods).")] = None,
+    k: Annotated[options.Names, typer.Option("--k", "-k", help="Values of k to try (as --methods).")] = None,
     l: Annotated[  # noqa: E741
-        Names, typer.Option("--l", help="Values of l to try (as --methods); none means without l.")
+        options.Names, typer.Option("--l", help="Values of l to try (as --methods); none means without l.")
     ] = None,
     sort: Annotated[str, typer.Option("--sort", help="The measure of information loss to sort by.")] = "gcp",
-    accept: Accept = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
-    ] = None,
+    accept: options.Accept = None,
+    output: options.Picture = None,
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Try methods and k on one table: information loss and risk of each. Nothing is published.
 
@@ -46,28 +46,25 @@ def compare(
 
         _check_words(methods, every, cache, no_cache)
         check_measures([sort])
-        if output is not None and (output.suffix != ".svg" or output.exists()):
-            raise InputError(f"{output}: name a new file that ends in .svg")
-        names = list(METHODS) if every else split_names(methods) or None
-        levels: list[Level] = list(_levels(split_names(l))) or [None]
+        check_new(output, ".svg")
+        names = list(METHODS) if every else options.split_names(methods) or None
+        levels: list[Level] = list(_levels(options.split_names(l))) or [None]
         with screen.watching(as_json) as watch:
             found = compare(
                 table,
                 policy,
                 names,
-                _numbers(split_names(k)) or None,
+                _numbers(options.split_names(k)) or None,
                 levels,
-                accept=split_names(accept),
+                accept=options.split_names(accept),
                 cache=None if no_cache else cache or default_cache(),
                 watch=watch,
             )
-        drawn = output if output is not None and _draw(found, sort, output) else None
-        if as_json:
-            screen.print_json(found.to_dict(sort))
-        else:
-            show_comparison(found, sort, drawn)
-        if found.stopped or not found.by(sort):
-            raise typer.Exit(1)
+        drawn = output if found.by(sort) else None  # there is no picture of nothing
+        if drawn is not None:
+            write_new(drawn, found.chart(sort).svg())
+        good = not found.stopped and bool(found.by(sort))
+        finish(found.to_dict(sort), as_json, lambda: show_comparison(found, sort, drawn), good=good)
 
 
 def _check_words(methods: Sequence[str] | None, every: bool, cache: Path | None, no_cache: bool) -> None:
@@ -93,18 +90,6 @@ def _levels(words: Sequence[str]) -> list[int | str]:
             raise InputError("--l takes numbers, such as 2,3, or none for no l")
         found.append(0 if word == "none" else word if dot else int(word))
     return found
-
-
-def _draw(found: Comparison, measure: str, output: Path) -> bool:
-    """Write the picture; there is none of nothing."""
-    if not found.by(measure):
-        return False
-    try:
-        with output.open("x", encoding="utf-8") as file:
-            file.write(found.chart(measure).svg())
-    except OSError as error:
-        raise InputError(f"cannot write {output}: {error.strerror}") from None
-    return True
 
 
 def show_comparison(found: Comparison, measure: str, output: Path | None) -> None:
@@ -175,6 +160,3 @@ def _rest(found: Comparison) -> list[str]:
     if found.untried:
         said.append(f"Not tried: {', '.join(found.untried)}. Name them with --methods, or take --all.")
     return said
-
-
-__all__ = ["compare", "show_comparison"]

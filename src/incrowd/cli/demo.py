@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, app, boundary
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def demo(
     folder: Annotated[
         Path | None, typer.Option("--folder", help="Where to keep the files; without it they are deleted.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """The whole process on an invented table, in under a minute.
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, app, boundary, write_new
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ SHOWN_COMBINATIONS = 5
 
 @app.command()
 def inspect(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    table: options.TableFile,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a first policy here.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Look at a table: columns, suggested roles, re-identification risk; write a first policy.
 
@@ -38,10 +38,7 @@ def inspect(
             profile = inspect(table, watch=watch)
         if output is not None:
             write_new(output, policy_text(profile, table.name))
-        if as_json:
-            screen.print_json(profile.to_dict())
-        else:
-            show(profile, table, output)
+        finish(profile.to_dict(), as_json, lambda: show(profile, table, output))
 
 
 def show(profile: Profile, source: Path, output: Path | None) -> None:

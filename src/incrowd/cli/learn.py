@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Names, Original, PolicyFile, app, boundary, split_names
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.commands.learn import Learned, Lesson
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 @app.command()
 def learn(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
-    original: Original,
+    original: options.Original,
     target: Annotated[
-        Names, typer.Option(help="A published column to predict from the others; repeat for more.")
+        options.Names, typer.Option(help="A published column to predict from the others; repeat for more.")
     ] = None,
-    policy: PolicyFile = None,
-    as_json: AsJson = False,
+    policy: options.PolicyFile = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """How much worse a classifier is that was trained on the release instead of the original.
 
@@ -32,11 +32,8 @@ def learn(
         from incrowd.commands.learn import learn
 
         with screen.watching(as_json) as watch:
-            learned = learn(release, original, split_names(target), policy, watch=watch)
-        if as_json:
-            screen.print_json(learned.to_dict())
-        else:
-            _show(learned)
+            learned = learn(release, original, options.split_names(target), policy, watch=watch)
+        finish(learned.to_dict(), as_json, lambda: _show(learned))
 
 
 def _show(learned: Learned) -> None:

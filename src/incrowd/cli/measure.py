@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, Original, PolicyFile, PublicTable, SecondSource, app, boundary
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 SHOWN_PER_COLUMN = ("gcp", "entropy", "tree")  # more would not fit a line; --json has all
 MEANINGS = {
@@ -29,14 +29,14 @@ MEANINGS = {
 @app.command()
 def measure(
     published: Annotated[Path, typer.Argument(help="A release, or a table that another tool wrote.")],
-    original: Original,
-    policy: PolicyFile = None,
-    public: PublicTable = None,
-    check: SecondSource = None,
+    original: options.Original,
+    policy: options.PolicyFile = None,
+    public: options.PublicTable = None,
+    check: options.SecondSource = None,
     workload: Annotated[
         Path | None, typer.Option("--workload", help="Queries (TOML): the error of their answers.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Information loss of a release, by every measure; also of a table made by another tool.
 
@@ -48,11 +48,7 @@ def measure(
         given: dict[str, Any] = {"public": public, "check": check, "workload": workload}
         with screen.watching(as_json) as watch:
             loss = measure(published, original, policy, **given, watch=watch).to_dict()
-        if as_json:
-            screen.print_json(loss)
-        else:
-            show(loss)
-            _show_workload(loss.get("workload"))
+        finish(loss, as_json, lambda: show(loss))
 
 
 def show(loss: Mapping[str, Any]) -> None:
@@ -84,6 +80,8 @@ def show(loss: Mapping[str, Any]) -> None:
         )
     for note in loss["notes"]:
         out.print(f"Note: {note}")
+    if "workload" in loss:
+        _show_workload(loss["workload"])
 
 
 def _readable(exact: object) -> str:
@@ -92,9 +90,7 @@ def _readable(exact: object) -> str:
     return screen.number(float(Fraction(str(exact))) if divided else exact)
 
 
-def _show_workload(told: dict[str, Any] | None) -> None:
-    if told is None:
-        return
+def _show_workload(told: Mapping[str, Any]) -> None:
     out = screen.console()
     if "queries" in told:
         names = ("truth", "lower", "upper", "estimate", "error")

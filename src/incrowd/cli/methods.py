@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, app, boundary
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.algorithms.base import Algorithm
 
 
 @app.command()
-def methods(as_json: AsJson = False) -> None:
+def methods(as_json: options.AsJson = False) -> None:
     """The catalogue: what each method guarantees, against which adversary, and what it does not.
 
     Example: incrowd methods --json
@@ -22,10 +22,7 @@ def methods(as_json: AsJson = False) -> None:
         from incrowd.commands.methods import methods
 
         found = methods()
-        if as_json:
-            screen.print_json(list(found.to_dict().values()))
-        else:
-            show(list(found.values()))
+        finish(list(found.to_dict().values()), as_json, lambda: show(list(found.values())))
 
 
 def show(found: Sequence[type[Algorithm]]) -> None:

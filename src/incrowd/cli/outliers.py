@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, PolicyFile, app, boundary
-from incrowd.errors import InputError
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, check_new, finish, write_new
 
 if TYPE_CHECKING:
     from incrowd.commands.outliers import Calibration
@@ -19,12 +16,10 @@ if TYPE_CHECKING:
 
 @app.command()
 def outliers(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
-    policy: PolicyFile = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
-    ] = None,
-    as_json: AsJson = False,
+    table: options.TableFile,
+    policy: options.PolicyFile = None,
+    output: options.Picture = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """How many people are outliers at which p and d, and a proposal for [privacy.plain].
 
@@ -33,20 +28,12 @@ def outliers(
     with boundary(as_json):
         from incrowd.commands.outliers import outliers
 
-        if output is not None and (output.suffix != ".svg" or output.exists()):
-            raise InputError(f"{output}: name a new file that ends in .svg")
+        check_new(output, ".svg")
         with screen.watching(as_json) as watch:
             found = outliers(table, policy, watch=watch)
         if output is not None:
-            try:
-                with output.open("x", encoding="utf-8") as file:
-                    file.write(found.chart().svg())
-            except OSError as error:
-                raise InputError(f"cannot write {output}: {error.strerror}") from None
-        if as_json:
-            screen.print_json(found.to_dict())
-        else:
-            show_calibration(found, output)
+            write_new(output, found.chart().svg())
+        finish(found.to_dict(), as_json, lambda: show_calibration(found, output))
 
 
 def show_calibration(found: Calibration, output: Path | None) -> None:
@@ -96,6 +83,3 @@ def _proposed(found: Calibration) -> Iterator[str]:
         f"(a margin of {found.margin} is subtracted from p and d)."
     )
     yield from ("", "[privacy.plain]", f"p = {at.p}", f"d = {at.d}", "")
-
-
-__all__ = ["outliers", "show_calibration"]

@@ -9,26 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import (
-    Accept,
-    AsJson,
-    Closeness,
-    Diversity,
-    LeastCrowd,
-    MostLeftOut,
-    Names,
-    OtherMethod,
-    PolicyFile,
-    Settings,
-    Standing,
-    app,
-    boundary,
-    number,
-    outliers_said,
-    setting,
-    split_names,
-)
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary
 from incrowd.errors import on_the_command_line
 
 if TYPE_CHECKING:
@@ -37,28 +19,28 @@ if TYPE_CHECKING:
 
 @app.command()
 def publish(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")],
+    table: options.TableFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The release: a folder that does not exist yet.")
     ],
-    policy: PolicyFile = None,
+    policy: options.PolicyFile = None,
     qi: Annotated[
-        Names, typer.Option(help="Quasi-identifiers, if there is no policy file (repeat, or a,b,c).")
+        options.Names, typer.Option(help="Quasi-identifiers, if there is no policy file (repeat, or a,b,c).")
     ] = None,
     sensitive: Annotated[
-        Names, typer.Option("--sensitive", "--sa", help="Sensitive columns (as --qi).")
+        options.Names, typer.Option("--sensitive", "--sa", help="Sensitive columns (as --qi).")
     ] = None,
-    identifiers: Annotated[Names, typer.Option(help="Columns that name a person (as --qi).")] = None,
-    keep: Annotated[Names, typer.Option(help="Columns published unchanged (as --qi).")] = None,
-    drop: Annotated[Names, typer.Option(help="Columns not published (as --qi).")] = None,
-    method: OtherMethod = None,
-    k: LeastCrowd = None,
-    l: Diversity = None,  # noqa: E741
-    t: Closeness = None,
-    plain: Standing = None,
-    max_suppression: MostLeftOut = None,
-    settings: Settings = None,
-    accept: Accept = None,
+    identifiers: Annotated[options.Names, typer.Option(help="Columns that name a person (as --qi).")] = None,
+    keep: Annotated[options.Names, typer.Option(help="Columns published unchanged (as --qi).")] = None,
+    drop: Annotated[options.Names, typer.Option(help="Columns not published (as --qi).")] = None,
+    method: options.OtherMethod = None,
+    k: options.SmallestClass = None,
+    l: options.Diversity = None,  # noqa: E741
+    t: options.Closeness = None,
+    plain: options.PlainOutliers = None,
+    max_suppression: options.MostLeftOut = None,
+    settings: options.Settings = None,
+    accept: options.Accept = None,
     format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     typed: Annotated[
         bool, typer.Option("--typed", help="Parquet: intervals as two columns, sets as lists.")
@@ -66,7 +48,7 @@ def publish(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the release once the new one is verified.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Anonymize, verify, write. Nothing appears at the output unless the verifier accepts it.
 
@@ -78,24 +60,19 @@ def publish(
         from incrowd.publishing.pipeline import WrittenRelease
 
         given = Policy.of(policy)
+        limits: dict[str, Any] = {"l": l, "t": t, "plain": plain, "max_suppression": max_suppression}
+        asked = options.demands(given, k=k, method=method, settings=settings, accept=accept, **limits)
         with screen.watching(as_json) as watch:
             written = publish(
                 table,
                 given,
                 output,
-                quasi_identifiers=split_names(qi),
-                sensitive=split_names(sensitive),
-                identifiers=split_names(identifiers),
-                keep=split_names(keep),
-                drop=split_names(drop),
-                method=method,
-                options=dict(setting(text) for text in settings or []),
-                accept=split_names(accept),
-                k=k,
-                l=number("l", l),
-                t=number("t", t),
-                plain=outliers_said(plain, given),
-                max_suppression=number("max-suppression", max_suppression),
+                quasi_identifiers=options.split_names(qi),
+                sensitive=options.split_names(sensitive),
+                identifiers=options.split_names(identifiers),
+                keep=options.split_names(keep),
+                drop=options.split_names(drop),
+                **asked,
                 format=format,
                 typed=typed,
                 replace=replace,
@@ -104,8 +81,8 @@ def publish(
         if as_json:
             screen.print_json(written.to_dict())
         elif isinstance(written, WrittenRelease):
-            asked = None if given is None else given.public
-            show(written, table, None if given is None or asked is None else given.folder / asked.table)
+            public = None if given is None else given.public
+            show(written, table, None if given is None or public is None else given.folder / public.table)
 
 
 def show(written: Written, source: Path, joined: Path | None = None) -> None:

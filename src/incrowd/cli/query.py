@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, PolicyFile, app, boundary
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.queries import Answer
@@ -26,11 +26,11 @@ def query(
     sql: Annotated[
         str, typer.Argument(metavar="SQL", help="A query, such as SELECT COUNT(*) WHERE age <= 36.")
     ],
-    policy: PolicyFile = None,
+    policy: options.PolicyFile = None,
     continuous: Annotated[
         bool, typer.Option("--continuous", help="Estimates assume that numbers lie anywhere in a range.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Query a release: certain bounds and an estimate, from its published files alone.
 
@@ -40,15 +40,13 @@ def query(
         from incrowd.commands.query import query
 
         answer = query(release, sql, policy, continuous=continuous)
-        if as_json:
-            screen.print_json(answer.to_dict())
-        else:
-            _show(answer)
+        finish(answer.to_dict(), as_json, lambda: _show(answer))
 
 
 def _show(answer: Answer) -> None:
     out = screen.console()
-    out.print(f"{answer.aggregate}: {_bounds(answer)}{_guess(answer)}")
+    guess = "" if answer.exact or answer.estimate is None else f", estimated {_estimate(answer)}"
+    out.print(f"{answer.aggregate}: {_bounds(answer)}{guess}")
     if answer.groups:
         rows = [(value, _bounds(one), _estimate(one)) for value, one in answer.groups.items()]
         out.print(screen.table("By value", ("", "certain", "estimate"), rows))
@@ -70,10 +68,6 @@ def _bounds(answer: Answer) -> str:
         shown = _shown(answer.lower, up=False)
         return f"exactly {shown}" if shown == _shown(answer.upper, up=True) else f"exactly {answer.lower}"
     return f"from {_shown(answer.lower, up=False)} to {_shown(answer.upper, up=True)}"
-
-
-def _guess(answer: Answer) -> str:
-    return "" if answer.exact or answer.estimate is None else f", estimated {_estimate(answer)}"
 
 
 def _estimate(answer: Answer) -> str:

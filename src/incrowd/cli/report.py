@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, PolicyFile, PublicTable, SecondSource, app, boundary
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, check_new, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
     from incrowd.commands.report import Report
 
-PRIVATE_MODE, PUBLIC_MODE = 0o600, 0o644
+PRIVATE_MODE, PUBLIC_MODE = 0o600, 0o644  # a private page is for its owner alone
 
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(help="A release.")],
+    folder: options.ReleaseDir,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the page into this new file (.html).")
     ] = None,
@@ -28,11 +27,11 @@ def report(
         Path | None,
         typer.Option("--original", help="The table that the release was made from: a private report."),
     ] = None,
-    policy: PolicyFile = None,
-    public: PublicTable = None,
-    check: SecondSource = None,
+    policy: options.PolicyFile = None,
+    public: options.PublicTable = None,
+    check: options.SecondSource = None,
     attacks: Annotated[bool, typer.Option(help="Run the attacks of a private report, or not.")] = True,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """One page about a release: for its readers, or with --original for its publisher alone.
 
@@ -45,13 +44,9 @@ def report(
         with screen.watching(as_json) as watch:
             made = report(folder, original, policy, public=public, check=check, attacks=attacks, watch=watch)
         if output is not None:
-            _write(output, made)
-        if as_json:
-            screen.print_json(made.to_dict())
-        elif output is not None:
-            _tell(output, made)
-        if not made.sound:
-            raise typer.Exit(1)
+            page = made.html().encode("utf-8", "replace").decode()
+            write_new(output, page, PRIVATE_MODE if made.private else PUBLIC_MODE)
+        finish(made.to_dict(), as_json, lambda: _tell(output, made), good=made.sound)
 
 
 def _check_request(folder: Path, output: Path | None, as_json: bool) -> None:
@@ -60,24 +55,12 @@ def _check_request(folder: Path, output: Path | None, as_json: bool) -> None:
         if not as_json:
             raise InputError("name the page with -o report.html, or ask for the facts with --json")
         return
-    if output.suffix != ".html" or output.exists():
-        raise InputError(f"{output}: name a new file that ends in .html")
+    check_new(output, ".html")
     if folder.resolve() in output.resolve().parents:
         raise InputError(f"{output} lies inside the release, which has no other files; name another place")
 
 
-def _write(output: Path, made: Report) -> None:
-    """Never over a file, and a private page for its owner alone."""
-    page = made.html().encode("utf-8", "replace")
-    mode = PRIVATE_MODE if made.private else PUBLIC_MODE
-    try:
-        with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(page)
-    except OSError as error:
-        raise InputError(f"cannot write {output}: {error.strerror}") from None
-
-
-def _tell(output: Path, made: Report) -> None:
+def _tell(output: Path | None, made: Report) -> None:
     out = screen.console()
     if made.private:
         out.print(f"Wrote {output}. PRIVATE: it discloses facts about the original. Do not publish it.")
@@ -85,6 +68,3 @@ def _tell(output: Path, made: Report) -> None:
         out.print(f"Wrote {output}. It discloses nothing beyond the release.")
     if not made.sound:
         out.print("The release is NOT sound; the page gives the reason.")
-
-
-__all__ = ["report"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import screen
-from incrowd.cli.app import AsJson, app, boundary
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.reproduce.outcome import Outcome
@@ -34,7 +34,7 @@ def reproduce(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the results of an earlier run.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run the experiments of a paper again, beside the numbers that it printed.
 
@@ -50,10 +50,7 @@ def reproduce(
             outcome = papers.reproduce(paper.name, quick, data, watch)
         if output is not None:
             writing.write(outcome, output, replace)
-        if as_json:
-            screen.print_json(outcome.as_dict())
-        else:
-            _show(outcome, output)
+        finish(outcome.as_dict(), as_json, lambda: _show(outcome, output))
 
 
 def _show(outcome: Outcome, output: Path | None) -> None:

@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from incrowd.cli import screen
-from incrowd.cli.app import (
-    Accept,
-    AsJson,
-    Closeness,
-    Diversity,
-    LeastCrowd,
-    MostLeftOut,
-    Original,
-    OtherMethod,
-    PolicyFile,
-    PublicTable,
-    SecondSource,
-    Settings,
-    Standing,
-    app,
-    boundary,
-    number,
-    outliers_said,
-    setting,
-    split_names,
-)
+from incrowd.cli import options, screen
+from incrowd.cli.app import app, boundary, finish
 from incrowd.errors import InputError
 from incrowd.schema import CHECKS
 
@@ -38,20 +15,20 @@ if TYPE_CHECKING:
 
 @app.command()
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A release.")],
-    original: Original,
-    policy: PolicyFile = None,
-    k: LeastCrowd = None,
-    l: Diversity = None,  # noqa: E741
-    t: Closeness = None,
-    plain: Standing = None,
-    max_suppression: MostLeftOut = None,
-    method: OtherMethod = None,
-    settings: Settings = None,
-    accept: Accept = None,
-    public: PublicTable = None,
-    check: SecondSource = None,
-    as_json: AsJson = False,
+    folder: options.ReleaseDir,
+    original: options.Original,
+    policy: options.PolicyFile = None,
+    k: options.SmallestClass = None,
+    l: options.Diversity = None,  # noqa: E741
+    t: options.Closeness = None,
+    plain: options.PlainOutliers = None,
+    max_suppression: options.MostLeftOut = None,
+    method: options.OtherMethod = None,
+    settings: options.Settings = None,
+    accept: options.Accept = None,
+    public: options.PublicTable = None,
+    check: options.SecondSource = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Verify a written release again, independently. Exit code 0 if its claims hold, 1 if not.
 
@@ -66,28 +43,15 @@ def verify(
         overrides = (k, l, t, plain, max_suppression, method, settings or None, accept or None)
         if policy is None and any(each is not None for each in overrides):
             raise InputError(
-                "--k, --l, --t and the method change what a policy demands; pass the policy with -p"
+                "--k, --l, --t and the method change what a policy options.demands; pass the policy with -p"
             )
         given = None if policy is None else Policy.load(policy)
-        demands: dict[str, Any] = {
-            "k": k,
-            "l": number("l", l),
-            "t": number("t", t),
-            "plain": None if given is None else outliers_said(plain, given),
-            "max_suppression": number("max-suppression", max_suppression),
-            "method": method,
-            "options": dict(setting(text) for text in settings or []),
-            "accept": split_names(accept),
-        }
-        asked = None if given is None else given.with_(**demands)
+        limits: dict[str, Any] = {"l": l, "t": t, "plain": plain, "max_suppression": max_suppression}
+        words = options.demands(given, k=k, method=method, settings=settings, accept=accept, **limits)
+        asked = None if given is None else given.with_(**words)
         with screen.watching(as_json) as watch:
             verdict = verify(folder, original, asked, public=public, check=check, watch=watch)
-        if as_json:
-            screen.print_json(verdict.to_dict())
-        else:
-            show(verdict)
-        if not verdict.passed:
-            raise typer.Exit(1)
+        finish(verdict.to_dict(), as_json, lambda: show(verdict), good=verdict.passed)
 
 
 def show(verdict: Verdict) -> None:

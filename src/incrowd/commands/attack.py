@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from incrowd.attacks.outliers import asked_setting
-from incrowd.attacks.registry import NotTried, every_result
-from incrowd.attacks.result import AttackResult
-from incrowd.commands.attack_context import OneTable, Subject, TwoTables
+from incrowd.attacks.registry import AttackResult, NotTried, every_result
+from incrowd.commands.attack_context import OneTable, TwoTables
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, option
 from incrowd.policy import Policy
@@ -42,30 +41,17 @@ class Attacked(Result):
         return f"none of {len(self.results)} attacks gets more than was promised"
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
-        return ("attack", "adversary", "success", "guess", "bound", "holds"), (
-            (
-                result.name,
-                result.adversary,
-                f"{result.attack.share:.1%}",
-                f"{result.guess.share:.1%}",
-                "" if result.bound is None else f"{float(result.bound):.1%}",
-                "yes" if result.holds else "no",
-            )
-            for result in self.results
-        )
+        rows = []
+        for result in self.results:
+            rates = f"{result.attack.share:.1%}", f"{result.guess.share:.1%}"
+            bound = "" if result.bound is None else f"{float(result.bound):.1%}"
+            rows.append((result.name, result.adversary, *rates, bound, "yes" if result.holds else "no"))
+        return ("attack", "adversary", "success", "guess", "bound", "holds"), rows
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "records": self.records,
-            "rows": self.rows,
-            "k": self.k,
-            "method": self.method,
-            "truth": self.truth,
-            "known": self.known,
-            "holds": self.holds,
-            "attacks": [result.as_dict() for result in self.results],
-            "notes": list(self.notes),
-        }
+        facts = {name: value for name, value in vars(self).items() if name not in ("results", "notes")}
+        attacks = [result.as_dict() for result in self.results]
+        return {**facts, "holds": self.holds, "attacks": attacks, "notes": list(self.notes)}
 
 
 def attack(
@@ -105,25 +91,17 @@ def attack(
     folder = ReleaseFolder.open(release, original, asked, public)
     watch("read")
     _ = folder.original  # a table that is not there is missed before anything else
-    if folder.joined:
-        subject = _of_two_tables(folder, planted, outliers, also)
-    else:
-        subject = _of_one_table(folder, planted, outliers, also)
+    attacked = _of_two_tables if folder.joined else _of_one_table
+    subject: OneTable | TwoTables = attacked(folder, planted, outliers, also)
     found = list(every_result(subject.context, watch))
     untried = [each.why for each in found if isinstance(each, NotTried)]
-    return Attacked(
-        len(folder.original),
-        len(folder.rows),
-        subject.target.k,
-        str(folder.method["name"]),
-        subject.source,
-        subject.target.known.size,
-        tuple(each for each in found if isinstance(each, AttackResult)),
-        (*untried, *subject.notes),
-    )
+    results = tuple(each for each in found if isinstance(each, AttackResult))
+    sizes, k, method = (len(folder.original), len(folder.rows)), subject.target.k, str(folder.method["name"])
+    known = subject.target.known.size
+    return Attacked(*sizes, k, method, subject.source, known, results, (*untried, *subject.notes))
 
 
-def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> Subject:
+def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> OneTable:
     if folder.public_source is not None or planted is not None:
         raise InputError(
             f"{folder.path} was made without a public table; leave out {option('public')} and "
@@ -133,7 +111,7 @@ def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, 
     return OneTable(folder, None if outliers is None else asked_setting(outliers), other)
 
 
-def _of_two_tables(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> Subject:
+def _of_two_tables(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> TwoTables:
     if outliers is not None:
         raise InputError(
             f"{folder.path} was made with a public table, whose people have no sensitive values; "

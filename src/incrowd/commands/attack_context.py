@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,8 @@ from incrowd import models, tables
 from incrowd.algorithms.catalogue import method
 from incrowd.algorithms.kja import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, pools, values_of
-from incrowd.attacks.buckets import BucketValues, buckets_as_groups
-from incrowd.attacks.definetti import ValueGroups
+from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
+from incrowd.attacks.definetti import BucketValues, ValueGroups, buckets_as_groups
 from incrowd.attacks.disclosure import column_context
 from incrowd.attacks.joined import JoinTarget, fitting
 from incrowd.attacks.linked import SharedValues, alone_in_both, shared_values
@@ -59,27 +58,14 @@ NOT_FOR_TWO_TABLES = (
 )
 
 
-class Subject(Protocol):
-    """A release under attack; `source` says how it is known who is behind which row."""
-
-    @property
-    def target(self) -> Target: ...
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    @property
-    def context(self) -> Context: ...
-
-
 # ---- records of one table
 
 
 class OneTable:
-    """A release of records of one table, and what is asked besides: outliers, another release."""
+    """A release of records of one table, and what is asked besides: outliers, another release.
+
+    `source` says how it is known who is behind which row.
+    """
 
     def __init__(self, folder: ReleaseFolder, asked: Setting | None, other: ReleaseFolder | None) -> None:
         self.folder, self.asked, self.other = folder, asked, other
@@ -152,8 +138,7 @@ class OneTable:
         columns = [column for column in target.data.sensitive if column.name in source.names]
         if folder.bucketed:
             return [Context(value_groups=partial(self._buckets, column)) for column in columns]
-        held = pools(target) if columns else None
-        return [column_context(target, self._values(column), held) for column in columns]
+        return [column_context(target, self._values(column)) for column in columns]
 
     @cached_property
     def _table(self) -> Table:

@@ -99,7 +99,8 @@ def compare(
         for level in dict.fromkeys(l)
         for size in dict.fromkeys(sizes)
     ]
-    trials, skipped, stopped = _tried(_Bench(table, given, Kept.of(cache)), requests, watch)
+    bench = _Bench(table, given, None if cache is None else Kept(Path(cache)))
+    trials, skipped, stopped = _tried(bench, requests, watch)
     tried = {asked.method for asked in requests}
     return Comparison(
         tuple(trials),

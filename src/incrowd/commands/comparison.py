@@ -27,7 +27,7 @@ class TrialResult:
 
     ``risk`` is the largest probability that a row is somebody's: one by the size of the smallest class, or
     that of the draw. ``average`` is the mean of one by the size of a row's class; of a draw, the same as
-    ``risk``. Sizes are persons, ``seconds`` those of the processor, judging included.
+    ``risk``. Sizes are persons, ``seconds`` those of the processor, verifying included.
     """
 
     seconds: float
@@ -186,10 +186,6 @@ class Kept:
     """Results of earlier times: numbers, or the words of a refusal, which name columns and counts."""
 
     folder: Path
-
-    @classmethod
-    def of(cls, folder: str | Path | None) -> Kept | None:
-        return None if folder is None else cls(Path(folder))
 
     def get(self, key: str) -> tuple[TrialResult | None, str] | None:
         """What is known; None if nothing is, or what is there cannot be right."""

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks import Rate
+from incrowd.attacks.registry import USUAL, Rate
+from incrowd.attacks.singling import GOLDEN, splitmix
 from incrowd.commands.learn_features import (
     Flags,
     Floats,
@@ -32,7 +33,6 @@ from incrowd.release.folder import ReleaseFolder
 from incrowd.results import Result, Row
 from incrowd.schema import Role, Schema
 
-USUAL = 1.959964  # 95 % of a normal distribution lie this near its mean
 TESTED = 3  # of ten records
 FEWEST = 20  # records to train on and to test with, each
 MOST_CLASSES = 30  # that a target may have
@@ -113,18 +113,13 @@ class Learned(Result):
         return ("target", "most frequent value", "original", "release"), rows
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "records": self.records,
-            "tested": self.tested,
-            "rows": self.rows,
-            "note": self.note,
-            "targets": [lesson.as_dict() for lesson in self.lessons],
-        }
+        facts = {name: value for name, value in vars(self).items() if name != "lessons"}
+        return {**facts, "targets": [lesson.as_dict() for lesson in self.lessons]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lessons:
-    """Both tables as columns, who is trained on, and the groups of rows where values stand apart."""
+    """Both tables as columns, who is trained on, and the groups of rows where values are in buckets."""
 
     columns: Mapping[str, Learnable]
     train: Flags
@@ -206,10 +201,7 @@ def held_out(whose: Ints) -> Flags:
     >>> held_out(np.arange(12)).nonzero()[0].tolist(), round(float(held_out(np.arange(10_000)).mean()), 2)
     ([2, 6, 8], 0.3)
     """
-    mixed = whose.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)  # splitmix64; arrays wrap around
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    held: Flags = (mixed ^ (mixed >> np.uint64(31))) % np.uint64(10) < TESTED
+    held: Flags = splitmix(whose.astype(np.uint64) + GOLDEN) % np.uint64(10) < TESTED
     return held
 
 

@@ -33,7 +33,7 @@ MOST_VALUES = 50  # of a column that get an indicator each
 class Learnable:
     """A published column of m values: the value of each record, and the cell of each row.
 
-    Where ``cells`` is None a cell is a value; ``of`` is None where values stand apart from the rows.
+    Where ``cells`` is None a cell is a value; ``of`` is None where values are in buckets.
     ``place`` (m,) is where numbers and dates lie, nan elsewhere; None for categories.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +67,7 @@ class Measured(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class _Subject:
+class _MeasuredTables:
     """What is measured: all rows, those of the private table, its people; ``folder`` if it is a release."""
 
     rows: Table
@@ -141,22 +141,22 @@ def measure(
     return Measured(measured)
 
 
-def _by_another_tool(published: object, original: object, policy: Policy | None) -> _Subject:
+def _by_another_tool(published: object, original: object, policy: Policy | None) -> _MeasuredTables:
     if policy is None:
         raise InputError(f"to measure a table that is no release, pass its policy with {option('policy')}")
     table = tables.read(original)
     schema, rows = policy.schema(table), tables.read(published)
     data = encode(table, schema)
     shown = read_published(rows, data)
-    return _Subject(rows, schema, policy.k, shown, shown, data, table)
+    return _MeasuredTables(rows, schema, policy.k, shown, shown, data, table)
 
 
-def _alone(folder: ReleaseFolder) -> _Subject:
+def _alone(folder: ReleaseFolder) -> _MeasuredTables:
     data, shown = folder.data, folder.shown
-    return _Subject(folder.rows, folder.schema, folder.k, shown, shown, data, folder.original, folder)
+    return _MeasuredTables(folder.rows, folder.schema, folder.k, shown, shown, data, folder.original, folder)
 
 
-def _joined(folder: ReleaseFolder) -> _Subject:
+def _joined(folder: ReleaseFolder) -> _MeasuredTables:
     people, everyone, shown, own = folder.people, folder.data, folder.shown, len(folder.original)
     mine, behind = folder.own_rows, folder.people_behind_rows
     if people is None or mine is None or behind is None or mine.size != len(folder.rows):
@@ -175,19 +175,8 @@ def _joined(folder: ReleaseFolder) -> _Subject:
         "certainly_present": told.certainly_present,
         "certainly_absent": told.absent,
     }
-    return _Subject(
-        folder.rows,
-        folder.schema,
-        folder.k,
-        shown,
-        shown.taken(mine),
-        private,
-        folder.original,
-        folder,
-        weights,
-        uncounted,
-        about,
-    )
+    mine_alone = replace(_alone(folder), own=shown.taken(mine), people=private)
+    return replace(mine_alone, weights=weights, uncounted=uncounted, joined=about)
 
 
 def _weights(folder: ReleaseFolder) -> tuple[NDArray[Any] | None, str]:
@@ -204,7 +193,7 @@ def _weights(folder: ReleaseFolder) -> tuple[NDArray[Any] | None, str]:
         return None, f"{kind}: {problem}"
 
 
-def _range_counts(found: _Subject, boxes: int = BOXES, share: float = SHARE) -> dict[str, Any]:
+def _range_counts(found: _MeasuredTables, boxes: int = BOXES, share: float = SHARE) -> dict[str, Any]:
     """The average relative error of the paper's range counts; always the same boxes for one table."""
     if found.uncounted:
         return {"error": None, "why": found.uncounted}
@@ -224,7 +213,7 @@ def _asked(file: Path, of_a_release: bool) -> Workload:
     return workload
 
 
-def _workload(asked: Workload, found: _Subject) -> dict[str, Any]:
+def _workload(asked: Workload, found: _MeasuredTables) -> dict[str, Any]:
     if not asked.queries or found.folder is None:
         return _range_counts(found, asked.boxes, asked.share)
     from incrowd.queries import Queryable
@@ -243,7 +232,7 @@ def _evenly() -> Callable[[], float]:
     return lambda: int.from_bytes(hashlib.sha256(str(next(numbers)).encode()).digest()[:6], "big") / 2**48
 
 
-def _anonymity(found: _Subject) -> dict[str, Any]:
+def _anonymity(found: _MeasuredTables) -> dict[str, Any]:
     if found.joined is not None:
         return {"joined": dict(found.joined), "notes": [found.uncounted] if found.uncounted else []}
     graph = consistency(found.shown, found.people)

@@ -40,13 +40,13 @@ class Report(Result):
 
     @property
     def sound(self) -> bool:
-        """Are the files those of the manifest, accepted by the judge, and is no promise broken?"""
+        """Are the files those of the manifest, accepted by the verifier, and is no promise broken?"""
         facts = self.facts
         counted = [said["counted"]["agrees"] for said in facts["claims"] if said["counted"]]
         same = [file["agrees"] for file in facts["files"]]
-        judged = [facts["verdict"]["passed"]] if self.private else []
+        verified = [facts["verdict"]["passed"]] if self.private else []
         attacked = [facts["attacks"]["holds"]] if facts.get("attacks") else []
-        return all([*counted, *same, *judged, *attacked])
+        return all([*counted, *same, *verified, *attacked])
 
     def headline(self) -> str:
         kind = "private page" if self.private else "page for readers"
@@ -187,22 +187,13 @@ def _files(folder: Path, said: Mapping[str, Mapping[str, Any]]) -> list[dict[str
     """Are the files those that the manifest names? Names that no release has are not opened."""
     found = []
     for name, about in said.items():
-        there = name in DATA and (folder / name).is_file()
-        digest = _digest(folder / name) if there else ""
-        found.append(
-            {
-                "name": str(name),
-                "bytes": about["bytes"],
-                "sha256": str(about["sha256"]),
-                "agrees": digest == about["sha256"],
-            }
-        )
+        digest = ""
+        if name in DATA and (folder / name).is_file():
+            with (folder / name).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        sha256, agrees = str(about["sha256"]), digest == about["sha256"]
+        found.append({"name": str(name), "bytes": about["bytes"], "sha256": sha256, "agrees": agrees})
     return found
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _private(folder: ReleaseFolder, attacks: bool, watch: Watch) -> dict[str, Any]:

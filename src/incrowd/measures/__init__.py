@@ -2,12 +2,10 @@
 
 from incrowd.measures.boxes import Among, Between, RangeCount, random_boxes
 from incrowd.measures.cells import CellCoverage, parse_cells
-from incrowd.measures.counting import average_relative_error, estimate, estimates, exact_estimate, weights_of
+from incrowd.measures.counting import average_relative_error, estimates, exact_estimate, weights_of
 from incrowd.measures.loss import measure_all, per_attribute
-from incrowd.measures.order import better, better_rows
 from incrowd.measures.presence import Presence, covered_by, measure_own, presence
-from incrowd.measures.published import Published, published
-from incrowd.measures.regions import published_from_regions
+from incrowd.measures.published import Published, better, better_rows, published, published_from_regions
 
 __all__ = [
     "Among",
@@ -20,7 +18,6 @@ __all__ = [
     "better",
     "better_rows",
     "covered_by",
-    "estimate",
     "estimates",
     "exact_estimate",
     "measure_all",

@@ -59,20 +59,8 @@ def random_boxes(
 
     Each side is ``share ** (1 / d)`` of its column, d being the number of columns with more than one value,
     and lies anywhere with the same chance. Where values are counted it is rounded to whole values, at least
-    one. A box of numbers asks for nobody whose number is missing; of categories, missing is one.
-
-    Parameters
-    ----------
-    data : Microdata
-        Whose columns to ask about.
-    share : float
-        Above 0, at most 1. The paper's 10 percent is 0.1.
-    count : int
-        How many boxes.
-    draw : callable
-        Gives numbers from 0 to below 1, such as ``random.Random(7).random``.
-    how : str or mapping of column name to str
-        As for `estimate`.
+    one. A box of numbers asks for nobody whose number is missing; of categories, missing is one. `draw` gives
+    numbers from 0 to below 1, such as ``random.Random(7).random``.
     """
     if not 0 < share <= 1:
         raise PolicyError(f"the share of the domain must lie above 0 and be at most 1, got {share}")

@@ -30,11 +30,6 @@ class BucketTable:
     def read(cls, table: Table, names: Sequence[str | None] | None = None) -> BucketTable:
         """Read the table; without `names`, buckets are numbered as it names them.
 
-        Raises
-        ------
-        TableError
-            If a line has a bucket that is not named, or no count of at least 1.
-
         Examples
         --------
         >>> table = Table.of({"group": ["2", "1", "1"], "ill": ["A", "A", "B"], "count": ["2", "1", "3"]})

@@ -105,20 +105,9 @@ class CellCoverage:
 
 
 def parse_cells(attribute: Attribute, texts: Sequence[str | None]) -> CellCoverage:
-    """Read the distinct texts of one published column.
+    """Read the distinct texts of one published column, against the column of the original.
 
-    Parameters
-    ----------
-    attribute : Attribute
-        The column of the original that was generalised.
-    texts : sequence of str or None
-        Distinct texts as published, without the protection against formulas that a CSV file adds.
-        None is read as missing.
-
-    Raises
-    ------
-    TableError
-        If a text is none of the column's values, ranges, sets and labels, or covers no value at all.
+    Texts are without the protection against formulas that a CSV file adds; None is read as missing.
 
     Examples
     --------

@@ -49,22 +49,9 @@ def weights_of(
 ) -> Weights | None:
     """How many people of the private table stand behind each published row; None means one each.
 
-    Parameters
-    ----------
-    kind : str
-        ``homogeneous``, ``ring``, ``factor`` and ``anatomy`` have a row for each person. In ``kja-refine``
-        the rows of a sensitive group share its people evenly, for nobody can tell which rows are theirs.
-    groups : array of shape (n,)
-        For ``kja-refine``: the sensitive group that each row names, numbered from 0.
-    people : array of shape (g,)
-        For ``kja-refine``: how many people the table of sensitive values has in each group.
-    exact : bool
-        Fractions instead of floats.
-
-    Raises
-    ------
-    TableError
-        For ``kja-direct``, which publishes no such numbers, and where rows and people do not fit together.
+    In ``kja-refine`` the rows of a sensitive group share its people evenly, for nobody can tell which rows
+    are theirs: `groups` (n,) is the group that each row names, `people` (g,) how many people the table of
+    sensitive values has in each. With `exact`, numbers are Fractions.
 
     Examples
     --------
@@ -91,21 +78,13 @@ def weights_of(
     return shared[groups]  # type: ignore[no-any-return]
 
 
-def estimate(
-    published: Published, weights: Weights | None, query: RangeCount, how: Ways = "continuous"
-) -> float:
-    """How many people lie in a box, as far as published rows say.
+def estimates(
+    published: Published, weights: Weights | None, queries: Sequence[RangeCount], how: Ways = "continuous"
+) -> NDArray[np.float64]:
+    """How many people lie in each box, as far as published rows say; `weights` (n,) come from `weights_of`.
 
-    Parameters
-    ----------
-    published : Published
-        The release.
-    weights : array of shape (n,), optional
-        People behind each row, from `weights_of`; one each if not given.
-    query : RangeCount
-        The box (`incrowd.measures.boxes`).
-    how : str or mapping of column name to str
-        ``continuous`` or ``discrete``, for columns of numbers and dates.
+    `how` says whether columns of numbers and dates are ``continuous`` or ``discrete``. Equal rows are counted
+    together first.
 
     References
     ----------
@@ -119,17 +98,10 @@ def estimate(
     >>> age = Attribute("age", Kind.NUMERIC, Shape.RANGE, ("20", "30", "60"), np.array([20.0, 30.0, 60.0]))
     >>> data = Microdata(np.array([[0], [1], [2]], dtype=np.int32), (age,))
     >>> release = published(Table.of({"age": ["[20,60]", "[20,60]", "60"]}), data)
-    >>> under_thirty = RangeCount({"age": Between(0, 30)})
-    >>> estimate(release, None, under_thirty), round(estimate(release, None, under_thirty, "discrete"), 3)
-    (0.5, 1.333)
+    >>> under_thirty = [RangeCount({"age": Between(0, 30)})]
+    >>> [float(estimates(release, None, under_thirty, how)[0].round(3)) for how in ("continuous", "discrete")]
+    [0.5, 1.333]
     """
-    return float(estimates(published, weights, [query], how)[0])
-
-
-def estimates(
-    published: Published, weights: Weights | None, queries: Sequence[RangeCount], how: Ways = "continuous"
-) -> NDArray[np.float64]:
-    """As `estimate`, for many boxes at once: equal rows are counted together first."""
     _check(published, weights, queries, how)
     asked = asked_columns(published.attributes, queries)
     tally = _tallied(
@@ -146,7 +118,7 @@ def estimates(
 def exact_estimate(
     published: Published, weights: Weights | None, query: RangeCount, how: Ways = "continuous"
 ) -> Fraction:
-    """As `estimate`, in Fractions and row by row: slow, and without any rounding."""
+    """As `estimates`, for one box, in Fractions and row by row: slow, and without any rounding."""
     _check(published, weights, [query], how)
     shares = [
         cell_shares[rows]
@@ -164,8 +136,11 @@ def counts(data: Microdata, queries: Sequence[RangeCount]) -> NDArray[np.int64]:
     codes = data.codes if data.own is None else data.codes[data.own]
     attributes = [data.attributes[j] for j in asked]
     tally = _tallied([codes[:, j] for j in asked], [len(a) for a in attributes], len(codes), None)
-    shares = ([_code_shares(a, query.sides.get(a.name)) for a in attributes] for query in queries)
-    return np.array([round(tally.sum(of_query)) for of_query in shares], dtype=np.int64)
+    inside = (
+        [allowed_codes(a, query.sides[a.name]) if a.name in query.sides else None for a in attributes]
+        for query in queries
+    )
+    return np.array([round(tally.sum(of_query)) for of_query in inside], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,17 +182,7 @@ def average_relative_error(
     how: Ways = "continuous",
     floor: int = 0,
 ) -> RelativeError:
-    """Estimate many boxes from a release, and compare with the original.
-
-    Parameters
-    ----------
-    published, weights, queries, how
-        As for `estimate`.
-    data : Microdata
-        The people to be counted; of a joined table, those of the private one.
-    floor : int
-        0 leaves queries out that nobody satisfies. Otherwise errors are divided by at least this number.
-    """
+    """Estimate many boxes from a release (`estimates`), and compare with the original (`RelativeError`)."""
     if published.attributes != data.attributes:
         raise TableError("the published table was read against another original than it is compared with")
     if floor < 0:
@@ -296,10 +261,6 @@ def _numbers(values: NDArray[Any], exact: bool) -> NDArray[Any]:
     if not exact:
         return values.astype(np.float64)
     return np.array([*map(Fraction, values.tolist()), None], dtype=object)[:-1]
-
-
-def _code_shares(attribute: Attribute, side: Between | Among | None) -> NDArray[np.float64] | None:
-    return None if side is None else allowed_codes(attribute, side).astype(np.float64)
 
 
 def _cell_shares(

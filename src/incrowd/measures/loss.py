@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,19 +100,15 @@ class AverageClass(Limited):
 class CellMeasure(Limited):
     """A measure that charges each cell by itself.
 
-    Parameters
-    ----------
-    weights : mapping of str to float
-        How much an attribute counts; 1 if not named.
-    removed : {"charged", "ignored"}
-        Whether a record that was left out costs as much as a row of ``*``, or nothing.
+    ``weights`` say how much an attribute counts, 1 if not named; ``removed`` whether a record that was left
+    out costs as much as a row of ``*`` ("charged"), or nothing ("ignored").
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
     removed: str = "charged"
     limits: ClassVar[Mapping[str, AnyLimit]] = {"removed": REMOVED}
     about: ClassVar[About]
-    per: ClassVar[str]  # the sum is divided by the number of these: "table", "record" or "cell"
+    per: ClassVar[str] = "cell"  # the sum is divided by the number of these: "table", "record" or "cell"
 
     def costs(self, column: MeasuredColumn) -> Costs:
         """What each cell costs; if a measure does not say otherwise, the share of its domain."""
@@ -144,7 +140,6 @@ class CellMeasure(Limited):
 
 
 @register("measure", "ncp_perimeter")
-@dataclass(frozen=True)
 class Perimeter(CellMeasure):
     """Perimeters of the published boxes: twice the side lengths, in the columns' own units."""
 
@@ -183,11 +178,9 @@ class CertaintyPenalty(CellMeasure):
 
 
 @register("measure", "gcp")
-@dataclass(frozen=True)
 class GlobalPenalty(CellMeasure):
     """Mean share of its domain that a cell covers: GCP, and LM for sets and trees."""
 
-    per: ClassVar = "cell"
     about: ClassVar = About(
         meaning="the mean share of its domain that a cell covers",
         unit="share",
@@ -197,11 +190,9 @@ class GlobalPenalty(CellMeasure):
 
 
 @register("measure", "entropy")
-@dataclass(frozen=True)
 class EntropyLoss(CellMeasure):
     """Mean bits needed to tell a value again, given its cell and the original frequencies."""
 
-    per: ClassVar = "cell"
     about: ClassVar = About(
         meaning="the mean number of bits that a cell leaves open",
         unit="bits",
@@ -222,7 +213,6 @@ class EntropyLoss(CellMeasure):
 
 
 @register("measure", "il")
-@dataclass(frozen=True)
 class InformationLoss(CellMeasure):
     """Information loss as printed: a number that was not generalised still costs 1/(max-min+1)."""
 
@@ -241,7 +231,6 @@ class InformationLoss(CellMeasure):
 
 
 @register("measure", "il_zero")
-@dataclass(frozen=True)
 class ZeroBasedLoss(CellMeasure):
     """Information loss that is 0 where nothing was generalised."""
 
@@ -255,11 +244,9 @@ class ZeroBasedLoss(CellMeasure):
 
 
 @register("measure", "tree")
-@dataclass(frozen=True)
 class TreeLevel(CellMeasure):
     """Mean level of the published nodes; without a tree a cell is whole or lost."""
 
-    per: ClassVar = "cell"
     about: ClassVar = About(
         meaning="the mean share of its tree that a cell climbed",
         unit="share",
@@ -289,8 +276,11 @@ def measure_all(published: Published, data: Microdata, k: int) -> dict[str, floa
     >>> found["dm"], found["c_avg"], found["gcp"], found["entropy"]
     (8, 1.0, 0.125, 0.5)
     """
-    parts = catalogue("measure").items()
-    return {name: _built(part, k).value(published, data) for name, part in parts}
+    found = {}
+    for name, part in catalogue("measure").items():
+        measure: Measure = part(k=k) if "k" in option_names(part) else part()
+        found[name] = measure.value(published, data)
+    return found
 
 
 def per_attribute(published: Published, data: Microdata) -> dict[str, dict[str, float]]:
@@ -301,11 +291,6 @@ def per_attribute(published: Published, data: Microdata) -> dict[str, dict[str, 
             for column, value in part().by_attribute(published, data).items():
                 found[column][name] = value
     return found
-
-
-def _built(part: Any, k: int) -> Measure:
-    measure: Measure = part(k=k) if "k" in option_names(part) else part()
-    return measure
 
 
 def _weights(published: Published, given: Mapping[str, float]) -> list[float]:

@@ -46,21 +46,11 @@ class Presence:
         return self.people / self.rows
 
     @property
-    def least(self) -> Fraction | None:
-        """The smallest share of a group, None without groups."""
-        return min(self._distinct_shares(), default=None)
-
-    @property
-    def most(self) -> Fraction | None:
-        """The largest share of a group, None without groups."""
-        return max(self._distinct_shares(), default=None)
-
-    @property
     def interval(self) -> tuple[Fraction, Fraction] | None:
         """Between which probabilities anyone's presence lies (delta-presence); someone absent makes it 0."""
-        if self.least is None or self.most is None:
-            return None
-        return (Fraction(0) if self.absent else self.least), self.most
+        pairs = np.unique(np.stack([self.people, self.rows]), axis=1).T.tolist()
+        shares = [Fraction(people, rows) for people, rows in pairs]
+        return ((Fraction(0) if self.absent else min(shares)), max(shares)) if shares else None
 
     @property
     def absent_share(self) -> float:
@@ -77,29 +67,14 @@ class Presence:
         """How many people are in these groups."""
         return int(self.rows[self.certain].sum())
 
-    def _distinct_shares(self) -> Iterator[Fraction]:
-        pairs = np.unique(np.stack([self.people, self.rows]), axis=1).T.tolist()
-        return (Fraction(people, rows) for people, rows in pairs)
-
 
 def presence(labels: Codes, own: Flags, covered: Flags | None = None) -> Presence:
-    """What groups reveal about who is in the private table.
+    """What groups reveal about who is in the private table (`own`).
 
-    Parameters
-    ----------
-    labels : array of shape (n,)
-        The group of each person of both tables, numbered from 0 without gaps; -1 for people without a row.
-        Sensitive groups give what the release discloses; equivalence classes what is true and not disclosed.
-    own : array of shape (n,)
-        Who is in the private table.
-    covered : array of shape (n,), optional
-        Who lies inside a published row, from `covered_by`. Without it, people without a row count as
-        absent; some of them may lie inside a row of others, and nobody can say so from outside.
-
-    Raises
-    ------
-    TableError
-        If someone of the private table has no row.
+    `labels` (n,) are the groups of all people of both tables, numbered from 0 without gaps; -1 for people
+    without a row. Sensitive groups give what the release discloses; equivalence classes what is true and not
+    disclosed. `covered` (n,) says who lies inside a published row, from `covered_by`. Without it, people
+    without a row count as absent; some may lie inside a row of others, and nobody can say so from outside.
 
     Examples
     --------
@@ -152,16 +127,8 @@ def measure_own(published: Published, own: Flags, data: Microdata, k: int) -> di
 
     Boxes are those that were published, so they are over all people of a class. ``ncp_perimeter`` and ``dm``
     are the modified ones of the join paper: a person pays for the box, and for the other people of the
-    private table who say the same.
-
-    Parameters
-    ----------
-    published : Published
-        All rows, read against the joined table.
-    own : array of shape (rows,)
-        Which rows are about people of the private table; only the publisher knows.
-    data : Microdata
-        The joined table, or the private one alone.
+    private table who say the same. `own` (rows,) says which rows are about people of the private table; only
+    the publisher knows. `data` is the joined table, or the private one alone.
     """
     if own.shape != (len(published),):
         raise TableError("for each published row it must be said whether it is of the private table")

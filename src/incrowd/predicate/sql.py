@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from incrowd.errors import InputError
-from incrowd.predicate.condition import Condition, Name, Operator, Predicate
+from incrowd.predicate import Condition, Name, Operator, Predicate
 
 Aggregate = Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
 
@@ -64,12 +64,7 @@ class Question:
 
 
 def parse(text: str) -> Question:
-    """Read a query.
-
-    Raises
-    ------
-    InputError
-        If it is no SQL, or SQL that is not supported: the message says what.
+    """Read a query; an error says what is not supported.
 
     Examples
     --------
@@ -95,7 +90,13 @@ def parse(text: str) -> Question:
 
 
 def parse_where(text: str) -> Predicate:
-    """Read a condition as it stands after WHERE."""
+    """Read a condition as it stands after WHERE. An error says what is not supported, and quotes nothing.
+
+    Examples
+    --------
+    >>> [(c.column.text, c.operator) for c in parse_where("age > 3 AND sex = 'F'").conditions]
+    [('age', '>'), ('sex', '=')]
+    """
     return _predicate(_statement(text, "condition", WHERE))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,30 +48,6 @@ class Ends:
     scale: int
 
 
-class PublishedColumn(Protocol):
-    """A published column: its distinct cells, numbered."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> Kind: ...
-
-    def __len__(self) -> int: ...
-
-    def match(self, conditions: Sequence[Condition]) -> CellMatch:
-        """Which cells satisfy all conditions; without any, which are known."""
-        ...
-
-    def ends(self, conditions: Sequence[Condition]) -> Ends:
-        """Where the values lie that do."""
-        ...
-
-    def values(self) -> list[str]:
-        """The values that cells name; an error where they are ranges."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeColumn:
     """Cells that are values or ranges of numbers or days.
@@ -94,6 +70,7 @@ class RangeColumn:
         return self.low.size
 
     def match(self, conditions: Sequence[Condition]) -> CellMatch:
+        """Which cells satisfy all conditions; without any, which are known."""
         asked = intervals(conditions, self.kind, self.name, self.scale)
         low, high, unit = self._at(asked.scale)
         certain, possible = np.zeros(len(self), np.bool_), np.zeros(len(self), np.bool_)
@@ -102,13 +79,14 @@ class RangeColumn:
             some = self.real & (low <= last) & (high >= first)
             possible |= some
             certain |= some & (first <= low) & (high <= last)
-            inside[some] += _amount(np.maximum(low[some], first), np.minimum(high[some], last), unit)
-        all_of_it = _amount(low, high, unit) + (self.missing & (unit > 0))
+            inside[some] += _spread(np.maximum(low[some], first), np.minimum(high[some], last), unit)[0]
+        all_of_it = _spread(low, high, unit)[0] + (self.missing & (unit > 0))
         point = all_of_it == 0
         share = np.where(point, possible, inside / np.where(point, 1.0, all_of_it))
         return CellMatch(certain & ~self.missing, possible, np.where(self.real, share, 0.0))
 
     def ends(self, conditions: Sequence[Condition]) -> Ends:
+        """Where the values lie that satisfy all conditions."""
         asked = intervals(conditions, self.kind, self.name, self.scale)
         low, high, unit = self._at(asked.scale)
         least, most = high + 1, low - 1
@@ -153,10 +131,6 @@ class RangeColumn:
             if least <= most:
                 found.append((least, most))
         return found
-
-
-def _amount(low: Wholes, high: Wholes, unit: int) -> Floats:
-    return _spread(low, high, unit)[0]
 
 
 def _spread(low: Wholes, high: Wholes, unit: int) -> tuple[Floats, Floats]:
@@ -265,9 +239,7 @@ class ValuesColumn:
                     check_measured(self.name, self.kind)
                 continue
             names = [canonical(text, self.kind) for text in one.literals]
-            chosen = np.zeros(len(self.texts), np.bool_)
-            chosen[[place for name in names for place in self.meant.get(name, ())]] = True
-            allowed &= ~chosen if one.operator == "<>" else chosen
+            allowed &= self._named(names, one.operator)
             others &= one.operator == "<>" or any(name not in self.meant for name in names)
         return allowed, others
 
@@ -281,11 +253,18 @@ class ValuesColumn:
             above = True if first is None else number * factor >= first
             allowed |= above & (True if last is None else number * factor <= last)
         for one in by_label:
-            chosen = np.zeros(len(self.texts), np.bool_)
-            chosen[[place for name in one.literals for place in self.meant[name]]] = True
-            allowed &= ~chosen if one.operator == "<>" else chosen
+            allowed &= self._named(one.literals, one.operator)
         return allowed & self.known, bool(asked.ends)
+
+    def _named(self, names: Sequence[str], operator: str) -> Flags:
+        """The values that names stand for, or all others."""
+        chosen = np.zeros(len(self.texts), np.bool_)
+        chosen[[place for name in names for place in self.meant.get(name, ())]] = True
+        return ~chosen if operator == "<>" else chosen
 
     def _is_label(self, one: Condition) -> bool:
         """Does a comparison of numbers name labels of their hierarchy instead?"""
         return one.by_name and all(name in self.meant and name not in self.texts for name in one.literals)
+
+
+PublishedColumn = RangeColumn | ValuesColumn  # its distinct cells, numbered

@@ -1,31 +1,282 @@
-"""The distinct rows of a release as queries need them, and what is known of the people behind them."""
+"""Published files as rows that can be queried: cells, texts of the original, class means, buckets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InputError
-from incrowd.flow import Table, distinct_rows
+from incrowd.cells import CellParts, range_ends, read_cell, unescaped
+from incrowd.errors import HierarchyError, InputError, TableError, option
+from incrowd.flow import Table, TextColumn, distinct_rows
+from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.builders import grow, read_levels
+from incrowd.measures.buckets import BucketTable
 from incrowd.policy import Policy
-from incrowd.queries.answering import Ints
-from incrowd.queries.columns import PublishedColumn
-from incrowd.queries.reading import (
-    ClassMeans,
-    PublicKnowledge,
-    QueriedBuckets,
-    as_written,
-    generalised,
-    mean_decimals,
-    read_buckets,
-    read_means,
-)
+from incrowd.policy.parts import same_name
+from incrowd.predicate import decimals, in_units
+from incrowd.queries.answer import Ints
+from incrowd.queries.columns import LARGEST, PublishedColumn, RangeColumn, ValuesColumn, Wholes
 from incrowd.release.folder import ReleaseFolder
-from incrowd.schema import Role, Schema
+from incrowd.schema import Column, Kind, Role, Schema, Shape
+from incrowd.values import Value, infer_kind, read_date, read_number, read_texts, value_text
+
+Quantity = int | Decimal | date
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKnowledge:
+    """What a policy adds that is no secret: hierarchies that are files, texts for missing, forms of dates."""
+
+    trees: Mapping[str, Hierarchy]
+    missing: frozenset[str]
+    formats: Mapping[str, str]
+
+    @classmethod
+    def of(cls, policy: Policy | None, schema: Schema) -> PublicKnowledge:
+        if policy is None:
+            return cls({}, frozenset({""}), {})
+        said = {**policy.sensitive, **policy.quasi_identifiers}
+        names = {same_name(column.name): column.name for column in schema.columns}
+        formats = {names[n]: part.format for n, part in said.items() if part.format and n in names}
+        trees = {}
+        for column in schema.having(Role.QUASI):
+            file = getattr(said.get(same_name(column.name)), "hierarchy", None)
+            if column.shape is Shape.TREE and isinstance(file, str):
+                rows = read_levels(policy.folder / file)
+                trees[column.name] = grow(rows, column.kind, formats.get(column.name, ""), column.name)
+        return cls(trees, frozenset({"", *policy.missing}), formats)
+
+
+def generalised(
+    column: Column, texts: Sequence[str | None], means: int, public: PublicKnowledge
+) -> PublishedColumn:
+    """A quasi-identifier from its distinct cells; `means` is how many decimals its class means have."""
+    if None in texts:
+        raise TableError(f"{column.name} has rows without a cell")
+    cells = [read_cell(text) for text in texts if text is not None]
+    if column.shape is Shape.RANGE:
+        return _line(column, cells, means)
+    tree = public.trees.get(column.name)
+    if column.shape is Shape.TREE and tree is not None:
+        return _nodes(column, cells, tree, public.missing)
+    return _sets(column, cells)
+
+
+def _line(column: Column, cells: Sequence[CellParts], means: int) -> RangeColumn:
+    ends = [_ends(cell, column.kind) for cell in cells]
+    unread = sum(end is None for end in ends)
+    if unread:
+        raise TableError(f"{unread} distinct cells of {column.name} are no values or ranges of its kind")
+    known = [end for pair in ends if pair for end in pair]
+    scale = max((decimals(end) for end in known if not isinstance(end, date)), default=0)
+    whole = scale == 0
+    scale = max(scale, means + 1) if means else scale
+    pairs = [(in_units(p[0], scale), in_units(p[1], scale)) if p else (0, 0) for p in ends]
+    return RangeColumn(
+        column.name,
+        column.kind,
+        wholes([low for low, _ in pairs]),
+        wholes([high for _, high in pairs]),
+        np.array([bool(pair) for pair in ends], np.bool_),
+        np.array([cell.missing for cell in cells], np.bool_),
+        scale,
+        10**scale if whole else 0,
+    )
+
+
+def _ends(cell: CellParts, kind: Kind) -> tuple[Quantity, Quantity] | tuple[()] | None:
+    """Both ends of a range; none where there is only missing, None where it cannot be read."""
+    if not cell.atoms:
+        return () if cell.missing and not cell.everything else None
+    read: Callable[[str], Quantity | None] = read_number if kind is Kind.NUMERIC else read_date
+    (atom, *more) = cell.atoms
+    pairs = range_ends(atom) or [(atom, atom)]
+    low, high = (read(end) for end in pairs[0])
+    if more or len(pairs) > 1 or low is None or high is None or low > high:  # type: ignore[operator]
+        return None
+    return low, high
+
+
+def wholes(numbers: Sequence[int]) -> Wholes:
+    """Whole numbers as an array; beyond what adds up in 64 bits, Python's own."""
+    large = any(abs(number) >= LARGEST // 2 for number in numbers)
+    return np.array(numbers, dtype=object if large else np.int64)
+
+
+def _sets(column: Column, cells: Sequence[CellParts]) -> ValuesColumn:
+    place: dict[str, int] = {}
+    named = [[place.setdefault(unescaped(atom), len(place)) for atom in cell.atoms] for cell in cells]
+    loose = column.shape is Shape.TREE
+    everything = [] if loose else list(range(len(place)))
+    members = [everything if cell.everything else ids for cell, ids in zip(cells, named, strict=True)]
+    values = [] if loose else read_texts(list(place), column.kind)
+    return _members(
+        column,
+        tuple(place),
+        members,
+        missing=[cell.missing for cell in cells],
+        open=[cell.everything for cell in cells],
+        values=values,
+        meant={text: (code,) for text, code in place.items()},
+        loose=loose,
+    )
+
+
+def _nodes(
+    column: Column, cells: Sequence[CellParts], tree: Hierarchy, missing: frozenset[str]
+) -> ValuesColumn:
+    under = tree.under()
+    leaves = range(len(tree.leaves))
+    found = [
+        [leaves if cell.everything else under.get(unescaped(atom)) for atom in cell.atoms or ("",)]
+        if cell.atoms or cell.everything
+        else []
+        for cell in cells
+    ]
+    strange = sum(None in parts for parts in found)
+    if strange:
+        raise HierarchyError(
+            f"the hierarchy of {column.name} lacks {strange} labels of the release; is it the one "
+            "that the release was made with?"
+        )
+    read = zip(tree.leaves, read_texts(tree.leaves, column.kind), strict=True)
+    return _members(
+        column,
+        tree.leaves,
+        [[leaf for part in parts for leaf in part or ()] for parts in found],
+        missing=[cell.missing for cell in cells],
+        open=[False] * len(cells),
+        values=[None if text in missing else value for text, value in read],
+        meant=under,
+    )
+
+
+def _members(
+    column: Column,
+    texts: tuple[str, ...],
+    members: Sequence[Sequence[int]],
+    *,
+    missing: Sequence[bool],
+    open: Sequence[bool],
+    values: Sequence[Value | None],
+    meant: Mapping[str, Sequence[int]],
+    loose: bool = False,
+) -> ValuesColumn:
+    number, scale = None, 0
+    if column.kind in (Kind.NUMERIC, Kind.DATE) and not loose:
+        number, scale = _numbers(values)
+    return ValuesColumn(
+        column.name,
+        column.kind,
+        texts,
+        np.concatenate([[0], np.cumsum([len(ids) for ids in members], dtype=np.int64)]).astype(np.int64),
+        np.array([code for ids in members for code in ids], dtype=np.int64),
+        np.array(missing, np.bool_),
+        np.array(open, np.bool_),
+        np.ones(len(texts), np.bool_) if loose else np.array([v is not None for v in values], np.bool_),
+        meant,
+        number,
+        scale,
+        loose,
+    )
+
+
+def _numbers(values: Sequence[Value | None]) -> tuple[Wholes, int]:
+    known = [value for value in values if value is not None and not isinstance(value, str)]
+    scale = max((decimals(value) for value in known if not isinstance(value, date)), default=0)
+    return wholes([0 if v is None or isinstance(v, str) else in_units(v, scale) for v in values]), scale
+
+
+def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowledge) -> ValuesColumn:
+    """A sensitive or kept column from its distinct texts, which are those of the original.
+
+    Manifests do not say of what kind a kept column is, so its texts do.
+    """
+    kind, format = column.kind, public.formats.get(column.name, "")
+    present = [text for text in texts if text is not None and text not in public.missing]
+    if column.role is Role.KEEP:
+        kind = infer_kind(present)
+    values = [
+        None if text is None or text in public.missing else value
+        for text, value in zip(texts, read_texts([text or "" for text in texts], kind, format), strict=True)
+    ]
+    unread = sum(value is None for value in values) - (len(texts) - len(present))
+    if kind is Kind.DATE and unread:
+        raise InputError(
+            f"{unread} distinct texts of {column.name} are no days as YYYY-MM-DD; pass the policy that says "
+            f"how its dates are written with {option('policy')}"
+        )
+    named = ["" if value is None else value_text(value) for value in values]
+    meant: dict[str, list[int]] = {}
+    for code, (text, value) in enumerate(zip(named, values, strict=True)):
+        if value is not None:
+            meant.setdefault(text, []).append(code)
+    described = Column(column.name, column.role, kind)
+    lost = [False] * len(texts)  # a text that means missing is a value that is not known
+    codes = [[code] for code in range(len(texts))]
+    return _members(described, tuple(named), codes, missing=lost, open=lost, values=values, meant=meant)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassMeans:
+    """Class means by distinct text, in units of 10^-scale; `half` is how far off they may be."""
+
+    mean: Wholes
+    known: NDArray[np.bool_]
+    half: int
+    scale: int
+
+
+def read_means(column: TextColumn, name: str) -> ClassMeans:
+    """Published means: a decimal each, or nothing where too few values are known."""
+    read = [None if not text else read_number(text) for text in column.texts]
+    if any(number is None and text for number, text in zip(read, column.texts, strict=True)):
+        raise TableError(f"a published mean of {name} is no number")
+    places = mean_decimals(column)
+    return ClassMeans(
+        wholes([0 if number is None else in_units(number, places + 1) for number in read]),
+        np.array([number is not None for number in read], np.bool_),
+        5,
+        places + 1,
+    )
+
+
+def mean_decimals(column: TextColumn) -> int:
+    """How many decimals means are written with, trailing zeros included."""
+    return max((len(text.partition(".")[2]) for text in column.texts if text), default=0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueriedBuckets:
+    """Sensitive values in buckets: for each line its group, how many people have it, its texts."""
+
+    group: NDArray[np.int64]
+    count: NDArray[np.int64]
+    columns: Mapping[str, tuple[PublishedColumn, NDArray[np.int32]]]
+
+
+def read_buckets(
+    table: Table, schema: Schema, numbers: Sequence[str | None], public: PublicKnowledge
+) -> QueriedBuckets:
+    """The second file; `numbers` are the texts of groups as rows have them."""
+    lines = BucketTable.read(table, numbers)
+    absent = [column.name for column in schema.having(Role.SENSITIVE) if column.name not in lines.values]
+    if absent:
+        raise InputError(f"the table of sensitive values lacks columns of the manifest: {', '.join(absent)}")
+    columns = {
+        column.name: (
+            as_written(column, lines.values[column.name].texts, public),
+            lines.values[column.name].codes,
+        )
+        for column in schema.having(Role.SENSITIVE)
+    }
+    return QueriedBuckets(lines.group, lines.count, columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +343,7 @@ def distinct_rows_of(
     extra = [f"{name}_mean" for name in means] + (["group"] if buckets is not None else [])
     first, which = _distinct(rows, [*columns, *extra])
     group = rows.column("group") if buckets is not None else None
-    joined = "public" in manifest
+    joined, method = "public" in manifest, manifest.get("method")
     return DistinctRows(
         columns,
         {name: rows.column(name).codes[first] for name in columns},
@@ -103,7 +354,7 @@ def distinct_rows_of(
         None if group is None else group.codes[first].astype(np.int64),
         None if buckets is None or group is None else read_buckets(buckets, schema, group.texts, public),
         uncertain=joined and buckets is None,
-        at_least_one=_method(manifest) == "kja-direct",
+        at_least_one=isinstance(method, dict) and method.get("name") == "kja-direct",
     )
 
 
@@ -116,11 +367,6 @@ def _check_names(rows: Table, schema: Schema, buckets: Table | None) -> None:
     ]
     if absent:
         raise InputError(f"the rows of the release lack columns of its manifest: {', '.join(absent)}")
-
-
-def _method(manifest: Mapping[str, Any]) -> object:
-    said = manifest.get("method")
-    return said.get("name") if isinstance(said, dict) else None
 
 
 def _distinct(rows: Table, names: Sequence[str]) -> tuple[Ints, Ints]:

@@ -17,12 +17,15 @@ from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.predicate import Condition, Name, check_measured
 from incrowd.predicate.sql import Question, parse
-from incrowd.queries import answering
-from incrowd.queries.answer import Answer, Bound
-from incrowd.queries.answering import Chosen, Ints, Taken
+from incrowd.queries.answer import BOUNDS, Answer, Bound, Chosen, Ints, Taken, weighted
 from incrowd.queries.columns import Ends, Flags, Floats, RangeColumn
-from incrowd.queries.published import DistinctRows, distinct_rows_of, read_published
-from incrowd.queries.reading import PublicKnowledge, QueriedBuckets
+from incrowd.queries.published import (
+    DistinctRows,
+    PublicKnowledge,
+    QueriedBuckets,
+    distinct_rows_of,
+    read_published,
+)
 from incrowd.schema import Kind, Schema
 
 MOST_GROUPS = 1_000  # answers of one GROUP BY
@@ -253,11 +256,11 @@ class Queryable:
         values = _ValueBounds(ends.low[cells], ends.high[cells], ends.middle[cells])
         if column in published.means and aggregate in ("SUM", "AVG"):
             values = self._by_means(column, values, found, ends)
-        guess = None if weight is None else answering.weighted(aggregate, weight, values.middle)
+        guess = None if weight is None else weighted(aggregate, weight, values.middle)
         guess = None if guess is None else guess / 10**ends.scale
         if ends.open[cells].any():
             return None, None, guess
-        least, most = answering.BOUNDS[aggregate](*self._choices(taken, values))
+        least, most = BOUNDS[aggregate](*self._choices(taken, values))
         return _bound(least, of.kind, ends.scale), _bound(most, of.kind, ends.scale), guess
 
     def _choices(self, taken: Taken, values: _ValueBounds) -> tuple[Chosen, Chosen]:

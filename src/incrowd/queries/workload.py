@@ -48,10 +48,7 @@ class Workload:
     def load(cls, path: str | Path) -> Workload:
         """Read a file: tables ``[[query]]`` with ``sql`` and ``weight``, or ``random`` boxes.
 
-        Raises
-        ------
-        PolicyError
-            If the file is no such workload. No query is quoted: it may name values of the table.
+        No error quotes a query: it may name values of the table.
 
         Examples
         --------
@@ -222,17 +219,9 @@ def relative_errors(
 ) -> WorkloadErrors:
     """Ask a release and its original the same questions.
 
-    Parameters
-    ----------
-    left_out : int
-        Records that have no row. The truth is about them too, the release's bounds are not: then only
-        counts are checked.
-
-    Raises
-    ------
-    InputError
-        If a question cannot be asked, or exact answers lie outside the bounds, which hold for whatever table
-        the release was made from: then it was another one.
+    Bounds hold for whatever table the release was made from: where exact answers lie outside, it was another
+    one. Records that were `left_out` have no row. The truth is about them too, the release's bounds are not:
+    then only counts are checked.
     """
     told = []
     for number, one in enumerate(queries, 1):

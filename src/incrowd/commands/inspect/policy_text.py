@@ -13,14 +13,7 @@ MANY_QUASI_IDENTIFIERS = 12
 
 
 def policy_text(profile: Profile, source_name: str = "the table") -> str:
-    """Write the suggestions of a profile as a policy file.
-
-    Parameters
-    ----------
-    profile : Profile
-        From `inspect`.
-    source_name : str
-        What to call the table in the first line.
+    """Write the suggestions of a profile as a policy file, which calls the table `source_name`.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from incrowd.commands.inspect.roles import Facts, suggest
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table, TextColumn
+from incrowd.measures.published import group_sizes
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
 from incrowd.values import infer_kind, read_texts
@@ -31,7 +32,6 @@ LARGEST_COMBINATION = 3
 MOST_COLUMNS_COMBINED = 12
 MOST_ROWS_READ = 200_000_000  # over all combinations: about two seconds
 MOST_COMBINATIONS_SHOWN = 20
-KEY_SPACE = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +102,8 @@ class Profile(Result):
 def profiled(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
     """Profile a table: kinds, missing values, roles with reasons, and who stands out before anonymizing.
 
-    Parameters
-    ----------
-    table : Table
-        The table as read: texts.
-    most_rows_read : int
-        How much work the search for telling combinations may take, in rows read. With many rows fewer
-        columns are combined; the profile then says so in `bounded`.
+    The search for telling combinations reads `most_rows_read` rows. Where there are more, fewer columns are
+    combined; the profile then says so in `bounded`.
 
     Examples
     --------
@@ -154,11 +149,7 @@ def _counts(column: TextColumn, means_missing: frozenset[str]) -> tuple[NDArray[
 def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Facts:
     counts, missing = _counts(column, means_missing)
     real = (counts > 0) & ~missing
-    texts = [
-        text
-        for text, is_real in zip(column.texts, real.tolist(), strict=True)
-        if is_real and text is not None
-    ]
+    texts = [column.texts[code] or "" for code in np.flatnonzero(real).tolist()]
     kind = infer_kind(texts)
     lengths = [len(text) for text in texts] or [0]
     return Facts(
@@ -238,20 +229,8 @@ def _codes(column: TextColumn, means_missing: frozenset[str]) -> Codes:
 
 def _class_sizes(columns: Iterable[Codes]) -> NDArray[np.int64]:
     """How many rows share each combination of values that occurs."""
-    key, size = np.zeros(1, dtype=np.int64), 1
-    for codes in columns:
-        width = int(codes.max()) + 1
-        if size * width > KEY_SPACE:
-            values, key = np.unique(key, return_inverse=True)
-            size = values.size
-        key = key * width + codes
-        size *= width
-    if size <= 4 * key.size:
-        counts = np.bincount(key)
-        return counts[counts > 0]
-    ordered = np.sort(key)
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    return np.diff(starts, append=ordered.size)
+    codes = list(columns)
+    return group_sizes(codes, [int(column.max()) + 1 for column in codes])
 
 
 def _combinations(codes: Mapping[str, Codes], most_rows_read: int) -> tuple[tuple[Combination, ...], str]:

@@ -1,0 +1,109 @@
+"""Options that several commands have, and what their texts mean."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from incrowd.errors import InputError
+
+if TYPE_CHECKING:
+    from incrowd.policy import Policy
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
+PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy file (TOML).")]
+Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
+Names = list[str] | None
+SmallestClass = Annotated[
+    int | None, typer.Option("--k", "-k", help="Least size of an equivalence class; overrides the policy.")
+]
+Diversity = Annotated[str | None, typer.Option("--l", help="l-diversity; overrides the policy.")]
+Closeness = Annotated[str | None, typer.Option("--t", help="t-closeness; overrides the policy.")]
+PlainOutliers = Annotated[
+    str | None, typer.Option("--plain", help="Protect outliers: p,d such as 0.8,0.85; overrides the policy.")
+]
+MostLeftOut = Annotated[
+    str | None,
+    typer.Option("--max-suppression", help="Share of records that may be suppressed; overrides the policy."),
+]
+OtherMethod = Annotated[
+    str | None, typer.Option("--method", help="Overrides the policy; see: incrowd methods.")
+]
+Settings = Annotated[Names, typer.Option("--set", help="An option of the method: name=value.")]
+Picture = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
+]
+TableFile = Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")]
+ReleaseDir = Annotated[Path, typer.Argument(help="A release.")]
+Accept = Annotated[Names, typer.Option("--accept", help="Accept a known exposure by name.")]
+PublicTable = Annotated[
+    Path | None, typer.Option("--public", help="The public table that was joined; overrides the policy.")
+]
+SecondSource = Annotated[
+    Path | None, typer.Option("--check", help="A second source that confirms it; overrides the policy.")
+]
+
+_WHOLE = re.compile(r"-?[0-9]{1,40}")
+_DECIMAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
+
+
+def split_names(names: list[str] | None) -> list[str]:
+    return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
+
+
+def demands(
+    policy: Policy | None,
+    *,
+    l: str | None,  # noqa: E741
+    t: str | None,
+    plain: str | None,
+    max_suppression: str | None,
+    settings: Names,
+    accept: Names,
+    **words: int | str | None,
+) -> dict[str, Any]:
+    """What is promised by options, in the words of `Policy.with_`."""
+    return words | {
+        "l": number("l", l),
+        "t": number("t", t),
+        "plain": outliers_said(plain, policy),
+        "max_suppression": number("max-suppression", max_suppression),
+        "options": dict(setting(text) for text in settings or []),
+        "accept": split_names(accept),
+    }
+
+
+def setting(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise InputError("--set takes name=value, for example --set choose=widest")
+    plain = {"true": True, "false": False}
+    if value in plain:
+        return name, plain[value]
+    return name, int(value) if _WHOLE.fullmatch(value) else value
+
+
+def outliers_said(text: str | None, policy: Policy | None) -> dict[str, Any] | None:
+    """What is promised about outliers: that of the policy, but for p and d."""
+    if text is None:
+        return None
+    p, sign, d = text.partition(",")
+    if not sign:
+        raise InputError(
+            "--plain takes two numbers, p,d: for example 0.8,0.85; incrowd outliers proposes them"
+        )
+    whole = {} if policy is None else policy.as_dict()
+    said: dict[str, Any] = whole.get("privacy", {}).get("plain", {})
+    return said | {"p": number("plain", p.strip()), "d": number("plain", d.strip())}
+
+
+def number(name: str, text: str | None) -> int | str | None:
+    """Whole numbers as such, decimals exactly as written."""
+    if text is None:
+        return None
+    if not _DECIMAL.fullmatch(text):
+        raise InputError(f"--{name} takes a number, such as 3 or 0.25")
+    return int(text) if _WHOLE.fullmatch(text) else text
