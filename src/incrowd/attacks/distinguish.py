@@ -25,15 +25,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
-from incrowd.attacks.rate import Rate
-from incrowd.attacks.target import Ints
-from incrowd.distance_outliers import BadLines, Cell, Matrix, Space
-=======
 from incrowd.attacks.registry import Rate
 from incrowd.attacks.target import Flags, Ints
-from incrowd.distance_outliers import Cell, Lines, Matrix, Space
->>>>>>> s3/main
+from incrowd.distance_outliers import BadLines, Cell, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, distinct_rows

@@ -185,17 +185,7 @@ def _compared(said: PublishedCells, column: _SetKeys, asked: Ints, sizes: Sequen
         yield _distinct(into[:found].astype(np.int64), sizes)
 
 
-<<<<<<< HEAD
-def _all_name(said: PublishedCells) -> NDArray[np.bool_]:
-    """Rows that name a value in every column: others can complete no record."""
-    named = np.diff(said.named)[said.rows] > 0
-    return np.asarray(named.all(axis=1))
-
-
 def _column(said: PublishedCells, j: int) -> _SetKeys:
-=======
-def _column(said: Said, j: int) -> _SetKeys:
->>>>>>> s3/main
     """A key for each set, and one for what is left of it without each of its values.
 
     Sets that differ by one value share a key. Keys are sums of hashes; a chance collision costs a comparison.

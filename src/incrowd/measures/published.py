@@ -16,13 +16,9 @@ from incrowd.measures.cells import CellCoverage, parse_cells
 from incrowd.schema import EVERYTHING, Shape
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from incrowd.kernels.boxtree import BoxRegions
-=======
     from incrowd.kernels import boxtree
 
 Flags = NDArray[np.bool_]
->>>>>>> s3/main
 
 _DENSE = 4  # count in an array while it has at most this many places for each row
 
@@ -119,11 +115,7 @@ def group_sizes(columns: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.in
     return np.unique(key, return_counts=True)[1].astype(np.int64)
 
 
-<<<<<<< HEAD
-def covered_regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> BoxRegions:
-=======
-def covered_regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> boxtree.Regions:
->>>>>>> s3/main
+def covered_regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> boxtree.BoxRegions:
     """What rows cover, for a search among points; runs are named only where a cell has more than one."""
     from incrowd.kernels import boxtree
 
@@ -139,10 +131,7 @@ def covered_regions(rows: Sequence[Codes], cells: Sequence[CellCoverage]) -> box
     first = np.concatenate([column.first for column in cells])
     last = np.concatenate([column.last for column in cells])
     sides = [np.ascontiguousarray(np.stack(side, axis=1)) for side in (low, high, begin, end)]
-<<<<<<< HEAD
     return boxtree.BoxRegions(sides[0], sides[1], sides[2], sides[3], first, last)
-=======
-    return boxtree.Regions(sides[0], sides[1], sides[2], sides[3], first, last)
 
 
 def published_from_regions(
@@ -280,4 +269,3 @@ def _runs_of(cells: CellCoverage, rows: Codes) -> tuple[NDArray[np.int64], NDArr
     row = np.repeat(np.arange(rows.size), lengths)
     before = np.cumsum(lengths) - lengths
     return row, cells.starts[rows][row] + np.arange(row.size) - before[row]
->>>>>>> s3/main

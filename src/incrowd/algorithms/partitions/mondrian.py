@@ -21,7 +21,7 @@ from incrowd.algorithms.costs import geometry_of
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
-from incrowd.predicate import Predicate, ValueDomain, parse_predicate
+from incrowd.predicate import Predicate, ValueDomain
 
 if TYPE_CHECKING:
     from incrowd.kernels.cuts import Geometry, Work
@@ -325,8 +325,10 @@ def _weighted(said: object, number: int) -> WeightedPredicate:
         mass = -1.0
     if not 0 < mass < float("inf"):
         raise PolicyError(f"the weight of condition {number} of the workload must be a number above 0")
+    from incrowd.predicate.sql import parse_where  # the parser of SQL is heavy, and few need it
+
     try:
-        return WeightedPredicate(parse_predicate(table["where"]), mass)
+        return WeightedPredicate(parse_where(table["where"]), mass)
     except InputError as problem:
         raise PolicyError(f"condition {number} of the workload: {problem}") from None
 
