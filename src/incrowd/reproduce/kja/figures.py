@@ -12,9 +12,22 @@ from typing import Any
 
 from incrowd.contracts import Watch
 from incrowd.reproduce.kja import trials as ways
-from incrowd.reproduce.kja.data import RENTERS_TABLE, UNI, JoinSample, Population, renters, uniform
 from incrowd.reproduce.kja.findings import DM, ERROR, NCP, RANGE, RATIO, TIME, JoinFigure, statements
-from incrowd.reproduce.kja.trials import DIR, MONDRIAN, REF, TOPDOWN, JoinPoint, JoinSetting, JoinTrials
+from incrowd.reproduce.kja.trials import (
+    DIR,
+    MONDRIAN,
+    REF,
+    RENTERS_TABLE,
+    TOPDOWN,
+    UNI,
+    JoinPoint,
+    JoinSample,
+    JoinSetting,
+    JoinTrials,
+    Population,
+    renters,
+    uniform,
+)
 from incrowd.reproduce.outcome import Outcome, Sheet
 from incrowd.reproduce.stored import SEED
 
