@@ -23,7 +23,7 @@ from incrowd.cli.app import app
 from incrowd.contracts import unwatched
 from incrowd.distance_outliers import Space
 from incrowd.errors import InputError, TableError
-from incrowd.reproduce.figure import Figure
+from incrowd.reproduce.outcome import Figure
 from incrowd.reproduce.outliers import figures as outliers
 from incrowd.reproduce.outliers.trials import (
     EXPC,

@@ -12,7 +12,6 @@ from pathlib import Path
 from statistics import fmean
 
 from incrowd.contracts import Watch
-from incrowd.reproduce.figure import Figure
 from incrowd.reproduce.multidimensional import bounds, patients
 from incrowd.reproduce.multidimensional import trials as cuts
 from incrowd.reproduce.multidimensional.trials import (
@@ -25,7 +24,7 @@ from incrowd.reproduce.multidimensional.trials import (
     CutSetting,
     CutTrials,
 )
-from incrowd.reproduce.outcome import Outcome, Sheet, Statement
+from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
 from incrowd.reproduce.stored import ADULT_TABLE, SEED
 from incrowd.reproduce.trend import named
 

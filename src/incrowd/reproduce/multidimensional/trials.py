@@ -167,14 +167,7 @@ def who(data: Microdata, query: RangeCount) -> NDArray[np.bool_]:
 
 
 def predicate_matches(satisfied: NDArray[np.bool_], labels: Codes) -> bool:
-    """Does a release match a predicate: is no class partly satisfied?
-
-    Parameters
-    ----------
-    satisfied : array of shape (n,)
-        Whether each original record satisfies the predicate.
-    labels : array of shape (n,)
-        The class of each record.
+    """Does a release match a predicate: is no class partly satisfied? Both by record, (n,).
 
     Examples
     --------

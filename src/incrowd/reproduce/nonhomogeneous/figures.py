@@ -7,7 +7,6 @@ from pathlib import Path
 
 from incrowd.contracts import Watch
 from incrowd.errors import InputError
-from incrowd.reproduce.figure import Figure
 from incrowd.reproduce.nonhomogeneous import trials
 from incrowd.reproduce.nonhomogeneous.trials import (
     AT,
@@ -21,7 +20,7 @@ from incrowd.reproduce.nonhomogeneous.trials import (
     SampleFigure,
     SampleSetting,
 )
-from incrowd.reproduce.outcome import Outcome, Sheet, Statement
+from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
 from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_TABLE, SEED
 from incrowd.reproduce.trend import ends, falls, inside, named, ratios, rises, span, spread
 

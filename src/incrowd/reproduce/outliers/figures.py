@@ -13,8 +13,7 @@ from typing import Any
 from incrowd.algorithms.outliers.expc import COMPONENTS
 from incrowd.contracts import Watch
 from incrowd.errors import InputError
-from incrowd.reproduce.figure import Figure
-from incrowd.reproduce.outcome import Outcome, Sheet, Statement
+from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
 from incrowd.reproduce.outliers import trials as approaches
 from incrowd.reproduce.outliers.trials import (
     EXPC,

@@ -8,8 +8,7 @@ from statistics import fmean, median
 from typing import Any
 
 from incrowd.contracts import Watch
-from incrowd.reproduce.figure import Figure
-from incrowd.reproduce.outcome import Outcome, Sheet, Statement
+from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
 from incrowd.reproduce.revisited import trials as runs
 from incrowd.reproduce.revisited.trials import BEST, EXPANSION, FOREST, KK, KS, Curve, LossTrial, printed
 from incrowd.reproduce.stored import SEED
