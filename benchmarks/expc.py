@@ -11,7 +11,7 @@ from tables import real_data
 
 from incrowd.algorithms.outliers.expc import Expanding, ExpC, NonOutliersFirst, OutliersFirst
 from incrowd.models import Plain
-from incrowd.reproduce.outliers.data import load_workers
+from incrowd.reproduce.outliers.trials import load_workers
 
 ROWS, QUASI, K, RUNS = 50_000, 5, 15, 3
 APPROACHES: tuple[type[Expanding], ...] = (ExpC, NonOutliersFirst, OutliersFirst)

@@ -20,8 +20,7 @@ from incrowd import flow
 from incrowd.commands.outliers import FEW, Calibration, outliers
 from incrowd.examples import write_example
 from incrowd.policy import Policy
-from incrowd.reports.chart import ChartLine
-from incrowd.reports.rates import RateChart
+from incrowd.reports.chart import ChartLine, RateChart
 from incrowd.reports.svg import BOTTOM, HEIGHT, TOP
 
 Numbers = list[int | None]

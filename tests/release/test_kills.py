@@ -7,6 +7,7 @@ a script, this file is that process.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import random
@@ -160,9 +161,18 @@ def stages(parent: Path) -> list[Path]:
     return list(parent.glob(PREFIX + "*"))
 
 
+ACCEPTED: set[str] = set()  # what the verifier has seen, by a digest of every file
+
+
 def assert_complete(release: Path, table: Path) -> None:
-    verdict = verify(release, table, POLICY)
-    assert verdict.passed, verdict.failures
+    """The verifier accepts it; the same bytes, which most kills leave, are verified once."""
+    files = sorted(path for folder in (release, audit_folder(release)) for path in folder.glob("**/*"))
+    seen = [(str(path.relative_to(release.parent)), path.is_file() and path.read_bytes()) for path in files]
+    digest = hashlib.sha256(repr((table.read_bytes(), seen)).encode()).hexdigest()
+    if digest not in ACCEPTED:
+        verdict = verify(release, table, POLICY)
+        assert verdict.passed, verdict.failures
+        ACCEPTED.add(digest)
 
 
 def assert_one_run(release: Path, table: Path) -> None:

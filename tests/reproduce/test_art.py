@@ -14,7 +14,7 @@ from incrowd import Policy, publish, tables
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.contracts import silent
 from incrowd.encode import encode
-from incrowd.reproduce.revisited.data import ATTRIBUTES, art, art_files, art_policy, art_table
+from incrowd.reproduce.revisited.trials import ATTRIBUTES, art, art_files, art_policy, art_table
 from incrowd.schema import Shape
 
 GOLDEN = vectors("revisited")["ART"]

@@ -30,33 +30,31 @@ from incrowd.reproduce import trial as running
 from incrowd.reproduce.kja import figures as kja
 from incrowd.reproduce.kja import findings as kja_findings
 from incrowd.reproduce.kja import trials as kja_trials
-from incrowd.reproduce.kja.data import (
-    COLUMNS,
-    GRID,
-    RENTERS_TABLE,
-    UNI,
-    JoinSample,
-    Population,
-    renters,
-    uniform,
-)
 from incrowd.reproduce.kja.figures import FIGURES, RENTERS, JoinScale, join_figure
 from incrowd.reproduce.kja.findings import DM, ERROR, NCP, RANGE, RATIO, TIME, JoinFigure
 from incrowd.reproduce.kja.trials import (
     BASES,
+    COLUMNS,
     DIR,
+    GRID,
     MONDRIAN,
     QUERIES,
     REF,
+    RENTERS_TABLE,
     TOPDOWN,
+    UNI,
     JoinPoint,
+    JoinSample,
     JoinSetting,
+    Population,
     SmallestFirst,
     own_of,
     perimeters,
     queries_for,
+    renters,
     trial,
     trials,
+    uniform,
     variants,
     ways,
 )

@@ -21,11 +21,12 @@ from incrowd.cli.app import app
 from incrowd.contracts import silent, unwatched
 from incrowd.flow import Microdata
 from incrowd.measures.boxes import Between, RangeCount
-from incrowd.reproduce.multidimensional import bounds, findings, patients
+from incrowd.reproduce.multidimensional import bounds, patients
 from incrowd.reproduce.multidimensional import figures as multidimensional
-from incrowd.reproduce.multidimensional.data import COLUMNS, DOMAIN, NumberTable, adult, normal, uniform
 from incrowd.reproduce.multidimensional.trials import (
     ALL,
+    COLUMNS,
+    DOMAIN,
     ONE,
     RELAXED,
     SINGLE,
@@ -33,9 +34,13 @@ from incrowd.reproduce.multidimensional.trials import (
     WAYS,
     CutPoint,
     CutSetting,
+    NumberTable,
     Predicates,
+    adult,
+    normal,
     trial,
     trials,
+    uniform,
     who,
     workloads,
 )
@@ -289,7 +294,7 @@ POOR = CutPoint(90, 3.0, 90, 3.0, 60, 60, 1, 0, {ALL: 0.3, ONE: 0.3}, {ALL: 0.1,
 
 def held(strict: CutPoint = GOOD, relaxed: CutPoint = GOOD, single: CutPoint = POOR) -> list[bool]:
     found = {(STRICT, ASK): strict, (RELAXED, ASK): relaxed, (SINGLE, ASK): single}
-    return [each.held for each in findings.statements(found)]
+    return [each.held for each in multidimensional.statements(found)]
 
 
 def test_points_as_the_paper_wants_them_hold() -> None:

@@ -24,11 +24,8 @@ from incrowd.contracts import silent, unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Codes, Neighbourhoods, Table
 from incrowd.reproduce import papers
-from incrowd.reproduce.nonhomogeneous import data as census
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
-from incrowd.reproduce.nonhomogeneous import findings
 from incrowd.reproduce.nonhomogeneous import trials as lines
-from incrowd.reproduce.nonhomogeneous.data import SampledTable
 from incrowd.reproduce.nonhomogeneous.trials import (
     AT,
     DIVERSE,
@@ -38,6 +35,7 @@ from incrowd.reproduce.nonhomogeneous.trials import (
     NH,
     PRINTED,
     Plan,
+    SampledTable,
     SampleFigure,
     SamplePoint,
     SampleSetting,
@@ -154,9 +152,9 @@ def write_tables(folder: Path, n: int = 700) -> None:
             writer.writerow(row)
     with (folder / ADULT_TABLE.path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(census.ADULT)
+        writer.writerow(lines.ADULT)
         for _ in range(n):
-            words = [dice.choice(["a", "b", "c", "?"]) for _ in census.ADULT[1:]]
+            words = [dice.choice(["a", "b", "c", "?"]) for _ in lines.ADULT[1:]]
             writer.writerow([dice.randrange(17, 60), *words])
 
 
@@ -170,20 +168,20 @@ def test_values_are_coded_in_their_order_and_domains_are_those_of_the_sample() -
 
 def test_occupations_are_bands_and_whoever_has_none_is_left_out(tmp_path: Path) -> None:
     write_tables(tmp_path)
-    everybody, workers = census.load_census(tmp_path)
+    everybody, workers = lines.load_census(tmp_path)
     assert (len(everybody), len(workers)) == (700, 560)
     assert workers.occupation is not None
     assert set(workers.occupation.tolist()) == {i for i in range(40) if i % 5}  # every fifth has none
     work_class = everybody.first(700, 6).attributes[5]
     assert (work_class.texts[0], work_class.missing) == ("0", -1)  # what does not apply is a value
-    again, _ = census.load_census(tmp_path)
+    again, _ = lines.load_census(tmp_path)
     assert again.table.columns[0].rows() == everybody.table.columns[0].rows()
 
 
 def test_real_census_has_fifty_occupations_none_too_frequent(real_data: Path) -> None:
     if CENSUS_TABLE.missing_from(real_data):
         pytest.skip("no census among the real tables: its occupations are not counted")
-    everybody, workers = census.load_census(real_data)
+    everybody, workers = lines.load_census(real_data)
     assert len(everybody) == 542_119
     assert workers.occupation is not None
     counts = np.bincount(workers.occupation)
@@ -252,7 +250,7 @@ def changed(number: int, name: str, place: int, **new: Any) -> Spoil:
 
 
 def test_the_paper_as_it_describes_itself_holds() -> None:
-    found = findings.statements([*forged().values()])
+    found = nonhomogeneous.statements([*forged().values()])
     assert [statement.says for statement in found if not statement.held] == []
     assert len(found) == 1 + 6 + 6 + 5 + 5 + 4 + 4 + 3  # 2.95 s is said of CENSUS only
     assert len({statement.says for statement in found}) == len(found)
@@ -291,7 +289,7 @@ SPOILT: list[tuple[Spoil, str]] = [
 def test_other_numbers_break_a_statement(spoil: Spoil, says: str) -> None:
     figures = forged()
     spoil(figures)
-    found = findings.statements([*figures.values()])
+    found = nonhomogeneous.statements([*figures.values()])
     assert [statement.held for statement in found if says in statement.says] == [False]
 
 
@@ -302,14 +300,14 @@ def test_linear_time_is_not_superlinear_and_steep_growth_at_large_k_is_not_overl
         for place, k in enumerate(nonhomogeneous.KS):
             seconds = 0.4 * (k / 40) ** (power_from_40 if k > 40 else 0.5)
             changed(12, NH, place, seconds=seconds)(figures)
-        assert [s.held for s in findings.statements([*figures.values()]) if says in s.says] == [held]
+        assert [s.held for s in nonhomogeneous.statements([*figures.values()]) if says in s.says] == [held]
 
 
 def test_a_size_of_parts_that_nobody_made_does_not_count() -> None:
     figures = forged()
     for name in (NH, PRINTED):
         changed(14, name, 0, part=694.0, once=11.2)(figures)
-    found = next(s for s in findings.statements([*figures.values()]) if "11.2" in s.says)
+    found = next(s for s in nonhomogeneous.statements([*figures.values()]) if "11.2" in s.says)
     assert not found.held
     assert "a guess made afterwards: 11.2" in found.detail
 
@@ -318,20 +316,20 @@ def test_points_where_ring_is_not_best_are_all_named_and_losing_nothing_is_no_de
     figures = forged()
     for name in (HR, HS, HP, NH):
         changed(10, name, 0, loss=0.0)(figures)
-    held = findings.lowest([*figures.values()][:5])
+    held = nonhomogeneous.lowest([*figures.values()][:5])
     assert (held.held, "where nothing is lost by any: Figure 10 d=2" in held.detail) == (True, True)
     changed(12, NH, 0, loss=0.5)(figures)
     changed(13, NH, -1, loss=0.5)(figures)
     changed(11, NH, 1, loss=figures[11].line(HP)[1])(figures)
-    spoilt = findings.lowest([*figures.values()][:5])
+    spoilt = nonhomogeneous.lowest([*figures.values()][:5])
     assert not spoilt.held
     for where in ("not at 3 of 37", "Figure 12 k=2", "Figure 13 k=100", "Figure 11 d=3"):
         assert where in spoilt.detail
 
 
 def test_figures_that_were_not_run_are_not_judged() -> None:
-    assert findings.statements([]) == ()
-    said = [statement.says for statement in findings.statements([forged()[14]])]
+    assert nonhomogeneous.statements([]) == ()
+    said = [statement.says for statement in nonhomogeneous.statements([forged()[14]])]
     assert said
     assert all(says.startswith("Figure 14") for says in said)
 

@@ -23,18 +23,22 @@ from incrowd.cli.app import app
 from incrowd.contracts import unwatched
 from incrowd.distance_outliers import Space
 from incrowd.errors import InputError, TableError
-from incrowd.reproduce.figure import Figure
+from incrowd.reproduce.outcome import Figure
 from incrowd.reproduce.outliers import figures as outliers
-from incrowd.reproduce.outliers import findings
-from incrowd.reproduce.outliers.data import NEEDED, QUASI, WAGE, Workers, load_workers, salary_classes
 from incrowd.reproduce.outliers.trials import (
     EXPC,
     GNOF,
     GOF,
     INCOGNITO,
+    NEEDED,
+    QUASI,
     REMOVED,
+    WAGE,
     OutlierSetting,
+    Workers,
     information_loss,
+    load_workers,
+    salary_classes,
     trial,
     trials,
 )
@@ -216,7 +220,7 @@ def forged() -> tuple[Panels, dict[str, tuple[float, ...]]]:
 
 
 def held(panels: Panels, residue: dict[str, tuple[float, ...]]) -> dict[str, bool]:
-    return {each.says: each.held for each in findings.statements([*panels.values()], residue)}
+    return {each.says: each.held for each in outliers.statements([*panels.values()], residue)}
 
 
 def test_the_paper_as_it_describes_itself_holds() -> None:

@@ -20,29 +20,26 @@ from incrowd.hierarchy import Family
 from incrowd.reproduce import papers, writing
 from incrowd.reproduce.outcome import Outcome
 from incrowd.reproduce.revisited import figures as revisited
-from incrowd.reproduce.revisited import findings
-from incrowd.reproduce.revisited.data import (
+from incrowd.reproduce.revisited.trials import (
     ADT_TABLE,
+    ALGORITHMS,
     BEST,
     CMC_TABLE,
+    EXPANSION,
     FOREST,
     KK,
-    KS,
-    TABLE,
-    RealTable,
-    art,
-    printed,
-)
-from incrowd.reproduce.revisited.trials import (
-    ALGORITHMS,
-    EXPANSION,
     KK_ALGORITHMS,
+    KS,
     MEASURES,
     NEAREST,
+    TABLE,
     VARIANTS,
     Curve,
     LossTrial,
+    RealTable,
+    art,
     curves,
+    printed,
     trial,
 )
 from incrowd.reproduce.trial import loss, rows_of
@@ -88,9 +85,9 @@ def test_the_reductions_of_the_printed_table_are_the_ones_that_are_asked_for() -
     tables = list(TABLE.values())
     gains = [1 - a / b for rows in tables for a, b in zip(rows[BEST], rows[FOREST], strict=True)]
     assert [min(gains), max(gains)] == pytest.approx(GOLDEN["expected"]["reduction_best_vs_forest"], abs=5e-4)
-    assert (round(min(gains), 2), round(max(gains), 2)) == findings.FOREST_GAIN
+    assert (round(min(gains), 2), round(max(gains), 2)) == revisited.FOREST_GAIN
     gains = [1 - a / b for rows in tables for a, b in zip(rows[KK], rows[BEST], strict=True)]
-    assert (round(min(gains), 2), round(max(gains), 2)) == findings.KK_GAIN
+    assert (round(min(gains), 2), round(max(gains), 2)) == revisited.KK_GAIN
 
 
 VARIANT = next(iter(VARIANTS))
@@ -186,7 +183,7 @@ def statements(**losses: tuple[float, ...]) -> dict[str, bool]:
     rows |= changed
     by_name = dict.fromkeys(VARIANTS, rows[BEST]) | {FOREST: rows[FOREST]}
     by_name |= {EXPANSION: rows[KK], NEAREST: tuple(2 * loss for loss in rows[KK])}
-    found = findings.statements([LossTrial("ART", 5000, "EM", KS, by_name)])
+    found = revisited.statements([LossTrial("ART", 5000, "EM", KS, by_name)])
     return {statement.says.split(": ", 1)[1]: statement.held for statement in found}
 
 
@@ -214,7 +211,7 @@ def test_other_numbers_break_them(changed: str, values: tuple[float, ...], broke
 
 def test_what_cannot_be_compared_is_not(small: list[LossTrial]) -> None:
     """The printed numbers are not those of a small ART."""
-    assert not [s for s in findings.statements(small) if "printed" in s.says]
+    assert not [s for s in revisited.statements(small) if "printed" in s.says]
 
 
 # What is written

@@ -155,10 +155,13 @@ def _worst(views: Ints, k: int) -> tuple[int, int, int]:
     """
     known = np.bincount(views.ravel(), minlength=k).clip(1)[:, None]
     best, found = -1.0, (0, 1, 0)
-    others = views.shape[2] - 1
-    for ahead in range(1, others + 1, -(-others * k * k // CELLS)):
-        both = (views * k + np.roll(views, -ahead, axis=2)).ravel()
-        share = np.bincount(both, minlength=k * k).reshape(k, k) / known
+    forwards, size = views[0], views.shape[2]
+    first, twice_round = forwards * k, np.concatenate([forwards, forwards], axis=1)
+    for ahead in range(1, size, -(-(size - 1) * k * k // CELLS)):
+        pairs = (first + twice_round[:, ahead : ahead + size]).ravel()
+        both = np.bincount(pairs, minlength=k * k).reshape(k, k)
+        both = both + both[::-1, ::-1].T  # backwards, s and t change places and count from the other end
+        share = both / known
         surely = share - 2 * np.sqrt(share * (1 - share) / known)
         at = int(surely.argmax())
         if surely.flat[at] > best:

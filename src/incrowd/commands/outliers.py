@@ -22,8 +22,7 @@ from incrowd.flow import Table
 from incrowd.models.plain import plain_of
 from incrowd.policy import Policy, needed
 from incrowd.publishing.request import WITH_PLAIN
-from incrowd.reports.chart import ChartLine
-from incrowd.reports.rates import RateChart
+from incrowd.reports.chart import ChartLine, RateChart
 from incrowd.results import Result, Row
 
 PAPER = {"p": "0.8", "d": "0.85"}  # what the paper takes for all of its tables

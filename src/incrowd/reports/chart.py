@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import floor, isfinite, log10
 
-from incrowd.reports.svg import (
-    COLOURS,
-    DASHES,
-    RIGHT,
-    TOP,
-    WIDTH,
-    Frame,
-    marker,
-    number,
-    path,
-    picture,
-    stroke,
-    word,
-)
+from incrowd.reports import svg
+from incrowd.reports.svg import BOTTOM, HEIGHT, TOP, Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +28,16 @@ class ChartLine:
 
     def svg(self, frame: Frame, number_in_legend: int) -> list[str]:
         """The line, its markers, and its entry in the legend."""
-        dash = "" if self.ours else f" stroke-dasharray='{DASHES[self.look % len(DASHES)]}'"
-        how = f"fill='none' stroke='{COLOURS[self.look % len(COLOURS)]}' stroke-width='2'{dash}"
-        parts = [path([(frame.x(x), frame.y(y)) for x, y in self.points], how)]
+        dash = "" if self.ours else f" stroke-dasharray='{svg.DASHES[self.look % len(svg.DASHES)]}'"
+        how = f"fill='none' stroke='{svg.COLOURS[self.look % len(svg.COLOURS)]}' stroke-width='2'{dash}"
+        parts = [svg.path([(frame.x(x), frame.y(y)) for x, y in self.points], how)]
         for x, y in self.points:
-            parts.append(marker(self.look, self.ours, frame.x(x), frame.y(y), f"{self.name}: {number(y)}"))
-        left, y = WIDTH - RIGHT + 18, TOP + 12 + 22 * number_in_legend
-        parts.append(stroke(left, y, left + 40, y, how))
-        return [*parts, marker(self.look, self.ours, left + 20, y), word(self.name, left + 48, y + 4)]
+            parts.append(
+                svg.marker(self.look, self.ours, frame.x(x), frame.y(y), f"{self.name}: {svg.number(y)}")
+            )
+        left, y = svg.WIDTH - svg.RIGHT + 18, TOP + 12 + 22 * number_in_legend
+        parts.append(svg.stroke(left, y, left + 40, y, how))
+        return [*parts, svg.marker(self.look, self.ours, left + 20, y), svg.word(self.name, left + 48, y + 4)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +74,48 @@ class Chart:
         names = "; ".join(line.name for line in self.lines)
         lines = [part for number, line in enumerate(self.lines) for part in line.svg(frame, number)]
         about = f"Lines over {self.x_label}, in {self.y_label}: {names}."
-        return picture(self.title, about, [*frame.axes(self.x_label, self.y_label), *lines])
+        return svg.picture(self.title, about, [*frame.axes(self.x_label, self.y_label), *lines])
+
+
+# Rates, from one in thousands to all
+
+
+@dataclass(frozen=True, slots=True)
+class RateChart(Chart):
+    """Lines over one axis; the other has powers of ten from `least` on, the smallest rate above 0.
+
+    0 stands at the bottom.
+
+    Examples
+    --------
+    >>> rates = RateChart("Rates", "d", "%", (ChartLine("p = 0.8", ((1, 100), (2, 0.02), (3, 0))),), 0.01)
+    >>> rates.frame().y_ticks
+    (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)
+    """
+
+    least: float = 0.1
+
+    def __post_init__(self) -> None:
+        Chart.__post_init__(self)
+        if self.least <= 0 or any(y < 0 for _, y in self.points):
+            raise ValueError("rates are not negative, and the smallest is above 0")
+
+    def frame(self) -> Frame:
+        """Where values lie."""
+        plain = Frame.around(self.points)
+        highest = max([y for _, y in self.points if y > 0], default=self.least)
+        low = floor(log10(min(self.least, highest)) + 1e-9)
+        high = max(low + 1, -floor(-log10(highest) + 1e-9))
+        ticks = (0.0, *(round(10.0**power, 12) for power in range(low, high + 1)))
+        return PowerFrame(plain.x_low, plain.x_high, 0.0, ticks[-1], plain.x_ticks, ticks)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerFrame(Frame):
+    """Ticks of equal distance: 0, then powers of ten."""
+
+    def y(self, value: float) -> float:
+        """A value of the upright axis, in pixels; what is below the first power lies between it and 0."""
+        first, steps = self.y_ticks[1], len(self.y_ticks) - 1
+        place = value / first if value < first else 1 + log10(value / first)
+        return HEIGHT - BOTTOM - place / steps * (HEIGHT - TOP - BOTTOM)

@@ -6,22 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log
 
-from incrowd.reports.svg import (
-    BOTTOM,
-    HEIGHT,
-    LEFT,
-    MARKERS,
-    RIGHT,
-    TOP,
-    WIDTH,
-    Frame,
-    marker,
-    path,
-    picture,
-    stroke,
-    ticks,
-    word,
-)
+from incrowd.reports import svg
+from incrowd.reports.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Frame
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000)
 _LETTER = 6.2  # pixels, about
@@ -80,7 +66,9 @@ class FrontierChart:
             parts.append(_mark(looks[point.series], frame.x(point.loss), frame.y(point.risk), hint))
         best = "; ".join(point.words for point in frontier)
         about = f"Points over {self.x_label}, largest match probability upwards. On the frontier: {best}."
-        return picture(self.title, about, [*parts, *_labels(frontier, frame), *_legend(list(looks), groups)])
+        return svg.picture(
+            self.title, about, [*parts, *_labels(frontier, frame), *_legend(list(looks), groups)]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +84,7 @@ class RiskFrame(Frame):
         shown = [1 / step for step in _STEPS if high <= step <= low] or [max(risks), min(risks)]
         if len(shown) == 1:
             shown = [min(1.0, 2 * shown[0]), shown[0] / 2, shown[0]]
-        xs = ticks(min(0.0, *losses), max(losses))
+        xs = svg.ticks(min(0.0, *losses), max(losses))
         return cls(xs[0], xs[-1], min(shown), max(shown), xs, tuple(shown))
 
     def y_text(self, value: float) -> str:
@@ -110,7 +98,7 @@ class RiskFrame(Frame):
 
 def _mark(look: int, x: float, y: float, hint: str = "") -> str:
     """After the last shape they begin again, hollow."""
-    return marker(look, look // len(MARKERS) % 2 == 0, x, y, hint)
+    return svg.marker(look, look // len(svg.MARKERS) % 2 == 0, x, y, hint)
 
 
 def _steps(best: Sequence[FrontierPoint], frame: RiskFrame, number: int) -> list[str]:
@@ -122,7 +110,7 @@ def _steps(best: Sequence[FrontierPoint], frame: RiskFrame, number: int) -> list
     for point in ordered:
         corners += [(frame.x(point.loss), corners[-1][1]), (frame.x(point.loss), frame.y(point.risk))]
     corners.append((float(WIDTH - RIGHT), corners[-1][1]))
-    return [path(corners, _dashed(number))]
+    return [svg.path(corners, _dashed(number))]
 
 
 def _dashed(number: int) -> str:
@@ -147,7 +135,7 @@ def _labels(best: Sequence[FrontierPoint], frame: RiskFrame) -> list[str]:
             )
             if y < HEIGHT - BOTTOM and not any(hits):
                 taken.append((left, left + width, y))
-                parts.append(word(point.words, left, y, size=11))
+                parts.append(svg.word(point.words, left, y, size=11))
                 break
     return parts
 
@@ -158,9 +146,9 @@ def _legend(series: Sequence[str], groups: Sequence[str]) -> list[str]:
     step = min(22.0, (HEIGHT - TOP - 20) / (len(series) + len(groups)))
     for look, name in enumerate(series):
         y = TOP + 12 + step * look
-        parts += [_mark(look, left, y), word(name, left + 24, y + 4)]
+        parts += [_mark(look, left, y), svg.word(name, left + 24, y + 4)]
     for number, group in enumerate(groups):
         y = TOP + 12 + step * (len(series) + number)
-        parts.append(stroke(left - 12, y, left + 12, y, _dashed(number)))
-        parts.append(word(f"frontier, l = {group}" if group else "frontier", left + 24, y + 4))
+        parts.append(svg.stroke(left - 12, y, left + 12, y, _dashed(number)))
+        parts.append(svg.word(f"frontier, l = {group}" if group else "frontier", left + 24, y + 4))
     return parts

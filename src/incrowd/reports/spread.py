@@ -27,13 +27,12 @@ def before_and_after(attribute: Attribute, original: Codes, published: Published
     before, after = _shares(counts), _shares(_spread(published, j, len(attribute)))
     line = attribute.shape is Shape.RANGE and attribute.kind is not Kind.ORDERED
     bins = _on_a_line(attribute) if line and len(attribute) > NAMED else _by_name(attribute, before)
-    labels = [label for label, _ in bins]
     return {
         "ordered": bool(line and len(attribute) > NAMED),
         "moved": float(np.abs(before - after).sum() / 2),
         "bins": [
             {"label": label, "before": float(before[codes].sum()), "after": float(after[codes].sum())}
-            for label, (_, codes) in zip(labels, bins, strict=True)
+            for label, codes in bins
         ],
     }
 

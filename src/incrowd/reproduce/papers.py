@@ -45,21 +45,9 @@ def paper(name: str) -> Paper:
 
 
 def reproduce(name: str, quick: bool = False, data: Path | None = None, watch: Watch = unwatched) -> Outcome:
-    """Run the experiments of a paper again.
+    """Run the experiments of a paper again; `quick` runs a small part that takes seconds.
 
-    Parameters
-    ----------
-    name : str
-        The paper, by its name in `PAPERS`.
-    quick : bool
-        A small part that takes seconds.
-    data : Path, optional
-        The folder of real tables; what needs one that is not there is skipped, and the outcome says so.
-
-    Raises
-    ------
-    InputError
-        If the paper is not known, or the folder is none.
+    What needs a table that is not in the folder `data` is skipped, and the outcome says so.
     """
     asked = paper(name)
     if data is not None and not data.is_dir():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -116,16 +117,24 @@ def graph_of(records: list[twins.Record], table: Table) -> Graph:
 
 
 class Case(NamedTuple):
-    """A random table, with (k,k) rows by Algorithms 4 and 5."""
+    """A random table, with (k,k) rows by Algorithms 4 and 5, and the classes that they are of."""
 
     table: CodeTable
     k: int
     neighbourhoods: Neighbourhoods
     crowding: twins.Crowding
     rows: Table
+    graph: Graph
+    held: dict[str, bool]
 
 
-def cases(runs: int, least: int, most: int) -> Iterator[Case]:
+@cache
+def cases(runs: int, least: int, most: int) -> list[Case]:
+    """Made once for both upgrades: nothing in them is changed."""
+    return list(drawn_cases(runs, least, most))
+
+
+def drawn_cases(runs: int, least: int, most: int) -> Iterator[Case]:
     dice = random.Random(7)
     axes = [AXES["laminar"], AXES["intervals"]]
     for _ in range(runs):
@@ -133,7 +142,9 @@ def cases(runs: int, least: int, most: int) -> Iterator[Case]:
         table = CodeTable([(dice.randrange(5), dice.randrange(5)) for _ in range(n)], axes)
         neighbourhoods = widened(table.data, Expansion(k).neighbourhoods(table.data), k)
         crowding = setting(table, "lm")
-        yield Case(table, k, neighbourhoods, crowding, rows(crowding, neighbourhoods))
+        wide = rows(crowding, neighbourhoods)
+        graph = graph_of(table.points, wide)
+        yield Case(table, k, neighbourhoods, crowding, wide, graph, classes(graph, k))
 
 
 def by_twin(case: Case) -> tuple[Table, int]:
@@ -166,15 +177,14 @@ def test_everyone_gets_k_matches_in_fewer_than_n_steps(name: str) -> None:
     given, expected = golden("revisited_limits", "alg6_properties")
     runs, needing = given["random_runs"], 0
     for case in cases(runs, 6, 10):
-        graph = graph_of(case.table.points, case.rows)
         after, steps = UPGRADES[name](case)
         wider = graph_of(case.table.points, after)
         held = classes(wider, case.k)
         assert held["global_1k"] is expected["always_global_1k"]
         assert held["kk"] is expected["still_kk"]
-        joined = parts(graph) - parts(wider)
+        joined = parts(case.graph) - parts(wider)
         assert (steps <= joined <= len(after) - 1) is expected["steps<=n-1"]  # a step joins two components
-        assert (steps == 0) == classes(graph, case.k)["global_1k"] == (after == case.rows)
+        assert (steps == 0) == case.held["global_1k"] == (after == case.rows)
         needing += steps > 0
     for count in (needing, expected["inputs_needing_repair"]):
         assert 0 < count < runs / 2
@@ -193,7 +203,7 @@ def test_k_matches_each_are_not_yet_a_factor(name: str) -> None:
     runs = given["random_tables"]
     found = dict.fromkeys(expected, 0)
     for case in cases(runs, least, most):
-        held = classes(graph_of(case.table.points, case.rows), case.k)
+        held = case.held
         after, _ = UPGRADES[name](case)
         wider = classes(graph_of(case.table.points, after), case.k)
         assert held["kk"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from incrowd.kernels.one_k import Rows
 
 AT_ONCE = 2048  # records between two words about progress
-ROOM = 1 << 20  # arcs that are made room for at first
+ROOM = 1 << 20  # arcs that are made room for at first, at most
 
 
 def global_neighbourhoods(
@@ -101,7 +101,8 @@ def _known(labels: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 def _roomier(web: Web) -> Web:
     """The same graph with room for more arcs, twice as many at least: a widened row may hold every point."""
-    more = web.late_row.size + 2 * web.root.size + ROOM
+    points = web.root.size
+    more = web.late_row.size + 2 * points + min(ROOM, points * points)
     grown = {}
     for name in ("late_to", "late_next", "late_row"):
         old = getattr(web, name)

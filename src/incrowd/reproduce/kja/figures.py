@@ -12,14 +12,13 @@ from typing import Any
 
 from incrowd.contracts import Watch
 from incrowd.reproduce.kja import trials as ways
-from incrowd.reproduce.kja.data import RENTERS_TABLE, UNI, JoinSample, Population, renters, uniform
 from incrowd.reproduce.kja.findings import DM, ERROR, NCP, RANGE, RATIO, TIME, JoinFigure, statements
 from incrowd.reproduce.kja.trials import DIR, MONDRIAN, REF, TOPDOWN, JoinPoint, JoinSetting, JoinTrials
 from incrowd.reproduce.outcome import Outcome, Sheet
 from incrowd.reproduce.stored import SEED
 
 TITLE = "k-Anonymity in the Presence of External Databases: Figures 10 to 19"
-RENTERS = RENTERS_TABLE.name
+RENTERS = ways.RENTERS_TABLE.name
 PEOPLE = 10_000
 SAMPLES = 5  # of renters; UNI is drawn once
 RATIOS = (1, 5, 10, 50, 100)
@@ -35,8 +34,8 @@ FIGURES = {
     13: (RENTERS, TOPDOWN, DM),
     14: (RENTERS, MONDRIAN, ERROR),
     15: (RENTERS, TOPDOWN, ERROR),
-    16: (UNI, MONDRIAN, NCP),
-    17: (UNI, TOPDOWN, NCP),
+    16: (ways.UNI, MONDRIAN, NCP),
+    17: (ways.UNI, TOPDOWN, NCP),
     18: (RENTERS, MONDRIAN, TIME),
     19: (RENTERS, TOPDOWN, TIME),
 }
@@ -103,7 +102,7 @@ class JoinScale:
 Scales = Mapping[str, JoinScale]
 
 
-def scale_of(population: Population, quick: bool) -> JoinScale:
+def scale_of(population: ways.Population, quick: bool) -> JoinScale:
     """What is run of a table; with `quick` one sample and few points, and a smaller UNI."""
     most = population.most(PEOPLE)
     if quick:
@@ -116,9 +115,9 @@ def scale_of(population: Population, quick: bool) -> JoinScale:
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
     """Run all figures; without the real table, those of UNI."""
-    why = RENTERS_TABLE.missing_from(folder)
+    why = ways.RENTERS_TABLE.missing_from(folder)
     skipped = [why] if why else []
-    populations = [uniform()] if folder is None or why else [renters(folder), uniform()]
+    populations = [ways.uniform()] if folder is None or why else [ways.renters(folder), ways.uniform()]
     scales = {each.name: scale_of(each, quick) for each in populations}
     ways.compile_all()
     found: dict[tuple[str, JoinSetting], Mapping[str, JoinPoint]] = {}
@@ -131,10 +130,10 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
     return outcome(found, scales, skipped)
 
 
-def _run(population: Population, scale: JoinScale, quick: bool, watch: Watch) -> JoinTrials:
+def _run(population: ways.Population, scale: JoinScale, quick: bool, watch: Watch) -> JoinTrials:
     """Every point; at the default of renters also what is in no figure."""
     real = population.name == RENTERS
-    samples = [JoinSample(scale.people, 1, seed) for seed in scale.seeds]
+    samples = [ways.JoinSample(scale.people, 1, seed) for seed in scale.seeds]
     extras = ways.ways(MONDRIAN, scale.k, trimmed=True) | ways.ways(TOPDOWN, scale.k, trimmed=True)
     if not quick:
         extras |= ways.variants(scale.k)

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from incrowd.reproduce.figure import Figure
 from incrowd.reproduce.kja.trials import DIR, REF
-from incrowd.reproduce.outcome import Statement
+from incrowd.reproduce.outcome import Figure, Statement
 from incrowd.reproduce.trend import ends, falls, inside, listed, named, number, rises, span, spread
 
 NCP, DM, ERROR, TIME = "NCP", "DM", "ARE", "seconds"  # what a figure shows
