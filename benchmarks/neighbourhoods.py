@@ -13,9 +13,7 @@ from scans import distinct_scan, plain_scan
 from tables import adult_with_trees, census_with_trees, first
 
 from incrowd.algorithms.costs import groups_of, priced
-from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
-from incrowd.algorithms.nonhomogeneous.k_one import Expansion
-from incrowd.algorithms.nonhomogeneous.one_k import widened
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, global_neighbourhoods, widened
 from incrowd.flow import Microdata, Neighbourhoods
 
 K = 10

@@ -1,1 +1,1 @@
-"""How records are grouped: every algorithm, the base that says what it is, and the catalogue of methods."""
+"""Anonymization algorithms, by what they make: equivalence classes, non-homogeneous rows, buckets, joins."""

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import nonhomogeneous as twins
 
-from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
-from incrowd.algorithms.nonhomogeneous.one_k import widened
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import global_neighbourhoods, widened
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

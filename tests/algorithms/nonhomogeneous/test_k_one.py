@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import nonhomogeneous as twins
 
-from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest, NeighbourhoodGrowth
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, Nearest, NeighbourhoodGrowth
 from incrowd.contracts import Limited
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Neighbourhoods

@@ -18,8 +18,7 @@ from twins import factor as twins
 from twins.nonhomogeneous import consistent
 
 from incrowd.algorithms.costs import groups_of, priced
-from incrowd.algorithms.nonhomogeneous.k_one import Expansion
-from incrowd.algorithms.nonhomogeneous.one_k import widened
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, widened
 from incrowd.algorithms.nonhomogeneous.regular import Mend, exchanged, loss_of, mended, rings
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.contracts import silent

@@ -14,9 +14,12 @@ from support.golden import golden
 from support.tables_of_codes import CodeTable, paths_of
 from twins import nonhomogeneous as twins
 
-from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
-from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest
-from incrowd.algorithms.nonhomogeneous.one_k import widened
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
+    Expansion,
+    Nearest,
+    global_neighbourhoods,
+    widened,
+)
 from incrowd.flow import Neighbourhoods
 from incrowd.graph import Graph, classes, components
 

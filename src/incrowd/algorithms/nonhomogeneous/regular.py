@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
-from incrowd.algorithms.nonhomogeneous.k_one import RecordTree
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import RecordTree
 from incrowd.contracts import need_enough
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 

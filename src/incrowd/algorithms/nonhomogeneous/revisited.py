@@ -15,9 +15,12 @@ import numpy as np
 
 from incrowd.algorithms.base import REVISITED, NonHomogeneous
 from incrowd.algorithms.costs import MEASURES
-from incrowd.algorithms.nonhomogeneous.global_1k import global_neighbourhoods
-from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest
-from incrowd.algorithms.nonhomogeneous.one_k import widened
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
+    Expansion,
+    Nearest,
+    global_neighbourhoods,
+    widened,
+)
 from incrowd.algorithms.nonhomogeneous.regular import exchanged, loss_of, mended, rings
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.contracts import (

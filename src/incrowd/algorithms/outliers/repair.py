@@ -97,10 +97,13 @@ class MergingGroups:
         self.replace([numbers[found]], joined)
         return True
 
-    def merge(self, rows: Ints, most: int) -> bool:
-        """Merge records with the cheapest groups, at most `most` (0: all), until that is plain."""
-        union, taken = rows, list[int]()
-        while not most or len(taken) < most:
+    def merge(self, rows: Ints, most: int, own: Sequence[int] = ()) -> bool:
+        """Merge records, of `own` groups or of none, with the cheapest others until that is plain.
+
+        At most with `most` of them (0: all).
+        """
+        union, taken = rows, list(own)
+        while not most or len(taken) < most + len(own):
             near = self.nearest(union, 1, taken)
             if not near:
                 return False
@@ -182,13 +185,7 @@ def _joined(groups: MergingGroups, number: int) -> bool:
     if found >= 0:
         groups.replace([number, near[found]], unions[found])
         return True
-    union, taken = rows, [number]
-    while len(taken) <= MERGES and (near := groups.nearest(union, 1, taken)):
-        union, taken = np.concatenate([union, groups.members[near[0]]]), [*taken, near[0]]
-        if groups.growth.first_plain([union]) == 0:
-            groups.replace(taken, union)
-            return True
-    return False
+    return groups.merge(rows, MERGES, [number])
 
 
 def _slabs_repaired(

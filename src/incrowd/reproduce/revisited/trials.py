@@ -20,8 +20,7 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from incrowd.algorithms.nonhomogeneous.k_one import Expansion, Nearest
-from incrowd.algorithms.nonhomogeneous.one_k import widened
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, Nearest, widened
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.forest import Forest
 from incrowd.contracts import Progress, silent
