@@ -198,7 +198,7 @@ class NearbyCounts:
     def _settle(
         self, limit: int, found: Bools, pairs: Undecided, bounds: tuple[Floats, Floats], amount: Ints
     ) -> Undecided:
-        """Count pairs that are surely near, drop those that surely are not; who is undecided is given back."""
+        """Count pairs that are surely near, drop those that surely are not; give back who is undecided."""
         (who, sure, point, other), (near, far) = pairs, bounds
         sure = sure + sums(point, np.where(far <= self._sure, amount, 0), who.size)
         left = (far > self._sure) & (near <= self._hopeless)
