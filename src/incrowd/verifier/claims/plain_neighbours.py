@@ -37,6 +37,9 @@ CHUNKS = 4  # tiles of records between looks at who is decided
 
 Floats = NDArray[np.float64]
 Points = Sequence[Ints]
+Undecided = tuple[
+    Ints, Ints, Ints, Ints
+]  # points, how many are surely near each; pairs: point, part or record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,16 +175,12 @@ class NearbyCounts:
         waiting = [(0, who, np.zeros(who.size, np.int64), np.arange(who.size), np.zeros(who.size, np.int64))]
         while waiting:
             level, who, sure, point, part = waiting.pop()
-            near, far = self._bounds(points, who[point], part)
-            sure = sure + sums(point, np.where(far <= self._sure, self._many[part], 0), who.size)
-            left = (far > self._sure) & (near <= self._hopeless)
-            point, part = point[left], part[left]
-            most = sure + sums(point, self._many[part], who.size)
-            found[who[most <= limit]] = True
-            who, sure, point, part = _undecided((sure <= limit) & (most > limit), who, sure, point, part)
+            bounds = self._bounds(points, who[point], part)
+            undecided = self._settle(limit, found, (who, sure, point, part), bounds, self._many[part])
             if level == self._depth:
-                self._look(points, limit, found, (who, sure, point, part))
+                self._look(points, limit, found, undecided)
                 continue
+            who, sure, point, part = undecided
             if point.size > most_parts * who.size:
                 yield who
                 continue
@@ -196,9 +195,21 @@ class NearbyCounts:
             far += most * most
         return near, far
 
-    def _look(
-        self, points: Points, limit: int, found: Bools, undecided: tuple[Ints, Ints, Ints, Ints]
-    ) -> None:
+    def _settle(
+        self, limit: int, found: Bools, pairs: Undecided, bounds: tuple[Floats, Floats], amount: Ints
+    ) -> Undecided:
+        """Count pairs that are surely near, drop those that surely are not; give back who is undecided."""
+        (who, sure, point, other), (near, far) = pairs, bounds
+        sure = sure + sums(point, np.where(far <= self._sure, amount, 0), who.size)
+        left = (far > self._sure) & (near <= self._hopeless)
+        point, other = point[left], other[left]
+        most = sure + sums(point, amount[left], who.size)
+        found[who[most <= limit]] = True
+        undecided = (sure <= limit) & (most > limit)
+        number, keep = np.cumsum(undecided) - 1, undecided[point]  # who is left is numbered anew
+        return who[undecided], sure[undecided], number[point[keep]], other[keep]
+
+    def _look(self, points: Points, limit: int, found: Bools, undecided: Undecided) -> None:
         """At single records, of parts that nothing lies below."""
         who, sure, point, part = undecided
         size = self._stop[part] - self._start[part]
@@ -207,12 +218,9 @@ class NearbyCounts:
         square = np.zeros(point.size)
         for column, values, own in zip(self._columns, points, self._values, strict=True):
             square += column.between(values[who[point]], own[record]) ** 2
-        sure = sure + sums(point, np.where(square <= self._sure, self._weight[record], 0), who.size)
-        left = (square > self._sure) & (square <= self._hopeless)
-        point, record = point[left], record[left]
-        most = sure + sums(point, self._weight[record], who.size)
-        found[who[most <= limit]] = True
-        who, sure, point, record = _undecided((sure <= limit) & (most > limit), who, sure, point, record)
+        undecided = (who, sure, point, record)
+        undecided = self._settle(limit, found, undecided, (square, square), self._weight[record])
+        who, sure, point, record = undecided
         pairs = [(v[who[point]], own[record]) for v, own in zip(points, self._values, strict=True)]
         near = self._exact.near([one for one, _ in pairs], [other for _, other in pairs])
         sure = sure + sums(point, np.where(near, self._weight[record], 0), who.size)
@@ -232,13 +240,7 @@ def _ranks(position: Floats, unit: float) -> Ints:
     return np.rint(np.where(np.isnan(position), -0.5, position / unit) * GRID).astype(np.int64)
 
 
-def _undecided(left: Bools, who: Ints, sure: Ints, point: Ints, other: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """The points that are left, numbered anew, with their pairs."""
-    number, keep = np.cumsum(left) - 1, left[point]
-    return who[left], sure[left], number[point[keep]], other[keep]
-
-
-def _halves(who: Ints, sure: Ints, point: Ints, part: Ints) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+def _halves(who: Ints, sure: Ints, point: Ints, part: Ints) -> Iterator[Undecided]:
     """Pieces with few enough pairs, unless of one point; pairs are in the order of their points."""
     if not who.size:
         return
