@@ -1,1 +1,1 @@
-"""Pictures as SVG, and the HTML page about a release."""
+"""Reports on releases: facts, words and pictures on one page, and charts as SVG."""
