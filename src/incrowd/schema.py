@@ -126,7 +126,7 @@ class Claim:
     adversary: str = ""
     assumptions: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "model": self.model,
             "parameters": {

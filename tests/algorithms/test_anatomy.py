@@ -198,7 +198,7 @@ def request_of(request: Request, l: int = 2) -> Request:  # noqa: E741
     columns = {n: texts for n, texts in request.columns.items() if n not in ("who", "height", "tag")}
     if quasi == ("age",):
         columns.setdefault("age", ["20"] * len(request))
-    parts = asked(quasi, {"k": request.policy.k, "l": l}).as_dict()
+    parts = asked(quasi, {"k": request.policy.k, "l": l}).to_dict()
     parts |= {"keep": [], "method": "anatomy", "accept": ["exact-rows", "correlated-values"]}
     return Request(columns, Policy.from_dict(parts, request.policy.folder), quasi)
 

@@ -198,7 +198,7 @@ def test_what_speaks_of_classes_is_refused(method: str, changed: dict[str, Any],
         pytest.skip(f"{method} keeps l by its draw: tests/test_diverse.py")
     request = people(30, ("age",))
     columns: dict[str, Any] = {**request.columns, "who": [f"w{i // 2}" for i in range(30)]}
-    parts = request.policy.as_dict() | {"drop": [] if "entity" in changed else ["who"]} | changed
+    parts = request.policy.to_dict() | {"drop": [] if "entity" in changed else ["who"]} | changed
     policy = Policy.from_dict(parts, request.policy.folder).with_(accept=["all"])
     with pytest.raises(InputError, match=word):
         publish(Table.of(columns), policy, method=method)

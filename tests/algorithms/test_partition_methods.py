@@ -189,7 +189,7 @@ def test_rows_without_anything_private_are_judged_too(method: str, request_: Req
     """
     assume("height" not in request_.quasi)
     columns = {name: texts for name, texts in request_.columns.items() if name not in ("tag", "who")}
-    parts = request_.policy.as_dict() | {"keep": [], "entity": None}
+    parts = request_.policy.to_dict() | {"keep": [], "entity": None}
     policy = Policy.from_dict(parts, request_.policy.folder)
     try:
         release = publish(Table.of(columns), policy, method=method)
@@ -205,7 +205,7 @@ def test_rows_without_anything_private_are_judged_too(method: str, request_: Req
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_catalogue_says_everything_about_a_method(method: str) -> None:
-    said = METHODS[method].as_dict()
+    said = METHODS[method].to_dict()
     for word in ("paper", "section", "guarantee", "adversary", "needs", "not_claimed", "publishes"):
         assert said[word], word
     assert said["name"] == method

@@ -108,7 +108,7 @@ def test_a_class_of_k_is_known_exactly() -> None:
     assert found == AfterOne(1 / 3, 1 / 3, 4, 0, (4,), 1, Fraction(1, 3))
     assert after_one({}, 4, never) is after_one({5: 0}, 4, never) is None
     assert found is not None
-    assert found.as_dict()["exact"] == "1/3"
+    assert found.to_dict()["exact"] == "1/3"
 
 
 def test_the_worst_size_counts() -> None:

@@ -114,7 +114,7 @@ def test_a_weak_release_is_broken(attack: Callable[[Target], AttackResult], weak
 
 @EACH
 def test_a_result_can_be_written(attack: Callable[[Target], AttackResult], clinic: Target) -> None:
-    said = attack(clinic).as_dict()
+    said = attack(clinic).to_dict()
     assert set(said) == {
         *("name", "adversary", "knows", "attack", "guess", "control", "bound", "holds", "works", "details")
     }

@@ -212,4 +212,4 @@ def test_without_links_only_rows_of_their_own_are_judged(anatomy: Path, tmp_path
     found = attack(tmp_path / "release", anatomy / "people.csv")
     learner = {result.name: result for result in found.results}["definetti-disease"]
     assert 0 < learner.attack.tried < 600
-    assert json.dumps(learner.as_dict())
+    assert json.dumps(learner.to_dict())

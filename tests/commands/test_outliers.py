@@ -189,8 +189,8 @@ def test_the_command_prints_lines_for_the_policy(clinic: Path, found: Calibratio
     assert found.proposal is not None
     assert [str(plain.p), str(plain.d)] == [found.proposal.p, found.proposal.d]
     again = incrowd("outliers", clinic / "patients.csv", "-p", with_them, "--json").json
-    assert again["policy"] == again["proposal"] == found.proposal.as_dict()
-    assert again["grid"] == [at.as_dict() for at in found.grid]
+    assert again["policy"] == again["proposal"] == found.proposal.to_dict()
+    assert again["grid"] == [at.to_dict() for at in found.grid]
     shown = incrowd("outliers", clinic / "patients.csv", "-p", with_them).out
     assert "proposed, the policy's" in shown
     assert listing(clinic) == before

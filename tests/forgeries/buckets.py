@@ -76,7 +76,7 @@ class Bucketed(Release):
 
     def say(self, *claims: Claim) -> None:
         self.claims = claims
-        self.manifest["claims"] = [claim.as_dict() for claim in claims]
+        self.manifest["claims"] = [claim.to_dict() for claim in claims]
 
 
 def csv_text(rows: Sequence[Sequence[str]]) -> bytes:

@@ -228,7 +228,7 @@ def manifest(schema: Schema, claims: tuple[Claim, ...], table: dict[str, list[st
         "version": 1,
         "tool": "incrowd 0.1.0",
         "method": {"name": "mondrian", "options": {"k": 4}, "paper": "multidimensional", "form": "hardened"},
-        "claims": [claim.as_dict() for claim in claims],
+        "claims": [claim.to_dict() for claim in claims],
         "accepted": [],
         "columns": columns,
         "rows": {"published": rows, "suppressed": 0},
@@ -254,7 +254,7 @@ def claim(name: str, **parameters: int | str) -> Spoiler:
     def spoil(r: Release) -> None:
         claims = tuple(replace(c, parameters=parameters) if claim_name(c) == name else c for c in r.claims)
         r.claims = claims
-        r.manifest["claims"] = [c.as_dict() for c in claims]
+        r.manifest["claims"] = [c.to_dict() for c in claims]
 
     return spoil
 
@@ -410,7 +410,7 @@ def claim_left_out(r: Release) -> None:
 
 @forgery("manifest")
 def claim_added(r: Release) -> None:
-    r.manifest["claims"].append(Claim("k-anonymity", {"k": 2}).as_dict())
+    r.manifest["claims"].append(Claim("k-anonymity", {"k": 2}).to_dict())
 
 
 @forgery("manifest")
@@ -812,13 +812,13 @@ def two_rows_of_one_person(r: Release) -> None:
 @forgery("a-new-model (ill)")
 def unknown_model(r: Release) -> None:
     r.claims = (*r.claims, Claim("a-new-model", {}, "ill"))
-    r.manifest["claims"] = [c.as_dict() for c in r.claims]
+    r.manifest["claims"] = [c.to_dict() for c in r.claims]
 
 
 @forgery("distinct-l-diversity (note)")
 def claim_about_a_kept_column(r: Release) -> None:
     r.claims = (*r.claims, Claim("distinct-l-diversity", {"l": 2}, "note"))
-    r.manifest["claims"] = [c.as_dict() for c in r.claims]
+    r.manifest["claims"] = [c.to_dict() for c in r.claims]
 
 
 FORGERIES |= {

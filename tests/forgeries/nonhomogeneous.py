@@ -51,7 +51,7 @@ class Overlapping(Release):
 
     def say(self, *claims: Claim) -> None:
         self.claims = claims
-        self.manifest["claims"] = [claim.as_dict() for claim in claims]
+        self.manifest["claims"] = [claim.to_dict() for claim in claims]
 
     def hold(self, holds: Holds) -> None:
         """Publish another graph; the witness stays as it is."""

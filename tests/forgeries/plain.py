@@ -117,7 +117,7 @@ def stated(**changes: Any) -> Spoiler:
     def spoil(r: Release) -> None:
         with_row_of(OLD, 3)(r)
         said = Claim("plain", {**PARAMETERS, **changes})
-        r.manifest["claims"] = [claim.as_dict() for claim in (SIZE, said)]
+        r.manifest["claims"] = [claim.to_dict() for claim in (SIZE, said)]
 
     return spoil
 

@@ -117,7 +117,7 @@ def test_the_join_is_that_of_the_slow_twin(
     for name in KINDS:
         assert found.table.column(name).rows() == [row[name] for row in people]
     assert found.own.tolist() == [True] * len(private) + [False] * len(places)
-    assert found.counts.as_dict() == {"people": len(private), "rows": len(public), **counts}
+    assert found.counts.to_dict() == {"people": len(private), "rows": len(public), **counts}
     check_codes(mine, found, [naive_join.person(row, KINDS, set(MISSING)) for row in people])
 
 
@@ -145,7 +145,7 @@ def test_every_row_has_one_fate() -> None:
     schema = Schema((Column("id", Role.IDENTIFIER), Column("age", Role.QUASI, Kind.NUMERIC)))
     check = Table.of({"id": ["e1", "e2"], "age": ["4", "7"]})
     found = join(private, schema, public, "id", check)
-    fates = found.counts.as_dict()
+    fates = found.counts.to_dict()
     assert {key: fates[key] for key in list(fates)[2:]} == {
         "nameless": 2, "repeated": 1, "both": 1, "conflicts": 0, "incomplete": 1, "alike": 1,
         "unconfirmed": 1, "external": 1,
@@ -425,8 +425,8 @@ def test_a_sample_of_florida_is_found_in_the_list_of_florida(real_data: Path) ->
     found = join(private, schema, public, "person_id")
     inside = set(private.column("person_id").rows())
     outside = [i for i, id in enumerate(public.column("person_id").rows()) if id not in inside]
-    assert found.counts.as_dict() == {
-        **dict.fromkeys(found.counts.as_dict(), 0),
+    assert found.counts.to_dict() == {
+        **dict.fromkeys(found.counts.to_dict(), 0),
         "people": 16479, "rows": 164799, "both": 16479, "external": 148320,
     }  # fmt: skip
     for name in PEOPLE:

@@ -31,7 +31,7 @@ def test_a_policy_becomes_the_model() -> None:
     assert size == KAnonymity(4)
     assert model == Plain("0.8", "0.85", 4, "0", rescale="no", columns={"pay": "2.0", "age": 1})
     assert isinstance(model, Model)
-    assert Policy.from_dict(policy.as_dict()) == policy
+    assert Policy.from_dict(policy.to_dict()) == policy
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_no_public_table_beside_it() -> None:
 
 def test_the_claim_says_every_column_and_its_weight() -> None:
     (claim,) = Plain(0.8, "0.850", 3, weights={"pay": 2}).claims(clinic(["1", "2", "3"]))
-    assert claim.as_dict()["parameters"] == {
+    assert claim.to_dict()["parameters"] == {
         "p": "0.8",
         "d": "0.85",
         "margin": "0.05",

@@ -48,7 +48,7 @@ def test_what_is_said_of_the_public_table_survives_changes(tmp_path: Path) -> No
     bare = text.replace('"2024-03-01"', "2024-03-01")  # a day, as TOML has it
     (tmp_path / "bare.toml").write_text(f"[public]\nmembership_secret = true\n{bare}", encoding="utf-8")
     for name in ("quoted.toml", "bare.toml"):
-        assert Policy.load(tmp_path / name).with_(k=7).as_dict()["public"] == said
+        assert Policy.load(tmp_path / name).with_(k=7).to_dict()["public"] == said
 
 
 def lay(folder: Path, **files: str) -> Path:

@@ -107,8 +107,8 @@ def test_a_policy_goes_to_json_and_back(folder: Path) -> None:
     policy = Policy.load(folder / "policy.toml").with_(
         t="0.2", accept=["row-order"], options={"p": 0.5, "n": [1]}
     )
-    assert Policy.from_dict(json.loads(json.dumps(policy.as_dict())), folder=folder) == policy
-    assert policy.as_dict()["privacy"] == {"k": 10, "l": 3, "t": "0.2"}
+    assert Policy.from_dict(json.loads(json.dumps(policy.to_dict())), folder=folder) == policy
+    assert policy.to_dict()["privacy"] == {"k": 10, "l": 3, "t": "0.2"}
     assert policy.options == {"p": "0.5", "n": [1]}
 
 
@@ -308,4 +308,4 @@ def test_the_policy_of_the_page_is_valid(tmp_path: Path) -> None:
     example = page.split("```toml\n")[1].split("```")[0]
     (tmp_path / "policy.toml").write_text(example, encoding="utf-8")
     policy = Policy.load(tmp_path / "policy.toml")
-    assert set(policy.as_dict()) >= {"identifiers", "sensitive", "keep", "drop", "entity", "public"}
+    assert set(policy.to_dict()) >= {"identifiers", "sensitive", "keep", "drop", "entity", "public"}

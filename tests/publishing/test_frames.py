@@ -195,11 +195,11 @@ def test_nan_in_a_float_column_of_polars_is_no_number() -> None:
         pl.when(pl.col("age") > 50).then(float("nan")).otherwise(pl.col("age")).alias("age")
     )
     policy = ic.Policy.from_dict(
-        POLICY.as_dict() | {"quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}, "day": {}}}
+        POLICY.to_dict() | {"quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}, "day": {}}}
     )
     with pytest.raises(TableError, match="age is declared numeric"):
         ic.publish(frame, policy)
-    named = ic.Policy.from_dict(policy.as_dict() | {"missing": ["", "NaN"]})
+    named = ic.Policy.from_dict(policy.to_dict() | {"missing": ["", "NaN"]})
     cells = as_lists(ic.publish(frame, named).table)["age"]
     assert any("missing" in cell for cell in cells)
 

@@ -124,7 +124,7 @@ def test_l_holds_for_the_groups_of_values() -> None:
 def test_boxes_are_smaller_than_without_the_public_table() -> None:
     private, public = tables_of(60, 2000)
     policy = asked()
-    alone = Policy.from_dict({**policy.as_dict(), "public": None, "method": "mondrian"})
+    alone = Policy.from_dict({**policy.to_dict(), "public": None, "method": "mondrian"})
     plain = publish(private, alone).loss()["gcp"]
     for method in JOINS:
         assert publish(private, asked(method), public=public).loss()["gcp"] < plain / 2
@@ -143,7 +143,7 @@ def test_people_who_are_written_differently_do_not_confuse_the_judge() -> None:
 
 def test_the_manifest_says_where_the_people_are_from() -> None:
     private, public = tables_of(12, 40)
-    said = asked(public={**asked().as_dict()["public"], "source": "the city", "date": "2024-02-29"})
+    said = asked(public={**asked().to_dict()["public"], "source": "the city", "date": "2024-02-29"})
     release = publish(private, said, public=public)
     assert release.manifest["public"] == {
         "kind": "Table",

@@ -39,7 +39,7 @@ def asked(name: str, promise: str) -> ic.Policy:
     if name.startswith("kja"):
         joined = ic.Policy.load(tour() / "join.toml")
         return joined.with_(method=name, l=4 if promise == "l" else None)
-    described = ic.Policy.load(tour() / "policy.toml").as_dict()["quasi_identifiers"]
+    described = ic.Policy.load(tour() / "policy.toml").to_dict()["quasi_identifiers"]
     shown, hidden = ("cost", "diagnosis") if name in PLAIN else ("diagnosis", "cost")
     if name in PLAIN:
         privacy["plain"] = {"p": "0.9", "d": "0.6", "columns": ["age", "cost"]}

@@ -134,8 +134,8 @@ def test_the_truth_is_what_sql_says_of_the_original(tmp_path: Path) -> None:
         else:
             assert one.error is None
     assert sum(one.error is not None and one.error > 0 for one in found.queries) > 50
-    assert 0 < found.as_dict()["empty"] < 300
-    assert found.as_dict()["unanswered"] > 0
+    assert 0 < found.to_dict()["empty"] < 300
+    assert found.to_dict()["unanswered"] > 0
 
 
 AGES = [20, 20, 21, 29, 40, 49]  # as [20,29] and [40,49]
@@ -162,7 +162,7 @@ def test_errors_and_their_weighted_mean_by_hand(tmp_path: Path) -> None:
     found = relative_errors(asked, release, original)
     assert [one.error for one in found.queries] == [pytest.approx(1 / 3), 0, None, None]
     assert found.mean == pytest.approx((3 * (1 / 3) + 0) / 4)
-    told = found.as_dict()
+    told = found.to_dict()
     assert (told["empty"], told["unanswered"]) == (1, 1)
     first = {"truth": 3, "lower": 0, "upper": 4, "estimate": 2.0, "weight": 3}
     assert told["queries"][0].items() >= first.items()

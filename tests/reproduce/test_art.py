@@ -93,7 +93,7 @@ def test_the_files_can_be_published(tmp_path: Path) -> None:
     for name, text in art_files(300).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     policy = Policy.load(tmp_path / "art.toml")
-    assert policy.as_dict() == art_policy().as_dict()
+    assert policy.to_dict() == art_policy().to_dict()
     release = publish(tables.read(tmp_path / "art.csv"), policy, k=5)
     assert release.verdict.passed
     groups = Agglomerative(5).group(art(300), (), silent)

@@ -218,7 +218,7 @@ def test_what_cannot_be_compared_is_not(small: list[LossTrial]) -> None:
 
 
 def test_the_json_has_every_number(outcome: Outcome, small: list[LossTrial]) -> None:
-    found = json.loads(json.dumps(outcome.as_dict()))
+    found = json.loads(json.dumps(outcome.to_dict()))
     assert set(found) == {"paper", "title", "seed", "k", "trials", "sizes", "statements", "skipped"}
     assert found["k"] == [5, 10]
     for each, ran in zip(found["trials"], small, strict=True):

@@ -121,7 +121,7 @@ def test_suppressed_rows_are_accounted_for(tmp_path: Path) -> None:
     release.manifest["columns"] = manifest(release.schema, release.claims, table)["columns"]
     release.manifest["rows"] = {"published": 53, "suppressed": 7}
     release.claims = release.claims[:1]
-    release.manifest["claims"] = [release.claims[0].as_dict()]
+    release.manifest["claims"] = [release.claims[0].to_dict()]
     verdict = verified_folder(release, tmp_path)
     assert verdict.passed, verdict.failures
     assert verdict.facts["suppressed"] == 7

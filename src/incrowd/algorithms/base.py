@@ -136,7 +136,7 @@ class Algorithm(Limited, ABC):
         return cls(**promised, **options)
 
     @classmethod
-    def as_dict(cls) -> dict[str, Any]:
+    def to_dict(cls) -> dict[str, Any]:
         """What the catalogue says about it."""
         defaults = {field.name: field.default for field in fields(cls) if field.name in cls.options()}
         return {

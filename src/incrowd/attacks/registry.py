@@ -54,7 +54,7 @@ class Rate:
         low = 0.0 if self.won == 0 else middle - reach
         return low, 1.0 if self.won == self.tried else middle + reach
 
-    def as_dict(self) -> dict[str, float | int]:
+    def to_dict(self) -> dict[str, float | int]:
         low, high = self.interval()
         return {"won": self.won, "tried": self.tried, "share": self.share, "low": low, "high": high}
 
@@ -94,14 +94,14 @@ class AttackResult:
         """Does the attack beat blind guessing where it must? If not, its failure elsewhere proves nothing."""
         return self.control is not None and self.control.interval()[0] > self.guess.interval()[1]
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "adversary": self.adversary,
             "knows": self.knows,
-            "attack": self.attack.as_dict(),
-            "guess": self.guess.as_dict(),
-            "control": None if self.control is None else self.control.as_dict(),
+            "attack": self.attack.to_dict(),
+            "guess": self.guess.to_dict(),
+            "control": None if self.control is None else self.control.to_dict(),
             "bound": None if self.bound is None else str(self.bound),
             "holds": self.holds,
             "works": self.works,

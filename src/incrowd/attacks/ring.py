@@ -45,7 +45,7 @@ class AfterOne:
     sizes: int
     exact: Fraction | None = None
 
-    def as_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         exact = None if self.exact is None else str(self.exact)
         return {**asdict(self), "tried": list(self.tried), "exact": exact}
 

@@ -29,7 +29,7 @@ def show(found: Sequence[type[Algorithm]]) -> None:
     """The catalogue."""
     out = screen.console()
     for method in found:
-        words = method.as_dict()
+        words = method.to_dict()
         rows = [
             (key.replace("_", " "), str(words[key]))
             for key in ("guarantee", "adversary", "not_claimed", "needs")

@@ -95,7 +95,7 @@ def outliers_said(text: str | None, policy: Policy | None) -> dict[str, Any] | N
         raise InputError(
             "--plain takes two numbers, p,d: for example 0.8,0.85; incrowd outliers proposes them"
         )
-    whole = {} if policy is None else policy.as_dict()
+    whole = {} if policy is None else policy.to_dict()
     said: dict[str, Any] = whole.get("privacy", {}).get("plain", {})
     return said | {"p": number("plain", p.strip()), "d": number("plain", d.strip())}
 

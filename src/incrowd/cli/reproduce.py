@@ -50,7 +50,7 @@ def reproduce(
             outcome = papers.reproduce(paper.name, quick, data, watch)
         if output is not None:
             writing.write(outcome, output, replace)
-        finish(outcome.as_dict(), as_json, lambda: _show(outcome, output))
+        finish(outcome.to_dict(), as_json, lambda: _show(outcome, output))
 
 
 def _show(outcome: Outcome, output: Path | None) -> None:

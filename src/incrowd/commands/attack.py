@@ -50,7 +50,7 @@ class Attacked(Result):
 
     def to_dict(self) -> dict[str, Any]:
         facts = {name: value for name, value in vars(self).items() if name not in ("results", "notes")}
-        attacks = [result.as_dict() for result in self.results]
+        attacks = [result.to_dict() for result in self.results]
         return {**facts, "holds": self.holds, "attacks": attacks, "notes": list(self.notes)}
 
 

@@ -138,7 +138,7 @@ def audit(
         below={} if k is None else _below(graph, found, k),
         one_match=int((matches == 1).sum()),
         level=level,
-        posterior={} if likely.worst is None else likely.worst.as_dict(),
+        posterior={} if likely.worst is None else likely.worst.to_dict(),
         values=fewest_values(graph, found, shown, [c.name for c in schema.having(Role.SENSITIVE)])
         if buckets is None
         else buckets.fewest,

@@ -114,7 +114,7 @@ def compare(
 
 def _request(policy: Policy, name: str, k: int, l: Level, accept: Sequence[str]) -> Policy:  # noqa: E741
     """The policy with another method, k and l; without what only other methods take."""
-    recipe, parts = method(name), policy.as_dict()
+    recipe, parts = method(name), policy.to_dict()
     privacy = parts.get("privacy", {})
     if l == WITHOUT:
         parts["privacy"] = privacy = {
@@ -220,7 +220,7 @@ class _Bench:
         return Trial(*request, known[0], known[1], own)
 
     def key(self, asked: Policy) -> str:
-        said = json.dumps(asked.as_dict())
+        said = json.dumps(asked.to_dict())
         return hashlib.sha256(f"{self.ground}\n{said}".encode()).hexdigest()
 
     def _warm(self, table: Table, asked: Policy) -> None:

@@ -66,7 +66,7 @@ class Trial:
     reason: str = ""
     own: bool = False
 
-    def as_dict(self, frontier: bool) -> dict[str, Any]:
+    def to_dict(self, frontier: bool) -> dict[str, Any]:
         numbers = {} if self.result is None else asdict(self.result)
         said = {"method": self.method, "k": self.k, "l": self.l, "policy": self.own}
         return {**said, "reason": self.reason, "frontier": frontier, **numbers}
@@ -160,7 +160,7 @@ class Comparison(Result):
             "measure": measure,
             "planned": self.planned,
             "stopped": self.stopped,
-            "trials": [trial.as_dict(id(trial) in best) for trial in ordered],
+            "trials": [trial.to_dict(id(trial) in best) for trial in ordered],
             "skipped": [asdict(skipped) for skipped in self.skipped],
             "untried": list(self.untried),
             "notes": list(self.notes),

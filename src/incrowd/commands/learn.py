@@ -78,14 +78,14 @@ class Lesson:
         reach = USUAL * sqrt(self.lost + self.gained - net * net / n) / n
         return self.drop - reach, self.drop + reach
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         low, high = self.interval()
         return {
             "target": self.target,
             "classes": self.classes,
-            "majority": self.majority.as_dict(),
-            "original": self.original.as_dict(),
-            "release": self.release.as_dict(),
+            "majority": self.majority.to_dict(),
+            "original": self.original.to_dict(),
+            "release": self.release.to_dict(),
             "drop": {"share": self.drop, "low": low, "high": high},
         }
 
@@ -114,7 +114,7 @@ class Learned(Result):
 
     def to_dict(self) -> dict[str, Any]:
         facts = {name: value for name, value in vars(self).items() if name != "lessons"}
-        return {**facts, "targets": [lesson.as_dict() for lesson in self.lessons]}
+        return {**facts, "targets": [lesson.to_dict() for lesson in self.lessons]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

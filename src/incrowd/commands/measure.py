@@ -136,7 +136,7 @@ def measure(
     measured |= _anonymity(found)
     buckets = None if found.folder is None else found.folder.bucket_counts
     if buckets is not None:
-        measured["sensitive_groups"] = buckets.as_dict()
+        measured["sensitive_groups"] = buckets.to_dict()
         measured["notes"].append(buckets.note)
     return Measured(measured)
 
@@ -223,7 +223,7 @@ def _workload(asked: Workload, found: _MeasuredTables) -> dict[str, Any]:
     missing = found.schema.missing if found.folder.policy is not None else frozenset({""})
     original = Original(found.original, found.schema, found.people, missing)
     left_out = max(len(found.people) - len(found.own), 0)
-    return relative_errors(asked.queries, Queryable.load(found.folder), original, left_out).as_dict()
+    return relative_errors(asked.queries, Queryable.load(found.folder), original, left_out).to_dict()
 
 
 def _evenly() -> Callable[[], float]:

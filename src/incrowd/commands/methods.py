@@ -29,7 +29,7 @@ class Methods(Result, Mapping[str, type[Algorithm]]):
         return ("method", "promises", "needs"), ((m.name, m.guarantee, m.needs) for m in METHODS.values())
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: method.as_dict() for name, method in METHODS.items()}
+        return {name: method.to_dict() for name, method in METHODS.items()}
 
 
 def methods() -> Methods:

@@ -92,8 +92,8 @@ class Calibration(Result):
             "asked": self.asked,
             "margin": self.margin,
             "columns": [asdict(part) for part in self.parts],
-            "grid": [at.as_dict() for at in self.grid],
-            **{name: None if at is None else at.as_dict() for name, at in single.items()},
+            "grid": [at.to_dict() for at in self.grid],
+            **{name: None if at is None else at.to_dict() for name, at in single.items()},
             "notes": list(self.notes),
         }
 

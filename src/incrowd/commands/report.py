@@ -134,7 +134,7 @@ def _published(folder: ReleaseFolder) -> dict[str, Any]:
         "not_promised": not_promised(manifest),
         "classes": released.size_facts(sizes),
         "match_probability": manifest.get("match_probability"),
-        "groups": None if buckets is None else buckets.as_dict(),
+        "groups": None if buckets is None else buckets.to_dict(),
         "public_table": manifest.get("public"),
         "method": _method(manifest["method"]),
         "accepted": _accepted(manifest["accepted"]),
@@ -146,7 +146,7 @@ def _published(folder: ReleaseFolder) -> dict[str, Any]:
 def _claims(folder: ReleaseFolder, smallest: int, fewest: Mapping[str, int]) -> list[dict[str, Any]]:
     return [
         {
-            **claim.as_dict(),
+            **claim.to_dict(),
             "means": meaning(claim.model, claim.parameters, claim.column),
             "counted": _counted(claim, smallest, fewest),
         }
@@ -167,7 +167,7 @@ def _counted(claim: Claim, smallest: int, fewest: Mapping[str, int]) -> dict[str
 def _method(said: Mapping[str, Any]) -> dict[str, Any]:
     """What the manifest says of the method, and what the catalogue adds."""
     known = METHODS.get(str(said["name"]))
-    about = {} if known is None else {key: known.as_dict()[key] for key in ("section", "publishes", "behind")}
+    about = {} if known is None else {key: known.to_dict()[key] for key in ("section", "publishes", "behind")}
     return {
         "name": str(said["name"]),
         "paper": str(said["paper"]),

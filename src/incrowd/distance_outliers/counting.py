@@ -49,7 +49,7 @@ class OutlierCount:
     def removed_share(self) -> float:
         return self.removed / self.records
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"share": self.share, "removed_share": self.removed_share}
 
 

@@ -46,7 +46,7 @@ class Estimate:
     high: float
     exact: Fraction | None = None
 
-    def as_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         exact = None if self.exact is None else str(self.exact)
         return {"value": self.value, "low": self.low, "high": self.high, "exact": exact}
 

@@ -51,7 +51,7 @@ class JoinCounts:
     unconfirmed: int = 0
     external: int = 0
 
-    def as_dict(self) -> dict[str, int]:
+    def to_dict(self) -> dict[str, int]:
         return asdict(self)
 
     def warnings(self) -> tuple[str, ...]:

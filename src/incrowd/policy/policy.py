@@ -121,7 +121,7 @@ class Policy(Part):
 
     @classmethod
     def from_dict(cls, parts: Mapping[str, Any], folder: str | Path | None = None) -> Policy:
-        """Build from a mapping such as `as_dict` gives; `folder` is where relative paths start."""
+        """Build from a mapping such as `to_dict` gives; `folder` is where relative paths start."""
         policy = cls(**{str(key): value for key, value in parts.items()})
         policy._folder = Path(folder or ".")
         return policy
@@ -132,7 +132,7 @@ class Policy(Part):
         dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
         return dialect | cls.model_json_schema() | {"description": "A policy of incrowd, see docs/policy.md."}
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Whatever differs from the defaults, in words that JSON knows."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
@@ -149,7 +149,7 @@ class Policy(Part):
         The other keywords are those of ``[privacy]``; None leaves a number as it is. Options belong to
         a method: naming another method leaves the old one's behind.
         """
-        parts = self.as_dict()
+        parts = self.to_dict()
         kept = {} if method not in (None, self.method) else parts.get("options", {})
         changes = {key: value for key, value in privacy.items() if value is not None}
         parts |= {

@@ -39,13 +39,13 @@ class RowDisclosure:
     def share(self) -> float:
         return self.rows.records / self.records
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "rows_given_away": self.rows.records,
             "share": self.share,
             "claims": self.rows.claims,
             "precision": self.rows.precision,
-            "after_one_known": None if self.after_one is None else self.after_one.as_dict(),
+            "after_one_known": None if self.after_one is None else self.after_one.to_dict(),
         }
 
     def sentences(self) -> list[str]:
@@ -78,8 +78,8 @@ class ValueDisclosure:
     blind: Rate
     l: int  # noqa: E741  the promise
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"values_guessed": self.rate.as_dict(), "by_group_alone": self.blind.as_dict()}
+    def to_dict(self) -> dict[str, Any]:
+        return {"values_guessed": self.rate.to_dict(), "by_group_alone": self.blind.to_dict()}
 
     def sentences(self) -> list[str]:
         """For the publisher, in words."""
@@ -96,11 +96,11 @@ class PresenceDisclosure:
     presence: Presence
     counts: JoinCounts
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         found = self.presence
         least, most = found.interval or (None, None)
         return {
-            "people": self.counts.as_dict(),
+            "people": self.counts.to_dict(),
             "presence": {"least": str(least), "most": str(most)},
             "certainly_present": found.certainly_present,
             "certainly_absent": found.absent,

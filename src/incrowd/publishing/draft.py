@@ -91,7 +91,7 @@ class MatchProbability:
     drawn: Fraction
     least: Fraction
 
-    def as_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str]:
         return {"drawn": str(self.drawn), "least": str(self.least)}
 
 
@@ -194,11 +194,11 @@ class Draft:
             shown, self.table, domains, self.claims, _method(self.request), accepted, self.buckets
         )
         if self.randomized.match_probability is not None:
-            found["match_probability"] = self.randomized.match_probability.as_dict()
+            found["match_probability"] = self.randomized.match_probability.to_dict()
         if self.stand_ins is not None:
             found["public"] = dict(self.stand_ins.sources.provenance)
         if self.request.allowed is not None:
-            found["rows"] = self.request.allowed.as_dict(len(self.table))
+            found["rows"] = self.request.allowed.to_dict(len(self.table))
         if self.grouping.levels is not None:
             levels = zip(self.data.attributes, self.grouping.levels, strict=True)
             found["levels"] = {column.name: level for column, level in levels if column.tree is not None}

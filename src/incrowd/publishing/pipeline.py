@@ -117,7 +117,7 @@ class Release(Result):
     @property
     def told(self) -> dict[str, Any] | None:
         """The same in words that JSON knows."""
-        return None if self.disclosure is None else self.disclosure.as_dict()
+        return None if self.disclosure is None else self.disclosure.to_dict()
 
     @cached_property
     def _loss(self) -> Mapping[str, Any]:

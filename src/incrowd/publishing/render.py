@@ -231,7 +231,7 @@ def manifest(
         "version": FORMAT_VERSION,
         "tool": f"incrowd {__version__}",
         "method": dict(method),
-        "claims": [claim.as_dict() for claim in claims],
+        "claims": [claim.to_dict() for claim in claims],
         "accepted": sorted(accepted),
         "columns": [
             {

@@ -31,7 +31,7 @@ class Allowance:
     def most(self, records: int) -> int:
         return int(Fraction(self.share) * records)
 
-    def as_dict(self, published: int) -> dict[str, object]:
+    def to_dict(self, published: int) -> dict[str, object]:
         """What the manifest states about rows."""
         return {"published": published, "suppressed": None, "max_suppression": self.share}
 

@@ -177,7 +177,7 @@ class CheckedAnswer:
     answer: Answer
     error: float | None
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "sql": self.sql,
             "weight": self.weight,
@@ -202,7 +202,7 @@ class WorkloadErrors:
         total = sum(weight for weight, _ in told)
         return sum(weight * error for weight, error in told) / total if told else None
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For JSON; `empty` counts truths that nothing can be divided by, `unanswered` the other gaps."""
         gaps = [one for one in self.queries if one.error is None]
         empty = sum(not one.truth for one in gaps)
@@ -210,7 +210,7 @@ class WorkloadErrors:
             "error": self.mean,
             "empty": empty,
             "unanswered": len(gaps) - empty,
-            "queries": [one.as_dict() for one in self.queries],
+            "queries": [one.to_dict() for one in self.queries],
         }
 
 

@@ -37,7 +37,7 @@ class BucketCounts:
             "disclose about how values depend on quasi-identifiers is measured by the attack definetti"
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "groups": self.groups,
             "smallest": self.smallest,

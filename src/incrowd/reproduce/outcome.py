@@ -21,7 +21,7 @@ class Statement:
     def word(self) -> str:
         return "held" if self.held else "NOT HELD"
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {"says": self.says, "held": self.held, "detail": self.detail}
 
 
@@ -86,7 +86,7 @@ class Figure:
         ]
         return Chart(self.title, self.axis or self.over, self.unit, tuple(lines))
 
-    def as_dict(self, *more: str) -> dict[str, Any]:
+    def to_dict(self, *more: str) -> dict[str, Any]:
         """The numbers, with further fields by name."""
         return {
             "figure": self.name,
@@ -114,12 +114,12 @@ class Outcome:
     files: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "paper": self.name,
             "title": self.title,
             **self.facts,
-            "statements": [statement.as_dict() for statement in self.statements],
+            "statements": [statement.to_dict() for statement in self.statements],
             "skipped": list(self.skipped),
         }
 

@@ -32,7 +32,7 @@ def check_destination(folder: Path, name: str, replace: bool) -> None:
 def files_of(outcome: Outcome) -> dict[str, str]:
     """Every file by its name."""
     return {
-        f"{outcome.name}.json": json.dumps(outcome.as_dict(), indent=2, ensure_ascii=False) + "\n",
+        f"{outcome.name}.json": json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False) + "\n",
         f"{outcome.name}.md": outcome.markdown(),
         **{name: chart.svg() for name, chart in outcome.charts.items()},
         **outcome.files,

@@ -241,7 +241,7 @@ def _without_domains(stated: Any) -> list[dict[str, Any]]:
 
 def _check_claims(stated: Any, required: Sequence[Claim]) -> None:
     """As lists: a claim that is weaker, missing, additional or out of place is another list."""
-    wanted = json.loads(json.dumps([claim.as_dict() for claim in required]))
+    wanted = json.loads(json.dumps([claim.to_dict() for claim in required]))
     require(_exactly(stated, wanted), "the manifest does not claim exactly what was asked for")
 
 

@@ -155,7 +155,7 @@ def outcome(found: JoinTrials, scales: Scales, skipped: Sequence[str]) -> Outcom
         "seeds": {name: list(scale.seeds) for name, scale in scales.items()},
         "ratio": {name: scale.default.ratio for name, scale in scales.items()},
         "gains": gains,
-        "figures": [figure.as_dict("data", "base", "shows") for figure in figures],
+        "figures": [figure.to_dict("data", "base", "shows") for figure in figures],
     }
     charts = {f"figure{figure.name}.svg": figure.chart() for figure in figures}
     return Outcome("kja", TITLE, tuple(sheets), statements(figures), facts, charts, skipped=tuple(skipped))

@@ -314,7 +314,7 @@ def outcome(figures: Sequence[SampleFigure], skipped: Sequence[str]) -> Outcome:
         _sheet("Time", time, figures, lambda point: "" if point.seconds is None else f"{point.seconds:.3f}"),
         _sheet("Parts", parts, figures, lambda point: f"{point.part:.1f}"),
     )
-    facts = {"seed": SEED, "figures": [each.as_dict() for each in figures]}
+    facts = {"seed": SEED, "figures": [each.to_dict() for each in figures]}
     charts = {
         f"figure{drawn.name}.svg": drawn.chart(LOOKS, PRINTED.removeprefix(NH))
         for each in figures

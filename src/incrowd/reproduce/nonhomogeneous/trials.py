@@ -222,7 +222,7 @@ class SampleFigure:
     def at(self, name: str, value: int) -> SamplePoint:
         return self.lines[name][self.plan.values.index(value)]
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         lines = {
             field: {name: list(line) for name in self.lines if (line := self.line(name, field))}
             for field in ("loss", "seconds", "drawing", "part", "once")

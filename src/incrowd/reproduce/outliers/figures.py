@@ -270,7 +270,7 @@ def outcome(
         "points": [
             {"approach": name, **asdict(setting), **asdict(point)} for (name, setting), point in found.items()
         ],
-        "figures": [figure.as_dict("unit") for figure in figures],
+        "figures": [figure.to_dict("unit") for figure in figures],
     }
     sheets = (
         _over_n(found, scale),

@@ -139,7 +139,7 @@ def outcome(
     facts: dict[str, Any] = {"seed": SEED, "k": list(trials[0].ks), "trials": [*map(_facts, trials)]}
     if found:
         sheets.append(_by_size(found))
-        facts["sizes"] = [curve.as_dict() for curve in found]
+        facts["sizes"] = [curve.to_dict() for curve in found]
     charts = {
         f"{FIGURES[t.measure][0]}-{t.data.lower()}.svg": _figure(t).chart(theirs=PRINTED) for t in trials
     }

@@ -321,7 +321,7 @@ class Curve:
                 return exp(log(low) + share * log(high / low))
         return None
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "measure": self.measure,
             "row": self.row,
