@@ -21,20 +21,8 @@ from incrowd.algorithms.catalogue import METHODS
 from incrowd.examples import write_example
 
 COMMANDS = (
-    "demo",
-    "inspect",
-    "publish",
-    "verify",
-    "measure",
-    "methods",
-    "attack",
-    "audit",
-    "compare",
-    "learn",
-    "outliers",
-    "query",
-    "report",
-    "reproduce",
+    *("demo", "inspect", "publish", "verify", "measure", "query", "attack", "audit", "compare", "report"),
+    *("learn", "outliers", "methods", "reproduce"),
 )
 ROLES = (
     *("--qi", "age,sex", "--qi", "zip", "--sensitive", "diagnosis,cost", "--identifiers", "name, ssn"),

@@ -59,10 +59,10 @@ def attack(
     original: object = None,
     policy: object = None,
     *,
+    also: object = None,
+    outliers: str | None = None,
     public: object = None,
     planted: object = None,
-    outliers: str | None = None,
-    also: object = None,
     watch: Watch = unwatched,
 ) -> Attacked:
     """Run every attack on a release.
@@ -73,19 +73,19 @@ def attack(
     Parameters
     ----------
     release : path or ReleaseFolder
-        The folder of the release.
+        The folder of the release that is attacked.
     original : path or frame
-        The table that it was made from.
+        The table that it was made from; it tells whether an adversary is right.
     policy : Policy, dict or path, optional
         Roles and hierarchies; without it those of the audit beside the release.
+    also : path or ReleaseFolder, optional
+        Another release of the same people: what both disclose together.
+    outliers : str, optional
+        ``p,d``: try to distinguish outliers there, also if nothing is promised about them.
     public : path or frame, optional
         The public table that was joined, in the place of the one that the policy names.
     planted : path or frame, optional
         People of the public table who do not exist, by the ids in its first column.
-    outliers : str, optional
-        ``p,d``: try to distinguish outliers there, also if nothing is promised about them.
-    also : path or ReleaseFolder, optional
-        Another release of the same people.
     """
     asked = Policy.of(policy)
     folder = ReleaseFolder.open(release, original, asked, public)

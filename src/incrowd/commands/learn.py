@@ -140,10 +140,8 @@ def learn(
 
     Parameters
     ----------
-    release : path or ReleaseFolder
-        The folder of the release.
-    original : path or frame
-        The table that it was made from.
+    release, original : path or ReleaseFolder, path or frame
+        What to train on: the folder of the release, and the table that it was made from.
     target : str or sequence of str
         Published columns to guess from the others. Numbers and dates are split at their median.
     policy : Policy, dict or path, optional
