@@ -136,7 +136,7 @@ def test_roles_and_the_promise_can_be_said_without_a_policy(tour: Path) -> None:
 
 
 def test_roles_are_said_once(tour: Path) -> None:
-    with pytest.raises(ic.InputError, match="not both"):
+    with pytest.raises(ic.InputError, match="not in both"):
         ic.publish(tour / "patients.csv", tour / "own.toml", sensitive=["cost"])
     with pytest.raises(ic.PolicyError, match="or quasi_identifiers=…"):
         ic.publish(tour / "patients.csv", k=5)

@@ -97,9 +97,9 @@ def publish(
         accept=accept,
         k=k,
         l=l,
-        t=None if t is None else str(t),
+        t=_decimal(t),
         plain=plain,
-        max_suppression=None if max_suppression is None else str(max_suppression),
+        max_suppression=_decimal(max_suppression),
     )
     if output is not None:
         form = Form(format, typed, replace)
@@ -109,17 +109,22 @@ def publish(
     return publish_in_memory(table, asked, watch, public, check)
 
 
+def _decimal(number: float | str | None) -> int | str | None:
+    """A float as it is written: 0.1 is one tenth, not the nearest binary number."""
+    return str(number) if isinstance(number, float) else number
+
+
 def _policy(policy: object, roles: Mapping[str, Any]) -> Policy:
     given = Policy.of(policy)
     if given is not None and roles:
         raise InputError(
-            f"{next(iter(roles))}: columns have their roles in the policy, or in the request, not both"
+            f"{next(iter(roles))}: columns have their roles in the policy, or in the request, not in both"
         )
     if given is not None:
         return given
     if not roles:
         raise PolicyError(
-            f"say what the columns are: {option('policy')} (inspect writes a first policy), or "
+            f"say what the columns are: {option('policy')} (incrowd inspect writes a first policy), or "
             f"{option('quasi_identifiers')}, {option('sensitive')}, {option('identifiers')}, "
             f"{option('keep')}, {option('drop')}"
         )
