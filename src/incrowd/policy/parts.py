@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -132,7 +132,21 @@ Subsets = Annotated[
 Weights = Annotated[dict[str, Annotated[int | str, _between("0", "1000000")]], BeforeValidator(_by_column)]
 
 
-class Part(BaseModel):
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class _Readable(ModelMetaclass):
+    """Lets `help` and `dir` show what a part itself offers, without the two hundred names of its library."""
+
+    def __dir__(cls) -> list[str]:
+        hidden = {*dir(BaseModel), "model_post_init"}
+        return [name for name in super().__dir__() if name not in hidden and not name.startswith("__")]
+
+
+class Part(BaseModel, metaclass=_Readable):
     """Unknown keys are refused, types are taken strictly, and nothing changes after birth."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

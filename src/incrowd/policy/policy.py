@@ -6,6 +6,7 @@ One model makes the check, the messages and the JSON Schema (``docs/policy.schem
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from inspect import Parameter, Signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -42,7 +43,32 @@ KIND_OF_BUILDER = {"prefix": Kind.CATEGORICAL, "mask": Kind.CATEGORICAL, "dates"
 class Policy(Part):
     """Roles of columns, the promise, and the method that is to keep it.
 
-    Parameters are the keys of the policy file; ``docs/policy.md`` explains each.
+    The parameters are the keys of a policy file (TOML); ``docs/policy.md`` explains each.
+
+    Parameters
+    ----------
+    identifiers : list of str
+        Columns that name a person. They are never published.
+    quasi_identifiers : list of str, or dict
+        Columns that outsiders may know. They are published generalized. A dict describes each:
+        ``{"age": {"type": "numeric"}, "zip": {"hierarchy": {"prefix": [5, 3]}}}``.
+    sensitive : list of str, or dict
+        Columns that nobody may learn about a person. They are published unchanged.
+    keep, drop : list of str
+        Columns that are published unchanged since they are harmless, and columns that are not published.
+    entity : str, optional
+        The column that says which rows are one person's; k then counts persons.
+    missing : list of str
+        Texts that mean missing; by default only the empty one.
+    privacy : dict
+        What is promised: ``{"k": 10, "l": 3}``, also ``l_kind``, ``c``, ``t``, ``t_distance``, ``plain``,
+        ``max_suppression``.
+    method, options : str, dict
+        A method of the catalogue (`incrowd.methods`), by default mondrian, and its options.
+    accept : list of str
+        Known exposures that are accepted, by name.
+    public : dict, optional
+        The public table of k-join-anonymity: ``table``, ``id``, ``membership_secret``.
 
     Examples
     --------
@@ -75,6 +101,7 @@ class Policy(Part):
     _folder: Path = PrivateAttr(default=Path())
 
     def __init__(self, /, **parts: Any) -> None:
+        """Check all parts at once; a `PolicyError` says what is wrong, and where."""
         try:
             super().__init__(**parts)
         except ValidationError as error:
@@ -213,6 +240,20 @@ class Policy(Part):
             format=said.format,
             mean=quasi.mean,
         )
+
+
+# For `help`: the names of the keys, and not how they are validated.
+_SHOWN: dict[str, Any] = {
+    "missing": ("",),
+    "entity": None,
+    "method": "mondrian",
+    "privacy": {},
+    "options": {},
+    "public": None,
+}
+Policy.__signature__ = Signature(
+    [Parameter(name, Parameter.KEYWORD_ONLY, default=_SHOWN.get(name, ())) for name in Policy.model_fields]
+)
 
 
 def needed(policy: object) -> Policy:
