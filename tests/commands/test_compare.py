@@ -194,6 +194,13 @@ def test_less_risk_stands_lower_and_less_loss_further_left() -> None:
 # ---- what is kept
 
 
+def test_results_hang_on_the_sources_of_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, read = comparing._program.__wrapped__(), Path.read_bytes
+    changed = Path("kernels", "mondrian.py").parts
+    monkeypatch.setattr(Path, "read_bytes", lambda self: read(self) + b"#" * (self.parts[-2:] == changed))
+    assert comparing._program.__wrapped__() != before
+
+
 def test_results_are_kept_and_hang_on_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, _, file = lay(tmp_path, policy(zip='hierarchy = "h.csv"'))
     (tmp_path / "h.csv").write_text("".join(f"zqZip{i};zqTown{i % 2};*\n" for i in range(8)))
