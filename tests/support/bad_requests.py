@@ -331,7 +331,7 @@ OUTPUTS = (
 COMMANDS = (
     Bad("no roles at all", ("--qi", "incrowd inspect", "-p"), words=("publish", "t.csv", "-o", "out")),
     Bad("roles twice", ("sensitive", "not in both"), words=(*PUBLISH, "--sensitive", "ill")),
-    of_flags("flags without k", (), "k = 10", "pass k"),
+    of_flags("flags without k", (), "k = 10", "--k 10"),
     of_flags("flag k of 1", ("--k", "1"), "privacy.k", "at least 2"),
     of_flags("flag k as text", ("--k", "ten"), "--k", "integer"),
     of_flags("flag l as text", ("--k", "5", "--l", "few"), "--l", "number"),

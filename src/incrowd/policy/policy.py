@@ -196,7 +196,9 @@ class Policy(Part):
     def k(self) -> int:
         """The least size of an equivalence class; an error if the policy has none."""
         if self.privacy.k is None:
-            raise PolicyError("the policy has no k: write k = 10 under [privacy], or pass k")
+            raise PolicyError(
+                f"the policy has no k: write k = 10 under [privacy], or pass {option('k', '10')}"
+            )
         return self.privacy.k
 
     def schema(  # type: ignore[override]  # not pydantic's old name for JSON Schema
