@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -9,20 +10,20 @@ from typing import Any
 Row = Sequence[object]
 
 
-class Result:
+class Result(ABC):
     """Shows itself in one line (`repr`) and as a table (Jupyter and other notebooks)."""
 
+    @abstractmethod
     def headline(self) -> str:
         """What it comes to, in one sentence."""
-        raise NotImplementedError
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
         """Header and rows of the table that notebooks show; an empty header shows none."""
         return (), ()
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Everything, as the command prints it with --json."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.headline()}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -53,3 +53,17 @@ def verified(case: Case) -> Verdict:
         witness=Witness(case.links, case.neighbourhoods, case.parts),
         public=case.public,
     )
+
+
+def assert_rejected(verdict: Verdict, caught_by: str, private: Iterable[str]) -> None:
+    """A forgery is rejected by the check that should see it, which breaks off nowhere and quotes no cell."""
+    assert not verdict.passed
+    assert verdict.failures[0].name == caught_by, verdict.failures
+    assert "stopped with an error" not in verdict.failures[0].detail
+    details = " ".join(check.detail for check in verdict.checks)
+    assert not any(text in details for text in private), "a message quotes a cell"
+
+
+def long_texts(rows: Iterable[Sequence[str]]) -> set[str]:
+    """Cells that are long enough to be told from ordinary words."""
+    return {text for row in rows for text in row if len(text) > 2}

@@ -34,21 +34,23 @@ class Anatomy(Algorithm):
 
     paper: ClassVar[str] = NONHOMOGENEOUS
     section: ClassVar[str] = "7.4, the rival AT, after Xiao and Tao: Anatomy"
-    publishes: ClassVar[str] = "every row as it is, with its group; the sensitive values of each group apart"
-    behind: ClassVar[str] = "each row's own record; which of a group's values is whose is not published"
+    publishes: ClassVar[str] = (
+        "rows unchanged, with their bucket; sensitive values by bucket, in a second file"
+    )
+    behind: ClassVar[str] = "each row has its own record; whose each value of a bucket is, is not published"
     guarantee: ClassVar[str] = (
-        "nobody's sensitive value is known with more than chance 1/l by the groups alone"
+        "by the buckets alone, no sensitive value of a person has a probability above 1/l"
     )
     needs: ClassVar[str] = "l; one sensitive column, none to keep; no t, entity or means; accept exact-rows"
     not_claimed: ClassVar[str] = (
         "that rows cannot be found: they are exact. That presence, or what quasi-identifiers "
-        "tell about sensitive values, stays unknown; anything about two releases of the same people"
+        "disclose about sensitive values, stays unknown; anything about two releases of the same people"
     )
     buckets: ClassVar[bool] = True
     exact_rows: ClassVar[bool] = True
 
     def exposures(self) -> Mapping[KnownExposure, str]:
-        return {EXACT_ROWS: "to hide rows too, take mondrian with l"}
+        return {EXACT_ROWS: "to protect rows too, use mondrian with l"}
 
     def model_of_k(self, _accept: Sequence[str]) -> str:
         return "sensitive-groups"

@@ -59,11 +59,11 @@ class Algorithm(Limited, ABC):
     section: ClassVar[str]
     guarantee: ClassVar[str] = K_EQUAL_ROWS
     publishes: ClassVar[str] = OVERLAPPING_BOXES
-    behind: ClassVar[str] = "each row's own record; rows of a class are equal, and shuffled"
+    behind: ClassVar[str] = "each row has its own record; rows of a class are equal, and shuffled"
     adversary: ClassVar[str] = LINKER
     needs: ClassVar[str] = "nothing; hierarchies are optional"
     not_claimed: ClassVar[str] = (
-        "that sensitive values stay unknown (ask for l or t), that nobody's presence is learnt, anything "
+        "that sensitive values stay unknown (ask for l or t), that presence is not disclosed, anything "
         "about two releases of the same people"
     )
 
@@ -177,9 +177,9 @@ class NonHomogeneous(Algorithm):
         "for each record the smallest box, node or set over k records, each of which has k rows"
     )
     behind: ClassVar[str] = (
-        "one of k disjoint assignments, drawn; with drawn = false each row's own record, as printed"
+        "randomized: one of k disjoint assignments; with drawn = false each row has its own record"
     )
-    guarantee: ClassVar[str] = "nobody is behind any row with more than chance 1/k"
+    guarantee: ClassVar[str] = "no match of a person and a row has a probability above 1/k"
     needs: ClassVar[str] = "hierarchies for columns of more than 64 categories; no l, t, entity or means"
     not_claimed: ClassVar[str] = Algorithm.not_claimed.replace(" (ask for l or t)", "")
 
@@ -199,7 +199,7 @@ class NonHomogeneous(Algorithm):
     def exposures(self) -> Mapping[KnownExposure, str]:
         found = {}
         if self.one_sided:
-            found[UNSAFE_ONE_SIDED] = "take kk or kfactor, which keep both sides"
+            found[UNSAFE_ONE_SIDED] = "use kk or kfactor, which keep both sides"
         if not self.drawn:
             found[UNSAFE_IDENTITY] = "leave drawn = true"
         return found

@@ -59,7 +59,7 @@ class KJoinAnonymization(Algorithm):
     trim: str = "none"
 
     paper: ClassVar[str] = EXTERNAL
-    behind: ClassVar[str] = "each row's own person; rows of a class are equal, and shuffled"
+    behind: ClassVar[str] = "each row has its own person; rows of a class are equal, and shuffled"
     guarantee: ClassVar[str] = (
         "everyone's row equals those of at least k-1 other people, some of them of the public table"
     )

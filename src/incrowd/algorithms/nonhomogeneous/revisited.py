@@ -128,11 +128,11 @@ class OneKNeighbourhoods(OneSided):
     """Algorithm 5 on the table itself: rows are widened until every record fits k of them."""
 
     section: ClassVar[str] = "V-B, Algorithm 5"
-    publishes: ClassVar[str] = "rows as they are, some of them widened"
+    publishes: ClassVar[str] = "rows unchanged, some of them generalized"
     guarantee: ClassVar[str] = "every record fits at least k rows"
     adversary: ClassVar[str] = "looks for one person, and knows nobody else in the table"
     not_claimed: ClassVar[str] = (
-        "most rows stay as they are; for comparison, refused unless unsafe-one-sided is accepted"
+        "most rows stay unchanged; for comparison, refused unless unsafe-one-sided is accepted"
     )
     model_kept: ClassVar[str] = "1k-anonymity"
 

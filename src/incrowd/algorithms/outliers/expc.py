@@ -91,11 +91,11 @@ class Expanding(Algorithm):
     values: str = "new"
 
     paper: ClassVar[str] = OUTLIERS
-    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; no class tells of an outlier"
+    guarantee: ClassVar[str] = K_EQUAL_ROWS + "; no class reveals an outlier"
     adversary: ClassVar[str] = (
         "knows everyone's quasi-identifiers, who is an outlier, and how the release was made"
     )
-    needs: ClassVar[str] = "[privacy.plain]; leaves records out; slow where outliers are many"
+    needs: ClassVar[str] = "[privacy.plain]; suppresses records; slow where outliers are many"
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
     needs_plain: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
