@@ -91,6 +91,27 @@ def test_every_test_asserts_something() -> None:
     assert not [f"{path}::{name}" for path, name, words in tests if not words & known]
 
 
+@pytest.mark.quick
+def test_no_test_is_decided_by_a_clock() -> None:
+    """A busy machine makes it fail for nothing. Count the steps, or show the speed in `./run bench`."""
+    clocks = {
+        "process_time",
+        "perf_counter",
+        "monotonic",
+        "thread_time",
+        "process_time_ns",
+        "perf_counter_ns",
+    }
+    decided = [
+        f"{path}::{function.name}"
+        for path, tree in trees().items()
+        for function in functions(tree)
+        if function.name.startswith("test_")
+        and clocks & {called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
+    ]
+    assert not decided
+
+
 def test_early_returns_are_seen() -> None:
     tree = ast.parse(
         "@settings(max_examples=3)\n@given(x=integers())\ndef test_it(x):\n"
