@@ -14,6 +14,7 @@ import pytest
 from graph.test_graph import fraction, ring
 from hypothesis import given
 from hypothesis import strategies as st
+from support.anonymity_classes import classes
 from support.golden import golden
 from support.measure_tables import box, flat, microdata, ranged, release, treed
 from support.places import TESTS
@@ -41,7 +42,7 @@ from incrowd.encode import encode
 from incrowd.errors import TableError
 from incrowd.examples import write_example
 from incrowd.flow import Microdata, Table
-from incrowd.graph import chances, classes, components, consistency, posterior
+from incrowd.graph import chances, components, consistency, posterior
 from incrowd.measures import Published, published
 from incrowd.policy import Policy
 

@@ -10,10 +10,11 @@ import pytest
 from graph.test_graph import weighted
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from support.anonymity_classes import has_factor
 
 from incrowd import assign
 from incrowd.errors import TableError
-from incrowd.graph import Graph, factor, has_factor, lambda_star
+from incrowd.graph import Graph, factor, lambda_star
 from incrowd.kernels.flow import strong_components
 
 

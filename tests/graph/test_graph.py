@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from support.anonymity_classes import classes, has_factor, largest
 from support.golden import golden
 from support.measure_tables import box, flat, microdata, ranged, release, treed
 from twins import definitions as naive
 
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Microdata
-from incrowd.graph import Graph, classes, components, consistency, has_factor, lambda_star, largest, posterior
+from incrowd.graph import Graph, components, consistency, lambda_star, posterior
 from incrowd.measures import Published
 
 Adjacency = list[list[int]]

@@ -14,12 +14,13 @@ from forgeries import classes as forgeries
 from forgeries.nonhomogeneous import MODELS, OVERLAP_FORGERIES, WITNESSES, N, Overlapping, good, spoilt
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.anonymity_classes import classes, largest
 from support.golden import golden
 from support.overlapping_tables import AGES, JOBS, TABLE, Adjacency, Lines, Tables, tables
 from support.verifier_cases import Case, assert_rejected, long_texts, verified
 from twins import definitions as naive
 
-from incrowd.graph import Graph, classes, largest
+from incrowd.graph import Graph
 from incrowd.schema import Check, Claim, Column, Kind, Role, Schema, Verdict
 from incrowd.verifier import CsvRows, Expected, Witness, verify
 from incrowd.verifier.claims import consistency_graph, kd_tree, nonhomogeneous

@@ -1,4 +1,4 @@
-"""Which of the papers' classes of anonymity a published table belongs to.
+"""How anonymous a table is: the largest k of each class of the papers, and the least match probability.
 
 References
 ----------
@@ -7,65 +7,41 @@ Gionis, Mazza, Tassa, "k-Anonymization revisited", ICDE 2008, section IV.
 
 from __future__ import annotations
 
-from incrowd.graph.components import Components, components
+from typing import Any
+
+from incrowd.graph.components import Components
 from incrowd.graph.consistency import Graph
-from incrowd.graph.factor import has_factor
+from incrowd.graph.factor import lambda_star
+
+MOST_EDGES = 2_000_000  # up to here the least odds take seconds
 
 
-def classes(graph: Graph, k: int, found: Components | None = None) -> dict[str, bool]:
-    """Which classes a table belongs to; fails where `components` does.
+def levels(graph: Graph, found: Components) -> tuple[dict[str, Any], dict[str, int], tuple[str, ...]]:
+    """The least largest match probability that any draw can have, and the largest k of each class.
 
-    Parameters
-    ----------
-    graph : Graph
-        The consistency graph.
-    k : int
-        At least 1.
-    found : Components, optional
-        The components of the graph, if they are known already.
-
-    Returns
-    -------
-    dict
-        ``k``: every row occurs k times. ``1k``: every record is consistent with k rows; ``k1``: every row
-        with k records; ``kk``: both. ``global_1k``, ``global_k1``: the same for edges that belong to some
-        assignment. ``k_factor``: an assignment can be drawn in which no match is likelier than 1/k.
-
-    Examples
-    --------
-    >>> [name for name, holds in classes(Graph.of([[0, 1], [1, 2], [1, 2]]), 2).items() if holds]
-    ['1k']
+    ``k``: every row occurs k times. ``1k``: every record is consistent with k rows; ``k1``: every row with k
+    records; ``kk``: both. ``global_1k``, ``global_k1``: the same for edges that belong to some assignment.
+    ``k_factor``: an assignment can be drawn in which no match is likelier than 1/k. All are 0 for a table
+    without rows.
     """
-    reached = degrees_and_matches(graph, found)
-    likely = _most_factor(graph, reached) >= k
-    return {name: most >= k for name, most in reached.items()} | {"k_factor": likely and has_factor(graph, k)}
+    classes = _degrees_and_matches(graph, found)
+    if graph.indices.size <= MOST_EDGES:
+        least = lambda_star(graph)
+        classes["k_factor"] = int(1 / least) if least else 0
+        value = float(least)
+        level = float(1 / least) if least else 0.0
+        return {"lambda": str(least), "low": value, "high": value, "level": level}, classes, ()
+    # matches bound k-factors, which consist of them; a record that may be left out needs none
+    most = max(classes["global_k1"] if graph.left_out else min(classes["global_1k"], classes["global_k1"]), 1)
+    classes["k_factor"] = classes["k"]
+    bounds = {"lambda": None, "low": 1 / most, "high": 1 / max(classes["k"], 1), "level": None}
+    note = (
+        f"the table has more than {MOST_EDGES} possible matches: lambda* is bounded, k_factor at least this"
+    )
+    return bounds, classes, (note,)
 
 
-def largest(graph: Graph, found: Components | None = None) -> dict[str, int]:
-    """The largest k for which a table belongs to each class; 0 for a table without rows.
-
-    Parameters
-    ----------
-    graph : Graph
-        The consistency graph.
-    found : Components, optional
-        The components of the graph, if they are known already.
-
-    Examples
-    --------
-    >>> largest(Graph.of([[0, 1], [0, 1, 2], [1, 2]]))
-    {'k': 1, '1k': 2, 'k1': 2, 'kk': 2, 'global_1k': 2, 'global_k1': 2, 'k_factor': 2}
-    """
-    reached = degrees_and_matches(graph, found)
-    low, high = 0, _most_factor(graph, reached)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if has_factor(graph, middle) else (low, middle - 1)
-    return reached | {"k_factor": low}
-
-
-def degrees_and_matches(graph: Graph, found: Components | None) -> dict[str, int]:
-    found = components(graph) if found is None else found
+def _degrees_and_matches(graph: Graph, found: Components) -> dict[str, int]:
     one_k, k_one = graph.degrees().least()
     matches, owners = found.matches().least()
     sizes = graph.row_weight[: graph.published]
@@ -77,10 +53,3 @@ def degrees_and_matches(graph: Graph, found: Components | None) -> dict[str, int
         "global_1k": matches,
         "global_k1": owners,
     }
-
-
-def _most_factor(graph: Graph, reached: dict[str, int]) -> int:
-    """A bound on k-factors, since they consist of matches. A record that may be left out needs none."""
-    if graph.left_out:
-        return reached["global_k1"]
-    return min(reached["global_1k"], reached["global_k1"])

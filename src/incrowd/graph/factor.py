@@ -18,17 +18,6 @@ from incrowd.graph.consistency import Graph, Ints
 _MOST = 2**62
 
 
-def has_factor(graph: Graph, k: int) -> bool:
-    """Can an assignment be drawn in which every match has probability at most 1/k, for k of at least 1?
-
-    Examples
-    --------
-    >>> [has_factor(Graph.of([[0, 1], [0, 1, 2], [1, 2]]), k) for k in (1, 2, 3)]
-    [True, True, False]
-    """
-    return _cut(graph, Fraction(1, k)) is None
-
-
 def factor(graph: Graph, k: int) -> NDArray[np.int32]:
     """A k-factor, to draw an assignment from.
 

@@ -7,7 +7,6 @@ everything is consistent with everything needs no counting.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial, prod
@@ -16,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes
-from incrowd.graph.components import Components, components
+from incrowd.graph.components import Components, GraphComponents, components
 from incrowd.graph.consistency import Graph, Ints
 
 MOST = 18  # records of a component; 18! assignments still fit 64 bits, and so do the states
@@ -75,11 +73,11 @@ def posterior(graph: Graph, most: int = MOST, found: Components | None = None) -
     found = components(graph) if found is None else found
     chances: list[Fraction | None] = [Fraction(0)] * graph.indices.size
     ways: list[int | None] = []
-    tails = graph.tails
-    for edges in _by_component(found):
-        way, chance = _CountedComponent.of(graph, tails, edges).solved(most)
+    parts = GraphComponents(found)
+    for part in np.flatnonzero(parts.size).tolist():
+        way, chance = _solved(parts.graph(part)[0], most)
         ways.append(way)
-        for edge, value in zip(edges.tolist(), chance, strict=True):
+        for edge, value in zip(parts.edges(part).tolist(), chance, strict=True):
             chances[edge] = value
     known = [way for way in ways if way is not None]
     # Who is left out is a set: in which order they are does not make another assignment.
@@ -87,55 +85,29 @@ def posterior(graph: Graph, most: int = MOST, found: Components | None = None) -
     return Posterior(total, tuple(chances), graph.real)
 
 
-def _by_component(found: Components) -> Iterator[Ints]:
-    """The effective edges of each component."""
-    edges = np.flatnonzero(found.effective)
-    label = found.record[found.graph.tails[edges]]
-    order = np.argsort(label, kind="stable")
-    borders = np.flatnonzero(np.diff(label[order])) + 1
-    return (part for part in np.split(edges[order], borders) if part.size)
-
-
-@dataclass(frozen=True, eq=False)
-class _CountedComponent:
-    """One component: for each edge its record and row, numbered here, and the weights of both."""
-
-    record: Ints
-    row: Ints
-    records: Ints
-    rows: Ints
-
-    @classmethod
-    def of(cls, graph: Graph, tails: Codes, edges: Ints) -> _CountedComponent:
-        us, record = np.unique(tails[edges], return_inverse=True)
-        vs, row = np.unique(graph.indices[edges], return_inverse=True)
-        return cls(record, row, graph.record_weight[us], graph.row_weight[vs])
-
-    def solved(self, most: int) -> tuple[int | None, list[Fraction | None]]:
-        """The number of assignments, and the probability of each edge."""
-        size = int(self.records.sum())
-        if self.record.size == self.records.size * self.rows.size:
-            return factorial(size), [Fraction(1, size)] * self.record.size
-        if size > most:
-            return None, [None] * self.record.size
-        return self._counted(_TakenRows(self.rows))
-
-    def _counted(self, states: _TakenRows) -> tuple[int, list[Fraction | None]]:
-        turns = np.repeat(np.arange(self.records.size), self.records)
-        wanted = [self.row[self.record == u] for u in range(self.records.size)]
-        before = [states.only(0)]
-        for u in turns:
-            before.append(np.sum([states.taken(before[-1], v) for v in wanted[u]], axis=0))
-        after = states.only(-1)
-        total = int(before[-1][-1])
-        chance: list[Fraction | None] = [None] * self.record.size
-        for i in range(turns.size - 1, -1, -1):
-            for edge in np.flatnonzero(self.record == turns[i]):
-                v = self.row[edge]
-                ways = int((states.taken(before[i], v) * after).sum())
-                chance[edge] = Fraction(ways, total * int(self.rows[v]))
-            after = np.sum([states.given(after, v) for v in wanted[turns[i]]], axis=0)
-        return total, chance
+def _solved(graph: Graph, most: int) -> tuple[int | None, list[Fraction | None]]:
+    """The number of assignments of one component, and the probability of each edge."""
+    size = len(graph)
+    if graph.indices.size == graph.record_weight.size * graph.row_weight.size:
+        return factorial(size), [Fraction(1, size)] * graph.indices.size
+    if size > most:
+        return None, [None] * graph.indices.size
+    states, record, row = _TakenRows(graph.row_weight), graph.tails, graph.indices
+    turns = np.repeat(np.arange(graph.record_weight.size), graph.record_weight)
+    wanted = [row[record == u] for u in range(graph.record_weight.size)]
+    before = [states.only(0)]
+    for u in turns:
+        before.append(np.sum([states.taken(before[-1], v) for v in wanted[u]], axis=0))
+    after = states.only(-1)
+    total = int(before[-1][-1])
+    chance: list[Fraction | None] = [None] * graph.indices.size
+    for i in range(turns.size - 1, -1, -1):
+        for edge in np.flatnonzero(record == turns[i]):
+            v = row[edge]
+            ways = int((states.taken(before[i], v) * after).sum())
+            chance[edge] = Fraction(ways, total * int(graph.row_weight[v]))
+        after = np.sum([states.given(after, v) for v in wanted[turns[i]]], axis=0)
+    return total, chance
 
 
 class _TakenRows:

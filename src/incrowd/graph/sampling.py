@@ -8,7 +8,6 @@ by the other: the largest of many estimates is too large.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.contracts import Progress, silent
-from incrowd.flow import Codes
-from incrowd.graph.components import Components, components
+from incrowd.graph.components import Components, GraphComponents, components
 from incrowd.graph.consistency import Graph, Ints
 from incrowd.graph.posterior import posterior
 
@@ -103,50 +101,6 @@ class Sampled:
         other = self.means[half:, edge : edge + 1]
         value, spread = float(other.mean()), float(self.trust(other)[0])
         return Estimate(value, max(value - spread, 0.0), min(value + spread, 1.0))
-
-
-class GraphComponents:
-    """The components of a graph, one by one."""
-
-    def __init__(self, found: Components) -> None:
-        graph = found.graph
-        self.found, self.tails = found, graph.tails
-        edges = np.flatnonzero(found.effective)
-        label = found.record[self.tails[edges]]
-        order = np.argsort(label, kind="stable")
-        count = int(max(found.record.max(initial=-1), found.row.max(initial=-1))) + 1
-        self._edges = edges[order]
-        self._ends = np.searchsorted(label[order], np.arange(count + 1))
-        self.size = np.bincount(found.record, graph.record_weight, count).astype(np.int64)
-        possible = np.bincount(found.record, minlength=count) * np.bincount(found.row, minlength=count)
-        # Where everything is possible, nothing has to be counted.
-        self.whole = np.diff(self._ends) == possible
-
-    def edges(self, part: int) -> Ints:
-        """The effective edges of a component, ascending."""
-        return self._edges[self._ends[part] : self._ends[part + 1]]
-
-    def graph(self, part: int) -> tuple[Graph, Codes, Codes]:
-        """A component as a graph of its own, and which distinct records and rows it has."""
-        whole, edges = self.found.graph, self.edges(part)
-        us, tail = np.unique(self.tails[edges], return_inverse=True)
-        vs, head = np.unique(whole.indices[edges], return_inverse=True)
-        records, rows = whole.record_weight[us], whole.row_weight[vs]
-        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(tail, minlength=us.size))])
-        alone = Graph(
-            records,
-            rows,
-            indptr,
-            head.astype(np.int32),
-            np.repeat(np.arange(us.size, dtype=np.int32), records),
-            np.repeat(np.arange(vs.size, dtype=np.int32), rows),
-            whole.left_out if vs.size and vs[-1] >= whole.published else 0,
-        )
-        return alone, us, vs
-
-    def unequal(self) -> Iterator[int]:
-        """The components in which some matches are likelier than others."""
-        return iter(np.flatnonzero(~self.whole & (self.size > 0)).tolist())
 
 
 def chances(

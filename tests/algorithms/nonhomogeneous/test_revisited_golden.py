@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from algorithms.nonhomogeneous.test_k_one import rows, setting
+from support.anonymity_classes import classes
 from support.golden import golden
 from support.tables_of_codes import CodeTable, paths_of
 from twins import nonhomogeneous as twins
@@ -21,7 +22,7 @@ from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
     widened,
 )
 from incrowd.flow import Neighbourhoods
-from incrowd.graph import Graph, classes, components
+from incrowd.graph import Graph, components
 
 Table = list[twins.Row]
 
