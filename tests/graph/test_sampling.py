@@ -44,7 +44,9 @@ def walked(graph: Graph, samples: int, swaps: int = 0, apart: int = 4) -> Counte
     counts: Counter[tuple[int, ...]] = Counter()
     for _ in range(samples):
         for _ in range(apart):
-            assert sampling.stir(part, state, swaps, 10**6) > 0
+            for _ in range(swaps):
+                sampling.swap(part, state)
+            assert sampling.walk(part, state, 10**6) > 0
         counts[tuple(state.row.tolist())] += 1
         assert state.owner[state.row].tolist() == list(range(len(graph)))
     return counts

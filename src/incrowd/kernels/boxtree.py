@@ -67,14 +67,17 @@ def build(points: AnyInts, weights: AnyInts | None = None, leaf: int = LEAF) -> 
 
 def count_inside(tree: BoxTree, regions: BoxRegions) -> Any:
     """The weight of the points in each region -> (q,) int64."""
-    return _count(tree, regions, tree.upto)
+    return _search(tree, regions, tree.upto, np.empty(0, np.int32))
 
 
 def report_inside(tree: BoxTree, regions: BoxRegions) -> tuple[Ints, Codes]:
     """The points in each region -> CSR (indptr (q+1,) int64, indices int32), in no promised order."""
-    each = _count(tree, regions, np.arange(tree.order.size + 1))
+    one_each = np.arange(tree.order.size + 1)
+    each = _search(tree, regions, one_each, np.empty(0, np.int32))
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
-    return indptr, _fill(tree, regions, indptr)
+    indices = np.empty(indptr[-1], np.int32)
+    _search(tree, regions, one_each, indices)
+    return indptr, indices
 
 
 def turned(indptr: Ints, indices: AnyInts, columns: int) -> tuple[Ints, Codes]:
@@ -172,35 +175,12 @@ def _stands(regions: BoxRegions, q: int, low: Codes, high: Codes) -> Any:
 
 
 @kernel
-def _count(tree: BoxTree, regions: BoxRegions, upto: Ints) -> Any:
-    """Sums of `upto` over the points in each region."""
+def _search(tree: BoxTree, regions: BoxRegions, upto: Ints, indices: Codes) -> Any:
+    """Sums of `upto` over the points in each region; the points go to `indices`, unless that is empty."""
     found = np.zeros(regions.low.shape[0], np.int64)
     stack = np.empty(_DEEP, np.int32)
-    for q in range(found.size):
-        stack[0], top = 0, 1
-        while top:
-            top -= 1
-            node = stack[top]
-            stands = _stands(regions, q, tree.low[node], tree.high[node])
-            if stands == 2:
-                found[q] += upto[tree.last[node]] - upto[tree.first[node]]
-            elif stands == 1 and tree.left[node] >= 0:
-                stack[top], stack[top + 1] = tree.left[node] + 1, tree.left[node]
-                top += 2
-            elif stands == 1:
-                for i in range(tree.first[node], tree.last[node]):
-                    if _stands(regions, q, tree.points[i], tree.points[i]) == 2:
-                        found[q] += upto[i + 1] - upto[i]
-    return found
-
-
-@kernel
-def _fill(tree: BoxTree, regions: BoxRegions, indptr: Ints) -> Any:
-    """The points in each region, where `indptr` says."""
-    indices = np.empty(indptr[-1], np.int32)
-    stack = np.empty(_DEEP, np.int32)
     at = 0
-    for q in range(regions.low.shape[0]):
+    for q in range(found.size):
         stack[0], top = 0, 1
         while top:
             top -= 1
@@ -209,12 +189,16 @@ def _fill(tree: BoxTree, regions: BoxRegions, indptr: Ints) -> Any:
             if stands == 1 and tree.left[node] >= 0:
                 stack[top], stack[top + 1] = tree.left[node] + 1, tree.left[node]
                 top += 2
+            elif stands == 2 and not indices.size:
+                found[q] += upto[tree.last[node]] - upto[tree.first[node]]
             elif stands:
                 for i in range(tree.first[node], tree.last[node]):
                     if stands == 2 or _stands(regions, q, tree.points[i], tree.points[i]) == 2:
-                        indices[at] = tree.order[i]
-                        at += 1
-    return indices
+                        found[q] += upto[i + 1] - upto[i]
+                        if indices.size:
+                            indices[at] = tree.order[i]
+                            at += 1
+    return found
 
 
 @kernel

@@ -22,16 +22,8 @@ NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why that is 
 MEMBERS, VALUES, KNOWN, HINT = 0, 1, 2, 3
 TALLY = 16
 KIND, START, SIZE, MISSING, PART, APART = 0, 1, 2, 3, 4, 5  # in `column` of CornerDomain
-PARENT, BOTTOM, TOP, PRICE, MORE, LEAST, MOST_PLACE, HOLDS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-)  # in `node` of CornerDomain
+# in `node` of CornerDomain
+PARENT, BOTTOM, TOP, PRICE, MORE, LEAST, MOST_PLACE, HOLDS = range(8)
 LOW, HIGH, REAL, MASK = 0, 1, 2, 3  # in `box` of GrowingGroup
 COUNT = 3  # in `ends` of GrowingGroup, behind the codes
 EMPTY, FINE, BAD = 0, 1, 2  # what the table says of a node

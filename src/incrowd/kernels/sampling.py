@@ -123,19 +123,16 @@ def walk(part: SampledComponent, state: State, most: int) -> Any:
 
 
 @kernel
-def stir(part: SampledComponent, state: State, swaps: int, most: int) -> Any:
-    """Swaps, then a walk -> steps of the walk, or -1."""
-    for _ in range(swaps):
-        swap(part, state)
-    return walk(part, state, most)
-
-
-@kernel
 def sample(part: SampledComponent, state: State, samples: int, swaps: int, most: int, tally: Ints) -> Any:
-    """Count (m,) how many rows each edge gives away, over assignments with a stir between -> steps, or -1."""
+    """Count (m,) how many rows each edge gives away, over some assignments -> steps of the walks, or -1.
+
+    Between two of them are swaps, then a walk.
+    """
     steps = 0
     for _ in range(samples):
-        taken = stir(part, state, swaps, most - steps)
+        for _ in range(swaps):
+            swap(part, state)
+        taken = walk(part, state, most - steps)
         if taken == GAVE_UP:
             return GAVE_UP
         steps += taken
