@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from support.golden import vectors
 
-from incrowd.distance_outliers import Matrix, Setting, Space
+from incrowd.distance_outliers import Cell, Matrix, Setting, Space
+from incrowd.distance_outliers.corners import Closing
 from incrowd.encode import encode
 from incrowd.errors import PolicyError
-from incrowd.flow import Microdata, Partition, Table
+from incrowd.flow import Cells, Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.kernels import outliers as kernel
 from incrowd.schema import Column, Kind, Role, Schema, Shape
@@ -262,6 +264,20 @@ def space_of(twin: Twin) -> Space:
     return Space.of(encode(table, schema_of(twin.kinds, twin.sensitive)), twin.setting)
 
 
+def far_counts(space: Space, rows: NDArray[np.int64]) -> list[int]:
+    """From each of these records, how many of the rest lie further than the radius."""
+    return [space.cloud.far(point, space.radius) for point in space.points(rows)]
+
+
+def cell_of(closing: Closing, cells: Cells) -> Cell:
+    """The one published cell of a column."""
+    if cells.sets is not None:
+        return closing._set(tuple(cells.sets.of(0).tolist()))
+    if cells.node is not None and cells.node[0] >= 0:
+        return closing._node(int(cells.node[0]), bool(cells.missing[0]))
+    return closing._range(int(cells.low[0]), int(cells.high[0]), bool(cells.missing[0]))
+
+
 @settings(max_examples=150, deadline=None)
 @given(twins())
 def test_outliers_are_those_of_the_definition(twin: Twin) -> None:
@@ -270,9 +286,7 @@ def test_outliers_are_those_of_the_definition(twin: Twin) -> None:
     assert space.outliers().tolist() == [
         i in twin.rest and twin.bad(point) for i, point in enumerate(twin.points)
     ]
-    assert space.far_counts(space.points(np.arange(len(twin.rows)))).tolist() == [
-        twin.far(point) for point in twin.points
-    ]
+    assert far_counts(space, np.arange(len(twin.rows))) == [twin.far(point) for point in twin.points]
 
 
 def places(twin: Twin, lines: Sequence[Sequence[str]], first: int) -> set[Point]:
@@ -307,7 +321,10 @@ def test_groups_are_plain_by_definition(twin: Twin, data: st.DataObject) -> None
     regions = generalize(
         Microdata(table.codes[rows], table.attributes), Partition(np.zeros(rows.size, np.int32))
     )
-    assert matrix.cells_of(regions, 0) == matrix.cells(rows)
+    published = [
+        cell_of(closing, cells) for closing, cells in zip(matrix._closings, regions.cells, strict=True)
+    ]
+    assert tuple(published) == matrix.cells(rows)
 
 
 # ---- exact where floats cannot tell ----------------------------------------------------------------------
@@ -356,7 +373,9 @@ def test_other_parameters_on_the_same_trees() -> None:
     space = lone_pair((3, 4), 10)
     assert space.at("0.5", "0.9").cloud is space.cloud
     expected = [[space.at(p, d).outliers().mean() for d in ("0.5", "0.9")] for p in ("0.25", "0.5", "0.75")]
-    assert space.rates(["0.25", "0.5", "0.75"], ["0.5", "0.9"]).tolist() == expected
+    far = [np.array(far_counts(space.at("1", d), space.rest)) for d in ("0.5", "0.9")]
+    shares = [Fraction(p) * space.size for p in ("0.25", "0.5", "0.75")]
+    assert [[np.mean(each >= share) for each in far] for share in shares] == expected
     assert [row[0] for row in expected] == [1.0, 1.0, 0.5]
 
 
@@ -415,7 +434,7 @@ def test_figures_2_and_3_in_configuration_a() -> None:
     assert np.flatnonzero(space.removed).tolist() == [BILL]
     assert np.flatnonzero(space.outliers()).tolist() == [JUSTIN]
     names = [row[1] for row in FIGURE]
-    counted = zip(space.rest.tolist(), space.far_counts(space.points(space.rest)).tolist(), strict=True)
+    counted = zip(space.rest.tolist(), far_counts(space, space.rest), strict=True)
     assert {names[i]: far for i, far in counted} == expected["far_counts"]
     matrix = Matrix(space)
     for group, told in expected["groups"].items():
@@ -463,8 +482,8 @@ def test_which_parameters_make_justin_an_outlier(which: str) -> None:
     ):
         # d in the vector is a representative of an open interval, rounded; p = c/9 is a hair below here.
         for d, far in tried:
-            at = space.at(f"{far / 9 - 1e-6:.9f}", f"{d:.5f}")
-            found = np.flatnonzero(at.outliers()).tolist() == who
+            nearby = space.at(f"{far / 9 - 1e-6:.9f}", f"{d:.5f}")
+            found = np.flatnonzero(nearby.outliers()).tolist() == who
             if [d, far] in listed[name]:
                 assert found, (d, far)
             elif not listed[name]:

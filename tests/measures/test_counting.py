@@ -130,7 +130,7 @@ def test_presence_of_the_join_paper() -> None:
     assert found.shares.tolist() == [close(share) for share in wanted]
     assert found.interval == (min(wanted), max(wanted))
     with_x = presence(np.append(labels, -1), np.append(own, False))
-    assert (with_x.absent, with_x.outsiders, with_x.absent_share) == (1, 6, close(1 / 6))
+    assert (with_x.absent, with_x.outsiders) == (1, 6)
     assert with_x.interval == (Fraction(0), max(wanted))
 
 
@@ -219,7 +219,7 @@ def test_nobody_inside_a_row_is_called_absent() -> None:
     inside = np.array([True, True, True, False])
     assert presence(labels, own).absent == 2
     found = presence(labels, own, inside)
-    assert (found.absent, found.absent_share, found.interval) == (1, 0.5, (Fraction(0), Fraction(1)))
+    assert (found.absent, found.outsiders, found.interval) == (1, 2, (Fraction(0), Fraction(1)))
     assert presence(labels, own, np.ones(4, dtype=np.bool_)).interval == (Fraction(1), Fraction(1))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from incrowd.distance_outliers.axes import Axis
-from incrowd.flow import Attribute, Cells, Codes, Microdata
+from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.schema import Shape
 
 
@@ -56,14 +56,6 @@ class Closing:
         if attribute.tree is not None and low >= 0:
             return self._node(attribute.tree.covering(low, high), gone)
         return self._range(low, high, gone)
-
-    def cell(self, cells: Cells, i: int) -> Cell:
-        """The published cell i of this column."""
-        if cells.sets is not None:
-            return self._set(tuple(cells.sets.of(i).tolist()))
-        if cells.node is not None and cells.node[i] >= 0:
-            return self._node(int(cells.node[i]), bool(cells.missing[i]))
-        return self._range(int(cells.low[i]), int(cells.high[i]), bool(cells.missing[i]))
 
     def _range(self, low: int, high: int, gone: bool) -> Cell:
         gone = gone or low < 0

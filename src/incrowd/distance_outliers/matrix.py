@@ -21,7 +21,7 @@ from incrowd.distance_outliers.cloud import Bools, distinct
 from incrowd.distance_outliers.corners import Cell, Closing
 from incrowd.distance_outliers.space import Space
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Regions
+from incrowd.flow import Codes
 
 MOST_CORNERS = 2**16
 States = NDArray[np.int8]
@@ -108,13 +108,6 @@ class Matrix:
         codes = self.space.data.codes[rows]
         return tuple(closing.over(codes[:, j]) for j, closing in enumerate(self._closings))
 
-    def cells_of(self, regions: Regions, r: int) -> tuple[Cell, ...]:
-        """The cells of region r as published."""
-        return tuple(
-            closing.cell(regions.cells[j], int(regions.cell[r, j]))
-            for j, closing in enumerate(self._closings)
-        )
-
     def corners(self, cells: Sequence[Cell]) -> Codes:
         """The corners of a class (c, quasi axes), as codes; the last column varies fastest.
 
@@ -125,10 +118,6 @@ class Matrix:
         """
         taking = [axis.index for axis in self.space.axes[: self.space.quasi]]
         nodes = [np.array(cells[index].nodes, np.int32) for index in taking]
-        return self.corners_of(nodes)
-
-    def corners_of(self, nodes: Sequence[NDArray[np.integer] | Sequence[int]]) -> Codes:
-        """The same for explicit lists of codes, one for each quasi-identifier that takes part."""
         count = prod(len(column) for column in nodes)
         if count > MOST_CORNERS:
             raise PolicyError(
@@ -137,7 +126,7 @@ class Matrix:
             )
         if not nodes:
             return np.zeros((1, 0), np.int32)
-        grid = np.meshgrid(*(np.asarray(column, np.int32) for column in nodes), indexing="ij")
+        grid = np.meshgrid(*nodes, indexing="ij")
         return np.stack([column.ravel() for column in grid], axis=1)
 
     def people(self, cells: Sequence[Cell]) -> Codes:

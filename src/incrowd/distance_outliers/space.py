@@ -131,28 +131,6 @@ class Space:
         cloud = Cloud.of(axes, rest, rest if self.setting.rescale == "yes" else np.ones_like(rest))
         return rest & cloud.bad(cloud.points, self.radius, self.least)[cloud.which]
 
-    def far_counts(self, points: Codes) -> Ints:
-        """From each of these points (q, d) of codes, how many of the rest lie further than the radius."""
-        return np.array([self.cloud.far(point, self.radius) for point in points], np.int64)
-
-    def rates(
-        self, p: Sequence[float | str], d: Sequence[float | str], rows: NDArray[np.integer] | None = None
-    ) -> NDArray[np.float64]:
-        """The share of outliers among the rest for each p and d (len(p), len(d)), to choose them by.
-
-        Removal and scale stay those of the setting. For large tables give some `rows` (indices) of the rest.
-        """
-        rows = self.rest if rows is None else rows
-        which = np.bincount(self.cloud.which[rows], minlength=len(self.cloud.points))
-        met = np.flatnonzero(which)
-        found = np.zeros((len(p), len(d)))
-        for j, distance in enumerate(d):
-            far = self.at(1, distance).far_counts(self.cloud.points[met])
-            for i, share in enumerate(p):
-                bad = far >= ceil(exact(share) * self.size)
-                found[i, j] = which[met][bad].sum() / max(rows.size, 1)
-        return found
-
 
 def _removed(axes: Sequence[Axis], setting: Setting, n: int) -> Bools:
     """Records whose sensitive values alone make them outliers, once or until there are none."""

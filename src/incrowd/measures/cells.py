@@ -217,9 +217,9 @@ class _Reader:
 
     def _set(self, body: str) -> _CellRuns | None:
         if self.attribute.shape is Shape.SET and "\\" not in body:
-            codes = list(map(self.values.get, body.split("|")))
-            if None not in codes:  # by far the most common kind, and ends mean nothing here
-                return self._covering(_runs(codes), 0.0, 0.0)  # type: ignore[arg-type]
+            codes = [code for text in body.split("|") if (code := self.values.get(text)) is not None]
+            if len(codes) > body.count("|"):  # by far the most common kind, and ends mean nothing here
+                return self._covering(_joined((code, code) for code in codes), 0.0, 0.0)
         parts = [self._remembered(text) for text in split_atoms(body)]
         known = [part for part in parts if part is not None]
         if not body or len(known) < len(parts):
@@ -314,26 +314,6 @@ def _joined(runs: Iterable[Run]) -> tuple[Run, ...]:
         else:
             joined.append((first, last))
     return tuple(joined)
-
-
-def _runs(codes: list[int]) -> tuple[Run, ...]:
-    """As `_joined`, for single codes.
-
-    Examples
-    --------
-    >>> _runs([4, 0, 1])
-    ((0, 1), (4, 4))
-    """
-    codes = sorted(codes)
-    runs = []
-    first = last = codes[0]
-    for code in codes:
-        if code > last + 1:
-            runs.append((first, last))
-            first = code
-        last = code
-    runs.append((first, last))
-    return tuple(runs)
 
 
 def _real_ends(runs: NDArray[np.int32], starts: NDArray[np.int64], missing: int) -> tuple[Codes, Codes]:

@@ -53,11 +53,6 @@ class Presence:
         return ((Fraction(0) if self.absent else min(shares)), max(shares)) if shares else None
 
     @property
-    def absent_share(self) -> float:
-        """The share of outsiders who are certainly absent."""
-        return self.absent / self.outsiders if self.outsiders else 0.0
-
-    @property
     def certain(self) -> NDArray[np.int64]:
         """The groups of people who are all certainly present."""
         return np.flatnonzero(self.people == self.rows)
@@ -79,8 +74,8 @@ def presence(labels: Codes, own: Flags, covered: Flags | None = None) -> Presenc
     Examples
     --------
     >>> found = presence(np.array([0, 0, 0, 1, 1, -1]), np.array([1, 1, 0, 1, 1, 0], dtype=bool))
-    >>> found.interval, found.certain.tolist(), found.absent, found.absent_share
-    ((Fraction(0, 1), Fraction(1, 1)), [1], 1, 0.5)
+    >>> found.interval, found.certain.tolist(), found.absent, found.outsiders
+    ((Fraction(0, 1), Fraction(1, 1)), [1], 1, 2)
     >>> found.shares.round(2).tolist()
     [0.67, 1.0]
     """

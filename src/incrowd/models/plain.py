@@ -27,8 +27,11 @@ SAME_SCALE = "outliers are told by these columns and weights, at the stated p an
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _ValueCombinations:
-    """Counts different combinations of sensitive values."""
+class PlainGuard:
+    """The guard (`contracts.Plainness`): it vetoes groups of too few values, and can tell which are plain.
+
+    Values are different combinations of sensitive values.
+    """
 
     matrix: Matrix
     least: int
@@ -45,17 +48,11 @@ class _ValueCombinations:
         """Would these records (indices) as a group disclose no outlier?"""
         return self.matrix.plain(rows)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlainGuard(_ValueCombinations):
-    """The guard (`contracts.Plainness`): it vetoes groups of too few values, and can tell which are plain."""
-
     def allows(self, rows: NDArray[np.int32]) -> bool:
         return rows.size >= self.least and self.reached(rows) >= self.least
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _PlainClass(_ValueCombinations):
+class _PlainClass(PlainGuard):
     def allows(self, rows: NDArray[np.int32]) -> bool:
         return self.plain(rows)
 
