@@ -1,17 +1,33 @@
 """TopDown in plain Python and without incrowd: the definition, looking at all groups every time.
 
-Points and axes are those of `naive`. The NCP of a group is its size times its perimeter: the sum of the
-widths of its box, every domain being equally wide.
+Points and axes are those of `ordering`, with one more: ("gapped", numbers), whose code 0 is missing and lies one
+mean gap below the smallest number. The NCP of a group is its size times its perimeter: the sum of the widths of
+its box, each as a fraction of its domain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import combinations
 
-from twins.ordering import Axis, Point, places
+from twins.ordering import Axis, Point, domain
 
 Group = list[int]
+
+
+def shares(axis: Axis) -> list[Fraction]:
+    """Where codes lie, as fractions of the domain."""
+    kind, about = axis
+    if kind == "gapped":
+        numbers = [Fraction(x) for x in about]
+        at = [numbers[0] - (numbers[-1] - numbers[0]) / len(numbers), *numbers]
+        if at[-1] == at[0]:  # one number: missing lies a step below it
+            at[0] -= 1
+    else:
+        at = [Fraction(x) for x in (about if kind == "range" else range(domain(axis)))]
+    wide = at[-1] - at[0]
+    return [(each - at[0]) / wide if wide else Fraction(0) for each in at]
 
 
 class Twin:
@@ -25,16 +41,16 @@ class Twin:
         assign: str = "weighted",
         seeds: str = "heuristic",
     ) -> None:
-        where = [places(axis) for axis in axes]
+        where = [shares(axis) for axis in axes]
         self.at = [tuple(where[j][code] for j, code in enumerate(point)) for point in points]
         self.k, self.assign, self.seeds = k, assign, seeds
 
-    def perimeter(self, members: Sequence[int]) -> int:
+    def perimeter(self, members: Sequence[int]) -> Fraction:
         columns = zip(*(self.at[i] for i in members), strict=True)
-        return sum(max(column) - min(column) for column in columns)
+        return sum((max(column) - min(column) for column in columns), Fraction(0))
 
-    def ncp(self, *groups: Sequence[int]) -> int:
-        return sum(len(members) * self.perimeter(members) for members in groups)
+    def ncp(self, *groups: Sequence[int]) -> Fraction:
+        return sum((len(members) * self.perimeter(members) for members in groups), Fraction(0))
 
     # Splitting
 
@@ -48,7 +64,7 @@ class Twin:
             v = max(members, key=lambda i: (self.perimeter([u, i]), -i))
         return min(u, v), max(u, v)
 
-    def growth(self, group: Group, record: int) -> int:
+    def growth(self, group: Group, record: int) -> Fraction:
         if self.assign == "printed":
             return self.perimeter([*group, record]) - self.perimeter(group)
         return self.ncp([*group, record]) - self.ncp(group)
@@ -90,7 +106,7 @@ class Twin:
             groups = [*(g for g in others if g is not other), *parts]
         return groups
 
-    def dearer(self, one: Group, two: Group) -> int:
+    def dearer(self, one: Group, two: Group) -> Fraction:
         return self.ncp(one + two) - self.ncp(one) - self.ncp(two)
 
     def filled(self, small: Group, pool: Group) -> tuple[Group, Group]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,15 +15,18 @@ from numpy.typing import NDArray
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.hierarchy import Family
-from incrowd.schema import Shape
+from incrowd.schema import Kind, Shape
+from incrowd.values import read_texts
 
 if TYPE_CHECKING:
     from incrowd.kernels.closure import Costs, GroupBounds
     from incrowd.kernels.cuts import Geometry
+    from incrowd.kernels.exact import Spans
 
 MEASURES = ("lm", "entropy")
 EXTENT = "extent"
 BITS = 64
+MOST_SPAN = 2**61  # wider columns leave no room for a digit
 SMALL = 768  # values up to which an attribute gets a table of all pairs
 
 
@@ -58,6 +65,77 @@ def _position(attribute: Attribute) -> NDArray[np.float64]:
         gap = attribute.span / max(len(attribute) - 1, 1)
         position[0] = (position[1] if len(attribute) > 1 else 0.0) - gap
     return position
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactLine:
+    """Where the codes of an attribute lie, in whole numbers from 0, without rounding.
+
+    Ranges are measured in values, missing lying one mean gap below the smallest; leaves of a tree and values of
+    a set lie one step apart. `span` is from the smallest to the largest value, missing aside; `unit` is what
+    1 is in the column's own unit.
+    """
+
+    places: NDArray[np.int64]
+    span: int
+    unit: int
+
+    @classmethod
+    def of(cls, attribute: Attribute) -> ExactLine:
+        size = len(attribute)
+        if attribute.shape is not Shape.RANGE:
+            return cls(np.arange(size, dtype=np.int64), size - 1, 1)
+        real, unit = _whole(attribute)
+        span, others = int(real[-1]) if real.size else 0, max(size - 1, 1)
+        if attribute.missing != 0:
+            others, places = 1, real
+        else:
+            _check_digits(span * size, attribute.name)
+            places = np.concatenate([[0], span + others * real])
+        shrink = int(np.gcd.reduce(places, initial=0)) or 1
+        shrink = int(np.gcd(np.gcd(shrink, span * others), unit * others))
+        return cls(places // shrink, span * others // shrink, unit * others // shrink)
+
+
+def _whole(attribute: Attribute) -> tuple[NDArray[np.int64], int]:
+    """How far the values of a range lie above the smallest, in parts of its unit -> (offsets, parts)."""
+    position, texts = attribute.position[attribute.real], attribute.texts[attribute.real]
+    offsets = position - position[:1]
+    pointless = attribute.kind is not Kind.NUMERIC or not any("." in text for text in texts)
+    if pointless and bool((offsets == np.rint(offsets)).all()) and attribute.span < 2**53:
+        return offsets.astype(np.int64), 1
+    numbers = read_texts(texts, Kind.NUMERIC)
+    exact = [Fraction(x) if isinstance(x, int | Decimal) else None for x in numbers]
+    values = [Fraction(at) if x is None else x for x, at in zip(exact, position.tolist(), strict=True)]
+    parts = lcm(*(value.denominator for value in values))
+    _check_digits(int((values[-1] - values[0]) * parts), attribute.name)
+    return np.array([int((value - values[0]) * parts) for value in values], np.int64), parts
+
+
+def _check_digits(span: int, name: str) -> None:
+    if span >= MOST_SPAN:
+        raise PolicyError(
+            f"the numbers of {name} have too many digits to compare sums of widths exactly; round them, or give "
+            "the column a hierarchy"
+        )
+
+
+def spans_of(spans: Sequence[int], weight: int) -> Spans:
+    """Spans of columns as the kernels read them; the weights of one sum are at most `weight` together."""
+    from incrowd.kernels import exact
+
+    d = len(spans)
+    shift = min(63 - max(spans).bit_length(), 62 - (weight * d).bit_length())
+    needed = (lcm(*spans) * weight * d).bit_length() + 1
+    return exact.Spans(
+        span=np.array(spans, np.int64),
+        share=1.0 / np.array(spans, np.float64),
+        slack=float(d * (d + 8)) * 2.0**-50,
+        shift=shift,
+        digits=-(-needed // shift),
+        widths=np.zeros((exact.ROWS, d), np.int64),
+        times=np.ones(exact.ROWS, np.int64),
+    )
 
 
 class _NodeTable:

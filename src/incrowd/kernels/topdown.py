@@ -1,8 +1,9 @@
 """Two-clustering again and again, and the groups that are too small mended in the tree that it leaves.
 
-Points are whole numbers, so perimeters (sums of the widths of a box) and ties are exact. A node of the tree
-knows how far every union with a group inside must reach, and the box around all of them: so the cheapest
-group is found without looking at all. A leaf is a group.
+Points are whole numbers in each column's own unit; perimeters are sums of widths as shares of the spans, in
+floats, and where these are too near in exact digits: so ties are exact. A node of the tree knows how far every
+union with a group inside must reach, and the box around all of them: so the cheapest group is found without
+looking at all. A leaf is a group.
 
 A kernel is compiled again inside each that calls it, with every array that it is given: so there are few
 arrays, loops instead of slices, and one type of number for nodes and places.
@@ -14,16 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from incrowd.kernels.arrays import Bools, Codes, Ints
+from incrowd.kernels.arrays import AnyInts, Bools, Codes, Floats, Ints
+from incrowd.kernels.exact import Spans, below
 from incrowd.kernels.jit import inlined, kernel
 
 FAR: Any = np.int64(2**62)
 ROOT: Any = np.int64(0)  # typed, or what is called with it is compiled once more for the literal 0
 ROUNDS = 3  # of looking for the farthest from the farthest
 MOST_SIGNS = 16  # columns up to which the farthest pair is found by directions
-REACH_LOW, REACH_HIGH, LOW, HIGH = 0, 1, 2, 3  # what `box` of Tree says
-LEAST, MOST, WIDEST, FIRST = 0, 1, 2, 3  # what `tally` of Tree says
-PARENT, LEFT, HEAD, END = 0, 1, 2, 3  # what `node` of Tree says
+REACH_LOW, REACH_HIGH, LOW, HIGH = 0, 1, 2, 3  # what `box` of SplitTree says
+LEAST, MOST, FIRST = 0, 1, 2  # what `tally` of SplitTree says
+PARENT, LEFT, HEAD, END = 0, 1, 2, 3  # what `node` of SplitTree says
 
 
 class SplitRules(NamedTuple):
@@ -42,84 +44,111 @@ class SplitTree(NamedTuple):
 
     `node` (nodes, 4) has the parent, the left child (the right one comes next; 0 in a leaf), the first point
     and where the points end. `box` (nodes, 4, d) has the largest low and smallest high of the groups inside,
-    then the box around them; `tally` (nodes, 4) their least and most size, the widest perimeter, and the
-    smallest record. A leaf lists its points in the order of records, from its first one by `follows`.
+    then the box around them; `tally` (nodes, 3) their least and most size and the smallest record, `widest`
+    (nodes,) the widest perimeter. A leaf lists its points in the order of records, from its first one by
+    `follows`. `stack` and `least` (nodes + 2,) are nodes to look at, and what they cost at least.
     """
 
-    points: Codes
+    points: AnyInts
     ids: Codes
     node: Ints
-    box: Codes
+    box: Ints
     tally: Ints
+    widest: Floats
     follows: Ints
-    stack: Ints  # (nodes + 2, 2) nodes to look at, and what they cost at least
+    stack: Ints
+    least: Floats
+    spans: Spans
 
 
 # Splitting
 
 
 @kernel
-def farthest(u: int, points: Codes, first: int, last: int) -> Any:
-    """Which of the points first..last-1 is farthest from point u -> (point, perimeter of both); the first."""
-    best, found = np.int64(-1), first
-    for i in range(first, last):
-        here = np.int64(0)
+def longer(gap: float, a: int, b: int, u: int, v: int, points: AnyInts, spans: Spans) -> Any:
+    """Is the perimeter of points a and b longer than that of u and v? It is so by `gap`, in floats."""
+    if abs(gap) <= 2 * spans.slack:
+        spans.times[0] = 1
         for j in range(points.shape[1]):
-            here += abs(points[i, j] - points[u, j])
-        if here > best:
+            spans.widths[0, j] = abs(points[u, j] - points[v, j]) - abs(points[a, j] - points[b, j])
+    return below(-gap, 2, 1, spans)
+
+
+@kernel
+def farthest(u: int, points: AnyInts, first: int, last: int, spans: Spans) -> Any:
+    """Which of the points first..last-1 is farthest from point u -> (point, perimeter of both); the first."""
+    best, found = 0.0, u
+    for i in range(first, last):
+        here = 0.0
+        for j in range(points.shape[1]):
+            here += abs(points[i, j] - points[u, j]) * spans.share[j]
+        if here > best - 2 * spans.slack and longer(here - best, u, i, u, found, points, spans):
             best, found = here, i
     return found, best
 
 
 @kernel
-def far_by_pairs(points: Codes, first: int, last: int) -> Any:
+def far_by_pairs(points: AnyInts, first: int, last: int, spans: Spans) -> Any:
     """The two of the points first..last-1 that are farthest apart: the first pair of equals."""
-    best, a, b = np.int64(-1), first, first
+    best, a, b = 0.0, first, first
     for i in range(first, last):
-        other, here = farthest(i, points, i, last)
-        if here > best:
+        other, here = farthest(i, points, i, last, spans)
+        if longer(here - best, i, other, a, b, points, spans):
             best, a, b = here, i, other
     return a, b
 
 
 @kernel
-def far_by_signs(points: Codes, first: int, last: int) -> Any:
+def beyond(gap: float, i: int, other: int, signs: int, points: AnyInts, spans: Spans) -> Any:
+    """Does point i lie before another one in a direction? It does so by `gap`, in floats."""
+    if abs(gap) <= 2 * spans.slack:
+        spans.times[0] = 1
+        for j in range(points.shape[1]):
+            turn = -1 if (signs >> j) & 1 else 1
+            spans.widths[0, j] = turn * (np.int64(points[i, j]) - points[other, j])
+    return below(gap, 2, 1, spans)
+
+
+@kernel
+def far_by_signs(points: AnyInts, first: int, last: int, spans: Spans) -> Any:
     """The same by directions: the farthest pair is the ends of the points along one of 2^(d-1).
 
     All ends at both sides of a direction in which the points reach farthest are farthest pairs, and every
     farthest pair is so for some direction.
     """
     d = points.shape[1]
-    best, a, b = np.int64(-1), first, first
+    best, a, b = 0.0, first, first
     for signs in range(1 << (d - 1)):
-        low, high, at_low, at_high = FAR, -FAR, first, first
+        low, high, at_low, at_high = np.inf, -np.inf, first, first
         for i in range(first, last):
-            here = np.int64(points[i, 0])
-            for j in range(1, d):
-                here += -points[i, j] if (signs >> (j - 1)) & 1 else points[i, j]
-            if here < low:
+            here = 0.0
+            for j in range(d):
+                here += (-points[i, j] if (signs >> j) & 1 else points[i, j]) * spans.share[j]
+            if beyond(here - low, i, at_low, signs, points, spans):
                 low, at_low = here, i
-            if here > high:
+            if beyond(high - here, at_high, i, signs, points, spans):
                 high, at_high = here, i
-        u, v = min(at_low, at_high), max(at_low, at_high)
-        if high - low > best or (high - low == best and (u < a or (u == a and v < b))):
+        u, v, gap = min(at_low, at_high), max(at_low, at_high), high - low - best
+        if longer(gap, u, v, a, b, points, spans) or (
+            (u < a or (u == a and v < b)) and not longer(-gap, a, b, u, v, points, spans)
+        ):
             best, a, b = high - low, u, v
     return a, b
 
 
 @kernel
-def seeds(points: Codes, first: int, last: int, exact: bool) -> Any:
+def seeds(points: AnyInts, first: int, last: int, exact: bool, spans: Spans) -> Any:
     """Two of the points first..last-1, far apart, the earlier one first; twice the first if all are equal."""
     d = points.shape[1]
     if exact and (d > MOST_SIGNS or last - first <= 1 << (d - 1)):
-        u, v = far_by_pairs(points, first, last)
+        u, v = far_by_pairs(points, first, last, spans)
     elif exact:
-        u, v = far_by_signs(points, first, last)
+        u, v = far_by_signs(points, first, last, spans)
     else:
         u, v = first, first
         for _ in range(ROUNDS):
             u = v
-            v, _far = farthest(u, points, first, last)
+            v, _far = farthest(u, points, first, last, spans)
     alike = True
     for j in range(d):
         alike = alike and points[u, j] == points[v, j]
@@ -127,45 +156,73 @@ def seeds(points: Codes, first: int, last: int, exact: bool) -> Any:
 
 
 @kernel
-def share(points: Codes, first: int, last: int, u: int, v: int, weighted: bool, side: Bools) -> Any:
+def to_second(gap: float, sizes: Ints, box: Ints, point: AnyInts, weighted: bool, spans: Spans) -> Any:
+    """Does a point (d,) go to the second of two groups? It grows less there by `gap`, in floats.
+
+    `sizes` (2,) and `box` (2, 2, d) are those of the groups.
+    """
+    weight = 2 * (sizes[0] + sizes[1] + 2) if weighted else 2
+    if abs(gap) <= weight * spans.slack:
+        for s in range(2):
+            turn = 2 * s - 1
+            spans.times[2 * s] = turn * (sizes[s] + 1 if weighted else 1)
+            spans.times[2 * s + 1] = turn if weighted else 0
+            for j in range(point.size):
+                low, high = box[s, 0, j], box[s, 1, j]
+                spans.widths[2 * s, j] = max(low - point[j], 0) + max(point[j] - high, 0)
+                spans.widths[2 * s + 1, j] = high - low
+    return below(gap, weight, 4, spans)
+
+
+@kernel
+def share(
+    points: AnyInts, first: int, last: int, u: int, v: int, weighted: bool, side: Bools, spans: Spans
+) -> Any:
     """Share points first..last-1 out between seeds u and v: side (n,) by point -> how many are with v.
 
     Each goes where the perimeter grows least; weighted, where the sum of all perimeters does. The first seed
     gets ties.
     """
     d = points.shape[1]
-    low, high = np.empty((2, d), np.int32), np.empty((2, d), np.int32)
+    box, sizes = np.empty((2, 2, d), np.int64), np.ones(2, np.int64)
+    around0, around1 = 0.0, 0.0
     for j in range(d):
-        low[0, j], low[1, j], high[0, j], high[1, j] = points[u, j], points[v, j], points[u, j], points[v, j]
-    around0, around1, size0, size1 = np.int64(0), np.int64(0), np.int64(1), np.int64(1)
+        box[0, 0, j], box[0, 1, j], box[1, 0, j], box[1, 1, j] = (
+            points[u, j],
+            points[u, j],
+            points[v, j],
+            points[v, j],
+        )
     for i in range(first, last):
         if i in (u, v):
             side[i] = i == v
             continue
-        grow0, grow1 = np.int64(0), np.int64(0)
+        grow0, grow1 = 0.0, 0.0
         for j in range(d):
             at = points[i, j]
-            grow0 += max(low[0, j] - at, 0) + max(at - high[0, j], 0)
-            grow1 += max(low[1, j] - at, 0) + max(at - high[1, j], 0)
+            grow0 += (max(box[0, 0, j] - at, 0) + max(at - box[0, 1, j], 0)) * spans.share[j]
+            grow1 += (max(box[1, 0, j] - at, 0) + max(at - box[1, 1, j], 0)) * spans.share[j]
+        gap = grow1 - grow0
         if weighted:
-            to = around1 + (size1 + 1) * grow1 < around0 + (size0 + 1) * grow0
-        else:
-            to = grow1 < grow0
-        side[i] = to
-        if to:
-            around1, size1 = around1 + grow1, size1 + 1
-        else:
-            around0, size0 = around0 + grow0, size0 + 1
-        if (grow1 if to else grow0) > 0:
-            s = 1 if to else 0
+            gap = around1 + (sizes[1] + 1) * grow1 - around0 - (sizes[0] + 1) * grow0
+        side[i] = to_second(gap, sizes, box, points[i], weighted, spans)
+        s = 1 if side[i] else 0
+        sizes[s] += 1
+        if (grow1 if side[i] else grow0) > 0:
+            around = 0.0
             for j in range(d):
-                low[s, j] = min(low[s, j], points[i, j])
-                high[s, j] = max(high[s, j], points[i, j])
-    return size1
+                box[s, 0, j] = min(box[s, 0, j], points[i, j])
+                box[s, 1, j] = max(box[s, 1, j], points[i, j])
+                around += (box[s, 1, j] - box[s, 0, j]) * spans.share[j]
+            if side[i]:
+                around1 = around
+            else:
+                around0 = around
+    return sizes[1]
 
 
 @inlined
-def move(points: Codes, ids: Codes, first: int, last: int, side: Bools, spare: Codes) -> None:
+def move(points: AnyInts, ids: Codes, first: int, last: int, side: Bools, spare: AnyInts) -> None:
     """Order points first..last-1 and their ids by their side, otherwise as they were."""
     left, right = first, 0
     d = points.shape[1]
@@ -187,13 +244,14 @@ def move(points: Codes, ids: Codes, first: int, last: int, side: Bools, spare: C
 
 
 @kernel
-def grow(points: Codes, ids: Codes, rules: SplitRules, nodes: Ints, clock: Ints) -> Any:
+def grow(points: AnyInts, ids: Codes, rules: SplitRules, spans: Spans, nodes: Ints, clock: Ints) -> Any:
     """Split points (n, d) and their ids until groups have at most k, or are equal -> number of nodes.
 
     Equal points are chopped into pieces of k; the last one keeps the rest.
     """
     n, d = points.shape
-    spare, side, stack = np.empty((n, d + 1), np.int32), np.empty(n, np.bool_), np.empty(n + 1, np.int64)
+    spare, side = np.empty((n, d + 1), points.dtype), np.empty(n, np.bool_)
+    stack = np.empty(n + 1, np.int64)
     nodes[0, PARENT], nodes[0, HEAD], nodes[0, END], stack[0] = 0, 0, n, 0
     top, used = 1, 1
     while top:
@@ -203,9 +261,9 @@ def grow(points: Codes, ids: Codes, rules: SplitRules, nodes: Ints, clock: Ints)
         nodes[node, LEFT] = 0
         m = last - first
         if m > rules.k:
-            u, v = seeds(points, first, last, rules.exact)
+            u, v = seeds(points, first, last, rules.exact, spans)
             if u < v:
-                cut = last - share(points, first, last, u, v, rules.weighted, side)
+                cut = last - share(points, first, last, u, v, rules.weighted, side, spans)
                 move(points, ids, first, last, side, spare)
             else:
                 cut = first + m // rules.k // 2 * rules.k
@@ -229,11 +287,10 @@ def grow(points: Codes, ids: Codes, rules: SplitRules, nodes: Ints, clock: Ints)
 @kernel
 def measure(leaf: int, tree: SplitTree) -> None:
     """Say anew what is in a leaf, from its points: a list that may be empty."""
-    box, tally = tree.box, tree.tally
-    d = box.shape[2]
+    box, tally, d = tree.box, tree.tally, tree.box.shape[2]
     for j in range(d):
-        box[leaf, LOW, j], box[leaf, HIGH, j] = 2**31 - 1, -1
-        box[leaf, REACH_LOW, j], box[leaf, REACH_HIGH, j] = -1, 2**31 - 1
+        box[leaf, LOW, j], box[leaf, HIGH, j] = FAR, -1
+        box[leaf, REACH_LOW, j], box[leaf, REACH_HIGH, j] = -1, FAR
     at, size = tree.node[leaf, HEAD], 0
     tally[leaf, FIRST] = FAR if at < 0 else tree.ids[at]
     while at >= 0:
@@ -242,10 +299,10 @@ def measure(leaf: int, tree: SplitTree) -> None:
             box[leaf, HIGH, j] = max(box[leaf, HIGH, j], tree.points[at, j])
         size += 1
         at = tree.follows[at]
-    tally[leaf, LEAST], tally[leaf, MOST], tally[leaf, WIDEST] = size if size else FAR, size, 0
+    tally[leaf, LEAST], tally[leaf, MOST], tree.widest[leaf] = size if size else FAR, size, 0.0
     for j in range(d if size else 0):
         box[leaf, REACH_LOW, j], box[leaf, REACH_HIGH, j] = box[leaf, LOW, j], box[leaf, HIGH, j]
-        tally[leaf, WIDEST] += box[leaf, HIGH, j] - box[leaf, LOW, j]
+        tree.widest[leaf] += (box[leaf, HIGH, j] - box[leaf, LOW, j]) * tree.spans.share[j]
 
 
 @kernel
@@ -260,11 +317,14 @@ def refresh(node: int, tree: SplitTree) -> Any:
             value = max(one, two) if largest else min(one, two)
             other = other or value != box[node, what, j]
             box[node, what, j] = value
-    for what in range(4):
+    for what in range(3):
         first, second = tally[a, what], tally[a + 1, what]
-        here = max(first, second) if what in (MOST, WIDEST) else min(first, second)
+        here = max(first, second) if what == MOST else min(first, second)
         other = other or here != tally[node, what]
         tally[node, what] = here
+    widest = max(tree.widest[a], tree.widest[a + 1])
+    other = other or widest != tree.widest[node]
+    tree.widest[node] = widest
     return other
 
 

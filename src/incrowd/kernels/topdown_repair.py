@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.kernels.arrays import Bools, Codes, Ints
+from incrowd.kernels.exact import below, sign
 from incrowd.kernels.jit import inlined, kernel
 from incrowd.kernels.topdown import (
     FAR,
@@ -21,7 +22,6 @@ from incrowd.kernels.topdown import (
     REACH_HIGH,
     REACH_LOW,
     ROOT,
-    WIDEST,
     SplitRules,
     SplitTree,
     changed,
@@ -65,57 +65,85 @@ def deal(members: Ints, inside: Bools, a: int, b: int, tree: SplitTree) -> None:
 
 
 @kernel
-def fill(members: Ints, inside: Bools, count: int, most: int, tree: SplitTree) -> Any:
-    """Take `count` more of the members (m,) inside -> the perimeter of those inside.
+def nearer(gap: float, i: int, other: int, box: Ints, tree: SplitTree) -> Any:
+    """Does a box (2, d) grow less with point i than with another one? It does so by `gap`, in floats."""
+    spans = tree.spans
+    if abs(gap) <= 2 * spans.slack:
+        for t in range(2):
+            spans.times[t] = 1 - 2 * t
+            point = tree.points[i if t == 0 else other]
+            for j in range(point.size):
+                spans.widths[t, j] = max(box[0, j] - point[j], 0) + max(point[j] - box[1, j], 0)
+    return below(gap, 2, 2, spans)
+
+
+@kernel
+def fill(members: Ints, inside: Bools, count: int, most: float, wide: Ints, tree: SplitTree) -> Any:
+    """Take `count` more of the members (m,) inside -> the perimeter of those inside, whose widths are `wide` (d,).
 
     One after the other, each time the one by which it grows least; the first of equals. Gives up as soon as
     the perimeter is above `most`.
     """
-    d, points, around = tree.points.shape[1], tree.points, np.int64(0)
-    low, high = np.empty(d, np.int32), np.empty(d, np.int32)
+    d, points, part = tree.points.shape[1], tree.points, tree.spans.share
+    box = np.empty((2, d), np.int64)
     for j in range(d):
-        low[j], high[j] = 2**31 - 1, -1
+        box[0, j], box[1, j] = FAR, -1
         for i in range(members.size):
             if inside[i]:
-                low[j], high[j] = min(low[j], points[members[i], j]), max(high[j], points[members[i], j])
-        around += high[j] - low[j]
-    for _ in range(count):
-        best, found = FAR, 0
-        for i in range(members.size):
-            if inside[i]:
-                continue
-            here = np.int64(0)
+                box[0, j], box[1, j] = (
+                    min(box[0, j], points[members[i], j]),
+                    max(box[1, j], points[members[i], j]),
+                )
+    around = 0.0
+    for taken in range(count + 1):
+        if taken:
+            best, found = np.inf, -1
+            for i in range(members.size):
+                if inside[i] or best == 0.0:  # nobody is nearer than one inside the box
+                    continue
+                here = 0.0
+                for j in range(d):
+                    at = points[members[i], j]
+                    here += (max(box[0, j] - at, 0) + max(at - box[1, j], 0)) * part[j]
+                if found < 0 or (
+                    here <= best + 2 * tree.spans.slack
+                    and nearer(here - best, members[i], members[found], box, tree)
+                ):
+                    best, found = here, i
+            inside[found] = True
             for j in range(d):
-                at = points[members[i], j]
-                here += max(low[j] - at, 0) + max(at - high[j], 0)
-            if here < best:
-                best, found = here, i
-        inside[found] = True
-        around += best
-        if around > most:
-            return around
+                at = points[members[found], j]
+                box[0, j], box[1, j] = min(box[0, j], at), max(box[1, j], at)
+        around = 0.0
         for j in range(d):
-            low[j], high[j] = min(low[j], points[members[found], j]), max(high[j], points[members[found], j])
+            wide[j] = box[1, j] - box[0, j]
+            around += wide[j] * part[j]
+        if around > most:
+            break
     return around
 
 
 @kernel
-def cost_of(members: Ints, inside: Bools, tree: SplitTree) -> Any:
-    """What the members (m,) cost, those inside as one group and the others as another: size * perimeter."""
-    size, around0, around1 = np.int64(0), np.int64(0), np.int64(0)
+def cost_of(members: Ints, inside: Bools, row: int, turn: int, tree: SplitTree) -> Any:
+    """What the members (m,) cost, those inside as one group and the others as another: size * perimeter.
+
+    The same is laid out in two rows of widths, with the sign `turn`.
+    """
+    spans, size, total = tree.spans, np.int64(0), 0.0
     for i in range(members.size):
         size += inside[i]
-    for j in range(tree.points.shape[1]):
-        low0, high0, low1, high1 = FAR, -FAR, FAR, -FAR
-        for i in range(members.size):
-            at = np.int64(tree.points[members[i], j])
-            if inside[i]:
-                low1, high1 = min(low1, at), max(high1, at)
-            else:
-                low0, high0 = min(low0, at), max(high0, at)
-        around0 += max(high0 - low0, 0)  # 0 if nobody is there
-        around1 += max(high1 - low1, 0)
-    return size * around1 + (members.size - size) * around0
+    for t in range(2):
+        weight = size if t else members.size - size
+        spans.times[row + t] = turn * weight
+        for j in range(tree.points.shape[1]):
+            low, high = FAR, -FAR
+            for i in range(members.size):
+                if inside[i] == (t == 1):
+                    at = np.int64(tree.points[members[i], j])
+                    low, high = min(low, at), max(high, at)
+            spans.widths[row + t, j] = max(high - low, 0)  # 0 if nobody is there
+            total += weight * (spans.widths[row + t, j] * spans.share[j])
+    return total
 
 
 @kernel
@@ -125,20 +153,21 @@ def halve(members: Ints, inside: Bools, rules: SplitRules, tree: SplitTree) -> N
     Those of the first record stay inside.
     """
     d, m = tree.points.shape[1], members.size
-    points, other = np.empty((m, d), np.int32), np.empty(m, np.bool_)
+    points, other = np.empty((m, d), tree.points.dtype), np.empty(m, np.bool_)
     for i in range(m):
         for j in range(d):
             points[i, j] = tree.points[members[i], j]
-    u, v = seeds(points, ROOT, m, rules.exact)
+    u, v = seeds(points, ROOT, m, rules.exact, tree.spans)
     if u == v:
         return
-    size = share(points, ROOT, m, u, v, rules.weighted, other)
+    size = share(points, ROOT, m, u, v, rules.weighted, other, tree.spans)
     if m - size < rules.k:
         size = m - size
         for i in range(m):
             other[i] = not other[i]
-    fill(members, other, rules.k - size, FAR, tree)
-    if cost_of(members, other, tree) < cost_of(members, inside, tree):
+    fill(members, other, rules.k - size, np.inf, np.empty(d, np.int64), tree)
+    gap = cost_of(members, other, 0, 1, tree) - cost_of(members, inside, 2, -1, tree)
+    if below(gap, 2 * m, 4, tree.spans):
         for i in range(m):
             inside[i] = other[i] == other[0]
 
@@ -147,68 +176,103 @@ def halve(members: Ints, inside: Bools, rules: SplitRules, tree: SplitTree) -> N
 
 
 @inlined
-def floor_of(node: int, g: int, need: int, box: Codes, tally: Ints) -> Any:
-    """What a group in the node costs group g at least; FAR if none has as many records as are needed.
+def floor_of(node: int, g: int, need: int, tree: SplitTree) -> Any:
+    """What a group in the node costs group g at least; infinite if none has as many records as are needed.
 
     Merged with it: how much the sum of all perimeters grows, exactly in a leaf. Where some are needed, to be
     taken from: the perimeter of g with one of its points.
     """
-    around = np.int64(0)
+    box, tally, part, around = tree.box, tree.tally, tree.spans.share, 0.0
     if tally[node, MOST] < max(need, 1):
-        return FAR
+        return np.inf
     if need:
-        around += tally[g, WIDEST]
-        for j in range(box.shape[2]):
-            around += max(box[node, LOW, j] - box[g, HIGH, j], 0)
-            around += max(box[g, LOW, j] - box[node, HIGH, j], 0)
+        around += tree.widest[g]
+        for j in range(part.size):
+            around += max(box[node, LOW, j] - box[g, HIGH, j], box[g, LOW, j] - box[node, HIGH, j], 0) * part[j]
         return around
+    for j in range(part.size):
+        high = max(box[g, HIGH, j], box[node, REACH_HIGH, j])
+        around += (high - min(box[g, LOW, j], box[node, REACH_LOW, j])) * part[j]
+    others = tally[node, LEAST] * max(around - tree.widest[node], 0.0)
+    return tally[g, MOST] * (around - tree.widest[g]) + others
+
+
+@kernel
+def merged(g: int, other: int, row: int, turn: int, tree: SplitTree) -> Any:
+    """How much dearer groups g and another are as one; laid out in three rows of widths, with a sign."""
+    box, tally, spans, total = tree.box, tree.tally, tree.spans, 0.0
+    sizes = (tally[g, MOST], tally[other, MOST])
+    spans.times[row], spans.times[row + 1] = turn * (sizes[0] + sizes[1]), -turn * sizes[0]
+    spans.times[row + 2] = -turn * sizes[1]
     for j in range(box.shape[2]):
-        around += max(box[g, HIGH, j], box[node, REACH_HIGH, j]) - min(
-            box[g, LOW, j], box[node, REACH_LOW, j]
-        )
-    others = tally[node, LEAST] * max(around - tally[node, WIDEST], 0)
-    return tally[g, MOST] * (around - tally[g, WIDEST]) + others
+        low, high = min(box[g, LOW, j], box[other, LOW, j]), max(box[g, HIGH, j], box[other, HIGH, j])
+        spans.widths[row, j] = high - low
+        spans.widths[row + 1, j] = box[g, HIGH, j] - box[g, LOW, j]
+        spans.widths[row + 2, j] = box[other, HIGH, j] - box[other, LOW, j]
+        for t in range(row, row + 3):
+            total += turn * spans.times[t] * (spans.widths[t, j] * spans.share[j])
+    return total
+
+
+@kernel
+def compared(g: int, one: int, two: int, need: int, wide: Ints, best: Ints, tree: SplitTree) -> Any:
+    """Does g cost less with one group than with another (-1), as much (0), or more? By the widths, if filled."""
+    if need:
+        tree.spans.times[0] = 1
+        for j in range(wide.size):
+            tree.spans.widths[0, j] = wide[j] - best[j]
+        return sign(1, tree.spans)
+    merged(g, one, 0, 1, tree)
+    merged(g, two, 3, -1, tree)
+    return sign(6, tree.spans)
 
 
 @kernel
 def cheapest(g: int, need: int, rules: SplitRules, tree: SplitTree) -> Any:
-    """The group to merge g with, or to take from if it has what is needed -> (cost as above, leaf or NOBODY).
+    """The group to merge g with, or to take from if it has what is needed -> leaf or NOBODY.
 
     Of equals the one with the smallest record. Climbs from g and looks into what lies beside the way, until
     it has seen as many nodes as the rules allow; a group that is tried for taking counts by its records.
     """
-    best, first, found, left, node = FAR, FAR, NOBODY, np.int64(rules.visits), g
-    stack, box, tally = tree.stack, tree.box, tree.tally
+    best, found, left, node = np.inf, NOBODY, np.int64(rules.visits), g
+    stack, least, tally, spans = tree.stack, tree.least, tree.tally, tree.spans
+    wide, widest = np.empty(spans.span.size, np.int64), np.empty(spans.span.size, np.int64)
+    weight = 2 if need else 4 * (tally[g, MOST] + tally[ROOT, MOST])
+    doubt = weight * spans.slack
     goes_on = tally[ROOT, MOST] >= need
     while node and goes_on:
         above = tree.node[node, PARENT]
-        stack[0, 0] = 2 * tree.node[above, LEFT] + 1 - node
-        stack[0, 1] = floor_of(stack[0, 0], g, need, box, tally)
+        stack[0] = 2 * tree.node[above, LEFT] + 1 - node
+        least[0] = floor_of(stack[0], g, need, tree)
         node = above
         top = 1
         while top and goes_on:
             top -= 1
-            at, value = stack[top, 0], stack[top, 1]
+            at, value = stack[top], least[top]
             left -= 1
             child = tree.node[at, LEFT]
-            if value < FAR and (value < best or (value == best and tally[at, FIRST] < first)):
+            if value < np.inf and value <= best + doubt:
                 if child:
                     for side in range(2):
-                        stack[top + side, 0] = child + side
-                        stack[top + side, 1] = floor_of(child + side, g, need, box, tally)
-                    if stack[top, 1] < stack[top + 1, 1]:  # the nearer one is looked at first
-                        stack[top, 0], stack[top + 1, 0] = child + 1, child
-                        stack[top, 1], stack[top + 1, 1] = stack[top + 1, 1], stack[top, 1]
+                        stack[top + side] = child + side
+                        least[top + side] = floor_of(child + side, g, need, tree)
+                    if least[top] < least[top + 1]:  # the nearer one is looked at first
+                        stack[top], stack[top + 1] = child + 1, child
+                        least[top], least[top + 1] = least[top + 1], least[top]
                     top += 2
                 else:
                     if need:
                         members, inside = pair(g, at, tree)
-                        value = fill(members, inside, rules.k - tally[g, MOST], best, tree)
+                        value = fill(members, inside, rules.k - tally[g, MOST], best + doubt, wide, tree)
                         left -= members.size
-                    if value < best or (value == best and tally[at, FIRST] < first):
-                        best, first, found = value, tally[at, FIRST], at
+                    order = -1.0 if found < 0 else value - best
+                    if abs(order) <= doubt:
+                        order = compared(g, at, found, need, wide, widest, tree)
+                    if order < 0 or (order == 0 and tally[at, FIRST] < tally[found, FIRST]):
+                        best, found = value, at
+                        wide, widest = widest, wide
             goes_on = left > 0 or (found < 0 and need == 0)
-    return best, found
+    return found
 
 
 # Mending
@@ -226,16 +290,19 @@ def join(g: int, other: int, resplit: bool, rules: SplitRules, tree: SplitTree) 
 
 
 @kernel
-def take(g: int, most: int, rules: SplitRules, tree: SplitTree) -> Any:
-    """Fill group g up to k from a large one, if that costs less than `most` -> whether it did."""
+def take(g: int, other: int, rules: SplitRules, tree: SplitTree) -> Any:
+    """Fill group g up to k from a large one, if that costs less than to merge it with another -> did it?"""
     mine, k = tree.tally[g, MOST], np.int64(rules.k)
-    _, donor = cheapest(g, 2 * k - mine, rules, tree)
+    donor = cheapest(g, 2 * k - mine, rules, tree)
     if donor < 0:
         return False
     members, inside = pair(g, donor, tree)
-    before = cost_of(members, inside, tree)
-    fill(members, inside, k - mine, FAR, tree)
-    if cost_of(members, inside, tree) - before >= most:
+    before = inside.copy()
+    fill(members, inside, k - mine, np.inf, np.empty(tree.spans.span.size, np.int64), tree)
+    gap = cost_of(members, inside, 0, 1, tree) - cost_of(members, before, 2, -1, tree)
+    gap -= merged(g, other, 4, -1, tree)
+    weight = 2 * (members.size + mine + tree.tally[other, MOST])
+    if not below(gap, weight, 7, tree.spans):
         return False
     deal(members, inside, g, donor, tree)
     return True
@@ -249,8 +316,8 @@ def mend(groups: Ints, rules: SplitRules, tree: SplitTree, clock: Ints) -> None:
         g = groups[i]
         if tree.tally[g, MOST] != size:
             continue
-        cost, other = cheapest(g, ROOT, rules, tree)
-        if rules.take and take(g, cost, rules, tree):
+        other = cheapest(g, ROOT, rules, tree)
+        if rules.take and take(g, other, rules, tree):
             clock[1] += size
         else:
             join(g, other, rules.resplit, rules, tree)

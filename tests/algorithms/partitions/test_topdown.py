@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.golden import vectors
 from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
-from twins.ordering import UNIT
 from twins.topdown import Twin, topdown
 
 from incrowd import Policy, publish, tables
 from incrowd.algorithms.catalogue import METHODS
-from incrowd.algorithms.partitions.lexicographic import places_of
-from incrowd.algorithms.partitions.topdown import MANY_VISITS, TopDown, TopDownRun
+from incrowd.algorithms.costs import spans_of
+from incrowd.algorithms.partitions.topdown import MANY_VISITS, TopDown, TopDownRun, exact_places
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, PolicyError
@@ -77,8 +76,7 @@ def test_the_vector_of_figure_one() -> None:
     assert split(recipe, table.data)[1] == set(map(frozenset, expected["phase1"]))
     assert groups_of(group(recipe, table)) == set(map(frozenset, expected["final"]))
     assert topdown(table.points, table.axes, k, **AS_IN_THE_VECTOR) == set(map(frozenset, expected["final"]))
-    unit = UNIT // 4  # of the figure's grid
-    assert 2 * twin.ncp(*expected["final"]) == expected["NCP_perimeter"] * unit
+    assert 2 * 4 * twin.ncp(*expected["final"]) == expected["NCP_perimeter"]  # the figure's grid has 4 steps
 
 
 @settings(max_examples=400)
@@ -124,10 +122,11 @@ def test_the_farthest_pair_by_directions_is_that_of_all_pairs(data: st.DataObjec
     points = np.array(data.draw(st.lists(row, min_size=m, max_size=m)), np.int32).reshape(m, d)
     pairs = list(combinations(range(m), 2))
     far = min(pairs, key=lambda pair: (-np.abs(points[pair[0]] - points[pair[1]]).sum(), pair))
+    spans = spans_of([7] * d, 2)
     if (points == points[0]).all():
-        assert kernels.seeds(points, 0, m, True) == (0, 0)
+        assert kernels.seeds(points, 0, m, True, spans) == (0, 0)
     else:
-        assert kernels.far_by_pairs(points, 0, m) == kernels.far_by_signs(points, 0, m) == far
+        assert kernels.far_by_pairs(points, 0, m, spans) == kernels.far_by_signs(points, 0, m, spans) == far
 
 
 def test_equal_records_are_chopped_into_pieces_of_k() -> None:
@@ -189,9 +188,10 @@ def check_tree(run: TopDownRun) -> None:
             assert tree.tally[node, kernels.MOST] == 0
             continue
         lows, highs = np.array([low[leaf] for leaf in here]), np.array([high[leaf] for leaf in here])
-        sizes, wide = [leaves[leaf].size for leaf in here], (highs - lows).sum(axis=1)
+        sizes, wide = [leaves[leaf].size for leaf in here], ((highs - lows) * tree.spans.share).sum(axis=1)
         firsts = [leaves[leaf][0] for leaf in here]
-        assert tree.tally[node].tolist() == [min(sizes), max(sizes), wide.max(), min(firsts)]
+        assert tree.tally[node].tolist() == [min(sizes), max(sizes), min(firsts)]
+        assert tree.widest[node] == pytest.approx(wide.max(), abs=tree.spans.slack)
         box = [lows.max(axis=0), highs.min(axis=0), lows.min(axis=0), highs.max(axis=0)]
         assert (tree.box[node] == np.array(box)).all()
 
@@ -228,10 +228,10 @@ def test_a_cap_on_looking_costs_little(rng: np.random.Generator) -> None:
 
 def ncp(partition: Partition, data: Microdata) -> float:
     """The mean share of a domain that a cell covers."""
-    at = np.column_stack([places[data.codes[:, j]] for j, places in enumerate(places_of(data))])
+    at = np.column_stack([p[data.codes[:, j]] / (p[-1] or 1) for j, p in enumerate(exact_places(data))])
     order, starts = partition.members()
     wide = np.maximum.reduceat(at[order], starts[:-1]) - np.minimum.reduceat(at[order], starts[:-1])
-    return float((wide.sum(axis=1, dtype=np.int64) * partition.sizes).sum()) / UNIT / at.size
+    return float((wide.sum(axis=1) * partition.sizes).sum()) / at.size
 
 
 # Guards, limits, real data

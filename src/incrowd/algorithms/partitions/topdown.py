@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import EXTERNAL, Algorithm, watched
-from incrowd.algorithms.partitions.lexicographic import places_of
+from incrowd.algorithms.costs import ExactLine, spans_of
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Microdata, Partition
 
@@ -94,6 +94,12 @@ class TopDown(Algorithm):
         )
 
 
+def exact_places(data: Microdata) -> list[NDArray[np.int64]]:
+    """Where the codes of each attribute lie in its own unit; one number and missing lie a step apart."""
+    lines = [ExactLine.of(attribute) for attribute in data.attributes]
+    return [line.places if line.places[-1] else np.arange(line.places.size) for line in lines]
+
+
 class TopDownRun:
     """One table being split and repaired."""
 
@@ -102,9 +108,12 @@ class TopDownRun:
     def __init__(self, recipe: TopDown, data: Microdata) -> None:
         self.rules = recipe.rules()
         n, d = data.codes.shape
-        self.points = np.empty((n, d), np.int32)
-        for j, places in enumerate(places_of(data)):
-            self.points[:, j] = places[data.codes[:, j]]
+        places = exact_places(data)
+        spans = [int(each[-1]) or 1 for each in places]
+        self.spans = spans_of(spans, 16 * (n + 1))
+        self.points = np.empty((n, d), np.int32 if max(spans) < 2**31 else np.int64)
+        for j, each in enumerate(places):
+            self.points[:, j] = each[data.codes[:, j]]
         self.ids = np.arange(n, dtype=np.int32)
 
     def split(self, clock: NDArray[np.int64]) -> None:
@@ -113,15 +122,18 @@ class TopDownRun:
 
         n, d = self.points.shape
         node = np.empty((2 * n, 4), np.int64)
-        count = kernels.grow(self.points, self.ids, self.rules, node, clock)
+        count = kernels.grow(self.points, self.ids, self.rules, self.spans, node, clock)
         self.tree = kernels.SplitTree(
             points=self.points,
             ids=self.ids,
             node=node[:count].copy(),
-            box=np.zeros((count, 4, d), np.int32),
-            tally=np.zeros((count, 4), np.int64),
+            box=np.zeros((count, 4, d), np.int64),
+            tally=np.zeros((count, 3), np.int64),
+            widest=np.zeros(count),
             follows=np.empty(n, np.int64),
-            stack=np.empty((count + 2, 2), np.int64),
+            stack=np.empty(count + 2, np.int64),
+            least=np.empty(count + 2),
+            spans=self.spans,
         )
         kernels.start(self.tree)
 
@@ -162,7 +174,7 @@ class TopDownRun:
         wrong = {leaf: True for leaf in order if not allowed(leaf)}
         while wrong:
             leaf = next(iter(wrong))
-            _, other = kernels.cheapest(leaf, 0, self.rules, self.tree)
+            other = kernels.cheapest(leaf, 0, self.rules, self.tree)
             if other < 0:  # it is the whole table
                 return
             kernels.join(leaf, other, False, self.rules, self.tree)
