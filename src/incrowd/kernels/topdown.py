@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.arrays import AnyInts, Bools, Codes, Floats, Ints
-from incrowd.kernels.exact import Spans, below
+from incrowd.kernels.exact import Spans, sign
 from incrowd.kernels.jit import inlined, kernel
 
 FAR: Any = np.int64(2**62)
@@ -65,24 +65,23 @@ class SplitTree(NamedTuple):
 
 
 @kernel
-def longer(gap: float, a: int, b: int, u: int, v: int, points: AnyInts, spans: Spans) -> Any:
-    """Is the perimeter of points a and b longer than that of u and v? It is so by `gap`, in floats."""
-    if abs(gap) <= 2 * spans.slack:
-        spans.times[0] = 1
-        for j in range(points.shape[1]):
-            spans.widths[0, j] = abs(points[u, j] - points[v, j]) - abs(points[a, j] - points[b, j])
-    return below(-gap, 2, 1, spans)
+def longer(a: int, b: int, u: int, v: int, points: AnyInts, spans: Spans) -> Any:
+    """Is the perimeter of points a and b longer (1) than that of u and v, as long (0), or shorter (-1)?"""
+    spans.times[0] = 1
+    for j in range(points.shape[1]):
+        spans.widths[0, j] = abs(points[a, j] - points[b, j]) - abs(points[u, j] - points[v, j])
+    return sign(1, spans)
 
 
 @kernel
 def farthest(u: int, points: AnyInts, first: int, last: int, spans: Spans) -> Any:
     """Which of the points first..last-1 is farthest from point u -> (point, perimeter of both); the first."""
-    best, found = 0.0, u
+    best, found, part, slack = 0.0, u, spans.share, 2 * spans.slack
     for i in range(first, last):
         here = 0.0
-        for j in range(points.shape[1]):
-            here += abs(points[i, j] - points[u, j]) * spans.share[j]
-        if here > best - 2 * spans.slack and longer(here - best, u, i, u, found, points, spans):
+        for j in range(part.size):
+            here += abs(points[i, j] - points[u, j]) * part[j]
+        if here >= best - slack and (here > best + slack or longer(u, i, u, found, points, spans) > 0):
             best, found = here, i
     return found, best
 
@@ -90,23 +89,22 @@ def farthest(u: int, points: AnyInts, first: int, last: int, spans: Spans) -> An
 @kernel
 def far_by_pairs(points: AnyInts, first: int, last: int, spans: Spans) -> Any:
     """The two of the points first..last-1 that are farthest apart: the first pair of equals."""
-    best, a, b = 0.0, first, first
+    best, a, b, slack = 0.0, first, first, 2 * spans.slack
     for i in range(first, last):
         other, here = farthest(i, points, i, last, spans)
-        if longer(here - best, i, other, a, b, points, spans):
+        if here >= best - slack and (here > best + slack or longer(i, other, a, b, points, spans) > 0):
             best, a, b = here, i, other
     return a, b
 
 
 @kernel
-def beyond(gap: float, i: int, other: int, signs: int, points: AnyInts, spans: Spans) -> Any:
-    """Does point i lie before another one in a direction? It does so by `gap`, in floats."""
-    if abs(gap) <= 2 * spans.slack:
-        spans.times[0] = 1
-        for j in range(points.shape[1]):
-            turn = -1 if (signs >> j) & 1 else 1
-            spans.widths[0, j] = turn * (np.int64(points[i, j]) - points[other, j])
-    return below(gap, 2, 1, spans)
+def before(i: int, other: int, signs: int, points: AnyInts, spans: Spans) -> Any:
+    """Does point i lie before another one in a direction?"""
+    spans.times[0] = 1
+    for j in range(points.shape[1]):
+        gap = np.int64(points[i, j]) - points[other, j]
+        spans.widths[0, j] = -gap if (signs >> j) & 1 else gap
+    return sign(1, spans) < 0
 
 
 @kernel
@@ -116,22 +114,23 @@ def far_by_signs(points: AnyInts, first: int, last: int, spans: Spans) -> Any:
     All ends at both sides of a direction in which the points reach farthest are farthest pairs, and every
     farthest pair is so for some direction.
     """
-    d = points.shape[1]
+    d, part, slack = points.shape[1], spans.share, 2 * spans.slack
     best, a, b = 0.0, first, first
     for signs in range(1 << (d - 1)):
         low, high, at_low, at_high = np.inf, -np.inf, first, first
         for i in range(first, last):
             here = 0.0
             for j in range(d):
-                here += (-points[i, j] if (signs >> j) & 1 else points[i, j]) * spans.share[j]
-            if beyond(here - low, i, at_low, signs, points, spans):
+                here += (-points[i, j] if (signs >> j) & 1 else points[i, j]) * part[j]
+            if here < low + slack and (here < low - slack or before(i, at_low, signs, points, spans)):
                 low, at_low = here, i
-            if beyond(high - here, at_high, i, signs, points, spans):
+            if here > high - slack and (here > high + slack or before(at_high, i, signs, points, spans)):
                 high, at_high = here, i
         u, v, gap = min(at_low, at_high), max(at_low, at_high), high - low - best
-        if longer(gap, u, v, a, b, points, spans) or (
-            (u < a or (u == a and v < b)) and not longer(-gap, a, b, u, v, points, spans)
-        ):
+        order = 1 if gap > 0 else -1
+        if abs(gap) <= slack:
+            order = longer(u, v, a, b, points, spans)
+        if order > 0 or (order == 0 and (u < a or (u == a and v < b))):
             best, a, b = high - low, u, v
     return a, b
 
@@ -156,22 +155,17 @@ def seeds(points: AnyInts, first: int, last: int, exact: bool, spans: Spans) -> 
 
 
 @kernel
-def to_second(gap: float, sizes: Ints, box: Ints, point: AnyInts, weighted: bool, spans: Spans) -> Any:
-    """Does a point (d,) go to the second of two groups? It grows less there by `gap`, in floats.
-
-    `sizes` (2,) and `box` (2, 2, d) are those of the groups.
-    """
-    weight = 2 * (sizes[0] + sizes[1] + 2) if weighted else 2
-    if abs(gap) <= weight * spans.slack:
-        for s in range(2):
-            turn = 2 * s - 1
-            spans.times[2 * s] = turn * (sizes[s] + 1 if weighted else 1)
-            spans.times[2 * s + 1] = turn if weighted else 0
-            for j in range(point.size):
-                low, high = box[s, 0, j], box[s, 1, j]
-                spans.widths[2 * s, j] = max(low - point[j], 0) + max(point[j] - high, 0)
-                spans.widths[2 * s + 1, j] = high - low
-    return below(gap, weight, 4, spans)
+def to_second(sizes: Ints, box: Ints, point: AnyInts, weighted: bool, spans: Spans) -> Any:
+    """Does a point (d,) go to the second of two groups with these sizes (2,) and boxes (2, 2, d)?"""
+    for s in range(2):
+        turn = 2 * s - 1
+        spans.times[2 * s] = turn * (sizes[s] + 1 if weighted else 1)
+        spans.times[2 * s + 1] = turn if weighted else 0
+        for j in range(point.size):
+            low, high = box[s, 0, j], box[s, 1, j]
+            spans.widths[2 * s, j] = max(low - point[j], 0) + max(point[j] - high, 0)
+            spans.widths[2 * s + 1, j] = high - low
+    return sign(4, spans) < 0
 
 
 @kernel
@@ -183,16 +177,11 @@ def share(
     Each goes where the perimeter grows least; weighted, where the sum of all perimeters does. The first seed
     gets ties.
     """
-    d = points.shape[1]
-    box, sizes = np.empty((2, 2, d), np.int64), np.ones(2, np.int64)
-    around0, around1 = 0.0, 0.0
+    d, part, slack = points.shape[1], spans.share, 2 * spans.slack
+    box, sizes, around = np.empty((2, 2, d), np.int64), np.ones(2, np.int64), np.zeros(2)
     for j in range(d):
-        box[0, 0, j], box[0, 1, j], box[1, 0, j], box[1, 1, j] = (
-            points[u, j],
-            points[u, j],
-            points[v, j],
-            points[v, j],
-        )
+        box[0, 0, j], box[1, 0, j] = points[u, j], points[v, j]
+        box[0, 1, j], box[1, 1, j] = points[u, j], points[v, j]
     for i in range(first, last):
         if i in (u, v):
             side[i] = i == v
@@ -200,24 +189,23 @@ def share(
         grow0, grow1 = 0.0, 0.0
         for j in range(d):
             at = points[i, j]
-            grow0 += (max(box[0, 0, j] - at, 0) + max(at - box[0, 1, j], 0)) * spans.share[j]
-            grow1 += (max(box[1, 0, j] - at, 0) + max(at - box[1, 1, j], 0)) * spans.share[j]
-        gap = grow1 - grow0
+            grow0 += max(box[0, 0, j] - at, at - box[0, 1, j], 0) * part[j]
+            grow1 += max(box[1, 0, j] - at, at - box[1, 1, j], 0) * part[j]
+        gap, weight = grow1 - grow0, 1
         if weighted:
-            gap = around1 + (sizes[1] + 1) * grow1 - around0 - (sizes[0] + 1) * grow0
-        side[i] = to_second(gap, sizes, box, points[i], weighted, spans)
+            gap = around[1] + (sizes[1] + 1) * grow1 - around[0] - (sizes[0] + 1) * grow0
+            weight = sizes[0] + sizes[1] + 2
+        side[i] = gap < 0
+        if abs(gap) <= weight * slack:
+            side[i] = to_second(sizes, box, points[i], weighted, spans)
         s = 1 if side[i] else 0
         sizes[s] += 1
         if (grow1 if side[i] else grow0) > 0:
-            around = 0.0
+            around[s] = 0.0
             for j in range(d):
                 box[s, 0, j] = min(box[s, 0, j], points[i, j])
                 box[s, 1, j] = max(box[s, 1, j], points[i, j])
-                around += (box[s, 1, j] - box[s, 0, j]) * spans.share[j]
-            if side[i]:
-                around1 = around
-            else:
-                around0 = around
+                around[s] += (box[s, 1, j] - box[s, 0, j]) * part[j]
     return sizes[1]
 
 

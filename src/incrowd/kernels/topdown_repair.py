@@ -65,16 +65,14 @@ def deal(members: Ints, inside: Bools, a: int, b: int, tree: SplitTree) -> None:
 
 
 @kernel
-def nearer(gap: float, i: int, other: int, box: Ints, tree: SplitTree) -> Any:
-    """Does a box (2, d) grow less with point i than with another one? It does so by `gap`, in floats."""
-    spans = tree.spans
-    if abs(gap) <= 2 * spans.slack:
-        for t in range(2):
-            spans.times[t] = 1 - 2 * t
-            point = tree.points[i if t == 0 else other]
-            for j in range(point.size):
-                spans.widths[t, j] = max(box[0, j] - point[j], 0) + max(point[j] - box[1, j], 0)
-    return below(gap, 2, 2, spans)
+def nearer(i: int, other: int, box: Ints, tree: SplitTree) -> Any:
+    """Does a box (2, d) grow less with point i than with another one?"""
+    spans, points = tree.spans, tree.points
+    spans.times[0], spans.times[1] = 1, -1
+    for j in range(points.shape[1]):
+        spans.widths[0, j] = max(box[0, j] - points[i, j], points[i, j] - box[1, j], 0)
+        spans.widths[1, j] = max(box[0, j] - points[other, j], points[other, j] - box[1, j], 0)
+    return sign(2, spans) < 0
 
 
 @kernel
@@ -84,7 +82,7 @@ def fill(members: Ints, inside: Bools, count: int, most: float, wide: Ints, tree
     One after the other, each time the one by which it grows least; the first of equals. Gives up as soon as
     the perimeter is above `most`.
     """
-    d, points, part = tree.points.shape[1], tree.points, tree.spans.share
+    d, points, part, slack = tree.points.shape[1], tree.points, tree.spans.share, 2 * tree.spans.slack
     box = np.empty((2, d), np.int64)
     for j in range(d):
         box[0, j], box[1, j] = FAR, -1
@@ -104,10 +102,9 @@ def fill(members: Ints, inside: Bools, count: int, most: float, wide: Ints, tree
                 here = 0.0
                 for j in range(d):
                     at = points[members[i], j]
-                    here += (max(box[0, j] - at, 0) + max(at - box[1, j], 0)) * part[j]
-                if found < 0 or (
-                    here <= best + 2 * tree.spans.slack
-                    and nearer(here - best, members[i], members[found], box, tree)
+                    here += max(box[0, j] - at, at - box[1, j], 0) * part[j]
+                if here < best + slack and (
+                    here < best - slack or nearer(members[i], members[found], box, tree)
                 ):
                     best, found = here, i
             inside[found] = True
