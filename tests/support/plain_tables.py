@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor
 from typing import Any
 
 import numpy as np
@@ -85,24 +84,25 @@ class PlainTable:
             return naive.Column(kind, *_line(about, missing, self.printed), weight=weight)
         if kind == "set":
             place = (*range(about), *([None] if missing else []))
-            axis = tuple(-1 if where is None else where for where in place)
+            axis = tuple(Fraction(-1 if where is None else where) for where in place)
             return naive.Column(kind, place, axis, weight=weight)
         size = sum(map(len, about))
         place = (*range(size), *([None] if missing else []))
         nodes = {node for path in paths_of(about) for node in path}
-        axis = tuple(-1 if where is None else where for where in place)
+        axis = tuple(Fraction(-1 if where is None else where) for where in place)
         return naive.Column(kind, place, axis, tuple(nodes), weight=weight)
 
 
-def _line(about: list[int], missing: bool, printed: bool) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
+def _line(
+    about: list[int], missing: bool, printed: bool
+) -> tuple[tuple[int | None, ...], tuple[Fraction, ...]]:
     """Places and axis of numbers; missing lies a mean gap below the smallest."""
-    span = float(about[-1] - about[0])
-    scale = 1.0 / (span + 1.0) if printed else (1.0 / span if span else 0.0)
-    where = [float(x) for x in about]
+    span = Fraction(about[-1] - about[0])
+    wide = span + 1 if printed else span or Fraction(1)
+    where = [Fraction(x) for x in about]
     if missing:
         where = [where[0] - span / len(about), *where]
-    axis = tuple(floor((x - where[0]) * scale * naive.FULL) for x in where)
-    return (*([None] if missing else []), *about), axis
+    return (*([None] if missing else []), *about), tuple(x / wide for x in where)
 
 
 def _attribute(name: str, kind: str, about: Any, missing: bool) -> Attribute:

@@ -1,7 +1,7 @@
 """Plain groups in plain Python and without incrowd: outliers, the two forms, ExpC and its rivals.
 
 Whole numbers and fractions only. A record is a tuple of codes, one for each quasi-identifier, and a tuple of
-sensitive places. Losses are whole numbers, `FULL` for a cell that says nothing.
+sensitive places. The loss of a row is a sum of fractions, 1 for a cell that says nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
-FULL = 2**32
 Group = list[int]
 Value = tuple[int | None, ...]
 Point = tuple[int | None, ...]
@@ -22,12 +21,12 @@ class Column:
     """A quasi-identifier by code.
 
     `place` is where a code lies for distances (None if missing), `axis` for finding the nearest value and,
-    of ranges, what cells cost. `nodes` are the permissible sets of a tree. A `weight` of None takes no part.
+    of ranges, what cells cost: there the domain has the width 1. `nodes` are the permissible sets of a tree. A `weight` of None takes no part.
     """
 
     kind: str
     place: tuple[int | None, ...]
-    axis: tuple[int, ...]
+    axis: tuple[Fraction, ...]
     nodes: tuple[frozenset[int], ...] = ()
     weight: Fraction | None = Fraction(1)
 
@@ -44,12 +43,12 @@ class Column:
         everything = node == max(self.nodes, key=len)
         return node | (gone if everything else found & gone)
 
-    def loss(self, codes: Iterable[int]) -> int:
+    def loss(self, codes: Iterable[int]) -> Fraction:
         cell = self.cell(codes)
         if self.kind == "range":
             where = [self.axis[code] for code in cell]
             return max(where) - min(where)
-        return (len(cell) - 1) * FULL // max(len(self.place) - 1, 1)
+        return Fraction(len(cell) - 1, max(len(self.place) - 1, 1))
 
     def ends(self, codes: Iterable[int]) -> list[int | None]:
         """The places of a cell at which corners lie."""
@@ -214,8 +213,14 @@ class Space:
             return False
         return self.table.form == "corner" or self.holds(self.candidates(group), self.values(group))
 
-    def loss(self, group: Sequence[int]) -> int:
-        return sum(column.loss(codes) for column, codes in self.codes(group))
+    def loss(self, group: Sequence[int]) -> Fraction:
+        """What one row of the group loses."""
+        return sum((column.loss(codes) for column, codes in self.codes(group)), Fraction(0))
+
+    def dearer(self, group: Sequence[int], others: Sequence[int]) -> Fraction:
+        """How much more all rows of a group and of others lose once they are one, the others' own loss aside."""
+        both = [*group, *others]
+        return len(both) * self.loss(both) - len(group) * self.loss(group)
 
 
 @dataclass
@@ -368,7 +373,7 @@ class ExpC:
                 result.suppressed.append(i)
 
     def by_loss(self, group: Group, result: Result) -> list[Group]:
-        return sorted(result.groups, key=lambda other: (self.space.loss([*other, *group]), min(other)))
+        return sorted(result.groups, key=lambda other: (self.space.dearer(other, group), min(other)))
 
     def inserted(self, i: int, result: Result) -> bool:
         for group in self.by_loss([i], result)[: self.tries or None]:

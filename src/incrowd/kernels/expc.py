@@ -1,8 +1,8 @@
 """ExpC (Wang, Liu), Algorithm 1: a group grows around a seed by what is cheapest, until it is plain.
 
 Distinct records stand in a tree of boxes. Every node knows the smallest free record below it, so that a walk
-finds who is nearest in a column, or cheapest to add, without a look at all. Losses are whole numbers, so
-ties are exact. A kernel that stops has changed nothing since the last record came or went, and goes on there.
+finds who is nearest in a column, or cheapest to add, without a look at all. Losses are sums of fractions, floats
+where they suffice and exact where they are too near: so ties are exact. A kernel that stops has changed nothing since the last record came or went, and goes on there.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from incrowd.kernels.arrays import Ints
+from incrowd.kernels.arrays import Floats, Ints
 from incrowd.kernels.closure import codes_between, count_of
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.exact import sign
+from incrowd.kernels.jit import inlined, kernel
 from incrowd.kernels.plain_corners import (
     APART,
     ASK,
@@ -29,13 +30,13 @@ from incrowd.kernels.plain_corners import (
     MORE,
     NO,
     NODE,
-    PRICE,
     REAL,
     SET,
     SIZE,
     START,
     TOP,
     VALUES,
+    WIDTH,
     WITH,
     YES,
     CornerDomain,
@@ -48,7 +49,6 @@ from incrowd.kernels.plain_corners import (
     widen,
 )
 
-FULL = 2**32  # what a cell costs that says nothing
 NOBODY = 2**62
 # typed, or what is called with them is compiled once more for each literal number
 FREE: Any = np.int64(0)  # what is with a record
@@ -95,13 +95,14 @@ class RecordPool(NamedTuple):
 class WalkRoom(NamedTuple):
     """Room for walks: how near the nearest is, the cheapest so far, what waits, and who may not come back.
 
-    ``found`` (BATCH+1, 2) are points with their cost; the last row is a record that was seen, with its cost:
-    a walk goes on behind it.
+    ``found`` (BATCH+1,) are points with their cost; the last one was seen: a walk goes on behind it.
     """
 
     near: Ints
     found: Ints
+    cost: Floats
     stack: Ints
+    least: Floats
     banned: Ints
 
 
@@ -136,33 +137,52 @@ class ExpcState(NamedTuple):
     test: OutlierTest
 
 
+@inlined
+def width(j: int, a: int, b: int, domain: CornerDomain, box: Ints) -> Any:
+    """How wide the group's cell in column j is at least with anybody between codes a and b."""
+    column, start, end, cell = domain.column[j], box[LOW, j], box[HIGH, j], WIDTH
+    if column[KIND] == SET:
+        bits = np.uint64(box[MASK, j])
+        return np.int64(count_of(bits)) - (1 if bits & codes_between(a, b) else 0)
+    if column[KIND] == LINE:
+        return domain.axis[column[START] + max(end, a)] - domain.axis[column[START] + min(start, b)]
+    if column[APART]:  # missing is code 0, beside all sets
+        if start == 0 or b == 0:
+            cell = MORE
+        start = box[REAL, j]
+        if a == 0:  # it may be missing: then nothing need be stretched
+            if end <= 0:
+                return np.int64(0)
+            a, b = start, start
+    node = node_over(column[START], min(start, b), max(end, a), domain.leaf, domain.node)
+    return domain.node[node, cell]
+
+
 @kernel
 def stretched(low: Ints, high: Ints, domain: CornerDomain, box: Ints) -> Any:
-    """What the group's row costs at least with anybody between these codes (d,); exactly, if they are one."""
-    total = 0
+    """What the group's row costs at least with anybody between these codes (d,), but for rounding."""
+    total = 0.0
     for j in range(low.size):
-        column, a, b = domain.column[j], low[j], high[j]
-        if column[KIND] == SET:
-            bits = np.uint64(box[MASK, j])
-            more = 0 if bits & codes_between(a, b) else 1
-            total += (count_of(bits) + more - 1) * FULL // max(column[SIZE] - 1, 1)
-            continue
-        if column[KIND] == LINE:
-            at = column[START]
-            total += domain.axis[at + max(box[HIGH, j], a)] - domain.axis[at + min(box[LOW, j], b)]
-            continue
-        price, start, end = PRICE, box[LOW, j], box[HIGH, j]
-        if column[APART]:  # missing is code 0, beside all sets
-            start = box[REAL, j]
-            if box[LOW, j] == 0 or b == 0:
-                price = MORE
-            if a == 0:  # it may be missing: then nothing need be stretched
-                if end <= 0:
-                    continue
-                a, b = start, start
-        start, end = min(start, b), max(end, a)
-        total += domain.node[node_over(column[START], start, end, domain.leaf, domain.node), price]
+        total += width(j, low[j], high[j], domain, box) * domain.spans.share[j]
     return total
+
+
+@kernel
+def precedes(cost: float, low: Ints, high: Ints, record: int, at: int, expc: ExpcState) -> Any:
+    """Can anybody between these codes (d,), who costs that or more, come before the point found at a place?
+
+    By loss, then by record; exact for a single record.
+    """
+    gap, domain, box, point = cost - expc.search.cost[at], expc.domain, expc.group.box[0], expc.search.found[at]
+    if abs(gap) > 2 * domain.spans.slack:
+        return gap < 0
+    codes = expc.pool.codes[point]
+    domain.spans.times[0] = 1
+    for j in range(low.size):
+        here = width(j, codes[j], codes[j], domain, box)
+        domain.spans.widths[0, j] = width(j, low[j], high[j], domain, box) - here
+    order = sign(1, domain.spans)
+    return order < 0 or (order == 0 and record < expc.pool.point[point, SMALLEST])
 
 
 @kernel
@@ -214,17 +234,17 @@ def measure_near(who: int, expc: ExpcState) -> None:
     domain, pool, group = expc.domain, expc.pool, expc.group
     near, stack, box = expc.search.near, expc.search.stack, group.box[0]
     near[:] = NOBODY
-    stack[0, 0], top = 0, 1
+    stack[0], top = 0, 1
     while top:
         top -= 1
-        v = stack[top, 0]
+        v = stack[top]
         better = False
         if pool.node[v, BELOW] != NOBODY:
             for j in range(near.size):
                 better |= away(j, pool.low[v, j], pool.high[v, j], domain, box) < near[j]
         child = pool.node[v, CHILD]
         if better and child >= 0:
-            stack[top, 0], stack[top + 1, 0] = child, child + 1
+            stack[top], stack[top + 1] = child, child + 1
             top += 2
         elif better:
             for p in range(pool.node[v, BEGIN], pool.node[v, END]):
@@ -242,17 +262,16 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
     By loss, then by record. Of all, of those that change what the group says, or that bring a new value.
     """
     domain, pool, group, search = expc.domain, expc.pool, expc.group, expc.search
-    box, found, stack, near = group.box[0], search.found, search.stack, search.near
-    count = 0
-    stack[0, 0], stack[0, 1], top = 0, 0, 1
+    box, found, costs, near = group.box[0], search.found, search.cost, search.near
+    stack, bound = search.stack, search.least
+    count, last = 0, found[BATCH]
+    stack[0], bound[0], top = 0, 0.0, 1
     while top:
         top -= 1
-        v, least = stack[top, 0], stack[top, 1]
+        v, least = stack[top], bound[top]
         node = pool.node[v]
-        if count == most:
-            worst = pool.point[found[count - 1, 0], SMALLEST]
-            if least > found[count - 1, 1] or (least == found[count - 1, 1] and node[BELOW] > worst):
-                continue
+        if count == most and not precedes(least, pool.low[v], pool.high[v], node[BELOW], count - 1, expc):
+            continue
         if node[CHILD] >= 0:  # children that may hold somebody wait, with what they cost at least
             held = top
             for child in range(node[CHILD], node[CHILD] + 2):
@@ -261,24 +280,21 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
                 if not eligible(kind, pool.low[child], pool.high[child], domain, box, near):
                     continue
                 least, at = stretched(pool.low[child], pool.high[child], domain, box), top
-                if top > held and least >= stack[held, 1]:  # the cheaper is looked at first
-                    stack[top, 0], stack[top, 1], at = stack[held, 0], stack[held, 1], held
-                stack[at, 0], stack[at, 1] = child, least
+                if top > held and least >= bound[held]:  # the cheaper is looked at first
+                    stack[top], bound[top], at = stack[held], bound[held], held
+                stack[at], bound[at] = child, least
                 top += 1
             continue
         for p in range(node[BEGIN], node[END]):
             record, codes = pool.point[p, SMALLEST], pool.codes[p]
             known = group.has[pool.point[p, VALUE]] > 0
-            if record == NOBODY or (who == NEW_VALUE and known):
+            if record == NOBODY or (who == NEW_VALUE and known) or p == last:
                 continue
             cost = stretched(codes, codes, domain, box)
-            if cost < found[BATCH, 1] or (cost == found[BATCH, 1] and record <= found[BATCH, 0]):
+            if last >= 0 and precedes(cost, codes, codes, record, BATCH, expc):
                 continue
-            at = count  # its place among the cheapest so far: by cost, then by record
-            while at and (
-                found[at - 1, 1] > cost
-                or (found[at - 1, 1] == cost and pool.point[found[at - 1, 0], SMALLEST] > record)
-            ):
+            at = count  # its place among the cheapest so far
+            while at and precedes(cost, codes, codes, record, at - 1, expc):
                 at -= 1
             if at == most or not eligible(kind, codes, codes, domain, box, near):
                 continue
@@ -286,8 +302,8 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
                 continue
             count = min(count + 1, most)
             for i in range(count - 1, at, -1):
-                found[i, 0], found[i, 1] = found[i - 1, 0], found[i - 1, 1]
-            found[at, 0], found[at, 1] = p, cost
+                found[i], costs[i] = found[i - 1], costs[i - 1]
+            found[at], costs[at] = p, cost
     return count
 
 
@@ -307,7 +323,7 @@ def choose(kind: int, expc: ExpcState) -> Any:
         who = NEW_VALUE
     elif tally[QUICK] == NO and tally[MEMBERS] >= rules.k:
         who = CHANGING
-    found[BATCH, 0], found[BATCH, 1] = -1, -1
+    found[BATCH] = -1
     all_of = NEW_VALUE if who == NEW_VALUE and rules.fresh else ANY
     if kind == NEAR:
         measure_near(all_of, expc)
@@ -319,11 +335,11 @@ def choose(kind: int, expc: ExpcState) -> Any:
         count = select(kind, ONE if first else most, among, expc)
         if first:
             if count == 0 or not large:
-                return YES, found[0, 0] if count else -1
-            cheapest = found[0, 0]
+                return YES, found[0] if count else -1
+            cheapest = found[0]
             continue
         for i in range(count):
-            p = found[i, 0]
+            p = found[i]
             codes, value = pool.codes[p], pool.point[p, VALUE]
             if kind == ON_BOUNDS:  # a group that is stuck takes no outlier in
                 group.key[: codes.size] = codes
@@ -350,5 +366,4 @@ def choose(kind: int, expc: ExpcState) -> Any:
                 return YES, cheapest
         if count < most:
             return YES, cheapest
-        found[BATCH, 1] = found[count - 1, 1]
-        found[BATCH, 0] = pool.point[found[count - 1, 0], SMALLEST]
+        found[BATCH], search.cost[BATCH] = found[count - 1], search.cost[count - 1]

@@ -21,7 +21,6 @@ from incrowd.kernels.expc import (
     FINISHED,
     FIRST,
     FREE,
-    FULL,
     GONE,
     GROUPS,
     LABEL,
@@ -60,12 +59,11 @@ from incrowd.kernels.plain_corners import (
     MORE,
     NO,
     NONE,
-    PRICE,
     REAL,
     SET,
-    SIZE,
     START,
     VALUES,
+    WIDTH,
     YES,
     CornerDomain,
     GrowingGroup,
@@ -242,26 +240,22 @@ def grow(seeds: Ints, expc: ExpcState) -> Any:
 
 
 @kernel
-def losses(boxes: Ints, box: Ints, domain: CornerDomain, cost: Ints) -> None:
-    """What a row over each of some boxes (g, 4, d) and another (4, d) costs (g,)."""
-    for g in range(cost.size):
-        total = 0
+def widths_with(boxes: Ints, box: Ints, domain: CornerDomain, wide: Ints) -> None:
+    """How wide the cells of a row over each of some boxes (g, 4, d) and another (4, d) are: wide (g, d)."""
+    for g in range(wide.shape[0]):
         for j in range(box.shape[1]):
             column = domain.column[j]
             low, high = min(boxes[g, LOW, j], box[LOW, j]), max(boxes[g, HIGH, j], box[HIGH, j])
+            wide[g, j] = 0
             if column[KIND] == SET:
-                bits = np.uint64(boxes[g, MASK, j] | box[MASK, j])
-                total += (count_of(bits) - 1) * FULL // max(column[SIZE] - 1, 1)
+                wide[g, j] = count_of(np.uint64(boxes[g, MASK, j] | box[MASK, j])) - 1
             elif column[KIND] == LINE:
-                total += domain.axis[column[START] + high] - domain.axis[column[START] + low]
+                wide[g, j] = domain.axis[column[START] + high] - domain.axis[column[START] + low]
             elif column[APART] == 0 or low > 0:
-                node = node_over(column[START], low, high, domain.leaf, domain.node)
-                total += domain.node[node, PRICE]
+                wide[g, j] = domain.node[node_over(column[START], low, high, domain.leaf, domain.node), WIDTH]
             elif high > 0:  # missing is code 0, beside all sets
                 low = min(boxes[g, REAL, j], box[REAL, j])
-                node = node_over(column[START], low, high, domain.leaf, domain.node)
-                total += domain.node[node, MORE]
-        cost[g] = total
+                wide[g, j] = domain.node[node_over(column[START], low, high, domain.leaf, domain.node), MORE]
 
 
 @kernel

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.arrays import Codes, Floats, Ints, Marks
+from incrowd.kernels.exact import Spans
 from incrowd.kernels.jit import inlined, kernel
 from incrowd.kernels.outliers import BAD as DECIDED_BAD
 from incrowd.kernels.outliers import GOOD, UNSURE, Bound, DistanceForest, Scratch, decide
@@ -23,7 +24,7 @@ MEMBERS, VALUES, KNOWN, HINT = 0, 1, 2, 3
 TALLY = 16
 KIND, START, SIZE, MISSING, PART, APART = 0, 1, 2, 3, 4, 5  # in `column` of CornerDomain
 # in `node` of CornerDomain
-PARENT, BOTTOM, TOP, PRICE, MORE, LEAST, MOST_PLACE, HOLDS = range(8)
+PARENT, BOTTOM, TOP, WIDTH, MORE, LEAST, MOST_PLACE, HOLDS = range(8)
 LOW, HIGH, REAL, MASK = 0, 1, 2, 3  # in `box` of GrowingGroup
 COUNT = 3  # in `ends` of GrowingGroup, behind the codes
 EMPTY, FINE, BAD = 0, 1, 2  # what the table says of a node
@@ -36,15 +37,16 @@ NONE: Any = np.int64(-1)
 class CornerDomain(NamedTuple):
     """Quasi-identifiers by code, all attributes end to end; `column` (d, 6) says where each begins.
 
-    ``axis`` is where a code lies, ``coordinate`` the same for distances (NaN if missing). PART is which of
-    the columns of distances a column is, -1 if none; if missing lies outside the permissible sets (APART)
-    it is code 0. `node` (v, 8) are permissible sets: the codes BOTTOM to TOP, what a cell costs without
-    and with missing beside it (PRICE, MORE), the codes of its corners (LEAST, MOST_PLACE; -1 if it holds
-    missing alone), and whether it HOLDS missing. ``values`` (s, columns of distances) are the sensitive
-    values, which stand in the last columns.
+    ``axis`` is where a code lies, in whole parts of the column's span in ``spans``; ``coordinate`` the same for
+    distances (NaN if missing). PART is which of the columns of distances a column is, -1 if none; if missing
+    lies outside the permissible sets (APART) it is code 0. `node` (v, 8) are permissible sets: the codes BOTTOM
+    to TOP, how wide a cell is without and with missing beside it (WIDTH, MORE), the codes of its corners
+    (LEAST, MOST_PLACE; -1 if it holds missing alone), and whether it HOLDS missing. ``values`` (s, columns of
+    distances) are the sensitive values, which stand in the last columns.
     """
 
     column: Ints
+    spans: Spans
     axis: Ints
     coordinate: Floats
     leaf: Ints

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.costs import BITS, family_as_tree, geometry_of
+from incrowd.algorithms.costs import BITS, ExactLine, family_as_tree, spans_of
 from incrowd.contracts import Guard, Plainness
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, Microdata
@@ -227,43 +227,27 @@ class _ExpcColumn:
             self.attribute.shape is Shape.RANGE or self.size > BITS or not self.known
         )
 
-    def axis(self, position: NDArray[np.float64], scale: float) -> Ints:
-        """Where codes lie; of ranges in units of loss."""
-        from incrowd.kernels.expc import FULL
-
-        if self.attribute.shape is not Shape.RANGE:
-            unit = FULL // max(self.size - 1, 1) if self.wide else 1
-            return unit * np.arange(self.size, dtype=np.int64)
-        where: Ints = np.floor((position - position[0]) * scale * FULL).astype(np.int64)
-        return where
-
 
 def _domain(data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str) -> CornerDomain:
     from incrowd.kernels import plain_corners
 
-    geometry = geometry_of(data)
     forest = _Nodes()
     leaves = [forest.plant(column) for column in columns]
     values = np.full((int(space.values.max(initial=0)) + 1, len(space.axes)), np.nan)
     for i in range(space.quasi, len(space.axes)):
         values[space.values, i] = space.cloud.scaled[i][space.axes[i].codes]
-    table, axes = [], []
-    for j, column in enumerate(columns):
-        kind = (
-            plain_corners.LINE
-            if column.wide
-            else plain_corners.SET
-            if column.nodes is None
-            else plain_corners.NODE
-        )
-        start = int(geometry.start[j])
+    table, lines, spans, start = [], [ExactLine.of(column.attribute) for column in columns], [], 0
+    for column, line in zip(columns, lines, strict=True):
+        kind = plain_corners.SET if column.nodes is None else plain_corners.NODE
+        kind = plain_corners.LINE if column.wide else kind
         table.append([kind, start, column.size, column.missing, column.part, column.apart])
         printed = loss == "printed" and column.attribute.shape is Shape.RANGE
-        scale = 1.0 / (column.attribute.span + 1.0) if printed else float(geometry.scale[j])
-        axes.append(column.axis(geometry.position[start : start + column.size], scale))
+        spans.append(max(line.span + line.unit * printed, 1))
+        start += column.size
     return plain_corners.CornerDomain(
         column=np.array(table, np.int64),
-        axis=np.concatenate(axes),
+        spans=spans_of(spans, 2),
+        axis=np.concatenate([line.places for line in lines]),
         coordinate=np.concatenate([column.coordinate for column in columns]),
         leaf=np.concatenate(leaves),
         node=np.array(forest.rows, np.int64),
@@ -300,19 +284,14 @@ class _Nodes:
         return leaf
 
     def _enter(self, column: _ExpcColumn, parent: int, low: int, high: int, root: bool) -> None:
-        from incrowd.kernels.expc import FULL
-
         held = [c for c in range(low, high + 1) if c != column.missing and column.places[c] is not None]
         held.sort(key=lambda code: column.places[code] or 0)
         ends = (held[0], held[-1]) if held else (-1, -1)
         # everything holds missing if anybody's value is: the cell says no more than that
         holds = column.occurs if root else low <= column.missing <= high
         beside = root and column.apart and column.occurs
-        price, more = (
-            count * FULL // max(column.size - 1, 1)
-            for count in (high - low + beside, high - low + column.apart)
-        )
-        self.rows.append([parent, low, high, price, more, *ends, holds])
+        width = high - low
+        self.rows.append([parent, low, high, width + beside, width + column.apart, *ends, holds])
 
 
 def _pool(codes: Codes, values: Codes) -> RecordPool:
@@ -373,8 +352,10 @@ def _room(shape: tuple[int, int], values: int, pool: RecordPool, axes: int) -> t
     )
     search = expc.WalkRoom(
         near=np.zeros(d, np.int64),
-        found=np.zeros((expc.BATCH + 1, 2), np.int64),
-        stack=np.zeros((len(pool.node) + 2, 2), np.int64),
+        found=np.zeros(expc.BATCH + 1, np.int64),
+        cost=np.zeros(expc.BATCH + 1),
+        stack=np.zeros(len(pool.node) + 2, np.int64),
+        least=np.zeros(len(pool.node) + 2),
         banned=np.zeros(n, np.int64),
     )
     return group, search

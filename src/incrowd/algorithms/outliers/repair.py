@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 TRIES = 32  # groups that a record is tried with in a repair
 MERGES = 8  # groups that one is merged with: each of so many, then all of them together
-DEAD = 2**62
+DEAD = 2**62  # in the place of a group's smallest record: it is gone
 SIZE, MISSING = 2, 3  # in `column` of the kernels' Domain
 
 
@@ -31,7 +32,11 @@ class MergingGroups:
     def __init__(self, growth: Growth, groups: Iterable[Ints]) -> None:
         self.growth = growth
         self.members: dict[int, Ints] = {}
-        self._box = np.zeros((64, 4, growth.codes.shape[1]), np.int64)
+        spans = growth.domain.spans.span.tolist()
+        self._factor = [lcm(*spans) // span for span in spans]  # of a width, in parts that all columns share
+        self._box = np.zeros((64, 4, len(spans)), np.int64)
+        self._wide = np.zeros((64, len(spans)), np.int64)
+        self._size = np.zeros(64, np.int64)
         self._first = np.full(64, DEAD)
         self._used = 0
         for rows in groups:
@@ -41,10 +46,11 @@ class MergingGroups:
         """Enter a group -> its number."""
         here = self._used
         if here == self._first.size:
-            self._box = np.concatenate([self._box, np.zeros_like(self._box)])
-            self._first = np.concatenate([self._first, np.full_like(self._first, DEAD)])
+            for name in ("_box", "_wide", "_size", "_first"):
+                setattr(self, name, np.concatenate([getattr(self, name)] * 2))
         self._box[here] = self._around(rows)
-        self._first[here] = rows.min()
+        self._wide[here] = self._widths(self._box[here : here + 1], self._box[here])[0]
+        self._size[here], self._first[here] = rows.size, rows.min()
         self.members[here] = rows
         self._used += 1
         return here
@@ -60,23 +66,37 @@ class MergingGroups:
         self._first[number] = DEAD
 
     def nearest(self, rows: Ints, count: int, but: Sequence[int] = ()) -> list[int]:
-        """The groups with which a row over these records costs least, cheapest first; all if `count` is 0.
+        """The groups by which the loss of all rows grows least with these records, cheapest first.
 
-        Of equal ones the one with the smallest record.
+        All if `count` is 0. Of equal ones the one with the smallest record.
         """
+        here, spans = slice(self._used), self.growth.domain.spans
+        size, first = self._size[here], self._first[here]
+        wide = self._widths(self._box[here], self._around(rows))
+        cost = (size + rows.size) * (wide @ spans.share) - size * (self._wide[here] @ spans.share)
+        doubt = 4 * spans.slack * len(self.growth.codes)
+        alive = first < DEAD
+        alive[list(but)] = False
+        among = np.flatnonzero(alive)
+        if 0 < count < among.size:
+            among = among[cost[among] <= np.partition(cost[among], count - 1)[count - 1] + doubt]
+        among = among[np.argsort(cost[among], kind="stable")]
+
+        def exactly(g: int) -> tuple[int, int]:
+            both = ((size[g] + rows.size) * wide[g] - size[g] * self._wide[g]).tolist()
+            return sum(w * part for w, part in zip(both, self._factor, strict=True)), int(first[g])
+
+        runs = np.split(among, np.flatnonzero(np.diff(cost[among]) > doubt) + 1)  # floats tell these apart
+        found = [g for run in runs for g in (sorted(run.tolist(), key=exactly) if run.size > 1 else run.tolist())]
+        return found[: count or None]
+
+    def _widths(self, boxes: Ints, box: Ints) -> Ints:
+        """How wide the cells of a row over each of the boxes and another are (g, d)."""
         from incrowd.kernels import expc_groups
 
-        first, cost = self._first[: self._used], np.empty(self._used, np.int64)
-        expc_groups.losses(self._box[: self._used], self._around(rows), self.growth.domain, cost)
-        cost[first == DEAD] = DEAD
-        cost[list(but)] = DEAD
-        among = np.arange(cost.size)
-        if 0 < count < cost.size:
-            among = np.flatnonzero(cost <= np.partition(cost, count - 1)[count - 1])
-        among = among[cost[among] < DEAD]
-        order = np.lexsort((first[among], cost[among]))
-        found: list[int] = among[order][: count or None].tolist()
-        return found
+        wide = np.empty((len(boxes), box.shape[1]), np.int64)
+        expc_groups.widths_with(boxes, box, self.growth.domain, wide)
+        return wide
 
     def _around(self, rows: Ints) -> Ints:
         """Bounds (4, d) of records; of columns with more values than bits these are not looked at."""
