@@ -124,15 +124,15 @@ def spans_of(spans: Sequence[int], weight: int) -> Spans:
     """Spans of columns as the kernels read them; the weights of one sum are at most `weight` together."""
     from incrowd.kernels import exact
 
-    d = len(spans)
+    d, common = len(spans), lcm(*spans)
     shift = min(63 - max(spans).bit_length(), 62 - (weight * d).bit_length())
-    needed = (lcm(*spans) * weight * d).bit_length() + 1
+    exactly = 2 * d * weight * common < 2**53
     return exact.Spans(
         span=np.array(spans, np.int64),
-        share=1.0 / np.array(spans, np.float64),
-        slack=float(d * (d + 8)) * 2.0**-50,
+        share=np.array([common // span if exactly else 1.0 / span for span in spans], np.float64),
+        slack=0.0 if exactly else float(d * (d + 8)) * 2.0**-50,
         shift=shift,
-        digits=-(-needed // shift),
+        digits=-(-(common * weight * d).bit_length() // shift) + 1,
         widths=np.zeros((exact.ROWS, d), np.int64),
         times=np.ones(exact.ROWS, np.int64),
     )

@@ -17,11 +17,12 @@ ROWS = 8  # of widths in one sum
 
 
 class Spans(NamedTuple):
-    """The span of each column (d,), whole and positive, and one over it.
+    """The span of each column (d,), whole and positive, and what a width of 1 counts.
 
-    Two sums of shares of the d columns that differ by more than `slack` in floats are in this order; times the
-    sum of the weights, if shares are weighted. `shift` is how many bits a digit has, and `digits` how many
-    of them tell every sum from 0. `widths` (ROWS, d) with their `times` (ROWS,) are room for one sum.
+    Where the common denominator is small, that is a whole number, sums of floats are exact, and `slack` is 0.
+    Otherwise it is one over the span; two sums that differ by more than `slack` in floats are in this order,
+    times the sum of the weights, if shares are weighted. `shift` is how many bits a digit has, and `digits` how
+    many of them tell every sum from 0. `widths` (ROWS, d) with their `times` (ROWS,) are room for one sum.
     """
 
     span: Ints
@@ -37,12 +38,12 @@ class Spans(NamedTuple):
 def sign(rows: int, spans: Spans) -> Any:
     """Is the sum of the first rows of widths, each so many times and by span, above 0 (1), 0, or below (-1)?
 
-    As long division: `total` counts units of the last digit, and what is left over of each width is less than
+    Asked where floats are too near to tell; if these are exact, it is 0. Otherwise as long division: `total` counts units of the last digit, and what is left over of each width is less than
     a unit, so that all of them together are less than `rest`. Widths are used up.
     """
     widths, times, span = spans.widths, spans.times, spans.span
     total, rest = np.int64(0), np.int64(0)
-    for digit in range(spans.digits + 1):
+    for digit in range(spans.digits + 1 if spans.slack else 0):
         shift = spans.shift if digit else 0
         total <<= shift
         rest = np.int64(0)

@@ -68,6 +68,8 @@ CHANGING: Any = np.int64(1)
 NEW_VALUE: Any = np.int64(2)
 BATCH: Any = np.int64(32)
 ONE: Any = np.int64(1)
+FIRST_ROW: Any = np.int64(0)  # of widths
+SECOND_ROW: Any = np.int64(1)
 VALUE, FIRST, LEAF, SMALLEST = 0, 1, 2, 3  # in `point` of RecordPool
 POINT, STATE, LABEL = 0, 1, 2  # in `record` of RecordPool
 BEGIN, END, CHILD, UP, BELOW = 0, 1, 2, 3, 4  # in `node` of RecordPool
@@ -137,52 +139,57 @@ class ExpcState(NamedTuple):
     test: OutlierTest
 
 
-@inlined
-def width(j: int, a: int, b: int, domain: CornerDomain, box: Ints) -> Any:
-    """How wide the group's cell in column j is at least with anybody between codes a and b."""
-    column, start, end, cell = domain.column[j], box[LOW, j], box[HIGH, j], WIDTH
-    if column[KIND] == SET:
-        bits = np.uint64(box[MASK, j])
-        return np.int64(count_of(bits)) - (1 if bits & codes_between(a, b) else 0)
-    if column[KIND] == LINE:
-        return domain.axis[column[START] + max(end, a)] - domain.axis[column[START] + min(start, b)]
-    if column[APART]:  # missing is code 0, beside all sets
-        if start == 0 or b == 0:
-            cell = MORE
-        start = box[REAL, j]
-        if a == 0:  # it may be missing: then nothing need be stretched
-            if end <= 0:
-                return np.int64(0)
-            a, b = start, start
-    node = node_over(column[START], min(start, b), max(end, a), domain.leaf, domain.node)
-    return domain.node[node, cell]
-
-
 @kernel
-def stretched(low: Ints, high: Ints, domain: CornerDomain, box: Ints) -> Any:
-    """What the group's row costs at least with anybody between these codes (d,), but for rounding."""
-    total = 0.0
+def stretched(low: Ints, high: Ints, row: int, domain: CornerDomain, box: Ints) -> Any:
+    """What the group's row costs at least with anybody between these codes (d,), but for rounding.
+
+    How wide its cells are is laid out in a row of widths.
+    """
+    total, widths = 0.0, domain.spans.widths
     for j in range(low.size):
-        total += width(j, low[j], high[j], domain, box) * domain.spans.share[j]
+        column, a, b, start, end, cell = domain.column[j], low[j], high[j], box[LOW, j], box[HIGH, j], WIDTH
+        if column[KIND] == SET:
+            bits = np.uint64(box[MASK, j])
+            wide = count_of(bits) - (1 if bits & codes_between(a, b) else 0)
+        elif column[KIND] == LINE:
+            at = column[START]
+            wide = domain.axis[at + max(end, a)] - domain.axis[at + min(start, b)]
+        elif column[APART] and a == 0 and end <= 0:  # all are missing, or may be
+            wide = np.int64(0)
+        else:
+            if column[APART]:  # missing is code 0, beside all sets
+                cell = MORE if start == 0 or b == 0 else WIDTH
+                start = box[REAL, j]
+                if a == 0:  # it may be missing: then nothing need be stretched
+                    a, b = start, start
+            start, end = min(start, b), max(end, a)
+            wide = domain.node[node_over(column[START], start, end, domain.leaf, domain.node), cell]
+        widths[row, j] = wide
+        total += wide * domain.spans.share[j]
     return total
 
 
 @kernel
-def precedes(cost: float, low: Ints, high: Ints, record: int, at: int, expc: ExpcState) -> Any:
-    """Can anybody between these codes (d,), who costs that or more, come before the point found at a place?
+def compared(low: Ints, high: Ints, codes: Ints, domain: CornerDomain, box: Ints) -> Any:
+    """Does the row cost less with anybody between these codes than with others (-1), as much (0), or more?"""
+    stretched(low, high, FIRST_ROW, domain, box)
+    stretched(codes, codes, SECOND_ROW, domain, box)
+    domain.spans.times[0], domain.spans.times[1] = 1, -1
+    return sign(2, domain.spans)
 
-    By loss, then by record; exact for a single record.
+
+@inlined
+def precedes(
+    gap: float, behind: bool, low: Ints, high: Ints, codes: Ints, domain: CornerDomain, box: Ints
+) -> Any:
+    """Does anybody between codes low..high (d,) come before a record with other codes? By loss, then by record.
+
+    `gap` is by how much they cost more, in floats; `behind` whether the record of the others is smaller.
     """
-    gap, domain, box, point = cost - expc.search.cost[at], expc.domain, expc.group.box[0], expc.search.found[at]
     if abs(gap) > 2 * domain.spans.slack:
         return gap < 0
-    codes = expc.pool.codes[point]
-    domain.spans.times[0] = 1
-    for j in range(low.size):
-        here = width(j, codes[j], codes[j], domain, box)
-        domain.spans.widths[0, j] = width(j, low[j], high[j], domain, box) - here
-    order = sign(1, domain.spans)
-    return order < 0 or (order == 0 and record < expc.pool.point[point, SMALLEST])
+    order = compared(low, high, codes, domain, box) if domain.spans.slack else 0
+    return order < 0 or (order == 0 and not behind)
 
 
 @kernel
@@ -270,8 +277,11 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
         top -= 1
         v, least = stack[top], bound[top]
         node = pool.node[v]
-        if count == most and not precedes(least, pool.low[v], pool.high[v], node[BELOW], count - 1, expc):
-            continue
+        if count == most:
+            worst, low, high = found[count - 1], pool.low[v], pool.high[v]
+            gap, behind = least - costs[count - 1], node[BELOW] > pool.point[worst, SMALLEST]
+            if not precedes(gap, behind, low, high, pool.codes[worst], domain, box):
+                continue
         if node[CHILD] >= 0:  # children that may hold somebody wait, with what they cost at least
             held = top
             for child in range(node[CHILD], node[CHILD] + 2):
@@ -279,7 +289,8 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
                     continue
                 if not eligible(kind, pool.low[child], pool.high[child], domain, box, near):
                     continue
-                least, at = stretched(pool.low[child], pool.high[child], domain, box), top
+                low, high, at = pool.low[child], pool.high[child], top
+                least = stretched(low, high, FIRST_ROW, domain, box)
                 if top > held and least >= bound[held]:  # the cheaper is looked at first
                     stack[top], bound[top], at = stack[held], bound[held], held
                 stack[at], bound[at] = child, least
@@ -290,11 +301,17 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
             known = group.has[pool.point[p, VALUE]] > 0
             if record == NOBODY or (who == NEW_VALUE and known) or p == last:
                 continue
-            cost = stretched(codes, codes, domain, box)
-            if last >= 0 and precedes(cost, codes, codes, record, BATCH, expc):
-                continue
+            cost = stretched(codes, codes, FIRST_ROW, domain, box)
+            if last >= 0:
+                gap, behind = cost - costs[BATCH], record > pool.point[last, SMALLEST]
+                if precedes(gap, behind, codes, codes, pool.codes[last], domain, box):
+                    continue
             at = count  # its place among the cheapest so far
-            while at and precedes(cost, codes, codes, record, at - 1, expc):
+            while at:
+                other = found[at - 1]
+                gap, behind = cost - costs[at - 1], record > pool.point[other, SMALLEST]
+                if not precedes(gap, behind, codes, codes, pool.codes[other], domain, box):
+                    break
                 at -= 1
             if at == most or not eligible(kind, codes, codes, domain, box, near):
                 continue

@@ -246,7 +246,7 @@ def _domain(data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str
         start += column.size
     return plain_corners.CornerDomain(
         column=np.array(table, np.int64),
-        spans=spans_of(spans, 2),
+        spans=spans_of(spans, 4 * len(data) + 4),
         axis=np.concatenate([line.places for line in lines]),
         coordinate=np.concatenate([column.coordinate for column in columns]),
         leaf=np.concatenate(leaves),

@@ -46,8 +46,8 @@ class MergingGroups:
         """Enter a group -> its number."""
         here = self._used
         if here == self._first.size:
-            for name in ("_box", "_wide", "_size", "_first"):
-                setattr(self, name, np.concatenate([getattr(self, name)] * 2))
+            self._box, self._wide = np.concatenate([self._box] * 2), np.concatenate([self._wide] * 2)
+            self._size, self._first = np.tile(self._size, 2), np.tile(self._first, 2)
         self._box[here] = self._around(rows)
         self._wide[here] = self._widths(self._box[here : here + 1], self._box[here])[0]
         self._size[here], self._first[here] = rows.size, rows.min()

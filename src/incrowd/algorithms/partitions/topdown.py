@@ -110,7 +110,7 @@ class TopDownRun:
         n, d = data.codes.shape
         places = exact_places(data)
         spans = [int(each[-1]) or 1 for each in places]
-        self.spans = spans_of(spans, 16 * (n + 1))
+        self.spans = spans_of(spans, 4 * n + 8)
         self.points = np.empty((n, d), np.int32 if max(spans) < 2**31 else np.int64)
         for j, each in enumerate(places):
             self.points[:, j] = each[data.codes[:, j]]
