@@ -33,6 +33,9 @@ class CodeTable:
 
 def _attribute(name: str, axis: tuple[str, Any]) -> Attribute:
     kind, about = axis
+    if kind == "gapped":  # code 0 is missing
+        texts, position = ("", *map(str, about)), np.array([0, *about], np.float64)
+        return Attribute(name, Kind.NUMERIC, Shape.RANGE, texts, position, missing=0)
     if kind == "range":
         return Attribute(name, Kind.NUMERIC, Shape.RANGE, tuple(map(str, about)), np.array(about, np.float64))
     if kind == "set":

@@ -21,7 +21,8 @@ class Column:
     """A quasi-identifier by code.
 
     `place` is where a code lies for distances (None if missing), `axis` for finding the nearest value and,
-    of ranges, what cells cost: there the domain has the width 1. `nodes` are the permissible sets of a tree. A `weight` of None takes no part.
+    of ranges, what cells cost: there the domain has the width 1. `nodes` are the permissible sets of a tree.
+    A `weight` of None takes no part.
     """
 
     kind: str
@@ -218,7 +219,7 @@ class Space:
         return sum((column.loss(codes) for column, codes in self.codes(group)), Fraction(0))
 
     def dearer(self, group: Sequence[int], others: Sequence[int]) -> Fraction:
-        """How much more all rows of a group and of others lose once they are one, the others' own loss aside."""
+        """How much more all rows of a group and of others lose as one; what the others lose now is aside."""
         both = [*group, *others]
         return len(both) * self.loss(both) - len(group) * self.loss(group)
 

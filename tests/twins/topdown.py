@@ -1,8 +1,8 @@
 """TopDown in plain Python and without incrowd: the definition, looking at all groups every time.
 
-Points and axes are those of `ordering`, with one more: ("gapped", numbers), whose code 0 is missing and lies one
-mean gap below the smallest number. The NCP of a group is its size times its perimeter: the sum of the widths of
-its box, each as a fraction of its domain.
+Points and axes are those of `ordering`, with one more: ("gapped", numbers), whose code 0 is missing and lies
+one mean gap below the smallest number. The NCP of a group is its size times its perimeter: the sum of the
+widths of its box, each as a fraction of its domain.
 """
 
 from __future__ import annotations

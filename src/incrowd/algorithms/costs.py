@@ -71,9 +71,9 @@ def _position(attribute: Attribute) -> NDArray[np.float64]:
 class ExactLine:
     """Where the codes of an attribute lie, in whole numbers from 0, without rounding.
 
-    Ranges are measured in values, missing lying one mean gap below the smallest; leaves of a tree and values of
-    a set lie one step apart. `span` is from the smallest to the largest value, missing aside; `unit` is what
-    1 is in the column's own unit.
+    Ranges are measured in values, missing lying one mean gap below the smallest; leaves of a tree and values
+    of a set lie one step apart. `span` is from the smallest to the largest value, missing aside; `unit` is
+    what 1 is in the column's own unit.
     """
 
     places: NDArray[np.int64]
@@ -115,8 +115,8 @@ def _whole(attribute: Attribute) -> tuple[NDArray[np.int64], int]:
 def _check_digits(span: int, name: str) -> None:
     if span >= MOST_SPAN:
         raise PolicyError(
-            f"the numbers of {name} have too many digits to compare sums of widths exactly; round them, or give "
-            "the column a hierarchy"
+            f"the numbers of {name} have too many digits to compare sums of widths exactly; round them, or "
+            "give the column a hierarchy"
         )
 
 

@@ -1,4 +1,4 @@
-"""Sums of fractions with whole numerators, compared exactly: by floats, and by digits where these are too near.
+"""Sums of fractions, compared exactly: by floats, and digit by digit where these are too near.
 
 Widths of columns are whole numbers in the column's own unit, and count as shares of its span. Sums of such
 shares have a common denominator that may be larger than any machine's number, so it is never made.
@@ -21,8 +21,8 @@ class Spans(NamedTuple):
 
     Where the common denominator is small, that is a whole number, sums of floats are exact, and `slack` is 0.
     Otherwise it is one over the span; two sums that differ by more than `slack` in floats are in this order,
-    times the sum of the weights, if shares are weighted. `shift` is how many bits a digit has, and `digits` how
-    many of them tell every sum from 0. `widths` (ROWS, d) with their `times` (ROWS,) are room for one sum.
+    times the sum of the weights, if shares are weighted. `shift` is how many bits a digit has, and `digits`
+    how many of them tell every sum from 0. `widths` (ROWS, d) with their `times` (ROWS,) are room for a sum.
     """
 
     span: Ints
@@ -38,8 +38,9 @@ class Spans(NamedTuple):
 def sign(rows: int, spans: Spans) -> Any:
     """Is the sum of the first rows of widths, each so many times and by span, above 0 (1), 0, or below (-1)?
 
-    Asked where floats are too near to tell; if these are exact, it is 0. Otherwise as long division: `total` counts units of the last digit, and what is left over of each width is less than
-    a unit, so that all of them together are less than `rest`. Widths are used up.
+    Asked where floats are too near to tell; if these are exact, it is 0. Otherwise by long division: `total`
+    counts units of the last digit, and what is left over of each width is less than a unit, so that all of
+    them together are less than `rest`. Widths are used up.
     """
     widths, times, span = spans.widths, spans.times, spans.span
     total, rest = np.int64(0), np.int64(0)

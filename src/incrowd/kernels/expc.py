@@ -1,8 +1,9 @@
 """ExpC (Wang, Liu), Algorithm 1: a group grows around a seed by what is cheapest, until it is plain.
 
 Distinct records stand in a tree of boxes. Every node knows the smallest free record below it, so that a walk
-finds who is nearest in a column, or cheapest to add, without a look at all. Losses are sums of fractions, floats
-where they suffice and exact where they are too near: so ties are exact. A kernel that stops has changed nothing since the last record came or went, and goes on there.
+finds who is nearest in a column, or cheapest to add, without a look at all. Distances are whole numbers of
+each column, losses sums of fractions that are compared exactly: so ties are exact. A kernel that stops has
+changed nothing since the last record came or went, and goes on there.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from incrowd.kernels.plain_corners import (
     NODE,
     REAL,
     SET,
-    SIZE,
     START,
     TOP,
     VALUES,
@@ -182,9 +182,10 @@ def compared(low: Ints, high: Ints, codes: Ints, domain: CornerDomain, box: Ints
 def precedes(
     gap: float, behind: bool, low: Ints, high: Ints, codes: Ints, domain: CornerDomain, box: Ints
 ) -> Any:
-    """Does anybody between codes low..high (d,) come before a record with other codes? By loss, then by record.
+    """Does anybody between codes low..high (d,) come before a record with other codes?
 
-    `gap` is by how much they cost more, in floats; `behind` whether the record of the others is smaller.
+    By loss, then by record. `gap` is by how much they cost more, in floats; `behind` whether the record of
+    the others is smaller.
     """
     if abs(gap) > 2 * domain.spans.slack:
         return gap < 0

@@ -37,12 +37,12 @@ NONE: Any = np.int64(-1)
 class CornerDomain(NamedTuple):
     """Quasi-identifiers by code, all attributes end to end; `column` (d, 6) says where each begins.
 
-    ``axis`` is where a code lies, in whole parts of the column's span in ``spans``; ``coordinate`` the same for
-    distances (NaN if missing). PART is which of the columns of distances a column is, -1 if none; if missing
-    lies outside the permissible sets (APART) it is code 0. `node` (v, 8) are permissible sets: the codes BOTTOM
-    to TOP, how wide a cell is without and with missing beside it (WIDTH, MORE), the codes of its corners
-    (LEAST, MOST_PLACE; -1 if it holds missing alone), and whether it HOLDS missing. ``values`` (s, columns of
-    distances) are the sensitive values, which stand in the last columns.
+    ``axis`` is where a code lies, in whole parts of the column's span in ``spans``; ``coordinate`` the same
+    for distances (NaN if missing). PART is which of the columns of distances a column is, -1 if none; if
+    missing lies outside the permissible sets (APART) it is code 0. `node` (v, 8) are permissible sets: the
+    codes BOTTOM to TOP, how wide a cell is without and with missing beside it (WIDTH, MORE), the codes of
+    its corners (LEAST, MOST_PLACE; -1 if it holds missing alone), and whether it HOLDS missing. ``values``
+    (s, columns of distances) are the sensitive values, which stand in the last columns.
     """
 
     column: Ints

@@ -1,9 +1,9 @@
 """Two-clustering again and again, and the groups that are too small mended in the tree that it leaves.
 
-Points are whole numbers in each column's own unit; perimeters are sums of widths as shares of the spans, in
-floats, and where these are too near in exact digits: so ties are exact. A node of the tree knows how far every
-union with a group inside must reach, and the box around all of them: so the cheapest group is found without
-looking at all. A leaf is a group.
+Points are whole numbers in each column's own unit, perimeters sums of widths as shares of the spans, and
+compared exactly: so ties are exact. A node of the tree knows how far every union with a group inside must
+reach, and the box around all of them: so the cheapest group is found without looking at all. A leaf is a
+group.
 
 A kernel is compiled again inside each that calls it, with every array that it is given: so there are few
 arrays, loops instead of slices, and one type of number for nodes and places.

@@ -77,7 +77,7 @@ def nearer(i: int, other: int, box: Ints, tree: SplitTree) -> Any:
 
 @kernel
 def fill(members: Ints, inside: Bools, count: int, most: float, wide: Ints, tree: SplitTree) -> Any:
-    """Take `count` more of the members (m,) inside -> the perimeter of those inside, whose widths are `wide` (d,).
+    """Take `count` more of the members (m,) inside -> the perimeter of those inside; their widths in `wide`.
 
     One after the other, each time the one by which it grows least; the first of equals. Gives up as soon as
     the perimeter is above `most`.
@@ -185,7 +185,8 @@ def floor_of(node: int, g: int, need: int, tree: SplitTree) -> Any:
     if need:
         around += tree.widest[g]
         for j in range(part.size):
-            around += max(box[node, LOW, j] - box[g, HIGH, j], box[g, LOW, j] - box[node, HIGH, j], 0) * part[j]
+            apart = max(box[node, LOW, j] - box[g, HIGH, j], box[g, LOW, j] - box[node, HIGH, j], 0)
+            around += apart * part[j]
         return around
     for j in range(part.size):
         high = max(box[g, HIGH, j], box[node, REACH_HIGH, j])
@@ -213,7 +214,7 @@ def merged(g: int, other: int, row: int, turn: int, tree: SplitTree) -> Any:
 
 @kernel
 def compared(g: int, one: int, two: int, need: int, wide: Ints, best: Ints, tree: SplitTree) -> Any:
-    """Does g cost less with one group than with another (-1), as much (0), or more? By the widths, if filled."""
+    """Does g cost less with one group than with another (-1), as much (0), or more? If filled, by widths."""
     if need:
         tree.spans.times[0] = 1
         for j in range(wide.size):
@@ -248,7 +249,8 @@ def cheapest(g: int, need: int, rules: SplitRules, tree: SplitTree) -> Any:
             at, value = stack[top], least[top]
             left -= 1
             child = tree.node[at, LEFT]
-            if value < np.inf and value <= best + doubt:
+            ahead = found < 0 or tally[at, FIRST] < tally[found, FIRST]
+            if value < np.inf and (value < best + doubt or (value == best + doubt and ahead)):
                 if child:
                     for side in range(2):
                         stack[top + side] = child + side

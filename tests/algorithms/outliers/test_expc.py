@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,7 @@ from support.plain_tables import PlainTable, as_printed, plain_tables
 from twins import plain as naive
 
 from incrowd.algorithms.outliers.expc import Expanding, ExpC, NonOutliersFirst, OutliersFirst, RemoveOutliers
+from incrowd.algorithms.outliers.expc_groups import LOSSES
 from incrowd.contracts import silent
 from incrowd.distance_outliers import Setting
 from incrowd.errors import Infeasible, PolicyError
@@ -59,6 +61,47 @@ def test_every_approach_equals_its_twin(
     assert found.residue.tolist() == twin.residue
     assert found.suppressed.tolist() == twin.suppressed
     assert sets(found.groups) == sets(twin.groups)
+
+
+PRIMES = [99_991, 99_989, 99_971, 99_961, 99_929, 99_923, 99_907, 36_523]
+
+
+def odd_table(rng: np.random.Generator, spans: list[int]) -> PlainTable:
+    """Twelve to eighteen people with few values on each span, so that losses tie often."""
+    n = int(rng.integers(12, 19))
+    columns: list[tuple[str, Any, bool]] = []
+    for span in spans:
+        inner = rng.choice(np.arange(1, span), min(int(rng.integers(1, 7)), span - 1), replace=False)
+        columns.append(("range", [0, *sorted(inner.tolist()), span], False))
+    sizes = [len(about) for _, about, _ in columns]
+    rows = [tuple(map(int, rng.integers(0, sizes))) for _ in range(n)]
+    setting = Setting(p="0.7", d="0.8", distinct=2, margin=0, form="corner")
+    return PlainTable(columns, rows, [int(x) for x in rng.integers(0, 5, n)], setting)
+
+
+def differs(table: PlainTable, loss: str = "zero-based") -> bool:
+    limit: dict[str, Any] = {"k": 3, "delta": 3, "tries": 0, "patience": 0, "merges": 0, "values": "any"}
+    table = as_printed(table) if loss == "printed" else table
+    found = ExpC(**limit, strangers="any", loss=loss).grouping(table.data, (table.guard,))
+    twin = naive.expc(naive.ExpC(table.twin, **limit, strangers="any"))
+    return sets(found.groups) != sets(twin.groups) or found.suppressed.tolist() != twin.suppressed
+
+
+@pytest.mark.parametrize(
+    ("tables", "spans"), [(260, (17, 19, 74, 23, 101)), (150, (9,)), (150, (7, 15, 31))], ids=str
+)
+def test_ties_are_those_of_fractions(tables: int, spans: tuple[int, ...], rng: np.random.Generator) -> None:
+    """As many tables as rounded places were tried on: none differs."""
+    chosen = [rng.choice(spans, int(rng.integers(1, 4))).tolist() for _ in range(tables)]
+    assert sum(differs(odd_table(rng, each), str(rng.choice(LOSSES))) for each in chosen) == 0
+
+
+def test_ties_are_exact_where_no_number_holds_the_denominator(rng: np.random.Generator) -> None:
+    """Eight prime spans: the common denominator has 133 bits. Corners are of three columns only."""
+    for _ in range(10):
+        table = odd_table(rng, PRIMES)
+        table = replace(table, setting=replace(table.setting, columns=("a0", "a3", "s")))
+        assert not differs(table)
 
 
 def people() -> tuple[PlainTable, list[int]]:

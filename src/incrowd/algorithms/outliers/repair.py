@@ -86,8 +86,9 @@ class MergingGroups:
             both = ((size[g] + rows.size) * wide[g] - size[g] * self._wide[g]).tolist()
             return sum(w * part for w, part in zip(both, self._factor, strict=True)), int(first[g])
 
-        runs = np.split(among, np.flatnonzero(np.diff(cost[among]) > doubt) + 1)  # floats tell these apart
-        found = [g for run in runs for g in (sorted(run.tolist(), key=exactly) if run.size > 1 else run.tolist())]
+        found: list[int] = []
+        for run in np.split(among, np.flatnonzero(np.diff(cost[among]) > doubt) + 1):  # floats part these
+            found += sorted(run.tolist(), key=exactly) if run.size > 1 else run.tolist()
         return found[: count or None]
 
     def _widths(self, boxes: Ints, box: Ints) -> Ints:
