@@ -58,7 +58,7 @@ def sign(rows: int, spans: Spans) -> Any:
                     if widths[t, j]:
                         rest += abs(times[t])
         if rest == 0 or abs(total) >= rest:
-            return (total > 0) - (total < 0)
+            return 0 if total == 0 else 1 if total > 0 else -1
     return 0
 
 
