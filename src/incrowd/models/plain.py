@@ -14,7 +14,8 @@ from incrowd.contracts import Guard, Rule, register
 from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata
-from incrowd.models.k_anonymity import ONE_ROW_EACH, dense, tally
+from incrowd.models.counting import dense, tally
+from incrowd.models.k_anonymity import ONE_ROW_EACH
 from incrowd.models.l_diversity import ROWS_COUNT
 from incrowd.schema import Claim
 
