@@ -241,7 +241,7 @@ class ReleaseChecks:
         else:
             self._match = person_of_each_row(coded, people.own, request.witness.links)
         persons = self._persons()
-        owners = Owners.of(self._tables.entity, self._match)
+        owners = Owners.of(self._tables.entity, self._match, self._linked)
         classes = EquivalenceClasses(request.schema, coded.row_class, persons, self._tables.sensitive, owners)
         graph = ConsistencyGraph(coded, self._match, request.witness.neighbourhoods)
         self._subject = ClaimSubject(classes, graph, self._tables, request.witness.parts)

@@ -33,9 +33,8 @@ def k_anonymity(claim: Claim, subject: ClaimSubject) -> int:
         return found
     rows, most = np.bincount(classes.row_class), classes.owners.largest(classes.row_class)
     shared = int((rows // most).min())
-    require(
-        shared >= whole(claim, "k"), f"in one class a person has more than one in {shared + 1} of the rows"
-    )
+    words = f"in one class a person has more than one in {shared + 1} of the rows{classes.owners.doubt}"
+    require(shared >= whole(claim, "k"), words)
     return shared
 
 
@@ -52,8 +51,9 @@ def sensitive_groups(claim: Claim, subject: ClaimSubject) -> int:
 def smallest(claim: Claim, subject: ClaimSubject, what: str) -> int:
     """The size of the smallest class, which must be at least k."""
     require(not claim.column, f"{claim.model} is about all rows, not about one column")
-    found = int(subject.classes.persons.min())
-    require(found >= whole(claim, "k"), f"the smallest {what} has only {found} persons")
+    found, owners = int(subject.classes.persons.min()), subject.classes.owners
+    doubt = "" if owners is None else owners.doubt
+    require(found >= whole(claim, "k"), f"the smallest {what} has only {found} persons{doubt}")
     return found
 
 

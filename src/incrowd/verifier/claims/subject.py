@@ -86,18 +86,27 @@ class EquivalenceClasses:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owners:
-    """Whose row each is, and how many rows of the original its owner has."""
+    """Whose row each is, and how many rows of the original its owner has.
+
+    Where boxes overlap several records may fit a row. Unless it was `linked`, one of them was taken.
+    """
 
     owner: Ints
     rows_of_owner: Ints
+    linked: bool
 
     @classmethod
-    def of(cls, entity: Codes | None, match: Ints) -> Owners | None:
+    def of(cls, entity: Codes | None, match: Ints, linked: bool) -> Owners | None:
         """`entity` is the person of each record, `match` the record of each row."""
         if entity is None:
             return None
         owner = entity[match].astype(np.int64)
-        return cls(owner, np.bincount(entity)[owner])
+        return cls(owner, np.bincount(entity)[owner], linked)
+
+    @property
+    def doubt(self) -> str:
+        """What to say of persons who were counted by any assignment that fits."""
+        return "" if self.linked else "; the links of the audit say whose row each is, and were not there"
 
     def largest(self, row_class: Ints) -> Ints:
         """How many rows of each class the person has who has most of them."""
