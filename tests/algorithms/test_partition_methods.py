@@ -47,9 +47,15 @@ def keeps(request: Request, members: Sequence[int]) -> bool:
     """Does a class keep everything that was asked for?"""
     asked = request.policy.privacy
     table = [ord((text or " ")[0]) for text in request.columns["ill"]]
-    values = [table[i] for i in members]
-    if len({request.persons[i] for i in members}) < request.policy.k:
+    persons = [hash(person) for person in request.persons]
+    if not naive.keeps_even_k([persons[i] for i in members], request.policy.k):
         return False
+    everybody = naive.as_votes(table, persons, range(len(table)))
+    ways = ([table[i] for i in members], table), (naive.as_votes(table, persons, members), everybody)
+    return all(keeps_values(asked, *way) for way in ways)
+
+
+def keeps_values(asked: Any, values: list[int], table: list[int]) -> bool:
     if asked.t is not None and naive.equal_distance(values, table) > Fraction(str(asked.t)):
         return False
     if asked.l is None:

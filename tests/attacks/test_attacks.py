@@ -146,7 +146,20 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[AttackResult]:
     """Every attack, on a release of one table and on one of two."""
     one = clinic_with_everything(tmp_path_factory.mktemp("one"))
     two = town_with_everything(tmp_path_factory.mktemp("two"))
-    return [found for found in (*one, *two) if isinstance(found, AttackResult)]
+    three = some_left_out(tmp_path_factory.mktemp("three"))
+    return [found for found in (*one, *two, *three) if isinstance(found, AttackResult)]
+
+
+def some_left_out(folder: Path) -> list[AttackResult]:
+    """Twenty of 200 people are alone at their age, and suppressed."""
+    ages = [*(20 + i % 18 for i in range(180)), *(100 + i for i in range(20))]
+    (folder / "people.csv").write_text("\n".join(["age", *map(str, ages), ""]), encoding="utf-8")
+    policy = Policy(
+        quasi_identifiers={"age": {}}, method="incognito", privacy={"k": 5, "max_suppression": "0.1"}
+    )
+    publish(folder / "people.csv", policy).write(folder / "out")
+    found = run(folder / "out", folder / "people.csv").results
+    return [result for result in found if result.name == "suppression"]
 
 
 def clinic_with_everything(folder: Path) -> tuple[AttackResult, ...]:

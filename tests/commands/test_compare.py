@@ -67,12 +67,14 @@ def test_numbers_are_those_of_the_release() -> None:
 
 
 def test_with_an_entity_classes_count_persons() -> None:
-    """One class of two persons with three rows, one of three with three."""
-    table = Table.of({"age": ["1"] * 3 + ["9"] * 3, "who": ["a", "a", "b", "c", "d", "e"], "ill": ["x"] * 6})
+    """One class of three persons, of whom one has two of four rows, one of three with three."""
+    who = ["a", "a", "b", "f", "c", "d", "e"]
+    table = Table.of({"age": ["1"] * 4 + ["9"] * 3, "who": who, "ill": ["x"] * 7})
     (trial,) = compare(table, request(entity="who"), ["mondrian"], [2]).trials
     assert trial.result is not None
+    assert (trial.result.classes, trial.result.smallest_class) == (2, 3)
     assert trial.result.risk == 1 / 2
-    assert trial.result.average == pytest.approx((3 / 2 + 3 / 3) / 6)
+    assert trial.result.average == pytest.approx((2 * 2 / 4 + 2 * 1 / 4 + 3 * 1 / 3) / 7)
 
 
 def test_who_does_not_fit_is_skipped_with_the_reason() -> None:

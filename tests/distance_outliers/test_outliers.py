@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from itertools import product
@@ -174,14 +174,14 @@ class Twin:
 
     def _rest(self) -> list[int]:
         everybody = list(range(len(self.rows)))
-        rest, square = everybody, self.setting.d0**2
+        rest, square = everybody, Fraction(self.setting.d) ** 2
         while self.setting.removal != "none":
             spans = self._spans(rest if self.setting.rescale == "yes" else everybody)
             near = [
                 i
                 for i in rest
                 if sum(self._square(self.points[i], self.points[j], spans, self.split) > square for j in rest)
-                < self.least
+                < Fraction(self.setting.p) * len(self.rows)
             ]
             settled = near == rest or self.setting.removal == "once"
             rest = near
@@ -325,6 +325,54 @@ def test_groups_are_plain_by_definition(twin: Twin, data: st.DataObject) -> None
         cell_of(closing, cells) for closing, cells in zip(matrix._closings, regions.cells, strict=True)
     ]
     assert tuple(published) == matrix.cells(rows)
+
+
+# ---- p, d and the margin ---------------------------------------------------------------------------------
+
+# Two columns of numbers, an age and a sensitive one.
+SEVEN = [(5, 20), (4, 1), (6, 2), (9, 30), (6, 4), (9, 30), (4, 0)]
+
+
+def seven(p: str, d: str, margin: str) -> Matrix:
+    table = Table.of({"q": [str(a) for a, _ in SEVEN], "s": [str(s) for _, s in SEVEN]})
+    columns = (Column("q", Role.QUASI, Kind.NUMERIC), Column("s", Role.SENSITIVE, Kind.NUMERIC))
+    setting = Setting(p=p, d=d, distinct=2, margin=margin)
+    return Matrix(Space.of(encode(table, Schema(columns)), setting))
+
+
+def test_what_is_plain_is_not_plain_for_every_larger_p_and_d() -> None:
+    """At smaller p and d more are removed, and the rest is measured anew: nothing follows for larger ones."""
+    group = np.array([1, 6], np.int32)
+    smaller, larger = seven("0.55", "0.35", "0"), seven("0.6", "0.4", "0")
+    assert np.flatnonzero(smaller.space.removed).tolist() == [0, 3, 5]
+    assert not larger.space.removed.any()
+    assert (smaller.plain(group), larger.plain(group)) == (True, False)
+
+
+def test_a_margin_does_not_change_who_is_removed() -> None:
+    """So that the group of the counterexample, which fails at p and d, fails with a margin, too."""
+    group = np.array([1, 6], np.int32)
+    with_margin = seven("0.6", "0.4", "0.05")
+    assert not with_margin.space.removed.any()
+    assert np.flatnonzero(with_margin.space.gone).tolist() == [0, 3, 5]
+    assert not with_margin.plain(group)
+
+
+@settings(max_examples=150, deadline=None)
+@given(twins(), st.sampled_from(["0.02", "0.05", "0.2"]), st.data())
+def test_plain_with_a_margin_is_plain_without(twin: Twin, margin: str, data: st.DataObject) -> None:
+    """At the policy's own p and d, and with the same removal and scale at all larger ones."""
+    matrix = Matrix(space_of(replace(twin, setting=replace(twin.setting, margin=margin))))
+    exact_one = Matrix(space_of(replace(twin, setting=replace(twin.setting, margin="0"))))
+    assert matrix.space.rest.tolist() == exact_one.space.rest.tolist()
+    assert not (exact_one.space.gone & ~matrix.space.gone).any()
+    group = np.array(sorted(data.draw(st.sets(st.integers(0, len(twin.rows) - 1), min_size=1))), np.int32)
+    if matrix.plain(group):
+        assert exact_one.plain(group)
+        larger = data.draw(st.sampled_from(["0.3", "1"]))
+        above = Fraction(str(twin.setting.p)) + Fraction(larger) * (1 - Fraction(str(twin.setting.p)))
+        assert Matrix(matrix.space.at(f"{float(above):.3f}", "1.5")).plain(group)
+        assert not (matrix.space.gone & ~matrix.space.removed)[group].any()
 
 
 # ---- exact where floats cannot tell ----------------------------------------------------------------------

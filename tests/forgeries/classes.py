@@ -809,6 +809,15 @@ def two_rows_of_one_person(r: Release) -> None:
     r.original[r.truth[first]][0] = r.original[r.truth[second]][0]
 
 
+@forgery("k-anonymity")
+def more_than_one_in_k_rows_of_one_person(r: Release) -> None:
+    """A class of seven rows and six persons: enough for k = 4, but a row is one person's with 2/7."""
+    columns = [replace(c, role=Role.ENTITY) if c.name == "name" else c for c in r.schema.columns]
+    r.schema = Schema(tuple(columns))
+    first, second = next(rows for rows in r.classes() if len(rows) == 7)[:2]
+    r.original[r.truth[first]][0] = r.original[r.truth[second]][0]
+
+
 @forgery("a-new-model (ill)")
 def unknown_model(r: Release) -> None:
     r.claims = (*r.claims, Claim("a-new-model", {}, "ill"))

@@ -27,13 +27,15 @@ from incrowd.models import (
     EntropyDiversity,
     FrequencyDiversity,
     KAnonymity,
+    KPersons,
     Plain,
     RecursiveDiversity,
     SensitiveGroups,
+    counting,
     from_policy,
     reached,
 )
-from incrowd.models.k_anonymity import dense, tally
+from incrowd.models.counting import dense, tally
 
 NOTES = ROOT / "docs" / "claims"
 MODELS = sorted(catalogue("model"))
@@ -61,6 +63,10 @@ def plain_values(model: Plain, values: Values, table: Values) -> bool:
 EXAMPLES = {
     "k-anonymity": Example(
         st.builds(KAnonymity, st.integers(2, 6)),
+        lambda model, values, _: naive.keeps_k(range(len(values)), model.k),
+    ),
+    "k-persons": Example(
+        st.builds(KPersons, st.integers(2, 6)),
         lambda model, values, _: naive.keeps_k(range(len(values)), model.k),
     ),
     "sensitive-groups": Example(
@@ -283,15 +289,37 @@ def test_ties_of_uneven_shares_are_kept_and_small() -> None:
 # ---- persons, missing values, words ----------------------------------------------------------------------
 
 
+def test_nobody_has_more_than_one_in_k_rows() -> None:
+    """A has eight rows of a class and B two: any row is A's with 0.8, and two persons are not enough."""
+    data = microdata([0] * 8 + [1] * 2, persons=[4] * 8 + [9] * 2)
+    (guard,) = KAnonymity(2).guards(data)
+    assert not guard.allows(coded(range(10)))
+    assert guard.allows(coded([0, 1, 8, 9]))
+    assert reached(KAnonymity(2), data, coded([0] * 10)) == 1
+    assert reached(KPersons(2), data, coded([0] * 10)) == 2
+    assert "one in k rows" in " ".join(KAnonymity(2).claims(data)[0].assumptions)
+    assert "more than chance 1/k" in " ".join(KPersons(2).claims(data)[0].assumptions)
+
+
+def test_who_has_too_many_rows_is_said_with_what_helps() -> None:
+    data = microdata([0] * 12, persons=[0] * 4 + list(range(1, 9)))
+    assert KAnonymity(3).infeasible(data) == ""
+    why = KAnonymity(4).infeasible(data)
+    assert why.startswith("entity: one person has more than one in k=4 rows of the table")
+    assert "lower k to 3, or accept uneven-persons" in why
+    assert KPersons(4).infeasible(data) == ""
+    assert "lower k" not in KAnonymity(2).infeasible(microdata([0] * 4, persons=[0, 0, 0, 1]))
+
+
 def test_k_counts_persons() -> None:
     data = microdata([0, 1, 2, 0], persons=[4, 4, 4, 9])
-    model = KAnonymity(3)
-    (guard,) = model.guards(data)
-    assert not guard.allows(coded([0, 1, 2, 3]))
+    for model in (KAnonymity(3), KPersons(3)):
+        (guard,) = model.guards(data)
+        assert not guard.allows(coded([0, 1, 2, 3]))
+        assert model.infeasible(data) == "n=2 < k=3: the table has fewer persons than a class must have"
+        assert reached(model, data, coded([0, 0, 1, 1])) == 1
+        assert "several rows" in " ".join(model.claims(data)[0].assumptions)
     assert KAnonymity(2).rule(data).allows(coded([2, 3]))
-    assert model.infeasible(data) == "n=2 < k=3: the table has fewer persons than a class must have"
-    assert reached(model, data, coded([0, 0, 1, 1])) == 1
-    assert "persons" in " ".join(model.claims(data)[0].assumptions)
 
 
 @settings(deadline=None)
@@ -299,7 +327,51 @@ def test_k_counts_persons() -> None:
 def test_persons_agree_with_naive(persons: Values, k: int) -> None:
     data = microdata([0] * len(persons), persons=persons)
     half = np.arange(0, len(persons), 2, dtype=np.int32)
-    assert KAnonymity(k).rule(data).allows(half) == naive.keeps_k(persons[::2], k)
+    assert KPersons(k).rule(data).allows(half) == naive.keeps_k(persons[::2], k)
+    assert KAnonymity(k).rule(data).allows(half) == naive.keeps_even_k(persons[::2], k)
+
+
+IN_PERSONS = [
+    name for name in MODELS if name not in ("k-anonymity", "k-persons", "sensitive-groups", "plain")
+]
+
+
+@pytest.mark.parametrize("name", IN_PERSONS)
+def test_values_are_counted_in_rows_and_in_persons(name: str) -> None:
+    """Each person has one vote, shared by their rows: as if each row were there so many times."""
+
+    @settings(deadline=None, max_examples=60)
+    @given(EXAMPLES[name].models, tables(), st.lists(st.integers(0, 5), min_size=30, max_size=30))
+    def run(model: Model, table: tuple[Values, list[Codes]], persons: Values) -> None:
+        values, classes = table
+        persons = persons[: len(values)]
+        data, keeps = microdata(values, persons=persons), EXAMPLES[name].keeps
+        rule, everybody = model.rule(data), naive.as_votes(values, persons, range(len(values)))
+        for rows in classes:
+            in_rows = keeps(model, [values[i] for i in rows], values)
+            in_persons = keeps(model, naive.as_votes(values, persons, rows.tolist()), everybody)
+            assert rule.allows(rows) == (in_rows and in_persons)
+        if all(rule.allows(rows) for rows in classes):
+            assert rule.allows(np.concatenate(classes))
+        assert "one vote" in " ".join(model.claims(data)[0].assumptions)
+
+    run()
+
+
+@pytest.mark.parametrize("name", ["equal", "ordered", "hierarchical"])
+def test_votes_of_many_sizes_stay_exact(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The common unit of many sizes does not fit into 64 bits: whole numbers of any length say the same."""
+    values, persons = [0, 1, 2, 1, 0, 3, 4, 4, 1], [0, 0, 0, 1, 1, 2, 3, 3, 3]
+    rows, models = coded([0, 3, 5, 6]), (close("1", name), FrequencyDiversity(2, "illness"))
+    short = [model.rule(microdata(values, persons=persons)).reached(rows) for model in models]
+    monkeypatch.setattr(counting, "SMALL", 0)
+    assert [model.rule(microdata(values, persons=persons)).reached(rows) for model in models] == short
+    large = [size for size in range(1, 60) for _ in range(size)]
+    data = microdata([i % 5 for i in range(len(large))], persons=large)
+    assert counting.InPersons.of(data.sensitive[0].codes, 5, coded(large)).unit > 2**63
+    everybody = np.arange(len(large), dtype=np.int32)
+    assert EntropyDiversity("4.9", "illness").rule(data).allows(everybody)
+    assert not EntropyDiversity("4.9999", "illness").rule(data).allows(everybody)
 
 
 def test_k_of_rows_is_the_groupers_own() -> None:

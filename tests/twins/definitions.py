@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import log, log2
+from math import lcm, log, log2
 from typing import Any
 
 # ---- models: what a class of sensitive values keeps ----------------------------------------------------
@@ -14,6 +14,18 @@ Paths = Mapping[int, Sequence[str]]  # the labels from each leaf to the root
 
 def keeps_k(persons: Sequence[int], k: int) -> bool:
     return len(set(persons)) >= k
+
+
+def keeps_even_k(persons: Sequence[int], k: int) -> bool:
+    """Nobody has more than one in k of the rows."""
+    return bool(persons) and all(count * k <= len(persons) for count in Counter(persons).values())
+
+
+def as_votes(values: Sequence[int], persons: Sequence[int], rows: Sequence[int]) -> list[int]:
+    """The values of some rows of a table, each as often as it has parts of its person's one vote."""
+    had = Counter(persons)
+    unit = lcm(*had.values())
+    return [values[i] for i in rows for _ in range(unit // had[persons[i]])]
 
 
 def keeps_distinct(values: Sequence[int], l: int) -> bool:  # noqa: E741

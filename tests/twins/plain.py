@@ -72,6 +72,7 @@ class Table:
     distinct: int = 2
     removal: str = "once"
     rescale: bool = True
+    margin: Fraction = Fraction(0)  # p and d are lowered by it already; who is removed is told without it
 
     # Outliers
 
@@ -96,14 +97,26 @@ class Table:
             def buckets(i: int, j: int, spans: list[int] = spans) -> Fraction:
                 return _squares(self.values[i], self.values[j], spans, self.weights)
 
-            new = {i for i in rest if self._many(buckets(i, j) for j in rest)}
+            new = {i for i in rest if self._many((buckets(i, j) for j in rest), self.margin)}
             gone |= new
             if not new or self.removal == "once":
                 break
         return gone
 
-    def _many(self, squares: Iterable[Fraction]) -> bool:
-        return sum(square > self.d * self.d for square in squares) >= self.p * len(self.rows)
+    def stranded(self, gone: set[int]) -> set[int]:
+        """Who of the rest the margin makes outliers by sensitive values alone."""
+        rest = [i for i in range(len(self.rows)) if i not in gone]
+        if self.removal == "none" or not self.margin or not rest:
+            return set()
+        spans = self.spans(rest if self.rescale else range(len(self.rows)))[len(self.columns) :]
+        by_values = {
+            i: [_squares(self.values[i], self.values[j], spans, self.weights) for j in rest] for i in rest
+        }
+        return {i for i in rest if self._many(by_values[i])}
+
+    def _many(self, squares: Iterable[Fraction], margin: Fraction = Fraction(0)) -> bool:
+        d, p = self.d + margin, self.p + margin
+        return sum(square > d * d for square in squares) >= p * len(self.rows)
 
     def is_bad(self, point: Point, value: Value, rest: Sequence[int], spans: list[int]) -> bool:
         return self._many(self.buckets(point, value, j, spans) for j in rest)

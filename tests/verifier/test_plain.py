@@ -311,7 +311,7 @@ class Twin:
         margin = Fraction(said["margin"])
         terms = (Fraction(said["p"]) - margin, Fraction(said["d"]) - margin)
         weights = {name: Fraction(weight) for name, weight in said["columns"].items()}
-        rest = self.rest(said, weights, terms)
+        rest = self.rest(said, weights, (Fraction(said["p"]), Fraction(said["d"])))
         if not rest:  # the verifier confirms nothing where nobody is left to be ordinary
             return False
         everyone = range(len(self.records))

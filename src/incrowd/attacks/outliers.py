@@ -130,7 +130,7 @@ class OutlierHunt:
         return AttackResult(name, "outlier-aware", KNOWS, *rates, bound, _details(points, found, rules))
 
     def _at(self, points: Sequence[Point], classes: Sequence[ShownClass]) -> list[Distinguished]:
-        """At each point; classes that show nothing at the smallest p and d show nothing at larger ones."""
+        """At each point, by removal and scale of the claim: who is hidden at p and d is at larger ones."""
         low = self._distinguished((min(p for p, _ in points), min(d for _, d in points)), classes, None)
         if len(points) == 1:
             return [low]

@@ -87,6 +87,12 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
                 f"classes reveal {result.attack.won:,} persons as outliers at p = {at['p']}, d = {at['d']}; "
                 f"{certain} classes certainly have one"
             )
+        if result.name == "suppression" and result.attack.won:
+            yield (
+                f"{result.attack.won:,} persons fit no row: whoever knows that they are in the table knows "
+                "that they were left out, and where outliers are hidden, that they stand out; raise p and d "
+                "until nobody is removed, or publish a random sample of the table, so that many have no row"
+            )
         if result.name == "composition" and result.attack.won:
             yield (
                 f"nothing is promised about two releases; together they leave {result.attack.won:,} persons "

@@ -133,9 +133,13 @@ def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: objec
 
 
 def _smallest(written: Written, size: int, joined: bool) -> str:
-    """The smallest class. It bounds the risk only where every person has one row, and nobody stands in."""
+    """The smallest class, and the risk, which it bounds only where each has one row and nobody stands in.
+
+    Where a person may have several rows, the largest share that anybody has of a class is the risk.
+    """
     said = f"the smallest equivalence class has {size:,} persons"
-    return said if joined or written.has_entities else f"{said}: prosecutor risk at most 1/{size:,}"
+    least = written.verdict.facts["reached"].get("k-anonymity") if written.has_entities else size
+    return said if joined or least is None else f"{said}: prosecutor risk at most 1/{least:,}"
 
 
 def _draw(odds: Mapping[str, str], accepted: Sequence[str]) -> str:

@@ -102,6 +102,7 @@ class OneTable:
             "release": lambda: target,
             "records": lambda: target,
             "hierarchical": lambda: target if trees else None,
+            "left_out": lambda: self.everyone if self.kept.size < len(self.everyone.data) else None,
             "remade": self._remade,
             "outliers": self._outliers,
             "columns": self._columns,

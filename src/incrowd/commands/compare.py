@@ -239,14 +239,15 @@ def _result(table: Table, asked: Policy) -> TrialResult:
     seconds = process_time() - began
     facts, odds = release.verdict.facts, release.manifest.get("match_probability")
     drawn = None if odds is None else float(Fraction(odds["drawn"]))
+    largest, average = _risks(release) if drawn is None else (drawn, drawn)
     return TrialResult(
         seconds=round(seconds, 3),
         rows=int(facts["rows"]),
         classes=int(facts["classes"]),
         smallest_class=int(facts["smallest_class"]),
         left_out=int(facts["suppressed"]),
-        risk=1 / int(facts["smallest_class"]) if drawn is None else drawn,
-        average=_average(release) if drawn is None else drawn,
+        risk=largest,
+        average=average,
         loss={name: _number(value) for name, value in release.loss().items()},
     )
 
@@ -271,14 +272,15 @@ def _words(error: IncrowdError) -> str:
     return str(error)
 
 
-def _average(release: Release) -> float:
-    """Mean over rows of one by the number of persons in their class."""
+def _risks(release: Release) -> tuple[float, float]:
+    """The largest share of a class that is one person's, and the mean of these shares over all rows."""
     facts, draft = release.verdict.facts, release._draft
     if draft.data.entity is None:
-        return float(facts["classes"] / facts["rows"])
-    persons = draft.data.entity.astype(np.int64)
-    pairs = np.unique(draft.regions.of * (int(persons.max()) + 1) + persons) // (int(persons.max()) + 1)
-    return float((1 / np.bincount(pairs)[draft.regions.of]).mean())
+        return 1 / int(facts["smallest_class"]), float(facts["classes"] / facts["rows"])
+    classes, persons = draft.regions.of, draft.data.entity.astype(np.int64)
+    pairs = np.unique(classes * (int(persons.max()) + 1) + persons, return_inverse=True)[1]
+    shares = np.bincount(pairs)[pairs] / np.bincount(classes)[classes]
+    return float(shares.max()), float(shares.mean())
 
 
 def _number(value: Any) -> float:

@@ -25,9 +25,10 @@ Level = int | str | None
 class TrialResult:
     """What a verified release is like, in numbers.
 
-    ``risk`` is the largest probability that a row is somebody's: one by the size of the smallest class, or
-    that of the draw. ``average`` is the mean of one by the size of a row's class; of a draw, the same as
-    ``risk``. Sizes are persons, ``seconds`` those of the processor, verifying included.
+    ``risk`` is the largest probability that a row is somebody's: one by the size of the smallest class (with
+    several rows a person, the largest share that one has of a class), or that of the draw. ``average`` is the
+    mean of these shares over all rows; of a draw, the same as ``risk``. Sizes are persons, ``seconds``
+    those of the processor, verifying included.
     """
 
     seconds: float

@@ -17,7 +17,7 @@ from incrowd.contracts import exact
 from incrowd.distance_outliers.axes import Axis, Floats, axes_of
 from incrowd.distance_outliers.cloud import Bools, Cloud, Ints
 from incrowd.distance_outliers.setting import Setting
-from incrowd.distance_outliers.space import Space
+from incrowd.distance_outliers.space import Space, stranded
 from incrowd.flow import Microdata
 
 STEPS = 9  # of d, from near pairs to far ones
@@ -28,7 +28,8 @@ _KEPT = 8  # clouds that are kept, each with its trees
 
 @dataclass(frozen=True, slots=True)
 class OutlierCount:
-    """How many stand out at one p and d, as `publish` would take them: both are lowered by the margin.
+    """How many stand out at one p and d, as `publish` would take them: both are lowered by the margin, but
+    for the question who is removed, and so for the scale.
 
     Of the ``asked`` records ``outliers`` stand out. Of all ``records`` ``removed`` do by their sensitive
     values alone, and would have no row. The first count has those of the second among it.
@@ -120,19 +121,27 @@ class OutlierCounts:
         """How many stand out at p and d."""
         setting = replace(self.base, p=p, d=d)
         removed = self._removed(setting)
+        gone = removed | self._stranded(removed, setting)
         outliers, left = int(removed[self.asked].sum()), self._left(removed)
         if len(left.cloud):
             outliers += int(left.cloud.counts[left.bad(setting.p0, setting.d0)].sum())
         return OutlierCount(
-            str(setting.p), str(setting.d), outliers, self.asked.size, int(removed.sum()), len(self.data)
+            str(setting.p), str(setting.d), outliers, self.asked.size, int(gone.sum()), len(self.data)
         )
+
+    def _stranded(self, removed: Bools, setting: Setting) -> Bools:
+        """Whom only the margin makes outliers by sensitive values alone."""
+        sensitive = self.sensitive
+        if setting.removal != "none" and not removed.any():
+            return sensitive.bad(setting.p0, setting.d0)[sensitive.cloud.which]
+        return stranded(sensitive.cloud.axes, removed, setting)
 
     def _removed(self, setting: Setting) -> Bools:
         """Who is removed, as `Space` decides it, but that nobody is asked twice."""
         sensitive = self.sensitive
         if setting.removal == "none":
             return np.zeros(len(self.data), np.bool_)
-        found = sensitive.bad(setting.p0, setting.d0)[sensitive.cloud.which]
+        found = sensitive.bad(exact(setting.p), exact(setting.d))[sensitive.cloud.which]
         if setting.removal == "repeat" and found.any():
             return Space.of(self.data, setting).removed
         return found

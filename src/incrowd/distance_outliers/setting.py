@@ -19,9 +19,10 @@ _WEIGHT = Share(Fraction(0), None)
 class Setting(Limited):
     """Parameters of (p,d)-outliers and of plain groups.
 
-    A point is an outlier if at least `p` of all records lie further than `d` from it. Everything is checked
-    at ``p - margin`` and ``d - margin``, so that a class stays plain for an adversary who takes slightly
-    smaller parameters. ``margin=0`` is the paper's form.
+    A point is an outlier if at least `p` of all records lie further than `d` from it. Who is removed, and so
+    the scale, is settled at p and d. Classes are then checked at ``p - margin`` and ``d - margin``: with the
+    same people on the same scale a class stays plain at p and d, and at all between. ``margin=0`` is the
+    paper's form.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ class Setting(Limited):
     distinct : int
         Least number of different sensitive values (combinations) of a class.
     margin : decimal
-        By how much p and d are lowered.
+        By how much p and d are lowered where classes are checked.
     form : str
         ``corner`` looks at the corners of a class's box, as the paper does, ``candidate`` at the people
         inside it, ``both`` at both.

@@ -27,9 +27,9 @@ class Space:
     """The table as exact points over the columns that take part. Build it with `of`.
 
     A point is given by codes (d,), one for each axis: quasi-identifiers in their order, then sensitive
-    columns. ``removed`` (n,) are the records whose sensitive values alone make them outliers; everybody else
-    is the rest, and outliers are found among them: a point is one if at least ``least`` of the rest lie
-    further than ``radius``.
+    columns. ``removed`` (n,) are the records whose sensitive values alone make them outliers, at p and d as
+    they are set; everybody else is the rest, and outliers are found among them: a point is one if at least
+    ``least`` of the rest lie further than ``radius``, which are lowered by the margin.
 
     Examples
     --------
@@ -89,6 +89,14 @@ class Space:
         """The records that are not removed."""
         return np.flatnonzero(~self.removed)
 
+    @cached_property
+    def gone(self) -> Bools:
+        """Who has no row (n,): the removed, and whom the margin makes outliers by sensitive values alone.
+
+        The latter still count among the rest: removal and scale do not depend on the margin.
+        """
+        return self.removed | stranded(self.axes[self.quasi :], self.removed, self.setting)
+
     @property
     def least(self) -> int:
         """From how many far records on a point is an outlier."""
@@ -135,15 +143,24 @@ class Space:
 def _removed(axes: Sequence[Axis], setting: Setting, n: int) -> Bools:
     """Records whose sensitive values alone make them outliers, once or until there are none."""
     removed = np.zeros(n, np.bool_)
-    everybody, least = ~removed, ceil(setting.p0 * n)
+    everybody, least = ~removed, ceil(exact(setting.p) * n)
     while setting.removal != "none" and not removed.all():
         rest = ~removed
         scale = rest if setting.rescale == "yes" else everybody
-        found = _outlying(axes, rest, scale, setting.d0, least)
+        found = _outlying(axes, rest, scale, exact(setting.d), least)
         removed = removed | found
         if setting.removal == "once" or not found.any():
             break
     return removed
+
+
+def stranded(axes: Sequence[Axis], removed: Bools, setting: Setting) -> Bools:
+    """Who of the rest is an outlier by these sensitive axes alone at the lowered p and d (n,)."""
+    rest = ~removed
+    if setting.removal == "none" or not exact(setting.margin) or not rest.any():
+        return np.zeros_like(removed)
+    scale = rest if setting.rescale == "yes" else np.ones_like(rest)
+    return _outlying(axes, rest, scale, setting.d0, ceil(setting.p0 * removed.size))
 
 
 def _outlying(axes: Sequence[Axis], rest: Bools, scale: Bools, radius: Fraction, least: int) -> Bools:

@@ -15,7 +15,14 @@ import numpy as np
 from incrowd.contracts import Choice, Model, Promise, catalogue
 from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Partition
-from incrowd.models.k_anonymity import MATCHING, KAnonymity, KFactor, KJoinAnonymity, SensitiveGroups
+from incrowd.models.k_anonymity import (
+    MATCHING,
+    KAnonymity,
+    KFactor,
+    KJoinAnonymity,
+    KPersons,
+    SensitiveGroups,
+)
 from incrowd.models.l_diversity import (
     DistinctDiversity,
     DrawnDiversity,
@@ -34,6 +41,7 @@ __all__ = [
     "FrequencyDiversity",
     "KAnonymity",
     "KJoinAnonymity",
+    "KPersons",
     "Plain",
     "RecursiveDiversity",
     "SensitiveGroups",

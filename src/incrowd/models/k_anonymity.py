@@ -16,10 +16,17 @@ from numpy.typing import NDArray
 from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Rule, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata
+from incrowd.models.counting import dense, tally
 from incrowd.schema import Claim
 
 MATCHING = "matching model"  # the family of models of non-homogeneous generalization
 ONE_ROW_EACH = "each person has one row"
+UNEVEN_PERSONS = "uneven-persons"  # by this name less is accepted
+EVEN_SHARES = "a person may have several rows; nobody has more than one in k rows of a class"
+UNEVEN_SHARES = (
+    "a person may have several rows, and k counts persons; whoever has more rows of a class than others is "
+    "behind a row of it with more than chance 1/k"
+)
 KNOWN = "the quasi-identifiers are all that outsiders know of a person"
 DRAWN = "who is behind which row was drawn by chance that nobody can repeat"
 NO_PERSONS = "with non-homogeneous methods k counts rows, not persons; use mondrian"
@@ -32,41 +39,6 @@ KNOWS_THE_PUBLIC = (
     "knows everyone's quasi-identifiers, the public table and the whole release, but not who of them is in "
     "the private table"
 )
-
-
-def tally(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """The distinct codes, ascending, and how often each occurs; all codes are below `size`.
-
-    Linear for many codes. Few codes of a large domain are sorted instead, so that a small class never
-    pays for values it does not hold. `codes` is overwritten.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in tally(np.array([7, 2, 7]), 1000)]
-    [[2, 7], [1, 2]]
-    """
-    if codes.size >= size:
-        counts = np.bincount(codes)
-        (values,) = counts.nonzero()
-        return values, counts.take(values)
-    codes.sort()
-    edge = np.empty(codes.size + 1, dtype=np.bool_)
-    edge[0] = edge[-1] = True
-    np.not_equal(codes[1:], codes[:-1], out=edge[1:-1])
-    (at,) = edge.nonzero()
-    return codes.take(at[:-1]), at[1:] - at[:-1]
-
-
-def dense(codes: Codes) -> tuple[Codes, int]:
-    """The same codes numbered without gaps, in the same order, and how many there are.
-
-    Examples
-    --------
-    >>> dense(np.array([5, 0, 5], dtype=np.int32))
-    (array([1, 0, 1], dtype=int32), 2)
-    """
-    seen = np.bincount(codes) > 0
-    return (np.cumsum(seen, dtype=np.int32) - 1)[codes], int(np.count_nonzero(seen))
 
 
 def everyone(data: Microdata) -> Codes:
@@ -89,6 +61,8 @@ class EnoughRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _EnoughPersons:
+    """The rule that a group has k persons."""
+
     k: int
     entity: Codes
     persons: int
@@ -97,13 +71,57 @@ class _EnoughPersons:
         return rows.size >= self.k and self.reached(rows) >= self.k
 
     def reached(self, rows: NDArray[np.int32]) -> int:
-        return tally(self.entity.take(rows), self.persons)[0].size
+        return self.counts(rows).size
+
+    def counts(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How many of these rows each person has who has any."""
+        return tally(self.entity.take(rows), self.persons)[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EvenPersons(_EnoughPersons):
+    """The rule that nobody has more than one in k rows of a group, so that it has k persons as well."""
+
+    def reached(self, rows: NDArray[np.int32]) -> int:
+        return int(rows.size // self.counts(rows).max()) if rows.size else 0
+
+
+@dataclass(frozen=True)
+class _ClassSize(Limited):
+    """How large every class is, counted in rows or, where somebody may have several, in persons."""
+
+    k: int
+    name: ClassVar[str]
+    monotone: ClassVar[bool] = True
+    more_is_safer: ClassVar[bool] = True
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(2)}  # a class of one protects nobody
+    by_persons: ClassVar[type[_EnoughPersons]]
+    of_persons: ClassVar[tuple[str, ...]]  # what is assumed where a person may have several rows
+
+    def rule(self, data: Microdata) -> Rule:
+        if data.entity is None:
+            return EnoughRows(self.k)
+        return self.by_persons(self.k, *dense(data.entity))
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        return () if data.entity is None else (self.rule(data),)
+
+    def infeasible(self, data: Microdata) -> str:
+        if data.entity is None:
+            n, what = len(data), "rows"
+        else:
+            n, what = _EnoughPersons(self.k, *dense(data.entity)).reached(everyone(data)), "persons"
+        return "" if n >= self.k else f"n={n} < k={self.k}: the table has fewer {what} than a class must have"
+
+    def claims(self, data: Microdata) -> tuple[Claim, ...]:
+        counted = (ONE_ROW_EACH,) if data.entity is None else self.of_persons
+        return (Claim(self.name, {"k": self.k}, "", KNOWS_WHO_IS_IN, (*counted, KNOWN)),)
 
 
 @register("model", "k-anonymity")
 @dataclass(frozen=True)
-class KAnonymity(Limited):
-    """Every class holds at least k persons.
+class KAnonymity(_ClassSize):
+    """Every class holds at least k persons, and nobody has more than one in k of its rows.
 
     A person is a row, or what the column with the role ``entity`` tells apart. Without such a column
     there is no guard: an algorithm knows k and makes no class of fewer rows by itself.
@@ -120,30 +138,35 @@ class KAnonymity(Limited):
     incrowd.errors.PolicyError: KAnonymity: k must be a whole number of at least 2, got 1.
     """
 
-    k: int
-    name: ClassVar[str]
-    monotone: ClassVar[bool] = True
-    more_is_safer: ClassVar[bool] = True
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(2)}  # a class of one protects nobody
-
-    def rule(self, data: Microdata) -> Rule:
-        if data.entity is None:
-            return EnoughRows(self.k)
-        return _EnoughPersons(self.k, *dense(data.entity))
-
-    def guards(self, data: Microdata) -> tuple[Guard, ...]:
-        return () if data.entity is None else (self.rule(data),)
+    by_persons: ClassVar[type[_EnoughPersons]] = _EvenPersons
+    of_persons: ClassVar[tuple[str, ...]] = (EVEN_SHARES,)
 
     def infeasible(self, data: Microdata) -> str:
-        n = self.rule(data).reached(everyone(data))
-        what = "rows" if data.entity is None else "persons"
-        return "" if n >= self.k else f"n={n} < k={self.k}: the table has fewer {what} than a class must have"
-
-    def claims(self, data: Microdata) -> tuple[Claim, ...]:
-        counted = (
-            ONE_ROW_EACH if data.entity is None else "rows of one person are known as such: k counts persons"
+        """Too few persons, or one who has more than one in k rows, and so of a class in any release."""
+        why = super().infeasible(data)
+        if why or data.entity is None:
+            return why
+        largest = _EvenPersons(self.k, *dense(data.entity)).reached(everyone(data))
+        if largest >= self.k:
+            return ""
+        lower = f"lower k to {largest}, " if largest >= 2 else ""
+        return (
+            f"entity: one person has more than one in k={self.k} rows of the table, so that no class hides "
+            f"whose its rows are; merge or leave out rows of those who have most, {lower}or accept "
+            f"{UNEVEN_PERSONS}: classes then have k persons, and the chance of a row is not bounded"
         )
-        return (Claim(self.name, {"k": self.k}, "", KNOWS_WHO_IS_IN, (counted, KNOWN)),)
+
+
+@register("model", "k-persons")
+@dataclass(frozen=True)
+class KPersons(_ClassSize):
+    """Every class holds at least k persons, however unevenly its rows are theirs.
+
+    It takes the place of k-anonymity where uneven-persons was accepted.
+    """
+
+    by_persons: ClassVar[type[_EnoughPersons]] = _EnoughPersons
+    of_persons: ClassVar[tuple[str, ...]] = (UNEVEN_SHARES,)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 
 from incrowd.contracts import (
     AnyLimit,
-    Eligible,
     Guard,
     Limit,
     Limited,
@@ -32,6 +32,7 @@ from incrowd.contracts import (
 )
 from incrowd.errors import PolicyError, unknown
 from incrowd.flow import Codes, Microdata, Sensitive
+from incrowd.models.counting import Counting, Counts, InRows, counted_both_ways, dense, tally
 from incrowd.models.k_anonymity import (
     DRAWN,
     KNOWN,
@@ -39,17 +40,18 @@ from incrowd.models.k_anonymity import (
     MATCHING,
     NO_PERSONS,
     ONE_ROW_EACH,
-    dense,
     everyone,
     refuse_persons,
-    tally,
 )
 from incrowd.schema import Claim
 
 ROWS_COUNT = "values are counted in rows: a person with several rows in a class counts several times"
+BOTH_WAYS = (
+    "a person may have several rows; values are counted in rows, and in persons, each with one vote in the "
+    "table that is shared evenly by their rows"
+)
+MOST_EXACT = 2**24  # counts that are decided in whole numbers of so many digits
 SPLIT = "which people share a part was settled by chance wherever their sensitive values had a say in it"
-
-Counts = NDArray[np.int64]
 
 
 class ColumnModel(Limited, ABC):
@@ -88,7 +90,7 @@ class ColumnModel(Limited, ABC):
 
     def claims(self, data: Microdata) -> tuple[Claim, ...]:
         parameters = {name: getattr(self, name) for name in option_names(self) if name != "column"}
-        counted = ONE_ROW_EACH if data.entity is None else ROWS_COUNT
+        counted = ONE_ROW_EACH if data.entity is None else BOTH_WAYS
         column = self.sensitive(data).name
         return (Claim(self.name, parameters, column, KNOWS_WHO_IS_IN, (counted, *self.assumed)),)
 
@@ -100,6 +102,18 @@ class ColumnModel(Limited, ABC):
         raise PolicyError(
             f"{self.name}: " + unknown("in the list of sensitive columns", [self.column], known)
         )
+
+
+class ClassModel(ColumnModel):
+    """A promise about how the values of a class are distributed, counted in rows and in persons."""
+
+    @abstractmethod
+    def counted(self, values: Counting) -> Rule:
+        """What every class must keep of values that are counted in one way."""
+
+    def rule(self, data: Microdata) -> Rule:
+        codes = dense(self.sensitive(data).codes)[0]
+        return counted_both_ways(data, codes, self.counted, self.more_is_safer)
 
 
 def largest_count(codes: Codes, size: int, rows: NDArray[np.int32]) -> int:
@@ -114,38 +128,27 @@ def largest_count(codes: Codes, size: int, rows: NDArray[np.int32]) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _ValueCounts:
-    """One column, with gapless codes: how often does each value occur in a class?"""
-
-    codes: Codes
-    size: int
-
-    def counts(self, rows: NDArray[np.int32]) -> Counts:
-        return tally(self.codes.take(rows), self.size)[1]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _DistinctRule:
-    values: _ValueCounts
+    values: Counting
     l: int  # noqa: E741  the paper's letter
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
         return self.reached(rows) >= self.l
 
     def reached(self, rows: NDArray[np.int32]) -> int:
-        return self.values.counts(rows).size
+        return self.values.count(rows)[1].size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _EntropyRule:
-    values: _ValueCounts
+    values: Counting
     l: Fraction  # noqa: E741
     least: int  # the smallest number of values that can reach l
     log_l: float
     log_size: float  # of what l is written with, for the error bound
 
     @classmethod
-    def of(cls, values: _ValueCounts, l: Fraction) -> _EntropyRule:  # noqa: E741
+    def of(cls, values: Counting, l: Fraction) -> _EntropyRule:  # noqa: E741
         above, below = math.log(l.numerator), math.log(l.denominator)
         return cls(values, l, math.ceil(l), above - below, above + below)
 
@@ -158,50 +161,60 @@ class _EntropyRule:
         3u(log a + log b + 1) for l = a/b; so the difference is off by less than
         (m + 16) u n (log n + log a + log b + 1). The margin is twice that.
         """
-        counts = self.values.counts(rows)
-        n = rows.size
+        counts = self.values.count(rows)[1]
+        n = int(counts.sum())
         if counts.size < self.least or not n:
             return False
         if counts.size == self.l:  # only even shares reach the number of values, and near them H hardly moves
             return bool(counts.min() == counts.max())
         log_n = math.log(n)
-        surplus = n * (log_n - self.log_l) - float((counts * np.log(counts)).sum())
+        surplus = n * (log_n - self.log_l) - _sum_of_logs(counts)
         margin = (counts.size + 16) * 2.0**-52 * n * (log_n + self.log_size + 1.0)
         return surplus > 0 if abs(surplus) > margin else self._allows_exactly(counts)
 
     def _allows_exactly(self, counts: Counts) -> bool:
         """n^n >= l^n * product of c^c. Dividing all counts by their common divisor takes the same root
-        of both sides, so that ties, which need simple shares, are decided in small numbers."""
-        divisor = int(np.gcd.reduce(counts))
+        of both sides, so that ties, which need simple shares, are decided in small numbers. Votes may
+        come to numbers with too many digits; so near to a tie they are then not allowed."""
+        divisor = math.gcd(*counts.tolist())
         reduced: list[int] = (counts // divisor).tolist()
         n = sum(reduced)
+        if n > MOST_EXACT:
+            return False
         least: int = self.l.numerator**n * math.prod(c**c for c in reduced)
         return int((n * self.l.denominator) ** n) >= least
 
     def reached(self, rows: NDArray[np.int32]) -> float:
         """exp(H), for display only: the decision is `allows`."""
-        counts = self.values.counts(rows)
+        counts = self.values.count(rows)[1]
         if not counts.size:
             return 0.0
-        return math.exp(math.log(rows.size) - float((counts * np.log(counts)).sum()) / rows.size)
+        n = int(counts.sum())
+        return math.exp(math.log(n) - _sum_of_logs(counts) / n)
+
+
+def _sum_of_logs(counts: Counts) -> float:
+    """The sum of c log c. A count that is no float is rounded to one, which the margin leaves room for."""
+    numbers = counts.astype(np.float64)
+    return float((numbers * np.log(numbers)).sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Recursive:
-    values: _ValueCounts
+    values: Counting
     c: Fraction
     l: int  # noqa: E741
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
         """Is the most frequent value rarer than c times all but the l-1 most frequent ones together?"""
-        counts = np.sort(self.values.counts(rows))
+        counts = np.sort(self.values.count(rows)[1])
         if counts.size < self.l:
             return False
         return self._rarer(int(counts[-1]), int(counts[: 1 - self.l].sum()))
 
     def reached(self, rows: NDArray[np.int32]) -> int:
         """The largest l that holds with this c; 0 if none does."""
-        tails = np.cumsum(np.sort(self.values.counts(rows)))[::-1].tolist()  # tails[l-1] = r_l + … + r_m
+        tails = np.cumsum(np.sort(self.values.count(rows)[1]))[::-1].tolist()  # tails[l-1] = r_l + … + r_m
         if not tails:
             return 0
         most = tails[0] - tails[1] if len(tails) > 1 else tails[0]
@@ -224,25 +237,38 @@ class _Frequency:
         return rows.size // max(largest_count(self.codes, self.size, rows), 1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _FrequencyOfVotes:
+    values: Counting
+    l: int  # noqa: E741
+
+    def allows(self, rows: NDArray[np.int32]) -> bool:
+        return self.reached(rows) >= self.l
+
+    def reached(self, rows: NDArray[np.int32]) -> int:
+        counts = self.values.count(rows)[1]
+        return int(counts.sum() // counts.max()) if counts.size else 0
+
+
 @register("model", "distinct-l-diversity")
 @dataclass(frozen=True)
-class DistinctDiversity(ColumnModel):
+class DistinctDiversity(ClassModel):
     """Every class holds at least l different values of the column. Missing is a value of its own."""
 
     l: int  # noqa: E741
     column: str
     limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2)}
 
-    def rule(self, data: Microdata) -> Rule:
-        return _DistinctRule(_values(self, data), self.l)
+    def counted(self, values: Counting) -> Rule:
+        return _DistinctRule(values, self.l)
 
     def shortfall(self, data: Microdata) -> str:
-        return f"{self.column}: only {_values(self, data).size} distinct values, l={self.l}"
+        return f"{self.column}: only {self.rule(data).reached(everyone(data))} distinct values, l={self.l}"
 
 
 @register("model", "entropy-l-diversity")
 @dataclass(frozen=True)
-class EntropyDiversity(ColumnModel):
+class EntropyDiversity(ClassModel):
     r"""Every class is at least as uncertain as l equally frequent values.
 
     .. math:: -\sum_v p_v \log p_v \ge \log l
@@ -254,14 +280,14 @@ class EntropyDiversity(ColumnModel):
     column: str
     limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Share(Fraction(1), None, low_included=True)}
 
-    def rule(self, data: Microdata) -> _EntropyRule:
-        return _EntropyRule.of(_values(self, data), exact(self.l))
+    def counted(self, values: Counting) -> Rule:
+        return _EntropyRule.of(values, exact(self.l))
 
     def shortfall(self, data: Microdata) -> str:
         """Names the largest l with two decimals that does hold for the whole table."""
-        rule, rows = self.rule(data), everyone(data)
-        cents = math.floor(100 * rule.reached(rows)) + 1
-        while not _EntropyRule.of(rule.values, Fraction(cents, 100)).allows(rows):
+        rows = everyone(data)
+        cents = math.floor(100 * self.rule(data).reached(rows)) + 1
+        while not EntropyDiversity(str(Decimal(cents) / 100), self.column).rule(data).allows(rows):
             cents -= 1
         return (
             f"{self.column}: the whole table as one class reaches l={cents / 100:.2f} by entropy, l={self.l}"
@@ -270,7 +296,7 @@ class EntropyDiversity(ColumnModel):
 
 @register("model", "recursive-l-diversity")
 @dataclass(frozen=True)
-class RecursiveDiversity(ColumnModel):
+class RecursiveDiversity(ClassModel):
     r"""In every class the most frequent value is not too frequent, and the rare ones not too rare.
 
     With counts :math:`r_1 \ge r_2 \ge \dots \ge r_m` it asks :math:`r_1 < c\,(r_l + \dots + r_m)`; a class
@@ -282,20 +308,20 @@ class RecursiveDiversity(ColumnModel):
     column: str
     limits: ClassVar[Mapping[str, AnyLimit]] = {"c": Share(Fraction(0), None), "l": Limit(2)}
 
-    def rule(self, data: Microdata) -> Rule:
-        return _Recursive(_values(self, data), exact(self.c), self.l)
+    def counted(self, values: Counting) -> Rule:
+        return _Recursive(values, exact(self.c), self.l)
 
     def shortfall(self, data: Microdata) -> str:
-        values, largest = _values(self, data), self.rule(data).reached(everyone(data))
+        values, largest = dense(self.sensitive(data).codes)[1], self.rule(data).reached(everyone(data))
         return (
-            f"{self.column}: {values.size} distinct values; the whole table as one class reaches "
+            f"{self.column}: {values} distinct values; the whole table as one class reaches "
             f"l={largest} with c={self.c}, l={self.l}"
         )
 
 
 @register("model", "frequency-l-diversity")
 @dataclass(frozen=True)
-class FrequencyDiversity(ColumnModel):
+class FrequencyDiversity(ClassModel):
     """No value of the column makes up more than 1/l of a class. Missing is a value of its own.
 
     References
@@ -309,16 +335,15 @@ class FrequencyDiversity(ColumnModel):
     column: str
     limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2)}
 
-    def rule(self, data: Microdata) -> Eligible:
-        return _Frequency(*dense(self.sensitive(data).codes), self.l)
+    def counted(self, values: Counting) -> Rule:
+        """In rows it is `Eligible`, and names what it counts."""
+        if isinstance(values, InRows):
+            return _Frequency(values.codes, values.size, self.l)
+        return _FrequencyOfVotes(values, self.l)
 
     def shortfall(self, data: Microdata) -> str:
         largest = self.rule(data).reached(everyone(data))
         return f"{self.column}: the whole table as one class reaches l={largest} by frequency, l={self.l}"
-
-
-def _values(model: ColumnModel, data: Microdata) -> _ValueCounts:
-    return _ValueCounts(*dense(model.sensitive(data).codes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

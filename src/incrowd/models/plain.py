@@ -14,7 +14,8 @@ from incrowd.contracts import Guard, Rule, register
 from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata
-from incrowd.models.k_anonymity import ONE_ROW_EACH, dense, tally
+from incrowd.models.counting import dense, tally
+from incrowd.models.k_anonymity import ONE_ROW_EACH
 from incrowd.models.l_diversity import ROWS_COUNT
 from incrowd.schema import Claim
 
@@ -23,7 +24,10 @@ KNOWS_OUTLIERS = (
     "be an outlier; infers as theorems 4.1 and 4.2 of the paper do"
 )
 INSIDE = ", and that every value of a class belongs to somebody whose quasi-identifiers lie inside it"
-SAME_SCALE = "outliers are told by these columns and weights, at the stated p and d or larger ones"
+SAME_SCALE = "outliers are told by these columns and weights, at the stated p and d"
+WHO_IS_REMOVED = (
+    "that somebody was left out is not hidden: whoever is known to be in the table and fits no row stands out"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,11 +95,12 @@ class Plain(Setting):
         if not len(data):
             return "the table has no rows"
         space = _matrix(data, self).space
-        if not space.rest.size:
+        left = np.flatnonzero(~space.gone)
+        if not left.size:
             return f"n={len(data)}: the sensitive values of all of them make them outliers; raise p or d"
-        found = dense(space.values[space.rest])[1]
+        found = dense(space.values[left])[1]
         if found < self.distinct:
-            of = "" if space.rest.size == len(data) else " without those whose sensitive values are outliers"
+            of = "" if left.size == len(data) else " without those whose sensitive values are outliers"
             return f"{found} different sensitive values < distinct={self.distinct}: the table has too few{of}"
         return ""
 
@@ -106,7 +111,7 @@ class Plain(Setting):
         parameters = {name: getattr(self, name) for name in stated} | {"columns": weights}
         adversary = KNOWS_OUTLIERS + ("" if self.form == "corner" else INSIDE)
         counted = ONE_ROW_EACH if data.entity is None else ROWS_COUNT
-        return (Claim(self.name, parameters, "", adversary, (counted, SAME_SCALE)),)
+        return (Claim(self.name, parameters, "", adversary, (counted, SAME_SCALE, WHO_IS_REMOVED)),)
 
 
 def plain_of(asked: Mapping[str, Any], k: int, sensitive: Sequence[str]) -> Plain:

@@ -8,7 +8,7 @@ of class and table below an edge,
     work = sum over edges of length * |P - Q|
 
 which whole numbers decide: with n of N rows in the class, n * N * (P - Q) is N * (count in the class) -
-n * (count in the table).
+n * (count in the table). Where persons have several rows, n, N and counts are votes as well (`counting`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from incrowd.contracts import AnyLimit, Choice, Rule, Share, exact, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Sensitive
 from incrowd.hierarchy import Hierarchy
-from incrowd.models.k_anonymity import dense, tally
+from incrowd.models.counting import Counting, Counts, counted_both_ways, dense
 from incrowd.models.l_diversity import ColumnModel
 from incrowd.schema import Kind
 
@@ -39,9 +39,20 @@ class _Ground(Protocol):
     @property
     def unit(self) -> int: ...
 
-    def work(self, rows: NDArray[np.int32]) -> int:
-        """unit * n * N times the distance between these n rows and all N rows."""
+    def work(self, values: NDArray[np.integer], counts: Counts) -> int:
+        """unit * n * N times the distance between a class and the table, which count n and N together.
+
+        The class has these distinct values, ascending, so often.
+        """
         ...
+
+
+def _all_counts(values: Counting, rows: int) -> Counts:
+    """How much each of the values 0..size-1 counts in the whole table of so many rows."""
+    met, counts = values.count(np.arange(rows, dtype=np.int32))
+    found = np.zeros(values.size, counts.dtype)
+    found[met] = counts
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,50 +63,64 @@ class _TreeDistance:
     is a whole number and ``total`` (edges,) counts the table's rows below the edge.
     """
 
-    codes: Codes
     paths: Codes
     length: Whole
-    total: Whole
+    total: Counts
+    whole: int
     unit: int
 
     @classmethod
-    def of(cls, codes: Codes, paths: Codes, length: Whole, unit: int) -> _TreeDistance:
-        total = np.bincount(paths[codes].ravel(), minlength=length.size)
-        return cls(codes, paths, length, total, unit)
+    def of(cls, counts: Counts, paths: Codes, length: Whole, unit: int) -> _TreeDistance:
+        total = np.zeros(length.size, counts.dtype)
+        np.add.at(total, paths.ravel(), counts.repeat(paths.shape[1]))
+        return cls(paths, length, total, int(counts.sum()), unit)
 
     @classmethod
-    def flat(cls, codes: Codes) -> _TreeDistance:
+    def flat(cls, counts: Counts) -> _TreeDistance:
         """All different values are equally far apart: a tree of one level."""
-        codes, size = dense(codes)
-        return cls.of(codes, np.arange(size, dtype=np.int32)[:, None], np.ones(size, dtype=np.int64), 2)
+        size = counts.size
+        return cls.of(counts, np.arange(size, dtype=np.int32)[:, None], np.ones(size, dtype=np.int64), 2)
 
     @classmethod
-    def grown(cls, column: Sensitive, tree: Hierarchy) -> _TreeDistance:
-        """Values lie as far apart as their smallest common node is high; missing hangs from the root."""
+    def grown(cls, counts: Counts, met: Codes, tree: Hierarchy) -> _TreeDistance:
+        """Values lie as far apart as their smallest common node is high; missing hangs from the root.
+
+        `met` are the codes of the values that are counted: leaves, or beyond these missing.
+        """
         leaves, nodes = len(tree.leaves), len(tree.labels)
-        outside = np.arange(nodes, nodes + max(column.size - leaves, 0), dtype=np.int32)
+        outside = np.arange(nodes, nodes + max(int(met.max(initial=-1)) + 1 - leaves, 0), dtype=np.int32)
         parent = np.concatenate([tree.parent, np.zeros_like(outside)])
         level = np.concatenate([tree.level, np.zeros_like(outside)]).astype(np.int64)
-        step = np.concatenate([tree.leaf_node, outside])
+        step = np.concatenate([tree.leaf_node, outside])[met]
         paths = np.empty((step.size, tree.height), dtype=np.int32)
         for above in range(tree.height):
             paths[:, above] = step
             step = parent[step]
-        return cls.of(column.codes, paths, level[parent] - level, 2 * tree.height)
+        return cls.of(counts, paths, level[parent] - level, 2 * tree.height)
 
-    def work(self, rows: NDArray[np.int32]) -> int:
+    def work(self, values: NDArray[np.integer], counts: Counts) -> int:
         """Edges above nothing of the class are not visited: across them goes all that the table has there.
 
         Were none visited, that would come to half a unit for every row of the table, the height of the
         tree; so the visited edges correct that sum. No step exceeds 3/2 * unit * n * N.
         """
-        n, whole = rows.size, self.codes.size
-        edges, counts = tally(self.paths.take(self.codes.take(rows), axis=0).ravel(), self.length.size)
+        n, whole = int(counts.sum()), self.whole
+        edges, counts = self._above(values, counts)
         length, total = self.length.take(edges), self.total.take(edges)
         if n * whole * self.unit >= SAFE:
             length, total, counts = (part.astype(object) for part in (length, total, counts))
         mass = n * total
         return n * whole * self.unit // 2 + int(length @ (abs(whole * counts - mass) - mass))
+
+    def _above(self, values: NDArray[np.integer], counts: Counts) -> tuple[NDArray[np.integer], Counts]:
+        """The edges above some values, and how much the class has below each."""
+        paths = self.paths.take(values, axis=0)
+        if paths.shape[1] == 1:
+            return paths[:, 0], counts
+        order = paths.argsort(axis=None, kind="stable")
+        edges, parts = paths.ravel()[order], counts.repeat(paths.shape[1])[order]
+        starts = np.flatnonzero(np.diff(edges, prepend=-1))
+        return edges[starts], np.add.reduceat(parts, starts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,28 +130,25 @@ class _RankDistance:
     ``below[i]`` counts the table's rows with value i or less, ``sums[i]`` adds up below[0..i-1].
     """
 
-    codes: Codes
-    below: Whole
-    sums: Whole
+    below: Counts
+    sums: Counts
 
     @classmethod
-    def of(cls, codes: Codes) -> _RankDistance:
-        codes, size = dense(codes)
-        below = np.cumsum(np.bincount(codes, minlength=size))
-        return cls(codes, below, np.concatenate([[0], np.cumsum(below)]))
+    def of(cls, counts: Counts) -> _RankDistance:
+        below = np.cumsum(counts)
+        return cls(below, np.concatenate([np.zeros(1, counts.dtype), np.cumsum(below)]))
 
     @property
     def unit(self) -> int:
         return max(self.below.size - 1, 1)
 
-    def work(self, rows: NDArray[np.int32]) -> int:
+    def work(self, values: NDArray[np.integer], counts: Counts) -> int:
         """The sum over i of |N * (rows of the class up to i) - n * below[i]|.
 
         From one value of the class to the next the first term stays and the second grows, so that its
         sign turns at most once, at `turn`, and two differences of `sums` add up the stretch.
         """
-        n, whole, size = rows.size, self.codes.size, self.below.size
-        values, counts = tally(self.codes.take(rows), size)
+        n, whole, size = int(counts.sum()), int(self.below[-1]), self.below.size
         ends = np.full(values.size + 1, size, dtype=np.int64)
         ends[:-1] = values
         start, end = ends[:-1], ends[1:]
@@ -141,18 +163,18 @@ class _RankDistance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Close:
+    values: Counting
     ground: _Ground
     whole: int
     t: Fraction
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
-        if not rows.size:
-            return False
-        scale = self.ground.unit * rows.size * self.whole
-        return self.ground.work(rows) * self.t.denominator <= self.t.numerator * scale
+        return rows.size > 0 and self.reached(rows) <= self.t
 
     def reached(self, rows: NDArray[np.int32]) -> Fraction:
-        return Fraction(self.ground.work(rows), self.ground.unit * rows.size * self.whole)
+        values, counts = self.values.count(rows)
+        scale = self.ground.unit * int(counts.sum()) * self.whole
+        return Fraction(self.ground.work(values, counts), scale)
 
 
 @register("model", "t-closeness")
@@ -189,22 +211,31 @@ class Closeness(ColumnModel):
     }
 
     def rule(self, data: Microdata) -> Rule:
-        return _Close(self._ground(self.sensitive(data)), len(data), exact(self.t))
+        column = self.sensitive(data)
+        met = np.unique(column.codes)  # the values that there are, in the order of their codes
 
-    def _ground(self, column: Sensitive) -> _Ground:
+        def counted(values: Counting) -> _Close:
+            counts = _all_counts(values, len(data))
+            return _Close(values, self._ground(column, met, counts), int(counts.sum()), exact(self.t))
+
+        return counted_both_ways(data, dense(column.codes)[0], counted, self.more_is_safer)
+
+    def _ground(self, column: Sensitive, met: Codes, counts: Counts) -> _Ground:
+        """The ground distance; `counts` are those of the values `met`."""
         if self.distance == "equal":
-            return _TreeDistance.flat(column.codes)
+            return _TreeDistance.flat(counts)
         if self.distance == "ordered":
-            return _RankDistance.of(self._in_order(column))
+            self._check_order(column)
+            return _RankDistance.of(counts)
         if column.tree is None:
             raise PolicyError(
                 f"t-closeness: {column.name} has no hierarchy; give it one, or say t_distance = "
                 '"equal" or "ordered"'
             )
-        return _TreeDistance.grown(column, column.tree)
+        return _TreeDistance.grown(counts, met, column.tree)
 
-    def _in_order(self, column: Sensitive) -> Codes:
-        """The column's codes, if they follow an order of its values; leaves follow their tree."""
+    def _check_order(self, column: Sensitive) -> None:
+        """Do the column's codes follow an order of its values? Leaves follow their tree."""
         if column.tree is not None:
             raise PolicyError(
                 f"t-closeness: {column.name} has a hierarchy, which numbers its values in its own way; "
@@ -215,4 +246,3 @@ class Closeness(ColumnModel):
                 f"t-closeness: {column.name} is categorical and has no order; say t_distance = "
                 '"equal", or give the column the type numeric, date or ordered'
             )
-        return column.codes

@@ -81,6 +81,11 @@ UNSAFE_OUTLINE = KnownExposure(
     "boxes end where people of the private table do, as printed: a person who is alone at an end is in that "
     "table with certainty",
 )
+UNEVEN_PERSONS = KnownExposure(
+    "uneven-persons",
+    "classes have k persons, but somebody may have most rows of one: whoever looks for them picks a row of "
+    "theirs with a probability above 1/k",
+)
 EXPOSURES = (
     NEAR_UNIQUE_KEEP,
     SMALL_MEANS,
@@ -92,6 +97,7 @@ EXPOSURES = (
     UNSAFE_OUTLINE,
     EXACT_ROWS,
     CORRELATED_VALUES,
+    UNEVEN_PERSONS,
 )
 
 

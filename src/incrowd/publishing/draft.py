@@ -167,8 +167,12 @@ class Draft:
 
     @property
     def linked(self) -> bool:
-        """Can it not be found out again who is behind which row?"""
-        several = (self.randomized.match_probability, self.buckets, self.stand_ins, self.request.allowed)
+        """Can it not be found out again who is behind which row?
+
+        Where boxes overlap, several records may fit a row. That matters where rows are counted by person.
+        """
+        drawn, allowed = self.randomized.match_probability, self.request.allowed
+        several = (drawn, self.buckets, self.stand_ins, allowed, self.data.entity)
         return bool(self.regions.means) or any(part is not None for part in several)
 
     @cached_property

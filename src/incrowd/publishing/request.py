@@ -17,6 +17,7 @@ from incrowd.contracts import Guard, Promise
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Neighbourhoods, Partition
 from incrowd.policy import Policy
+from incrowd.policy.exposures import UNEVEN_PERSONS
 from incrowd.schema import Claim
 
 WITH_PLAIN = "0.05"  # of all records, where outliers are to be hidden and the policy says nothing
@@ -96,6 +97,9 @@ def requested(policy: Policy) -> Request:
         diverse=algorithm.diverse,
         buckets=algorithm.buckets,
     )
+    if policy.entity is not None and UNEVEN_PERSONS.accepted(policy.accept):
+        size = models.KAnonymity
+        promised = tuple(models.KPersons(each.k) if isinstance(each, size) else each for each in promised)
     if policy.public is not None and not algorithm.joins:
         raise PolicyError(f"{policy.method} takes no public table; leave out [public]")
     allowed = allowance_of(policy)

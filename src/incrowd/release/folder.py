@@ -284,8 +284,8 @@ class ReleaseFolder:
     def links(self) -> Ints | None:
         """The record behind each row, each record named once; None where the audit does not say so.
 
-        The audit has it where rows have means, are non-homogeneous or bucketed, or records are suppressed:
-        then it cannot be found out again.
+        The audit has it where rows have means, are non-homogeneous or bucketed, records are suppressed, or a
+        person may have several rows: then it cannot be found out again.
         """
         links = self._of_each_row("record_of_each_row")
         if links is None or not links.size:

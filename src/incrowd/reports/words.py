@@ -10,6 +10,8 @@ MEANS: Mapping[str, str] = {
     "k-anonymity": "Every equivalence class has at least {k} people: each row has the same quasi-identifiers "
     "as the rows of at least {others} others. An adversary who looks for a person picks the right row with a "
     "probability of at most 1/{k} (prosecutor risk).",
+    "k-persons": "Every equivalence class has rows of at least {k} people. Some may have more of them than "
+    "others: an adversary who looks for them picks a row of theirs with a probability above 1/{k}.",
     "1k-anonymity": "Every person fits at least {k} rows.",
     "k1-anonymity": "Every row fits at least {k} people.",
     "kk-anonymity": "Every person fits at least {k} rows, and every row fits at least {k} people.",

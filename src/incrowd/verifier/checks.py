@@ -45,7 +45,7 @@ from incrowd.verifier.claims.registry import (
     joins,
     requires,
 )
-from incrowd.verifier.claims.subject import BothTables, ClaimSubject, EquivalenceClasses
+from incrowd.verifier.claims.subject import BothTables, ClaimSubject, EquivalenceClasses, Owners
 from incrowd.verifier.columns import Ints, RowSource, fold
 from incrowd.verifier.domain import check_levels
 from incrowd.verifier.failure import CheckFailed, require
@@ -241,7 +241,8 @@ class ReleaseChecks:
         else:
             self._match = person_of_each_row(coded, people.own, request.witness.links)
         persons = self._persons()
-        classes = EquivalenceClasses(request.schema, coded.row_class, persons, self._tables.sensitive)
+        owners = Owners.of(self._tables.entity, self._match, self._linked)
+        classes = EquivalenceClasses(request.schema, coded.row_class, persons, self._tables.sensitive, owners)
         graph = ConsistencyGraph(coded, self._match, request.witness.neighbourhoods)
         self._subject = ClaimSubject(classes, graph, self._tables, request.witness.parts)
         rows = coded.row_private.size

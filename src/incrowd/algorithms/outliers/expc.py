@@ -196,14 +196,14 @@ class _ExpansionRun:
         self.recipe, self.progress = recipe, progress
         self.seconds = dict.fromkeys(COMPONENTS, 0.0)
         self.space = plainness.space
-        self.removed = self.space.removed.copy()
+        self.removed = self.space.gone.copy()
         self.residue: list[Ints] = []
         plain = not isinstance(recipe, RemoveOutliers)
         start = process_time()
         apart = plain and recipe.strangers == "last"
-        self.lone = self.space.lone if apart else np.zeros_like(self.removed)
+        self.lone = self.space.lone & ~self.removed if apart else np.zeros_like(self.removed)
         self._timed("local outliers", start)
-        self.rest: Ints = self.space.rest[~self.lone[self.space.rest]]
+        self.rest: Ints = np.flatnonzero(~self.removed & ~self.lone)
         distinct, fresh = self.space.setting.distinct, recipe.values == "new"
         usual = isinstance(recipe, ExpC) and recipe.strangers == "last"
         limits = (recipe.k, distinct, recipe.delta, recipe.tries, recipe.patience)
@@ -223,7 +223,7 @@ class _ExpansionRun:
 
     def outliers(self) -> Ints:
         start = process_time()
-        found: Ints = self.space.outliers()
+        found: Ints = self.space.outliers() & ~self.space.gone
         self._timed("local outliers", start)
         return found
 

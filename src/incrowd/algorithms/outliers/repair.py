@@ -163,7 +163,7 @@ def repaired(
 ) -> Partition:
     """Any partition, made plain.
 
-    Records that the space removes leave their groups, and so do those who are outliers with any value. A
+    Records that can have no row leave their groups, and so do those who are outliers with any value. A
     group that is not plain, or has become too small, is merged with the cheapest of its neighbours with
     which it is plain: with each of a few, then with several. If that fails, its records are put one by one
     into the cheapest group that stays plain, as are those with any value, and whoever finds none is left out
@@ -174,11 +174,12 @@ def repaired(
     Where each column is recoded on its own, groups cannot be merged: those that are not plain are left out.
     """
     rules = GrowthRules(k, plainness.space.setting.distinct, 0, TRIES, 0, True)
-    lone = plainness.space.lone & (partition.labels >= 0)
-    labels = np.where(plainness.space.removed | lone, -1, partition.labels).astype(np.int32)
+    gone = plainness.space.gone
+    lone = plainness.space.lone & ~gone & (partition.labels >= 0)
+    labels = np.where(gone | lone, -1, partition.labels).astype(np.int32)
     if partition.slabs is not None:
         if plainness.space.setting.form == "corner":  # they may stand between corners
-            labels = np.where(plainness.space.removed, -1, partition.labels).astype(np.int32)
+            labels = np.where(gone, -1, partition.labels).astype(np.int32)
         return _slabs_repaired(partition, labels, data, plainness, guards, k)
     growth = Growth(data, plainness, guards, rules, "zero-based")
     groups = MergingGroups(growth, records_by_label(labels))

@@ -30,24 +30,26 @@ def t_closeness(claim: Claim, subject: ClaimSubject) -> str:
     classes = subject.classes
     limit, distance = decimal(claim, "t"), str(claim.parameters["distance"])
     if distance == "equal":
-        worst = farthest(equal(classes.histogram(claim)))
+        found = [equal(way) for way in classes.histograms(*classes.values(claim))]
     elif distance == "ordered":
         require(classes.column(claim).kind is not Kind.CATEGORICAL, "the values of the column have no order")
-        worst = farthest(ordered(classes.histogram(claim)))
+        found = [ordered(way) for way in classes.histograms(*classes.values(claim))]
     elif distance == "hierarchical":
-        worst = farthest(hierarchical(*_histogram_of_leaves(claim, classes)))
+        tree, leaves = _leaves_of_rows(claim, classes)
+        found = [hierarchical(way, tree) for way in classes.histograms(leaves, len(tree.leaf))]
     else:
         raise CheckFailed("the verifier does not know this distance")
+    worst = max(map(farthest, found))
     require(worst <= limit, f"one class is at a distance of {rounded_up(worst)} from the whole table")
     return rounded_up(worst)
 
 
-def _histogram_of_leaves(claim: Claim, classes: EquivalenceClasses) -> tuple[Histogram, HierarchyTree]:
-    """The values of the claim's column as leaves of its hierarchy."""
+def _leaves_of_rows(claim: Claim, classes: EquivalenceClasses) -> tuple[HierarchyTree, Ints]:
+    """The hierarchy of the claim's column, and the leaf of each row's value."""
     column = classes.column(claim)
     found = classes.sensitive[column.name]
     tree, leaf = _leaves(column, found.texts, classes.schema.missing)
-    return Histogram.of(classes.row_class, leaf[found.codes], len(tree.leaf)), tree
+    return tree, leaf[found.codes]
 
 
 def _leaves(column: Column, texts: Sequence[str], missing: frozenset[str]) -> tuple[HierarchyTree, Ints]:
@@ -74,36 +76,35 @@ def _wide(largest: int) -> Any:
 
 def equal(found: Histogram) -> Shares:
     """½ Σ |p - q|. Values a class lacks count with their whole share, and need not be listed."""
-    rows, total = found.rows, found.total
-    n = int(rows.sum())
+    n = int(found.rows.sum())
     kind = _wide(4 * n * n)
-    here = (found.count.astype(kind) * n, total[found.value].astype(kind) * rows[found.group])
+    rows, total, count = (part.astype(kind) for part in (found.rows, found.total, found.count))
+    here = (count * n, total[found.value] * rows[found.group])
     change = np.abs(here[0] - here[1]) - here[1]
-    sums = rows.astype(kind) * n
+    sums = rows * n
     np.add.at(sums, found.group, change)
     return sums.tolist(), [2 * n * size for size in rows.tolist()]
 
 
 def ordered(found: Histogram) -> Shares:
     """1/(m-1) Σ |P_v - Q_v| over cumulated shares, summed in closed form between a class's own values."""
-    rows, steps = found.rows, max(found.size - 1, 1)
-    n = int(rows.sum())
+    n, steps = int(found.rows.sum()), max(found.size - 1, 1)
     kind = _wide(4 * n * n * found.size)
-    below = np.cumsum(found.total)  # rows of the table up to each value
-    summed = np.concatenate([[0], np.cumsum(below.astype(kind))]).astype(kind)
+    rows, total, count = (part.astype(kind) for part in (found.rows, found.total, found.count))
+    below = np.cumsum(total)  # rows of the table up to each value
+    summed = np.concatenate([np.zeros(1, kind), np.cumsum(below)])
     first = np.searchsorted(found.group, np.arange(len(found)))
     last = np.append(first[1:], found.group.size) - 1
-    running = np.cumsum(found.count)
-    up_to = running - (running[first] - found.count[first])[found.group]
+    running = np.cumsum(count)
+    up_to = running - (running[first] - count[first])[found.group]
     end = np.append(found.value[1:], found.size)
     end[last] = found.size
     # Before its first value a class has nothing; then it keeps `up_to` rows until its next value.
     group = np.concatenate([np.arange(len(found)), found.group])
     low = np.concatenate([np.zeros(len(found), np.int64), found.value])
     high = np.concatenate([found.value[first], end])
-    mine = np.concatenate([np.zeros(len(found), np.int64), up_to])
-    turn = np.clip(np.searchsorted(below, mine * n // rows[group], side="right"), low, high)
-    own, all_rows = mine.astype(kind) * n, rows[group].astype(kind)
+    own, all_rows = np.concatenate([np.zeros(len(found), kind), up_to]) * n, rows[group]
+    turn = np.clip(np.searchsorted(below, own // all_rows, side="right"), low, high)
     less = own * (turn - low) - all_rows * (summed[turn] - summed[low])
     more = all_rows * (summed[high] - summed[turn]) - own * (high - turn)
     sums = np.zeros(len(found), kind)
@@ -113,22 +114,22 @@ def ordered(found: Histogram) -> Shares:
 
 def hierarchical(found: Histogram, tree: HierarchyTree) -> Shares:
     """Σ over inner nodes of height/H · min(surplus, lack) among their children (Li et al. 2007)."""
-    rows, total = found.rows, found.total
-    n = int(rows.sum())
-    require(4 * n * n * (tree.height + 1) < SAFE_IN_INT64, "the table is too large for this distance")
+    n = int(found.rows.sum())
+    kind = _wide(4 * n * n * (tree.height + 1))
+    rows, total, count = (part.astype(kind) for part in (found.rows, found.total, found.count))
     sums: list[int] = []
     for start in range(0, len(found), step := max(1, CELLS_AT_ONCE // found.size)):
         here = slice(*np.searchsorted(found.group, [start, start + step]))
         size = rows[start : start + step, None]
         extra = -total[None, :] * size
-        np.add.at(extra, (found.group[here] - start, found.value[here]), found.count[here] * n)
+        np.add.at(extra, (found.group[here] - start, found.value[here]), count[here] * n)
         sums += _costs(extra, tree).tolist()
     return sums, [tree.height * n * size for size in rows.tolist()]
 
 
 def _costs(extra: Ints, tree: HierarchyTree) -> Ints:
     """What moving costs inside each node, for classes (one per line) and leaves (depth first)."""
-    cost = np.zeros(extra.shape[0], np.int64)
+    cost = np.zeros(extra.shape[0], extra.dtype)
     children = tree.starts[0]
     for height, nodes in enumerate(tree.starts[1:], 1):
         first = np.searchsorted(children, nodes)

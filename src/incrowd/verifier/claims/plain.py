@@ -31,8 +31,14 @@ MOST_CANDIDATES = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class PlainTerms:
-    """What a claim of plain classes states. `share` and `reach` are p and d less the margin."""
+    """What a claim of plain classes states. `share` and `reach` are p and d less the margin.
 
+    Who stands out by sensitive values alone, and with them the scale, is settled at `p` and `d` themselves:
+    then a class that is plain with the margin is so without.
+    """
+
+    p: Fraction
+    d: Fraction
     share: Fraction
     reach: Fraction
     forms: Sequence[str]
@@ -45,10 +51,12 @@ class PlainTerms:
     def of(cls, claim: Claim, schema: Schema) -> PlainTerms:
         require(not claim.column, "plain is about all columns that it lists, not about one column")
         stated = claim.parameters
-        margin, p = exactly(stated["margin"], "margin"), exactly(stated["p"], "p")
+        p, d, margin = (exactly(stated[name], name) for name in ("p", "d", "margin"))
         terms = cls(
+            p=p,
+            d=d,
             share=p - margin,
-            reach=exactly(stated["d"], "d") - margin,
+            reach=d - margin,
             forms=FORMS.get(str(stated["form"]), ()),
             distinct=whole(claim, "distinct"),
             removal=str(stated["removal"]),
@@ -144,9 +152,9 @@ class PlainClasses:
             _distinct(tables.coded.row_class, row_codes, self._private), len(self._known)
         )
 
-    def _limit(self, counted: int) -> int:
-        """With so many records near or fewer, at least the share p of all lies far."""
-        return math.floor(counted - self._terms.share * self._records)
+    def _limit(self, counted: int, share: Fraction) -> int:
+        """With so many records near or fewer, at least this share of all lies far."""
+        return math.floor(counted - share * self._records)
 
     def _remaining(self) -> Ints:
         """The records without those that stand out by their sensitive values alone."""
@@ -154,10 +162,12 @@ class PlainClasses:
         rest = everybody
         while self._terms.removal != "none" and rest.size:
             scale = rest if self._terms.rescale else everybody
-            field = NearbyCounts(self._private, rest, scale, self._terms.reach)
+            field = NearbyCounts(self._private, rest, scale, self._terms.d)
             kind = fold([axis.records[rest] for axis in self._private], _sizes(self._private))
             first = rest[first_of_each(kind)]
-            odd = field.few([axis.records[first] for axis in self._private], self._limit(rest.size))
+            odd = field.few(
+                [axis.records[first] for axis in self._private], self._limit(rest.size, self._terms.p)
+            )
             if not odd.any():
                 break
             rest = rest[~odd[kind]]
@@ -251,7 +261,8 @@ class PlainClasses:
         """Which points do not stand out? Equal ones are asked about once."""
         kind = fold(points, _sizes(list(self._axes.values())))
         first = first_of_each(kind)
-        few = self._field.few([column[first] for column in points], self._limit(self._rest.size))
+        limit = self._limit(self._rest.size, self._terms.share)
+        few = self._field.few([column[first] for column in points], limit)
         return np.flatnonzero(~few[kind])
 
 

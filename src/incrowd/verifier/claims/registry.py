@@ -14,6 +14,7 @@ from incrowd.verifier.claims.classes import (
     entropy_diversity,
     frequency_diversity,
     k_anonymity,
+    k_persons,
     recursive_diversity,
     sensitive_groups,
 )
@@ -54,6 +55,7 @@ class ClaimModel:
 
 MODELS: Mapping[str, ClaimModel] = {
     "k-anonymity": ClaimModel(k_anonymity, ("k",)),
+    "k-persons": ClaimModel(k_persons, ("k",)),
     "distinct-l-diversity": ClaimModel(distinct_diversity, ("l",)),
     "entropy-l-diversity": ClaimModel(entropy_diversity, ("l",)),
     "recursive-l-diversity": ClaimModel(recursive_diversity, ("c", "l")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,12 +46,16 @@ class BothTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EquivalenceClasses:
-    """The class of each row, the size of each class in persons, and the sensitive texts of the rows."""
+    """The class of each row, the size of each class in persons, and the sensitive texts of the rows.
+
+    `owners` is there where a person may have several rows.
+    """
 
     schema: Schema
     row_class: Ints
     persons: Ints
     sensitive: Mapping[str, CodedColumn]
+    owners: Owners | None = None
 
     def column(self, claim: Claim) -> Column:
         """The sensitive column that a claim is about."""
@@ -58,14 +63,58 @@ class EquivalenceClasses:
         require(len(named) == 1, "the claim does not name a sensitive column")
         return named[0]
 
-    def histogram(self, claim: Claim, group: Ints | None = None) -> Histogram:
-        """The values of the claim's column in their order, missing first, in each class or other group."""
+    def values(self, claim: Claim) -> tuple[Ints, int]:
+        """The value of each row in the claim's column, numbered in order, missing first; and how many."""
         column = self.column(claim)
         found = self.sensitive[column.name]
         meaning = [_meaning(column, text, self.schema.missing) for text in found.texts]
         place = {thing: place for place, thing in enumerate(sorted(set(meaning)))}
         ranks = np.array([place[thing] for thing in meaning], np.int64)
-        return Histogram.of(self.row_class if group is None else group, ranks[found.codes], len(place))
+        return ranks[found.codes], len(place)
+
+    def histogram(self, claim: Claim, group: Ints | None = None) -> Histogram:
+        """The values of the claim's column in each class or other group, counted in rows."""
+        return Histogram.of(self.row_class if group is None else group, *self.values(claim))
+
+    def histograms(self, values: Ints, size: int) -> list[Histogram]:
+        """Some values of the rows in each class: counted in rows, and in votes where persons have several."""
+        found = [Histogram.of(self.row_class, values, size)]
+        if self.owners is not None:
+            found.append(Histogram.of_votes(self.row_class, values, size, self.owners.rows_of_owner))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Owners:
+    """Whose row each is, and how many rows of the original its owner has.
+
+    Where boxes overlap several records may fit a row. Unless it was `linked`, one of them was taken.
+    """
+
+    owner: Ints
+    rows_of_owner: Ints
+    linked: bool
+
+    @classmethod
+    def of(cls, entity: Codes | None, match: Ints, linked: bool) -> Owners | None:
+        """`entity` is the person of each record, `match` the record of each row."""
+        if entity is None:
+            return None
+        owner = entity[match].astype(np.int64)
+        return cls(owner, np.bincount(entity)[owner], linked)
+
+    @property
+    def doubt(self) -> str:
+        """What to say of persons who were counted by any assignment that fits."""
+        return "" if self.linked else "; the links of the audit say whose row each is, and were not there"
+
+    def largest(self, row_class: Ints) -> Ints:
+        """How many rows of each class the person has who has most of them."""
+        size = int(self.owner.max()) + 1
+        pair, rows = np.unique(row_class * size + self.owner, return_counts=True)
+        most = np.zeros(int(row_class.max()) + 1, np.int64)
+        np.maximum.at(most, pair // size, rows)
+        return most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,14 +134,15 @@ class ClaimSubject:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How often each value occurs in each class: ``count[i]`` times ``value[i]`` in ``group[i]``.
+    """How much each value counts in each class: ``count[i]`` for ``value[i]`` in ``group[i]``.
 
-    Sorted by group, then value; values are numbered 0..size-1 in an order that may have a meaning.
+    Sorted by group, then value; values are numbered 0..size-1 in an order that may have a meaning. Counts are
+    rows; or votes, whole numbers of Python in the least unit that divides one.
     """
 
     group: Ints
     value: Ints
-    count: Ints
+    count: NDArray[Any]
     size: int
 
     @classmethod
@@ -100,18 +150,36 @@ class Histogram:
         key, count = np.unique(groups * size + values, return_counts=True)
         return cls(key // size, key % size, count.astype(np.int64), size)
 
-    @property
-    def rows(self) -> Ints:
-        """The size of each class."""
-        return np.bincount(self.group, self.count).astype(np.int64)
+    @classmethod
+    def of_votes(cls, groups: Ints, values: Ints, size: int, rows_of_owner: Ints) -> Histogram:
+        """Everybody has one vote, which all their rows share: one in c rows of somebody counts 1/c."""
+        unit = math.lcm(*np.unique(rows_of_owner).tolist())
+        most = int(rows_of_owner.max()) + 1
+        key, times = np.unique((groups * size + values) * most + rows_of_owner, return_counts=True)
+        pairs = zip((key % most).tolist(), times.tolist(), strict=True)
+        votes = [unit // rows * often for rows, often in pairs]
+        kind, place = np.unique(key // most, return_inverse=True)
+        return cls(kind // size, kind % size, _sums(place, np.array(votes, object), kind.size), size)
 
     @property
-    def total(self) -> Ints:
-        """How often each value occurs in the whole table."""
-        return np.bincount(self.value, self.count, minlength=self.size).astype(np.int64)
+    def rows(self) -> NDArray[Any]:
+        """The size of each class."""
+        return _sums(self.group, self.count, len(self))
+
+    @property
+    def total(self) -> NDArray[Any]:
+        """How much each value counts in the whole table."""
+        return _sums(self.value, self.count, self.size)
 
     def __len__(self) -> int:
         return int(self.group[-1]) + 1
+
+
+def _sums(place: Ints, amount: NDArray[Any], size: int) -> NDArray[Any]:
+    """The exact sum of what is at each place."""
+    found = np.zeros(size, amount.dtype)
+    np.add.at(found, place, amount)
+    return found
 
 
 def _meaning(column: Column, text: str, missing: frozenset[str]) -> tuple[int, Any]:
