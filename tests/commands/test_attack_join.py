@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.commands import incrowd
 
-from incrowd.attacks import AttackResult
+from incrowd.attacks.registry import AttackResult
 from incrowd.commands.attack import Attacked, attack
 from incrowd.policy import Policy
 

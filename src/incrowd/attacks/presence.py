@@ -140,16 +140,12 @@ def members_of(scene: JoinTarget, kinds: Ints) -> Flags:
 @attack("membership", 140, ("joined",))
 def membership(scene: JoinTarget) -> AttackResult:
     """One of the private people of the victim's class: people of the public table are not meant."""
-    who, classes = scene.of_own
-    size = own_class_sizes(classes, np.ones(who.size, np.bool_))
-    details: Details = {
-        "persons_alone": int((size == 1).sum()),
-        "smallest_crowd": int(size.min()) if size.size else 0,
-    }
+    found = _without_others(scene)
+    details: Details = {"persons_alone": int((found.left == 1).sum()), "smallest_crowd": found.smallest}
     if scene.target.k is not None:
-        details["persons_below_k"] = int((size < scene.target.k).sum())
+        details["persons_below_k"] = found.short
     bound = None  # the promise is made to those for whom membership is a secret
-    rates = expected(size), Rate(min(1, who.size), who.size), _expected_of_raw(scene)
+    rates = found.rate, found.blind, _without_others(scene.raw).rate
     knows = "everyone's quasi-identifiers, and who is in the private table"
     return AttackResult("membership", PROSECUTOR, knows, *rates, bound, details)
 
@@ -158,29 +154,17 @@ def membership(scene: JoinTarget) -> AttackResult:
 def planted(scene: JoinTarget, labels: Codes, invented: Flags) -> AttackResult:
     """One of the people of the victim's class who exist, for the one who invented the others (`fakes`)."""
     found = fakes(labels, scene.own, invented, scene.target.k or 1)
-    rates = found.rate, Rate(min(1, found.left.size), found.left.size), _expected_of_raw(scene)
+    rates = found.rate, found.blind, _without_others(scene.raw).rate
     details = {"planted_used": found.used, "persons_below_k": found.short, "smallest_crowd": found.smallest}
     knows = "the public table, and who of it does not exist"
     return AttackResult("planted", "Sybil", knows, *rates, scene.target.bound, details)
 
 
-def _expected_of_raw(scene: JoinTarget) -> Rate:
-    who, classes = scene.raw.of_own
-    return expected(own_class_sizes(classes, np.ones(who.size, np.bool_)))
-
-
-def own_class_sizes(labels: Codes, own: Flags) -> Ints:
-    """How many private people are in the group of each private person (own,); -1 is in no group.
-
-    Examples
-    --------
-    >>> own = np.array([True, True, False, True, False])
-    >>> own_class_sizes(np.array([0, 0, 0, 1, -1], np.int32), own).tolist()
-    [2, 2, 1]
-    """
-    if (labels[own] < 0).any():
-        raise TableError("somebody of the private table is in no group")
-    return np.bincount(labels[own])[labels[own]] if own.any() else np.empty(0, np.int64)
+def _without_others(scene: JoinTarget) -> Fakes:
+    """What is left of everybody's class if nobody of the public table is meant."""
+    classes = scene.of_own[1]
+    own = np.ones(classes.size, np.bool_)
+    return fakes(classes, own, ~own, scene.target.k or 1)
 
 
 def expected(size: Ints) -> Rate:
@@ -211,6 +195,11 @@ class Fakes:
     def rate(self) -> Rate:
         """How often whoever planted them picks the right one."""
         return expected(self.left)
+
+    @property
+    def blind(self) -> Rate:
+        """Without classes: one of all."""
+        return Rate(min(1, self.left.size), self.left.size)
 
 
 def fakes(labels: Codes, own: Flags, planted: Flags, k: int) -> Fakes:

@@ -11,16 +11,13 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from incrowd import __version__
 from incrowd.cli import screen
 from incrowd.errors import IncrowdError, InputError
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     help="Publish a table about people so that each person is indistinguishable from at least k-1 others.",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import models, tables
-from incrowd.algorithms.catalogue import method
+from incrowd import tables
+from incrowd.algorithms.base import method
 from incrowd.algorithms.kja import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
@@ -19,31 +18,25 @@ from incrowd.attacks.definetti import BucketValues, ValueGroups, buckets_as_grou
 from incrowd.attacks.disclosure import column_context
 from incrowd.attacks.joined import JoinTarget, fitting
 from incrowd.attacks.linked import SharedValues, alone_in_both, shared_values
-from incrowd.attacks.outliers import OutlierHunt, claimed_setting
+from incrowd.attacks.outliers import PLAIN, OutlierHunt, claimed_setting
 from incrowd.attacks.registry import Context, NotTried
 from incrowd.attacks.target import Target
-from incrowd.contracts import silent, unwatched
+from incrowd.commands.learn_features import places
+from incrowd.contracts import Promise, catalogue, silent, unwatched
 from incrowd.distance_outliers import Setting
 from incrowd.errors import IncrowdError, InputError
 from incrowd.flow import Codes, Microdata, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.measures import Published, published_from_regions
 from incrowd.measures.buckets import BucketTable
+from incrowd.models.k_anonymity import MATCHING, SensitiveGroups
 from incrowd.publishing.draft import grouped
 from incrowd.release.folder import PublicTables, ReleaseFolder
 from incrowd.schema import Claim, Kind, Role, Schema
-from incrowd.values import offsets, read_texts
 
 Ints = NDArray[np.int64]
 
 BY_LINKS = "the links in the audit"
-KINDS_OF_L = {
-    "distinct-l-diversity": "distinct",
-    "entropy-l-diversity": "entropy",
-    "recursive-l-diversity": "recursive",
-    "frequency-l-diversity": "frequency",
-    "drawn-l-diversity": "frequency",
-}
 RERUN_OF_OTHERS = NotTried("rerun was not tried: run again, the method leaves out other records")
 RERUN_OF_A_JOIN = NotTried("rerun was not tried: rows of a class are equal, and nobody's is found by it")
 RERUN_OF_EXACT_ROWS = NotTried(
@@ -181,16 +174,9 @@ def _places(column: Sensitive, original: TextColumn, schema: Schema) -> NDArray[
     """Where the values of a column of numbers or dates lie, nan where one is missing."""
     if column.tree is not None or column.kind not in (Kind.NUMERIC, Kind.DATE):
         return None
-    code, texts = code_of_texts(column, original), [text or "" for text in original.texts]
-    read = read_texts(texts, column.kind, schema.column(column.name).format)
-    known = {
-        code[text]: value
-        for text, value in zip(texts, read, strict=True)
-        if code[text] >= 0 and value is not None and text not in schema.missing
-    }
-    place = np.full(column.size, np.nan)
-    place[list(known)] = offsets(list(known.values())) if known else []
-    return place
+    text_of = {code: text for text, code in code_of_texts(column, original).items() if code >= 0}
+    texts = [None if (text := text_of.get(i)) in schema.missing else text for i in range(column.size)]
+    return places(texts, column.kind, schema.column(column.name).format)
 
 
 def _shared(folder: ReleaseFolder, other: ReleaseFolder) -> SharedValues | NotTried:
@@ -312,7 +298,7 @@ def _listed(table: Table, public: PublicTables, people: int) -> NDArray[np.bool_
 
 def k_of(claims: Sequence[Claim]) -> int | None:
     """What is promised about rows; the size of buckets says nothing about them."""
-    claims = [claim for claim in claims if claim.model != models.SensitiveGroups.name]
+    claims = [claim for claim in claims if claim.model != SensitiveGroups.name]
     sizes = [size for claim in claims if isinstance(size := claim.parameters.get("k"), int)]
     return min(sizes) if sizes and min(sizes) >= 1 else None
 
@@ -321,17 +307,13 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
     """What the release's method makes of the original, row i for the i-th that was kept; or why not."""
     data, claims, made_by = folder.data, folder.claims, folder.method
     try:
-        privacy = _privacy(claims)
-        sensitive = [c.name for c in data.sensitive] if "plain" in privacy else []
-        sensitive += [claim.column for claim in claims if claim.column and claim.column not in sensitive]
         recipe = method(str(made_by["name"]))
-        left_out = "0" if "plain" in privacy else str(made_by["max_suppression"])
         if recipe.joins:
             return RERUN_OF_A_JOIN
-        algorithm = recipe.configured(privacy["k"], dict(made_by.get("options") or {}), left_out)
-        size = "k-factor" if recipe.overlapping else models.KAnonymity.name
-        promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
-        grouping = grouped(data, algorithm, promised, unwatched)
+        removed = any(claim.model == PLAIN for claim in claims)  # before the method, not by it
+        left_out = "0" if removed else str(made_by["max_suppression"])
+        algorithm = recipe.configured(k_of(claims) or 0, dict(made_by.get("options") or {}), left_out)
+        grouping = grouped(data, algorithm, _promised(claims), unwatched)
         if not np.array_equal(grouping.kept, kept):
             return RERUN_OF_OTHERS
         regions = generalize(data.take(kept), grouping.of_kept())
@@ -341,23 +323,11 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
     return published_from_regions(regions, data.attributes)
 
 
-def _privacy(claims: Sequence[Claim]) -> dict[str, Any]:
-    """The promise in the words of a policy."""
-    words: dict[str, Any] = {"k": k_of(claims)}
-    for claim in claims:
-        if claim.model in KINDS_OF_L:
-            words |= {"l_kind": KINDS_OF_L[claim.model], "l": claim.parameters["l"]}
-            words |= {"c": claim.parameters["c"]} if "c" in claim.parameters else {}
-        if claim.model == "t-closeness":
-            words |= {"t": claim.parameters["t"], "t_distance": claim.parameters.get("distance")}
-        if claim.model == "plain":
-            words["plain"] = _plain(claim)
-    return words
-
-
-def _plain(claim: Claim) -> dict[str, Any]:
-    """The promise about outliers in the words of a policy."""
-    columns = claim.parameters["columns"]
-    weights = dict(columns) if isinstance(columns, Mapping) else {}
-    words = {**claim.parameters, "rescale": claim.parameters["rescale"] == "yes"}
-    return {**words, "columns": list(weights), "weights": weights}
+def _promised(claims: Sequence[Claim]) -> tuple[Promise, ...]:
+    """The models that a release claims."""
+    known = {**catalogue("model"), **catalogue(MATCHING)}
+    columns = [{"column": claim.column} if claim.column else {} for claim in claims]
+    return tuple(
+        known[claim.model](**claim.parameters, **column)
+        for claim, column in zip(claims, columns, strict=True)
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.commands.attack import attack
 from incrowd.commands.measure import measure
 from incrowd.commands.verify import verify
@@ -166,7 +166,7 @@ def _counted(claim: Claim, smallest: int, fewest: Mapping[str, int]) -> dict[str
 
 def _method(said: Mapping[str, Any]) -> dict[str, Any]:
     """What the manifest says of the method, and what the catalogue adds."""
-    known = METHODS.get(str(said["name"]))
+    known = all_methods().get(str(said["name"]))
     about = {} if known is None else {key: known.to_dict()[key] for key in ("section", "publishes", "behind")}
     return {
         "name": str(said["name"]),

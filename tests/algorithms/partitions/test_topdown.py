@@ -17,7 +17,7 @@ from twins.ordering import UNIT
 from twins.topdown import Twin, topdown
 
 from incrowd import Policy, publish, tables
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.algorithms.partitions.topdown import MANY_VISITS, TopDown, TopDownRun
 from incrowd.contracts import silent
@@ -281,7 +281,7 @@ def test_a_release_can_be_asked_for_by_name() -> None:
     assert release.verdict.passed
     assert release.manifest["method"]["options"] == options
     assert release.manifest["method"]["form"] == "printed"
-    assert not METHODS["topdown"](2).printed
+    assert not all_methods()["topdown"](2).printed
 
 
 @pytest.mark.parametrize("k", [5, 50])
