@@ -344,7 +344,9 @@ def test_the_command_writes_one_new_file(place: Path, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert "PRIVATE" in ran.out
     assert private.stat().st_mode & 0o777 == 0o600
-    assert "No attack exceeds its bound." in check_page(private.read_text("utf-8")).text
+    assert (
+        "Held: every attack that has a bound stays within it." in check_page(private.read_text("utf-8")).text
+    )
 
 
 @pytest.mark.parametrize(

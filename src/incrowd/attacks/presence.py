@@ -25,7 +25,7 @@ import numpy as np
 
 from incrowd.attacks.candidates import PROSECUTOR
 from incrowd.attacks.joined import JoinTarget
-from incrowd.attacks.registry import AttackResult, Details, Rate, attack
+from incrowd.attacks.registry import AttackResult, Details, Rate, attack, one_of
 from incrowd.attacks.target import Flags, Floats, Ints, runs
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes
@@ -50,7 +50,9 @@ class PresenceClaims:
         return self.base + MARGIN
 
     def right(self, own: Flags) -> Rate:
-        return Rate(int((self.who & own).sum()), int(self.who.sum()))
+        """Where there is nothing to claim nobody is found, and that is certain."""
+        claims = int(self.who.sum())
+        return Rate(int((self.who & own).sum()), claims, exact=not claims)
 
 
 @attack("presence", 110, ("joined",))
@@ -167,14 +169,6 @@ def _without_others(scene: JoinTarget) -> Fakes:
     return fakes(classes, own, ~own, scene.target.k or 1)
 
 
-def expected(size: Ints) -> Rate:
-    """How many are found if each is picked at random from a class of this size: sums of 1/size, rounded.
-
-    Of whole classes it is a whole number, one from each.
-    """
-    return Rate(min(round(float((1 / np.maximum(size, 1)).sum())), size.size), size.size)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Fakes:
     """What planted people do to classes: ``left`` (own,) are the real people of each private person's class.
@@ -194,12 +188,12 @@ class Fakes:
     @property
     def rate(self) -> Rate:
         """How often whoever planted them picks the right one."""
-        return expected(self.left)
+        return one_of(self.left)
 
     @property
     def blind(self) -> Rate:
         """Without classes: one of all."""
-        return Rate(min(1, self.left.size), self.left.size)
+        return one_of(np.full(self.left.size, self.left.size))
 
 
 def fakes(labels: Codes, own: Flags, planted: Flags, k: int) -> Fakes:
@@ -331,10 +325,12 @@ def _result(
     own = int(scene.own.sum())
     details: Details = {
         "claims": right.tried,
-        "persons_given_away": right.won,
-        "given_away_share": right.won / own if own else 0.0,
+        "persons_given_away": int(right.won),
+        "given_away_share": int(right.won) / own if own else 0.0,
         "base_rate": float(claims.base),
     }
     covered = scene.covered
     guess = Rate(int((scene.own & covered).sum()), int(covered.sum()))
-    return AttackResult(name, "minimality", knows, right, guess, control, claims.bound, details)
+    rates, links = (right, guess, control), "the audit folder with its links beside the release"
+    needs = links if control is None else AttackResult.control_needs
+    return AttackResult(name, "minimality", knows, *rates, claims.bound, details, needs)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,12 @@ from incrowd.algorithms.base import method
 from incrowd.algorithms.kja import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
-from incrowd.attacks.definetti import BucketValues, ValueGroups, buckets_as_groups
+from incrowd.attacks.definetti import BucketValues, buckets_as_groups
 from incrowd.attacks.disclosure import column_context
 from incrowd.attacks.joined import JoinTarget, fitting
-from incrowd.attacks.linked import SharedValues, alone_in_both, shared_values
+from incrowd.attacks.linked import SharedValues, known_rows, shared_values
 from incrowd.attacks.outliers import PLAIN, OutlierHunt, claimed_setting
-from incrowd.attacks.registry import Context, NotTried
+from incrowd.attacks.registry import Context, NotTried, Outcome
 from incrowd.attacks.target import Target
 from incrowd.commands.learn_features import places
 from incrowd.contracts import Promise, catalogue, silent, unwatched
@@ -32,18 +32,22 @@ from incrowd.measures.buckets import BucketTable
 from incrowd.models.k_anonymity import MATCHING, SensitiveGroups
 from incrowd.publishing.draft import grouped
 from incrowd.release.folder import PublicTables, ReleaseFolder
-from incrowd.schema import Claim, Kind, Role, Schema
+from incrowd.schema import Claim, Column, Kind, Role, Schema
 
 Ints = NDArray[np.int64]
 
 BY_LINKS = "the links in the audit"
-RERUN_OF_OTHERS = NotTried("rerun was not tried: run again, the method leaves out other records")
-RERUN_OF_A_JOIN = NotTried("rerun was not tried: rows of a class are equal, and nobody's is found by it")
-RERUN_OF_EXACT_ROWS = NotTried(
-    "rerun was not tried: rows are published as they are, and groups were drawn by chance"
+BY_ROWS = "rows that fit them and nobody else (the audit has no links)"
+RERUN_OF_OTHERS = NotTried(
+    "rerun",
+    "run again, the method leaves out other records",
+    "the original as it was when the release was made",
+    Outcome.INCONCLUSIVE,
 )
+RERUN_OF_A_JOIN = NotTried("rerun", "rows of a class are equal, and nobody's is found by it")
+RERUN_OF_EXACT_ROWS = NotTried("rerun", "rows are published as they are, and groups were drawn by chance")
 NOTHING_SHARED = NotTried(
-    "composition was not tried: no sensitive or kept column stands beside the rows of both releases"
+    "composition", "no sensitive or kept column stands beside the rows of both releases"
 )
 NOT_FOR_TWO_TABLES = (
     "degree, probability, rerun, corruption, rows and definetti were not tried: with people of two tables, "
@@ -65,8 +69,13 @@ class OneTable:
         _ = folder.schema  # what is wrong with the request is said in this order
         self.k = k_of(folder.claims)
         _ = folder.method
-        self.truth, self.source = _truth(folder)
+        self.truth, self.source = _truth_by_links(folder), BY_LINKS
         self.everyone = Target(folder.shown, folder.data, self.truth, self.k)
+        if not (self.truth >= 0).any():
+            names = [column.name for column in _private(folder)]
+            bucket = folder.rows.column("group").codes if folder.bucketed else None
+            self.truth[:] = known_rows(self.everyone.graph, folder.original, folder.rows, names, bucket)
+            self.source = BY_ROWS
 
     @cached_property
     def kept(self) -> Ints:
@@ -130,7 +139,7 @@ class OneTable:
         source = folder.buckets if folder.bucketed else folder.rows
         columns = [column for column in target.data.sensitive if column.name in source.names]
         if folder.bucketed:
-            return [Context(value_groups=partial(self._buckets, column)) for column in columns]
+            return [self._bucket_context(column) for column in columns]
         return [column_context(target, self._values(column)) for column in columns]
 
     @cached_property
@@ -139,9 +148,20 @@ class OneTable:
         table = self.folder.original
         return table if self.kept.size == len(table) else table.take(self.kept)
 
-    def _buckets(self, column: Sensitive) -> ValueGroups:
-        group, original = self.folder.rows.column("group"), self._table.column(column.name)
-        return buckets_as_groups(self.target, group, self.folder.buckets, column, original)
+    def _bucket_context(self, column: Sensitive) -> Context:
+        """Of buckets of one table: all people are of it, and on every list."""
+        target, folder = self.target, self.folder
+        group, original = folder.rows.column("group"), self._table.column(column.name)
+        everybody = np.ones(len(target.data), np.bool_)
+        own = replace(target, data=replace(target.data, own=everybody))
+        lines = BucketValues.of(BucketTable.read(folder.buckets, group.texts), column, original)
+        return _of_buckets(
+            JoinTarget(own, everybody, group.codes),
+            column,
+            lines,
+            folder.claims,
+            value_groups=lambda: buckets_as_groups(target, group, folder.buckets, column, original),
+        )
 
     def _values(self, column: Sensitive) -> SensitiveValues:
         """A sensitive column beside the rows, with what is promised of it."""
@@ -150,17 +170,10 @@ class OneTable:
         return values_of(column, original, shown, place).promised(self.folder.claims)
 
 
-def _truth(folder: ReleaseFolder) -> tuple[Ints, str]:
-    """The row of each record, -1 where it is not known; and how it is known."""
-    truth, table, rows = _truth_by_links(folder), folder.original, folder.rows
-    if (truth >= 0).any():
-        return truth, BY_LINKS
-    names = [c.name for c in folder.schema.having(Role.SENSITIVE, Role.KEEP) if c.name in rows.names]
-    if not names:
-        return truth, "nothing: no private column is published, so only candidates are counted"
-    record, row = alone_in_both(table, rows, names)
-    truth[record] = row
-    return truth, "private values that only one record and one row have"
+def _private(folder: ReleaseFolder) -> list[Column]:
+    """The columns whose values stand beside the rows as they are."""
+    private = folder.schema.having(Role.SENSITIVE, Role.KEEP)
+    return [column for column in private if column.name in folder.rows.names]
 
 
 def _truth_by_links(folder: ReleaseFolder) -> Ints:
@@ -181,12 +194,22 @@ def _places(column: Sensitive, original: TextColumn, schema: Schema) -> NDArray[
 
 def _shared(folder: ReleaseFolder, other: ReleaseFolder) -> SharedValues | NotTried:
     """The private columns beside the rows of both releases."""
-    ours, theirs = (
-        [c.name for c in each.schema.having(Role.SENSITIVE, Role.KEEP) if c.name in each.rows.names]
-        for each in (folder, other)
-    )
-    names = [name for name in theirs if name in ours]
+    ours = [column.name for column in _private(folder)]
+    names = [column.name for column in _private(other) if column.name in ours]
     return shared_values(folder.original, folder.rows, other.rows, names) if names else NOTHING_SHARED
+
+
+def _of_buckets(
+    scene: JoinTarget,
+    column: Sensitive,
+    lines: BucketValues,
+    claims: Sequence[Claim],
+    **more: Callable[[], object],
+) -> Context:
+    """What attacks on a sensitive column in buckets may ask for."""
+    own = column.codes.astype(np.int64)
+    values = SensitiveValues(column.name, own, lines.value, column.size).promised(claims)
+    return Context(bucketed=lambda: scene, values=lambda: values, bucket_values=lambda: lines, **more)
 
 
 # ---- people of two tables
@@ -204,7 +227,7 @@ class TwoTables:
         target = Target(folder.shown, folder.data, nobody, k_of(folder.claims))
         behind, own = folder.people_behind_rows, len(folder.original)
         self.behind = behind if behind is not None and fitting(target, behind) else None
-        self.source = "nothing: the audit has no links, so only candidates are counted"
+        self.source = "the audit, which has no links"
         if self.behind is not None:
             rows = np.flatnonzero(self.behind < own)
             nobody[self.behind[rows]] = rows
@@ -240,16 +263,11 @@ class TwoTables:
             "joined": lambda: self.joined,
             "bucketed": lambda: self.joined if self.lines else None,
             "trimmed": self._trimmed,
-            "columns": lambda: [self._column(*each) for each in self.lines],
+            "columns": lambda: [_of_buckets(self.joined, *each, self.folder.claims) for each in self.lines],
         }
         if self.planted is not None:
             offered |= {"classes": self._classes, "planted": self._planted}
         return Context(**offered)
-
-    def _column(self, column: Sensitive, lines: BucketValues) -> Context:
-        own = column.codes.astype(np.int64)
-        values = SensitiveValues(column.name, own, lines.value, column.size).promised(self.folder.claims)
-        return Context(bucketed=lambda: self.joined, values=lambda: values, bucket_values=lambda: lines)
 
     def _classes(self) -> Codes | None:
         """The class in which each person has a row, -1 for nobody's; None if it is not known."""
@@ -319,7 +337,8 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
         regions = generalize(data.take(kept), grouping.of_kept())
     except (IncrowdError, TypeError, KeyError) as problem:
         reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
-        return NotTried(f"rerun was not tried, since the method cannot be run again: {reason}")
+        why, needed = f"the method cannot be run again: {reason}", "a manifest that says how it was made"
+        return NotTried("rerun", why, needed, Outcome.INCONCLUSIVE)
     return published_from_regions(regions, data.attributes)
 
 
