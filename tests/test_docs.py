@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 import incrowd
 from incrowd import errors
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.cli.app import app
 from incrowd.cli.measure import MEANINGS
 from incrowd.contracts import catalogue
@@ -69,11 +69,11 @@ def names(text: str) -> set[str]:
 # What is registered is described
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", all_methods())
 def test_a_method_is_in_the_docs_with_its_options(method: str) -> None:
     assert method in names(section("docs/cli.md", "methods"))
     claim = said(f"docs/claims/{method}.md")
-    assert not [option for option in METHODS[method].options() if f"`{option}`" not in claim]
+    assert not [option for option in all_methods()[method].options() if f"`{option}`" not in claim]
 
 
 MODELS = [*catalogue("model"), *catalogue("matching model")]
@@ -365,6 +365,6 @@ def test_the_claim_of_the_worked_example_has_the_form() -> None:
 
 def test_options_of_the_catalogue_are_fields() -> None:
     """The docs list options by name; the catalogue takes them from the fields of the algorithm."""
-    for method in METHODS.values():
+    for method in all_methods().values():
         promised = {"k", "max_suppression"}
         assert set(method.options()) == {field.name for field in fields(method)} - promised

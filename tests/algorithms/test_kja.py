@@ -13,7 +13,7 @@ from support.golden import vectors
 from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import kja as naive
 
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.kja import BASES, Direct, GroupBoxes, Refinement, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import Partitioner, catalogue, silent
@@ -23,7 +23,7 @@ from incrowd.schema import Kind, Shape
 
 VECTORS = vectors("kja", "algorithms")
 SOME = ["mondrian", "hilbert", "agglomerative"]
-KNOWN = [base for base in BASES if base in METHODS]
+KNOWN = [base for base in BASES if base in all_methods()]
 
 
 def joined(table: CodeTable, own: int) -> Microdata:

@@ -22,7 +22,7 @@ from twins import definitions as naive
 from twins import factor as naive_factor
 
 from incrowd import assign, entropy
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.nonhomogeneous.revisited import KFactorNeighbourhoods
 from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
@@ -106,7 +106,7 @@ def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> Non
 def test_a_default_release_is_drawn_with_even_odds(method: str, start: str, measure: str) -> None:
     request = people(quasi=QUASI)
     wanted = {"start": start, "measure": measure}
-    known = {name: word for name, word in wanted.items() if name in METHODS[method].options()}
+    known = {name: word for name, word in wanted.items() if name in all_methods()[method].options()}
     release = made(request, method, **known)
     assert release is not None
     assert release.verdict.passed
@@ -194,7 +194,7 @@ def test_the_printed_form_is_marked() -> None:
     ],
 )
 def test_what_speaks_of_classes_is_refused(method: str, changed: dict[str, Any], word: str) -> None:
-    if METHODS[method].diverse and "l" in changed.get("privacy", {}):
+    if all_methods()[method].diverse and "l" in changed.get("privacy", {}):
         pytest.skip(f"{method} keeps l by its assignment: tests/algorithms/nonhomogeneous/test_diverse.py")
     request = people(30, ("age",))
     columns: dict[str, Any] = {**request.columns, "who": [f"w{i // 2}" for i in range(30)]}
@@ -290,8 +290,8 @@ def test_a_broken_engine_is_caught(method: str, tmp_path: Path, monkeypatch: pyt
     off_by_one = catalogue("algorithm")[method](k=3)
     broken: dict[str, list[tuple[Any, str, Any]]] = {
         "k-factor": [
-            (METHODS[method], "configured", lambda *_: off_by_one),
-            (METHODS[method], "configured", lambda *_: OwnRows(4)),
+            (all_methods()[method], "configured", lambda *_: off_by_one),
+            (all_methods()[method], "configured", lambda *_: OwnRows(4)),
         ],
         "truth": [
             (assign, "by_neighbourhoods", at_random),

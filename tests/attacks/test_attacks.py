@@ -30,6 +30,7 @@ from incrowd.attacks.registry import (
     AttackResult,
     Context,
     NotTried,
+    Outcome,
     Rate,
     attack,
     attacks,
@@ -58,6 +59,7 @@ NAMING_ROWS: tuple[Callable[[Target], AttackResult], ...] = (
     *(order, degree, matching, probability, corruption, again),
 )
 EACH = pytest.mark.parametrize("attack", NAMING_ROWS, ids=lambda attack: attack.__name__)
+NOT_BROKEN = (Outcome.HELD, Outcome.INCONCLUSIVE)
 REGISTERED = pytest.mark.parametrize("entry", attacks(), ids=lambda entry: entry.name)
 
 
@@ -96,7 +98,8 @@ def test_an_attack_keeps_within_the_bound_on_a_good_release(
     attack: Callable[[Target], AttackResult], clinic: Target
 ) -> None:
     found = attack(clinic)
-    assert found.holds
+    assert found.outcome is not Outcome.BROKEN
+    assert found.outcome is Outcome.HELD or not found.attack.exact or found.bound is None
     low, high = found.attack.interval()
     assert low <= found.attack.share <= high
     assert found.attack.share <= 0.3
@@ -109,7 +112,7 @@ def test_a_weak_release_is_broken(attack: Callable[[Target], AttackResult], weak
     if attack is corruption:  # people who share no row cannot be accomplices
         assert found.attack.tried < 200
     else:
-        assert not found.holds
+        assert found.outcome is Outcome.BROKEN
         assert found.attack.share > 0.9
 
 
@@ -117,20 +120,27 @@ def test_a_weak_release_is_broken(attack: Callable[[Target], AttackResult], weak
 def test_a_result_can_be_written(attack: Callable[[Target], AttackResult], clinic: Target) -> None:
     said = attack(clinic).to_dict()
     assert set(said) == {
-        *("name", "adversary", "knows", "attack", "guess", "control", "bound", "holds", "works", "details")
+        *("name", "adversary", "knows", "attack", "guess", "control", "bound", "works", "details"),
+        *("outcome", "holds", "reason", "remedy"),
     }
+    assert said["holds"] == (said["outcome"] == "held")
+    assert bool(said["reason"]) == bool(said["remedy"]) == (said["outcome"] == "inconclusive")
     assert said["bound"] == (None if attack is corruption else "1/10")
-    assert set(said["attack"]) == {"won", "tried", "share", "low", "high"}
+    assert set(said["attack"]) == {"won", "tried", "share", "low", "high", "exact"}
     assert all(isinstance(value, int | float | str) for value in said["details"].values())
 
 
 @EACH
-def test_without_truth_only_candidates_are_counted(
+def test_without_truth_nobody_is_scored_but_by_candidates(
     attack: Callable[[Target], AttackResult], clinic: Target
 ) -> None:
     blind = replace(clinic, truth=np.full(1000, -1))
     found = attack(blind)
-    assert (found.attack.tried, found.holds) == (0, True)
+    if found.attack.exact:  # whoever picks one of the candidates needs no truth to be scored
+        assert (found.attack.tried, found.outcome) == (1000, Outcome.HELD)
+    else:
+        assert found.outcome is (Outcome.NO_BOUND if found.bound is None else Outcome.INCONCLUSIVE)
+        assert found.attack.tried == 0 or found.attack.luck is not None  # of some it is known all the same
 
 
 def test_names_are_different(clinic: Target) -> None:
@@ -205,6 +215,33 @@ def test_a_registered_attack_breaks_its_control(entry: Attack, results: list[Att
 
 
 @REGISTERED
+def test_a_registered_attack_ends_in_each_way(entry: Attack, results: list[AttackResult]) -> None:
+    """As it is it is not broken; where it succeeds as on its control, it is; and each doubt is said."""
+    mine = [found for found in results if found.name.partition("-")[0] == entry.name]
+    for found in mine:
+        assert found.outcome in ((Outcome.NO_BOUND,) if found.bound is None else NOT_BROKEN)
+        control = found.control
+        if found.bound is None or control is None:
+            assert replace(found, attack=Rate(0, 0)).doubt is None
+            continue
+        held = replace(found, attack=Rate(0, 10**6, exact=not found.bound))  # 0 is kept by counting only
+        assert held.outcome is Outcome.HELD
+        if control.above(found.bound):  # whole classes leave one in k to who runs the method again
+            assert replace(found, attack=control).outcome is Outcome.BROKEN
+        for doubtful, words in (
+            (replace(held, attack=Rate(0, 0)), "nobody was scored"),
+            (replace(held, control=None), "could not be run"),
+            (replace(held, control=replace(found.guess, won=0)), "did not break"),
+        ):
+            assert doubtful.outcome is Outcome.INCONCLUSIVE
+            assert doubtful.doubt is not None
+            assert words in doubtful.doubt[0]
+            assert doubtful.doubt[1]
+        if found.bound:  # of few nobody knows whether they would stay within it
+            assert replace(held, attack=Rate(0, 1)).outcome is Outcome.INCONCLUSIVE
+
+
+@REGISTERED
 def test_a_registered_attack_is_documented(entry: Attack, results: list[AttackResult]) -> None:
     """In a section of its own, with its adversary."""
     text = (TESTS.parent / "docs" / "attacks.md").read_text(encoding="utf-8")
@@ -241,9 +278,11 @@ def test_a_need_is_made_once_and_only_if_asked_for() -> None:
 
 
 def test_a_need_that_is_not_met_is_said_or_skipped(clinic: Target) -> None:
-    context = Context(records=lambda: None, remade=lambda: NotTried("no method"), release=lambda: clinic)
+    context = Context(
+        records=lambda: None, remade=lambda: NotTried("rerun", "no method"), release=lambda: clinic
+    )
     found = list(every_result(context))
-    assert [each.why for each in found if isinstance(each, NotTried)] == ["no method"]
+    assert [each.reason for each in found if isinstance(each, NotTried)] == ["no method"]
     assert [each.name for each in found if isinstance(each, AttackResult)] == ["order"]
 
 
@@ -298,16 +337,6 @@ def test_an_interval_holds_its_share(rate: tuple[int, int]) -> None:
 def test_a_rate_cannot_be_won_more_often_than_tried() -> None:
     with pytest.raises(ValueError, match="more often"):
         Rate(2, 1)
-
-
-def test_what_holds_and_what_works() -> None:
-    good = AttackResult("a", "b", "c", Rate(100, 1000), Rate(1, 1000), Rate(900, 1000), Fraction(1, 10))
-    assert good.holds
-    assert good.works
-    assert not replace(good, attack=Rate(200, 1000)).holds
-    assert replace(good, attack=Rate(200, 1000), bound=None).holds
-    assert not replace(good, control=Rate(1, 1000)).works
-    assert not replace(good, control=None).works
 
 
 # ---- targets
@@ -421,7 +450,9 @@ def test_a_known_algorithm_tells_who_is_behind_its_rows() -> None:
     found = rerun(printed, made)
     assert found.details["persons_with_a_row_of_their_own"] == alone.size
     assert found.attack.won == len(set(printed.graph.row_of.tolist()))  # the first of each kind
-    linked = [rerun(replace(printed, truth=np.where(np.arange(9) == i, i, -1)), made).attack for i in alone]
+    linked = [
+        replace(printed, truth=np.where(np.arange(9) == i, i, -1)).won(rerun_guess(made)) for i in alone
+    ]
     assert [rate.share for rate in linked] == [expected["P_link_if_adversary_reruns_the_algorithm"]]
     assert classes(printed.graph, k)["k_factor"] is expected["k_factor_exists"]
 
@@ -506,8 +537,8 @@ def test_large_components_get_fewer_victims(monkeypatch: pytest.MonkeyPatch, cli
 def test_the_order_of_the_original_is_an_attack(clinic: Target) -> None:
     kept = Target(clinic.published, clinic.data, np.arange(1000), 10)
     assert order(kept).attack == Rate(1000, 1000)
-    assert not order(kept).holds
-    assert order(clinic).holds
+    assert order(kept).outcome is Outcome.BROKEN
+    assert order(clinic).outcome is Outcome.HELD
 
 
 def test_a_ring_of_many_is_sampled() -> None:

@@ -239,7 +239,7 @@ def test_chance_gives_next_to_nothing() -> None:
     assert found.guess.share < 0.02 < 0.5 < found.attack.share
     assert found.details["rows_given_away"] == found.attack.won
     assert float(found.details["precision"]) > 0.95
-    assert (found.bound, found.holds) == (None, True)
+    assert (found.bound, found.outcome) == (None, "no bound")
 
 
 def test_what_k_share_is_no_secret() -> None:

@@ -16,7 +16,7 @@ from twins import attacks as naive
 
 from incrowd.attacks.beliefs import SensitiveValues, beliefs, distances, homogeneous, values_of
 from incrowd.attacks.disclosure import closeness, column_context, homogeneity, skewness
-from incrowd.attacks.registry import AttackResult, Context, every_result
+from incrowd.attacks.registry import AttackResult, Context, Outcome, every_result
 from incrowd.attacks.target import Target
 from incrowd.errors import TableError
 from incrowd.flow import Sensitive, Table
@@ -128,21 +128,21 @@ def test_homogeneity_reads_a_class_of_one_value() -> None:
     found = homogeneity(beliefs(target, values))
     assert (found.attack.won, found.guess.won, found.attack.tried) == (5, 5, 8)
     assert found.details == {"persons_with_one_value": 4, "largest_share": 1.0}
-    assert (found.bound, found.holds) == (None, True)
+    assert (found.bound, found.outcome) == (None, Outcome.NO_BOUND)
 
 
 def test_homogeneity_breaks_a_false_promise() -> None:
     """l = 4 is claimed, and every class has one value."""
     target, values = classes([30, 30, 30, 30], sorted([0, 1, 2, 3] * 30))
     found = homogeneity(beliefs(target, replace(values, l=Fraction(4))))
-    assert (found.bound, found.attack.share, found.holds) == (Fraction(1, 4), 1.0, False)
+    assert (found.bound, found.attack.share) == (Fraction(1, 4), 1.0)
+    assert found.outcome is Outcome.BROKEN
 
 
 def test_homogeneity_keeps_within_a_true_promise() -> None:
     target, values = classes([40, 40], [0, 1, 2, 3] * 20)
     found, *_ = disclosures(target, replace(values, l=Fraction(4)))
-    assert found.holds
-    assert found.works
+    assert found.outcome is Outcome.HELD  # to the letter: a quarter in every class leaves nothing to chance
     assert found.control is not None
     assert (found.attack.share, found.control.share) == (0.25, 1.0)
 
@@ -191,14 +191,14 @@ def test_a_class_that_is_too_far_breaks_the_promise() -> None:
     target, values = classes([2, 2], [0, 0, 1, 1])
     claimed = replace(values, t=Fraction(2, 5))
     found = closeness(beliefs(target, claimed), beliefs(target, homogeneous(target, claimed)))
-    assert (found.attack.won, found.bound, found.holds) == (4, Fraction(0), False)
+    assert (found.attack.won, found.bound, found.outcome) == (4, Fraction(0), Outcome.BROKEN)
     assert found.details == {"largest_distance": 0.5, "t": 0.4}
 
 
 def test_a_distance_of_exactly_t_is_kept() -> None:
     target, values = classes([2, 2], [0, 0, 1, 1])
     found = closeness(beliefs(target, replace(values, t=Fraction(1, 2))))
-    assert (found.attack.won, found.holds) == (0, True)
+    assert (found.attack.won, found.attack.within(Fraction(0))) == (0, True)
 
 
 def test_closeness_is_tried_only_where_it_was_promised() -> None:
@@ -207,8 +207,7 @@ def test_closeness_is_tried_only_where_it_was_promised() -> None:
     backgrounds = [f"background-{known}-disease" for known in (1, 2, 3)]
     assert names == ["homogeneity-disease", "skewness-disease", "definetti-disease", *backgrounds]
     found = {found.name: found for found in disclosures(target, replace(values, t=Fraction(1, 10)))}
-    assert found["closeness-disease"].holds
-    assert found["closeness-disease"].works
+    assert found["closeness-disease"].outcome is Outcome.HELD
 
 
 # ---- reading columns and promises

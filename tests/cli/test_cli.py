@@ -17,7 +17,7 @@ from support.commands import asked, incrowd, listing
 from support.tampering import TAMPERED, manifest_of
 
 from incrowd import __version__
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.examples import write_example
 
 COMMANDS = (
@@ -376,7 +376,7 @@ def test_methods_for_people_and_machines() -> None:
     ran = incrowd("methods")
     assert (ran.code, ran.err) == (0, "")
     said = incrowd("methods", "--json").json
-    assert [method["name"] for method in said] == list(METHODS)
+    assert [method["name"] for method in said] == list(all_methods())
     for method in said:
         assert method["name"] in ran.out
         assert all(method[key] for key in ("paper", "section", "guarantee", "adversary", "not_claimed"))

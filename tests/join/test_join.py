@@ -20,7 +20,8 @@ from incrowd.errors import HierarchyError, IncrowdError, PolicyError, TableError
 from incrowd.examples import write_example
 from incrowd.flow import Table
 from incrowd.hierarchy.builders import read_levels
-from incrowd.join import Joined, check_public, encode_joined, join, read_sources
+from incrowd.join.people import Joined, encode_joined, join
+from incrowd.join.sources import check_public, read_sources
 from incrowd.policy import Policy
 from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.tables import read

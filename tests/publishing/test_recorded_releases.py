@@ -18,7 +18,7 @@ import pytest
 from support.places import TESTS
 
 import incrowd as ic
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.examples import write_example
 
 pytestmark = pytest.mark.quick
@@ -77,7 +77,7 @@ def figures(name: str, promise: str) -> dict[str, Any]:
 
 
 RECORDED: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
-CASES = [f"{name} {promise}" for name in METHODS for promise in ("k", "l")]
+CASES = [f"{name} {promise}" for name in all_methods() for promise in ("k", "l")]
 
 
 def test_every_method_has_recorded_figures() -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.policy.exposures import UNSAFE_ONE_SIDED
 
-CROWDS = sorted(name for name, method in METHODS.items() if method.overlapping)
-APART = sorted(name for name, method in METHODS.items() if method.exact_rows)
-JOINS = sorted(name for name, method in METHODS.items() if method.joins)
-PLAIN = [name for name, method in METHODS.items() if method.needs_plain]  # hide outliers
-ALONE = [name for name in METHODS if name not in (*JOINS, *PLAIN)]  # need no public table, no outliers
+CROWDS = sorted(name for name, method in all_methods().items() if method.overlapping)
+APART = sorted(name for name, method in all_methods().items() if method.exact_rows)
+JOINS = sorted(name for name, method in all_methods().items() if method.joins)
+PLAIN = [name for name, method in all_methods().items() if method.needs_plain]  # hide outliers
+ALONE = [name for name in all_methods() if name not in (*JOINS, *PLAIN)]  # need no public table, no outliers
 PARTITIONS = sorted(set(ALONE) - set(CROWDS) - set(APART))
 IN_ROWS = [name for name in ALONE if name not in APART]  # sensitive values stand in the rows
-ONE_SIDED = [name for name in CROWDS if UNSAFE_ONE_SIDED in METHODS[name](k=2).exposures()]
+ONE_SIDED = [name for name in CROWDS if UNSAFE_ONE_SIDED in all_methods()[name](k=2).exposures()]
 SAFE = [name for name in CROWDS if name not in ONE_SIDED]
 ACCEPTED: dict[str, list[str]] = {
-    **{name: [] for name in METHODS},
+    **{name: [] for name in all_methods()},
     **{name: ["unsafe-one-sided"] for name in ONE_SIDED},
     **{name: ["exact-rows", "correlated-values"] for name in APART},
 }

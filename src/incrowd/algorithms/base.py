@@ -1,4 +1,4 @@
-"""Algorithm: what every anonymization algorithm declares about itself.
+"""Algorithm: what every anonymization algorithm declares about itself, and the catalogue of them by name.
 
 The pipeline asks an algorithm what it takes, what it makes and what it is known to give away; it knows no
 algorithm by name and none of their options.
@@ -11,12 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Progress, option_names
+from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Progress, catalogue, option_names
 from incrowd.errors import PolicyError, unknown
 from incrowd.flow import Microdata, Neighbourhoods, Partition
 from incrowd.policy.exposures import UNSAFE_IDENTITY, UNSAFE_MATCHES, UNSAFE_ONE_SIDED, KnownExposure
@@ -33,6 +36,7 @@ K_EQUAL_ROWS = "everyone's quasi-identifiers equal those of at least k-1 others"
 OVERLAPPING_BOXES = "the smallest box, node or set over each group; boxes may overlap"
 LINKER = "knows everyone's quasi-identifiers, and how the release was made"
 PROMISED = ("k", "max_suppression")  # fields that are no options: the policy promises them
+PACKAGES = ("partitions", "outliers", "nonhomogeneous")  # in the order of the catalogue
 EVERY = 0.2  # seconds between two words about the progress of a compiled run
 
 
@@ -208,6 +212,38 @@ class NonHomogeneous(Algorithm):
         """k-factor, or `model_kept` where less was accepted."""
         less = not self.regular and (self.one_sided or UNSAFE_MATCHES.accepted(accept))
         return self.model_kept if less or not self.drawn else "k-factor"
+
+
+@cache
+def all_methods() -> Mapping[str, type[Algorithm]]:
+    """Every algorithm by name, in the order of packages and modules: importing a module registers its own."""
+    home = __name__.rpartition(".")[0]
+    modules = [
+        f"{package}.{module.name}"
+        for package in (*(f"{home}.{name}" for name in PACKAGES), home)
+        for module in iter_modules(import_module(package).__path__)
+        if not module.ispkg
+    ]
+    for module in modules:
+        import_module(module)
+    place = {module: number for number, module in enumerate(modules)}  # others came from elsewhere
+    found = catalogue("algorithm").items()
+    return dict(sorted(found, key=lambda entry: place.get(entry[1].__module__, len(place))))
+
+
+def method(name: str) -> type[Algorithm]:
+    """Look an algorithm up by name.
+
+    Examples
+    --------
+    >>> method("mondrian").section
+    '2.3, Figure 2'
+    """
+    known, registered = all_methods(), catalogue("algorithm")
+    if name not in registered:
+        raise PolicyError(unknown("in the catalogue", [name], list(known)))
+    found: type[Algorithm] = registered[name]
+    return found
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.attacks.registry import Rate
 from incrowd.attacks.target import Flags, Floats, Ints, Pools, Target, pools_of, runs
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Sensitive, Table, TextColumn
@@ -49,6 +50,10 @@ class SensitiveValues:
     def prior(self) -> Ints:
         """How many published rows have each value."""
         return np.bincount(self.shown, minlength=self.size)
+
+    @property
+    def bound(self) -> Fraction | None:
+        return None if self.l is None else 1 / self.l
 
     def promised(self, claims: Iterable[Claim]) -> SensitiveValues:
         """With what a release claims of this column. Other kinds of l leave beliefs above 1/l possible."""
@@ -93,6 +98,7 @@ class Beliefs:
     """
 
     values: SensitiveValues
+    closed: bool  # `Target.closed`
     able: Flags
     top: Ints
     share: Floats
@@ -104,12 +110,18 @@ class Beliefs:
     kin: Flags
     distance: Floats
 
+    def right(self, guesses: Ints) -> Rate:
+        """How often these guesses (n,) at the own value are right, of those who have candidates."""
+        won = (guesses[self.able] == self.values.own[self.able]).sum()
+        return Rate(int(won), int(self.able.sum()), self.closed)
+
 
 def beliefs(target: Target, values: SensitiveValues) -> Beliefs:
     """What everybody's candidates say about a sensitive column."""
     counts, of = counted(target.graph, values.shown, values.size, target.pools), target.pools.of
     parts = [_believed(values, some) for some in counts]
-    return Beliefs(values, *(np.concatenate(column)[of] for column in zip(*parts, strict=True)))
+    columns = (np.concatenate(column)[of] for column in zip(*parts, strict=True))
+    return Beliefs(values, target.closed, *columns)
 
 
 def homogeneous(target: Target, values: SensitiveValues) -> SensitiveValues:

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from incrowd.attacks.registry import AttackResult, Details, attack
-from incrowd.attacks.target import NO_ROW, Edges, Ints, Target, first_met
+from incrowd.attacks.target import NO_ROW, Edges, Flags, Ints, Target, first_met
 from incrowd.contracts import Progress, silent
 from incrowd.errors import TableError
 from incrowd.graph import Chances, chances
@@ -40,13 +40,13 @@ def order(target: Target) -> AttackResult:
 @attack("degree", 20, ("records",))
 def degree(target: Target) -> AttackResult:
     """A row among those whose cells hold the person."""
-    return _first_of("degree", PROSECUTOR, QUASI_IDENTIFIERS, target, lambda at: at.graph.real)
+    return _any_of("degree", PROSECUTOR, QUASI_IDENTIFIERS, target, lambda at: at.graph.real)
 
 
 @attack("matching", 30, ("records",))
 def matching(target: Target) -> AttackResult:
     """A row among those that the person can be behind while everybody else has a row too."""
-    return _first_of("matching", "second adversary", MEMBERS, target, lambda at: at.found.effective)
+    return _any_of("matching", "second adversary", MEMBERS, target, lambda at: at.found.effective)
 
 
 @attack("probability", 40, ("records",), watched=True)
@@ -54,10 +54,21 @@ def probability(target: Target, progress: Progress = silent) -> AttackResult:
     """The row that the person is most likely behind, if all assignments are equally likely."""
     found = chances(target.graph, target.found, progress=progress)
     control = target.control
-    likeliest_of_control = likeliest(control, chances(control.graph, control.found))
-    rates = target.won(likeliest(target, found)), target.guess(), control.won(likeliest_of_control)
     details = _likely(target, found)
+    sizes = target.graph.tally(target.found.effective).records[target.graph.record_of]
+    won = target.scored(likeliest(target, found), sizes, _alike(target, found))
+    rates = won, target.blind(len(target.data)), control.chance(control.found.effective)
     return AttackResult("probability", "random worlds", MEMBERS, *rates, target.bound, details)
+
+
+def _alike(target: Target, found: Chances) -> Flags:
+    """Whose candidates are all as likely (n,), so that any will do. Nobody's, if some were left open."""
+    graph = target.graph
+    edges = np.flatnonzero(graph.real & target.found.effective)
+    tails, chance = graph.tails[edges], np.round(found.value[edges], 12)
+    alike = np.full(graph.record_weight.size, not found.open)
+    alike[tails[1:][(np.diff(chance) != 0) & (np.diff(tails) == 0)]] = False
+    return alike[graph.record_of]
 
 
 def likeliest(target: Target, found: Chances) -> Ints:
@@ -74,12 +85,14 @@ def likeliest(target: Target, found: Chances) -> Ints:
     return best[graph.record_of]
 
 
-def _first_of(
+def _any_of(
     name: str, adversary: str, knows: str, target: Target, rule: Callable[[Target], Edges]
 ) -> AttackResult:
-    won, control = (each.won(each.named(rule(each))) for each in (target, target.control))
+    own, control = target.data.own, target.control
+    won = target.chance(rule(target), own)
+    rates = won, target.blind(won.tried), control.chance(rule(control), own)
     details = _counted(target, rule(target))
-    return AttackResult(name, adversary, knows, won, target.guess(), control, target.bound, details)
+    return AttackResult(name, adversary, knows, *rates, target.bound, details)
 
 
 def _counted(target: Target, edges: Edges) -> Details:
@@ -122,12 +135,27 @@ def rerun(target: Target, remade: Published) -> AttackResult:
     printed = replace(target, published=remade, truth=np.arange(len(remade)))
     rows = equal_rows(remade, target.published)
     alone = np.bincount(rows[rows >= 0], minlength=1) == 1
-    rates = target.won(rows), target.guess(), printed.won(equal_rows(remade, remade))
+    control = printed.won(equal_rows(remade, remade))
+    rates = target.scored(rows, *_equals(target, rows)), target.blind(len(target.data)), control
     details: Details = {
         "persons_whose_row_is_there": int((rows >= 0).sum()),
         "persons_with_a_row_of_their_own": int(alone.sum()),
     }
     return AttackResult("rerun", "algorithm-aware", METHOD_KNOWN, *rates, target.bound, details)
+
+
+def _equals(target: Target, rows: Ints) -> tuple[Ints, Flags]:
+    """How many published rows equal each of these (n,), and who is surely behind one of them.
+
+    Whoever has no other candidates is. What is true may say so of everybody, but not of some: to count by
+    chance those who are found, and by what is true those who are not, would be to peek.
+    """
+    graph, there = target.graph, rows >= 0
+    kind = np.where(there, graph.row_of[rows], -1)
+    equal, candidates = graph.row_weight[kind], graph.tally(target.found.effective).records[graph.record_of]
+    sure = there & (candidates == equal)
+    true = there & (target.truth >= 0) & (graph.row_of[target.truth] == kind)
+    return equal, sure | (sure | true).all()
 
 
 def equal_rows(remade: Published, published: Published) -> Ints:

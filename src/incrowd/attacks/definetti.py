@@ -14,7 +14,7 @@ Sacharidis, Mouratidis, Papadias, "k-Anonymity in the Presence of External Datab
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -236,8 +236,10 @@ def in_group(scene: JoinTarget, values: SensitiveValues, lines: BucketValues) ->
         "largest_share": float(largest),
         "persons_exposed_if_by_classes": exposed,
     }
-    name, bound = f"groups-{values.name}", None if values.l is None else 1 / values.l
-    return AttackResult(name, PROSECUTOR, VALUES_OF_GROUPS, won, guess, control, bound, details)
+    everybody = who.size == own.size  # then each bucket's values are all there, whoever has which
+    rates = replace(won, exact=everybody), guess, control
+    name = f"groups-{values.name}"
+    return AttackResult(name, PROSECUTOR, VALUES_OF_GROUPS, *rates, values.bound, details)
 
 
 def commonest(groups: Ints, own: Ints, lines: BucketValues) -> tuple[Rate, int, Fraction]:

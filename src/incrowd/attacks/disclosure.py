@@ -45,14 +45,14 @@ def homogeneity(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     """The value that most of a person's candidates have."""
     values, able = found.values, found.able
     common = int(values.prior.argmax()) if values.size else 0
-    won, guess = _right(found, found.top), _right(found, np.full(able.size, common))
-    rates = won, guess, None if control is None else _right(control, control.top)
+    won, guess = found.right(found.top), found.right(np.full(able.size, common))
+    rates = won, guess, None if control is None else control.right(control.top)
     details: Details = {
         "persons_with_one_value": int((found.different[able] == 1).sum()),
         "largest_share": _largest(found, found.share),
     }
-    name, bound = f"homogeneity-{values.name}", None if values.l is None else 1 / values.l
-    return AttackResult(name, "attribute linkage", MEMBERS, *rates, bound, details)
+    name = f"homogeneity-{values.name}"
+    return AttackResult(name, "attribute linkage", MEMBERS, *rates, values.bound, details)
 
 
 @attack("skewness", 210, ("beliefs", "control_beliefs"), each_column=True)
@@ -75,7 +75,7 @@ def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
         details["persons_under_one_node"] = int(found.kin[able].sum())
     tried = int(able.sum())
     guess = Rate(min(round(float(prior[found.risen[able]].sum())), tried), tried)
-    rates = _right(found, found.risen), guess, None if control is None else _right(control, control.risen)
+    rates = found.right(found.risen), guess, None if control is None else control.right(control.risen)
     return AttackResult(f"skewness-{values.name}", "skewness", FREQUENCIES, *rates, None, details)
 
 
@@ -83,7 +83,7 @@ def skewness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
 def closeness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
     """How many people have candidates farther from the table than was promised: nobody may."""
     far, name = _farther(found), f"closeness-{found.values.name}"
-    rates = far, Rate(0, far.tried), None if control is None else _farther(control)
+    rates = far, Rate(0, far.tried, exact=True), None if control is None else _farther(control)
     details: Details = {
         "largest_distance": _largest(found, found.distance),
         "t": float(found.values.t or 0),
@@ -93,12 +93,8 @@ def closeness(found: Beliefs, control: Beliefs | None = None) -> AttackResult:
 
 def _farther(found: Beliefs) -> Rate:
     able = found.able
-    return Rate(int((found.distance[able] > float(found.values.t or 0) + ROUNDING).sum()), int(able.sum()))
-
-
-def _right(found: Beliefs, guesses: Ints) -> Rate:
-    able = found.able
-    return Rate(int((guesses[able] == found.values.own[able]).sum()), int(able.sum()))
+    won = (found.distance[able] > float(found.values.t or 0) + ROUNDING).sum()
+    return Rate(int(won), int(able.sum()), exact=True)
 
 
 def _largest(found: Beliefs, of: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
@@ -134,8 +130,11 @@ def background(target: Target, values: SensitiveValues, known: int) -> AttackRes
 
 
 def _bound(values: SensitiveValues, known: int) -> Fraction | None:
-    """Where no value has more than 1/l of the candidates, one has at most 1/(l-b) of those that are left."""
-    return None if values.l is None or values.l <= known else 1 / (values.l - known)
+    """Where no value has more than 1/l of the candidates, one has at most 1/(l-b) of those that are left.
+
+    A bound of 1 would bound nothing.
+    """
+    return None if values.l is None or values.l <= known + 1 else 1 / (values.l - known)
 
 
 def _tried(target: Target, values: SensitiveValues, known: int) -> tuple[Rate, Floats]:
@@ -148,7 +147,8 @@ def _tried(target: Target, values: SensitiveValues, known: int) -> tuple[Rate, F
     top, out, share = (np.concatenate(part) for part in zip(*parts, strict=True))
     top, out = top[held.of], out[held.of]
     counts_here = (share[held.of] > 0) & ~(out == values.own[:, None]).any(axis=1)
-    return Rate(int((top == values.own)[counts_here].sum()), int(counts_here.sum())), share
+    won = (top == values.own)[counts_here].sum()
+    return Rate(int(won), int(counts_here.sum()), target.closed), share
 
 
 def ruled_out(counts: Ints, known: int) -> tuple[Ints, Ints, Floats]:

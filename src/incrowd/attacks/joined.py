@@ -153,7 +153,7 @@ def equijoin(scene: JoinTarget) -> AttackResult:
     if victims.size:
         details["largest_chance"] = 1 / int(smallest_class(scene)[victims].min())
     details["persons_found"] = int(reidentified(scene).sum())
-    rates = _named(scene), _won(scene, np.arange(len(scene.target.data))), _named(scene.raw)
+    rates = _found(scene), scene.target.blind(victims.size), _found(scene.raw)
     return AttackResult("equijoin", JOURNALIST, PUBLIC_LIST, *rates, scene.target.bound, details)
 
 
@@ -192,8 +192,8 @@ def smallest_class(scene: JoinTarget) -> Ints:
 
 
 def _victims(scene: JoinTarget) -> Ints:
-    """Whom the adversary looks for and whose row is known: nobody looks for people that no list names."""
-    return np.flatnonzero(scene.listed & (scene.target.truth >= 0))
+    """Whom the adversary looks for and who has a row: nobody looks for people that no list names."""
+    return np.flatnonzero(scene.listed & scene.own)
 
 
 def _counted(scene: JoinTarget, edges: Edges) -> Details:
@@ -206,10 +206,5 @@ def _counted(scene: JoinTarget, edges: Edges) -> Details:
     return counts
 
 
-def _named(scene: JoinTarget) -> Rate:
-    return _won(scene, scene.target.named(scene.target.graph.real))
-
-
-def _won(scene: JoinTarget, rows: Ints) -> Rate:
-    victims = _victims(scene)
-    return Rate(int((rows[victims] == scene.target.truth[victims]).sum()), victims.size)
+def _found(scene: JoinTarget) -> Rate:
+    return scene.target.chance(scene.target.graph.real, scene.listed & scene.own)

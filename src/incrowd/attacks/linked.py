@@ -9,9 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from incrowd.attacks.target import Ints, Target, runs
+from incrowd.attacks.target import Ints, Target, first_met, runs
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Table, TextColumn
+from incrowd.flow import Codes, Table, TextColumn
+from incrowd.graph import Graph
 
 
 def joined(public: Table, released: Table, on: Sequence[str]) -> list[tuple[int, int]]:
@@ -73,20 +74,48 @@ def shared_values(table: Table, first: Table, second: Table, names: Sequence[str
     return SharedValues(own, one, two, len(values), dict(zip(names, values.T, strict=True)))
 
 
-def alone_in_both(table: Table, shown: Table, names: Sequence[str]) -> tuple[Ints, Ints]:
-    """Records and rows whose private part nobody else has, in the same order."""
+def known_rows(
+    graph: Graph, table: Table, shown: Table, names: Sequence[str], bucket: Codes | None = None
+) -> Ints:
+    """The row of each record (n,), told by the published cells and private values alone; -1 where it is not.
+
+    A record is behind a row that holds it and has its private values. Where all such rows are equal, and are
+    as many as the records that can be behind no others, nobody can tell which of them is whose: any will do.
+    Rows of different buckets are not equal; `bucket` is that of each row, where there are any.
+    """
     (mine, theirs), values = _combinations((table, shown), names)
-    size = len(values)
-    once = (np.bincount(mine, minlength=size) == 1) & (np.bincount(theirs, minlength=size) == 1)
-    records, rows = np.flatnonzero(once[mine]), np.flatnonzero(once[theirs])
-    return records[np.argsort(mine[records])], rows[np.argsort(theirs[rows])]
+    size, many = len(values), np.diff(graph.indptr)[graph.record_of]
+    key = graph.row_of.astype(np.int64) * size + theirs
+    kinds, kind_of_row, rows = np.unique(key, return_inverse=True, return_counts=True)
+    only = np.full(mine.size, -1, np.int64)
+    for first, last in chunks(many):
+        wide = many[first:last]
+        owner = np.repeat(np.arange(first, last), wide)
+        heads = graph.indices[runs(graph.indptr[graph.record_of[first:last]].astype(np.int64), wide)]
+        wanted = heads * np.int64(size) + mine[owner]
+        place = np.searchsorted(kinds, wanted)
+        fits = np.append(kinds, -1)[place] == wanted
+        only[owner[fits]] = place[fits]
+        several = np.bincount(owner[fits] - first, minlength=last - first) > 1
+        only[first:last][several] = -1
+    kind_of_row = kind_of_row.reshape(-1)
+    full = np.append(np.bincount(only[only >= 0], minlength=kinds.size) == rows, False)
+    if bucket is not None:
+        full[kind_of_row[bucket != bucket[first_met(kind_of_row, kinds.size)][kind_of_row]]] = False
+    records, theirs = np.flatnonzero(full[only]), np.flatnonzero(full[kind_of_row])
+    truth = np.full(mine.size, -1, np.int64)
+    truth[records[np.argsort(only[records], kind="stable")]] = theirs[
+        np.argsort(kind_of_row[theirs], kind="stable")
+    ]
+    return truth
 
 
 def _combinations(sources: Sequence[Table], names: Sequence[str]) -> tuple[list[Ints], Ints]:
     """The combination of values in each row of each table, numbered alike; and the values of each (m, d)."""
-    columns = [_numbered([source.column(name) for source in sources]) for name in names]
+    alike = np.zeros(sum(map(len, sources)), np.int64)  # where no column is named, all have one combination
+    columns = [alike, *(_numbered([source.column(name) for source in sources]) for name in names)]
     distinct, of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    return np.split(of.reshape(-1), np.cumsum([len(source) for source in sources[:-1]])), distinct
+    return np.split(of.reshape(-1), np.cumsum([len(source) for source in sources[:-1]])), distinct[:, 1:]
 
 
 def _numbered(columns: Sequence[TextColumn]) -> Ints:

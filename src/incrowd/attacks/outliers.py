@@ -29,7 +29,7 @@ from incrowd.attacks.distinguish import (
     distinguish,
     shown_classes,
 )
-from incrowd.attacks.registry import AttackResult, Details, NotTried, Rate, attack
+from incrowd.attacks.registry import AttackResult, Details, NotTried, Outcome, Rate, attack
 from incrowd.attacks.target import Ints, Target
 from incrowd.distance_outliers import Setting, Space
 from incrowd.errors import IncrowdError, InputError, option
@@ -42,7 +42,8 @@ KNOWS = "everyone's quasi-identifiers, who is an outlier, and with which values 
 PLAIN = "plain"  # the model that promises something about outliers
 NEARBY = Decimal("0.05")  # where the claim has no margin
 RULES_OF = {"corner": SCORES, "candidate": CERTAIN, "both": RULES}
-NOT_SHOWN = "outliers was not tried: a sensitive column that distance is measured over is not beside the rows"
+NOT_SHOWN = "a sensitive column that distance is measured over is not beside the rows"
+SOME_OUTLIERS = "a p and d at which plain Mondrian discloses an outlier (incrowd outliers proposes some)"
 
 
 def asked_setting(text: str) -> Setting:
@@ -104,7 +105,8 @@ class OutlierHunt:
         space = Space.of(everyone.data, setting)
         values = _values(space, *tables)
         if values is None:
-            return NotTried(NOT_SHOWN)
+            promised = Outcome.NOT_APPLICABLE if claimed is None else Outcome.INCONCLUSIVE
+            return NotTried("outliers", NOT_SHOWN, "its values beside the rows", promised)
         shown = shown_classes(everyone.published, space, values, everyone.truth)
         return cls(space, shown, claimed, asked, mondrian)
 
@@ -125,9 +127,9 @@ class OutlierHunt:
         """What is inferred at some p and d together."""
         found, control = self._at(points, self.shown), self._at(points, self.control)
         won, checked = (_sum([each.rate(rules) for each in some]) for some in (found, control))
-        guess = Rate(0, self.people.size * len(points))  # without classes nobody is named
-        rates = won, guess, checked if self.control else None
-        return AttackResult(name, "outlier-aware", KNOWS, *rates, bound, _details(points, found, rules))
+        guess = Rate(0, self.people.size * len(points), exact=True)  # without classes nobody is named
+        rates, details = (won, guess, checked if self.control else None), _details(points, found, rules)
+        return AttackResult(name, "outlier-aware", KNOWS, *rates, bound, details, SOME_OUTLIERS)
 
     def _at(self, points: Sequence[Point], classes: Sequence[ShownClass]) -> list[Distinguished]:
         """At each point, by removal and scale of the claim: who is hidden at p and d is at larger ones."""
@@ -190,7 +192,7 @@ def _values(space: Space, original: Table, rows: Table) -> Codes | None:
 
 
 def _sum(rates: Sequence[Rate]) -> Rate:
-    return Rate(sum(rate.won for rate in rates), sum(rate.tried for rate in rates))
+    return Rate(sum(rate.won for rate in rates), sum(rate.tried for rate in rates), exact=True)
 
 
 def _details(points: Sequence[Point], found: Sequence[Distinguished], rules: Sequence[str]) -> Details:

@@ -25,7 +25,7 @@ import numpy as np
 
 from incrowd.attacks.candidates import PROSECUTOR
 from incrowd.attacks.joined import JoinTarget
-from incrowd.attacks.registry import AttackResult, Details, Rate, attack
+from incrowd.attacks.registry import AttackResult, Details, Rate, attack, one_of
 from incrowd.attacks.target import Flags, Floats, Ints, runs
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes
@@ -50,7 +50,9 @@ class PresenceClaims:
         return self.base + MARGIN
 
     def right(self, own: Flags) -> Rate:
-        return Rate(int((self.who & own).sum()), int(self.who.sum()))
+        """Where there is nothing to claim nobody is found, and that is certain."""
+        claims = int(self.who.sum())
+        return Rate(int((self.who & own).sum()), claims, exact=not claims)
 
 
 @attack("presence", 110, ("joined",))
@@ -140,16 +142,12 @@ def members_of(scene: JoinTarget, kinds: Ints) -> Flags:
 @attack("membership", 140, ("joined",))
 def membership(scene: JoinTarget) -> AttackResult:
     """One of the private people of the victim's class: people of the public table are not meant."""
-    who, classes = scene.of_own
-    size = own_class_sizes(classes, np.ones(who.size, np.bool_))
-    details: Details = {
-        "persons_alone": int((size == 1).sum()),
-        "smallest_crowd": int(size.min()) if size.size else 0,
-    }
+    found = _without_others(scene)
+    details: Details = {"persons_alone": int((found.left == 1).sum()), "smallest_crowd": found.smallest}
     if scene.target.k is not None:
-        details["persons_below_k"] = int((size < scene.target.k).sum())
+        details["persons_below_k"] = found.short
     bound = None  # the promise is made to those for whom membership is a secret
-    rates = expected(size), Rate(min(1, who.size), who.size), _expected_of_raw(scene)
+    rates = found.rate, found.blind, _without_others(scene.raw).rate
     knows = "everyone's quasi-identifiers, and who is in the private table"
     return AttackResult("membership", PROSECUTOR, knows, *rates, bound, details)
 
@@ -158,37 +156,17 @@ def membership(scene: JoinTarget) -> AttackResult:
 def planted(scene: JoinTarget, labels: Codes, invented: Flags) -> AttackResult:
     """One of the people of the victim's class who exist, for the one who invented the others (`fakes`)."""
     found = fakes(labels, scene.own, invented, scene.target.k or 1)
-    rates = found.rate, Rate(min(1, found.left.size), found.left.size), _expected_of_raw(scene)
+    rates = found.rate, found.blind, _without_others(scene.raw).rate
     details = {"planted_used": found.used, "persons_below_k": found.short, "smallest_crowd": found.smallest}
     knows = "the public table, and who of it does not exist"
     return AttackResult("planted", "Sybil", knows, *rates, scene.target.bound, details)
 
 
-def _expected_of_raw(scene: JoinTarget) -> Rate:
-    who, classes = scene.raw.of_own
-    return expected(own_class_sizes(classes, np.ones(who.size, np.bool_)))
-
-
-def own_class_sizes(labels: Codes, own: Flags) -> Ints:
-    """How many private people are in the group of each private person (own,); -1 is in no group.
-
-    Examples
-    --------
-    >>> own = np.array([True, True, False, True, False])
-    >>> own_class_sizes(np.array([0, 0, 0, 1, -1], np.int32), own).tolist()
-    [2, 2, 1]
-    """
-    if (labels[own] < 0).any():
-        raise TableError("somebody of the private table is in no group")
-    return np.bincount(labels[own])[labels[own]] if own.any() else np.empty(0, np.int64)
-
-
-def expected(size: Ints) -> Rate:
-    """How many are found if each is picked at random from a class of this size: sums of 1/size, rounded.
-
-    Of whole classes it is a whole number, one from each.
-    """
-    return Rate(min(round(float((1 / np.maximum(size, 1)).sum())), size.size), size.size)
+def _without_others(scene: JoinTarget) -> Fakes:
+    """What is left of everybody's class if nobody of the public table is meant."""
+    classes = scene.of_own[1]
+    own = np.ones(classes.size, np.bool_)
+    return fakes(classes, own, ~own, scene.target.k or 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,7 +188,12 @@ class Fakes:
     @property
     def rate(self) -> Rate:
         """How often whoever planted them picks the right one."""
-        return expected(self.left)
+        return one_of(self.left)
+
+    @property
+    def blind(self) -> Rate:
+        """Without classes: one of all."""
+        return one_of(np.full(self.left.size, self.left.size))
 
 
 def fakes(labels: Codes, own: Flags, planted: Flags, k: int) -> Fakes:
@@ -342,10 +325,12 @@ def _result(
     own = int(scene.own.sum())
     details: Details = {
         "claims": right.tried,
-        "persons_given_away": right.won,
-        "given_away_share": right.won / own if own else 0.0,
+        "persons_given_away": int(right.won),
+        "given_away_share": int(right.won) / own if own else 0.0,
         "base_rate": float(claims.base),
     }
     covered = scene.covered
     guess = Rate(int((scene.own & covered).sum()), int(covered.sum()))
-    return AttackResult(name, "minimality", knows, right, guess, control, claims.bound, details)
+    rates, links = (right, guess, control), "the audit folder with its links beside the release"
+    needs = links if control is None else AttackResult.control_needs
+    return AttackResult(name, "minimality", knows, *rates, claims.bound, details, needs)

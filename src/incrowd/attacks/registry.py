@@ -2,20 +2,25 @@
 
 To add an attack, write a function in a module of this package, name what it needs, and describe it in
 docs/attacks.md. Whoever attacks offers a `Context`; an attack whose needs are not met does not apply. A
-result has three rates with their intervals: with the release, blind, and where the attack must succeed.
+result has three rates with their intervals: with the release, blind, and where the attack must succeed. It
+ends as held, broken or inconclusive (`Outcome`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from importlib import import_module
 from itertools import groupby, product
-from math import sqrt
+from math import ceil, sqrt
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from incrowd.contracts import Watch, catalogue, register, unwatched
 
@@ -23,18 +28,37 @@ USUAL = 1.959964  # 95 % of a normal distribution lie this near its mean
 CAREFUL = 3.290527  # 99.9 %
 
 
+class Outcome(StrEnum):
+    """How an attack ends: what is promised is kept, or is not, or that cannot be told.
+
+    Where nothing is promised there is no bound. An attack on what a method does not make does not apply.
+    """
+
+    HELD = "held"
+    BROKEN = "broken"
+    INCONCLUSIVE = "inconclusive"
+    NO_BOUND = "no bound"
+    NOT_APPLICABLE = "not applicable"
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`won` of `tried`.
+    """`won` of `tried`; `exact` if chance has no say in it, so that its interval has no width.
+
+    Of what is exact but for some, ``luck`` has their rate, and how many they are.
 
     Examples
     --------
     >>> [round(end, 3) for end in Rate(0, 100).interval()]
     [0.0, 0.037]
+    >>> Rate(Fraction(5, 2), 10, exact=True).interval()
+    (0.25, 0.25)
     """
 
-    won: int
+    won: int | Fraction
     tried: int
+    exact: bool = False
+    luck: tuple[Rate, int] | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.won <= self.tried:
@@ -42,10 +66,17 @@ class Rate:
 
     @property
     def share(self) -> float:
-        return self.won / self.tried if self.tried else 0.0
+        return float(self.won / self.tried) if self.tried else 0.0
 
     def interval(self, z: float = USUAL) -> tuple[float, float]:
         """Wilson's interval, of 95 % unless told otherwise; from 0 to 1 if nothing was tried."""
+        if self.exact:
+            return self.share, self.share
+        if self.luck is not None:
+            rate, many = self.luck
+            sure = float(self.won) - rate.share * many
+            low, high = rate.interval(z)
+            return (sure + low * many) / self.tried, min((sure + high * many) / self.tried, 1.0)
         if not self.tried:
             return 0.0, 1.0
         n, p = self.tried, self.share
@@ -54,9 +85,51 @@ class Rate:
         low = 0.0 if self.won == 0 else middle - reach
         return low, 1.0 if self.won == self.tried else middle + reach
 
+    def above(self, bound: Fraction) -> bool:
+        """Is it certainly above a bound?
+
+        By an interval of 99.9 %: each release meets several attacks, and one that keeps its promise to the
+        letter would else be accused at every tenth look.
+        """
+        return self.won > bound * self.tried if self.exact else self.interval(CAREFUL)[0] > bound
+
+    def within(self, bound: Fraction) -> bool:
+        """Is it certainly not above a bound? If its interval reaches over the bound, nobody knows."""
+        return self.won <= bound * self.tried if self.exact else self.interval()[1] <= bound
+
+    def enough(self, bound: Fraction) -> int | None:
+        """How many tries would be within a bound with this share; None if no number would.
+
+        Wilson's interval ends where the bound b is as far from the share as z deviations of b.
+
+        Examples
+        --------
+        >>> Rate(0, 2).enough(Fraction(1, 10)), Rate(1, 10).enough(Fraction(1, 10))
+        (35, None)
+        """
+        left = float(bound) - self.share
+        return ceil(USUAL**2 * float(bound * (1 - bound)) / left**2) if left > 0 else None
+
     def to_dict(self) -> dict[str, float | int]:
         low, high = self.interval()
-        return {"won": self.won, "tried": self.tried, "share": self.share, "low": low, "high": high}
+        won = self.won if isinstance(self.won, int) else float(self.won)
+        ends = {"share": self.share, "low": low, "high": high}
+        return {"won": won, "tried": self.tried, **ends, "exact": self.exact}
+
+
+def one_of(sizes: NDArray[np.int64]) -> Rate:
+    """How many are found if each is picked at random out of so many; nobody is found among none.
+
+    The sum of 1/size, so that no luck is in it.
+
+    Examples
+    --------
+    >>> one_of(np.array([2, 2, 4, 0])).won
+    Fraction(5, 4)
+    """
+    size, people = np.unique(sizes[sizes > 0], return_counts=True)
+    chances = map(Fraction, people.tolist(), size.tolist())
+    return Rate(sum(chances, Fraction(0)), sizes.size, exact=True)
 
 
 Details = dict[str, int | float | str]
@@ -68,7 +141,7 @@ class AttackResult:
 
     ``attack`` is the success with the release, ``guess`` without looking at it, ``control`` on a release
     that the attack must break. ``bound`` is what the promise allows; None if nothing is promised about this
-    adversary.
+    adversary. ``control_needs`` says what would let the control succeed, or be there.
     """
 
     name: str
@@ -79,15 +152,33 @@ class AttackResult:
     control: Rate | None = None
     bound: Fraction | None = None
     details: Mapping[str, int | float | str] = field(default_factory=dict)
+    control_needs: str = "a larger table, in which the control differs more from guessing"
 
     @property
-    def holds(self) -> bool:
-        """Is the success one that the bound allows?
+    def outcome(self) -> Outcome:
+        if self.bound is None:
+            return Outcome.NO_BOUND
+        if self.attack.above(self.bound):
+            return Outcome.BROKEN
+        return Outcome.INCONCLUSIVE if self.doubt is not None else Outcome.HELD
 
-        By an interval of 99.9 %: each release meets several attacks, and one that keeps its promise to the
-        letter would else be accused at every tenth look.
-        """
-        return self.bound is None or self.attack.interval(CAREFUL)[0] <= self.bound
+    @property
+    def doubt(self) -> tuple[str, str] | None:
+        """Why a success that is not above its bound proves nothing, and what would; None if it does."""
+        rate, bound = self.attack, self.bound
+        if bound is None or rate.above(bound):
+            return None
+        if not rate.tried and not rate.exact:
+            return "nobody was scored, since no true row is known", MORE_TRUTH
+        if not rate.within(bound):
+            reason = f"up to {rate.interval()[1]:.2%} is possible, above the bound of {float(bound):.2%}"
+            return reason, _to_decide(rate, bound)
+        if self.control is None:
+            return "its control could not be run", self.control_needs
+        if not self.works:
+            where = f"{self.control.share:.1%}, guessing {self.guess.share:.1%}"
+            return f"its control did not break ({where})", self.control_needs
+        return None
 
     @property
     def works(self) -> bool:
@@ -103,10 +194,28 @@ class AttackResult:
             "guess": self.guess.to_dict(),
             "control": None if self.control is None else self.control.to_dict(),
             "bound": None if self.bound is None else str(self.bound),
-            "holds": self.holds,
+            **_ending(self.outcome, self.doubt),
             "works": self.works,
             "details": dict(self.details),
         }
+
+
+MORE_TRUTH = "the audit's links beside the release, or more records with private values of their own"
+
+
+def _to_decide(rate: Rate, bound: Fraction) -> str:
+    """What would narrow an interval that reaches over the bound."""
+    enough = rate.enough(bound)
+    if enough is None:
+        return "nothing here: success lies at the bound; incrowd audit counts everybody's matches exactly"
+    return f"about {enough:,} scored persons ({rate.tried:,} were)"
+
+
+def _ending(outcome: Outcome, doubt: tuple[str, str] | None) -> dict[str, str | bool]:
+    """How an attack ended, for JSON."""
+    reason, remedy = doubt or ("", "")
+    holds = outcome is Outcome.HELD
+    return {"outcome": str(outcome), "holds": holds, "reason": reason, "remedy": remedy}
 
 
 NEEDS: Mapping[str, str] = {
@@ -156,9 +265,19 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class NotTried:
-    """Why a need cannot be met; said in a note."""
+    """Why an attack cannot be run, and what it would take: inconclusive, or it does not apply at all."""
 
-    why: str
+    name: str
+    reason: str
+    remedy: str = ""
+    outcome: Outcome = Outcome.NOT_APPLICABLE
+
+    @property
+    def doubt(self) -> tuple[str, str]:
+        return (f"it was not tried: {self.reason}", self.remedy)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, **_ending(self.outcome, (self.reason, self.remedy))}
 
 
 Run = TypeVar("Run", bound=Callable[..., "AttackResult | tuple[AttackResult, ...]"])

@@ -8,7 +8,7 @@ which a class of k would leave. How much more depends on the draw and is measure
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import sqrt
 
@@ -79,35 +79,19 @@ def after_one(sizes: Mapping[int, int], k: int, draw: Draw, draws: int = DRAWS) 
     if there[0] < k:
         raise ValueError("a ring has at least k records")
     rings = _spread([size for size in there if size > k], k)
-    known = [_class_of(k)] if there[0] == k else []
-    known += [_measured(size, k, draw, _affordable(size, k, len(rings), draws)) for size in rings]
+    known = [_measured(size, k, draw, _affordable(size, k, len(rings), draws)) for size in rings]
+    if there[0] == k:  # where everybody may have every row, what one has is only taken from the others
+        left = Fraction(1, k - 1)
+        known.insert(0, AfterOne(float(left), float(left), k, 0, (k,), 1, left))
     worst = max(known, key=lambda found: found.share)
-    return AfterOne(
-        worst.share,
-        max(found.high for found in known),
-        worst.size,
-        sum(found.draws for found in known),
-        tuple(found.size for found in known),
-        len(there),
-        worst.exact if len(known) == 1 else None,
+    return replace(
+        worst,
+        high=max(found.high for found in known),
+        draws=sum(found.draws for found in known),
+        tried=tuple(found.size for found in known),
+        sizes=len(there),
+        exact=worst.exact if len(known) == 1 else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _WorstPosterior:
-    """The largest posterior in rings of one size."""
-
-    size: int
-    share: float
-    high: float
-    draws: int
-    exact: Fraction | None = None
-
-
-def _class_of(k: int) -> _WorstPosterior:
-    """Where everybody may have every row, what one has is only taken from the others."""
-    left = Fraction(1, k - 1)
-    return _WorstPosterior(k, float(left), float(left), 0, left)
 
 
 def _spread(sizes: Sequence[int], k: int) -> list[int]:
@@ -124,8 +108,8 @@ def _affordable(size: int, k: int, sizes: int, draws: int) -> int:
     return max(FEWEST, min(draws, EDGES // (sizes * size * k))) // 2
 
 
-def _measured(size: int, k: int, draw: Draw, rings: int) -> _WorstPosterior:
-    """Name the worst pair by as many rings, and measure it by as many others."""
+def _measured(size: int, k: int, draw: Draw, rings: int) -> AfterOne:
+    """In rings of one size. Name the worst pair by as many rings, and measure it by as many others."""
     known, ahead, asked = _worst(_views(size, k, draw, rings), k)
     views = _views(size, k, draw, rings)
     is_known = views == known
@@ -136,7 +120,7 @@ def _measured(size: int, k: int, draw: Draw, rings: int) -> _WorstPosterior:
     high = max(rate.share + spread, rate.interval(CAREFUL)[1])
     # Whoever shares the known row has k-1 others left, and one of them at least their mean.
     share = max(rate.share, 1 / (k - 1))
-    return _WorstPosterior(size, share, min(1.0, max(high, share)), 2 * rings)
+    return AfterOne(share, min(1.0, max(high, share)), size, 2 * rings, (size,), 1)
 
 
 def _views(size: int, k: int, draw: Draw, rings: int) -> Ints:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.attacks.registry import Rate
+from incrowd.attacks.registry import Rate, one_of
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.graph import Components, Graph, components, consistency
@@ -70,21 +70,53 @@ class Target:
 
     @property
     def bound(self) -> Fraction | None:
-        return None if self.k is None else Fraction(1, self.k)
+        """What k promises; k = 1 promises nothing."""
+        return None if self.k is None or self.k < 2 else Fraction(1, self.k)
 
     @cached_property
     def first(self) -> Ints:
         """Where each distinct row is first met. Rows are in random order: it is any of the equal ones."""
         return first_met(self.graph.row_of, self.graph.published)
 
-    def named(self, edges: Edges) -> Ints:
-        """For each record the first row, in the published order, that these edges lead to; -1 if none."""
-        graph = self.graph
-        edges = edges & graph.real
-        best = np.full(graph.record_weight.size, len(self.published))
-        np.minimum.at(best, graph.tails[edges], self.first[graph.indices[edges]])
-        best[best == len(self.published)] = NO_ROW
-        return best[graph.record_of]
+    def chance(self, edges: Edges, who: Flags | None = None) -> Rate:
+        """How often a row picked at random is the person's own, of those that these edges lead to.
+
+        A person's own row is always among them: so everybody is scored (or those of `who`), and nobody's row
+        need be known.
+        """
+        sizes = self.graph.tally(edges).records[self.graph.record_of]
+        return one_of(sizes if who is None else sizes[who])
+
+    def scored(self, rows: Ints, sizes: Ints, sure: Flags) -> Rate:
+        """How often the row that was named for a record is its own.
+
+        Those who are `sure` (n,) to be behind one of `sizes` rows that are as good count by the chance to
+        pick their own, the others by what is true of them, as far as that is known.
+        """
+        exact, many = one_of(sizes[sure]), int((~sure).sum())
+        if not many:
+            return exact
+        known = np.flatnonzero(~sure & (self.truth >= 0))
+        rate = Rate(int((rows[known] == self.truth[known]).sum()), known.size)
+        if not exact.tried:
+            return rate
+        won = exact.won + (Fraction(rate.won) * many / rate.tried if rate.tried else 0)
+        return Rate(won, sure.size, luck=(rate, many))
+
+    def blind(self, tried: int) -> Rate:
+        """How often a row picked at random out of all is the person's own."""
+        return one_of(np.full(tried, len(self.published)))
+
+    @cached_property
+    def closed(self) -> bool:
+        """Are everybody's candidates the rows of just those who share them, as in equivalence classes?
+
+        Then how often any guess at a value is right does not depend on who is behind which row.
+        """
+        pools, weight = self.pools, self.graph.row_weight
+        many = np.diff(pools.starts)
+        rows = np.bincount(np.repeat(np.arange(many.size), many), weight[pools.rows], many.size)
+        return bool((np.bincount(pools.of, minlength=many.size) == rows).all())
 
     def won(self, rows: Ints) -> Rate:
         """How often the row that was named for a record is its own."""

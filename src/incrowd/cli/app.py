@@ -1,6 +1,6 @@
 """The command line: the same words as in Python; what all commands share.
 
-Exit codes: 0 done, 1 refused or not verified, 2 wrong input.
+Exit codes: 0 done, 1 refused or not verified or broken, 2 wrong input, 3 an attack is inconclusive.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,8 +19,7 @@ from incrowd import __version__
 from incrowd.cli import screen
 from incrowd.errors import IncrowdError, InputError
 
-if TYPE_CHECKING:
-    pass
+INCONCLUSIVE = 3  # of attacks: neither held nor broken
 
 app = typer.Typer(
     help="Publish a table about people so that each person is indistinguishable from at least k-1 others.",
@@ -92,14 +91,16 @@ def root(
     """
 
 
-def finish(content: object, as_json: bool, show: Callable[[], None], *, good: bool = True) -> None:
-    """Print what a command found, for machines or for people; the exit code is 1 if it is not good."""
+def finish(
+    content: object, as_json: bool, show: Callable[[], None], *, good: bool = True, code: int = 1
+) -> None:
+    """Print what a command found, for machines or for people; the exit code is `code` if it is not good."""
     if as_json:
         screen.print_json(content)
     else:
         show()
     if not good:
-        raise typer.Exit(1)
+        raise typer.Exit(code)
 
 
 def check_new(path: Path | None, suffix: str) -> None:

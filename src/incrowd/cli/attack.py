@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli import options, screen
-from incrowd.cli.app import app, boundary, finish
+from incrowd.cli.app import INCONCLUSIVE, app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.attacks.registry import AttackResult, Rate
@@ -39,17 +39,19 @@ def attack(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """What each adversary learns from a release. Exit code 1 if one exceeds its bound.
+    """What each adversary learns from a release. Exit code 0 held, 1 broken, 3 inconclusive.
 
     Example: incrowd attack release --original patients.csv
     """
     with boundary(as_json):
+        from incrowd.attacks.registry import Outcome
         from incrowd.commands.attack import attack
 
         given: dict[str, Any] = {"public": public, "planted": planted, "outliers": outliers, "also": also}
         with screen.watching(as_json) as watch:
             attacked = attack(folder, original, policy, **given, watch=watch)
-        finish(attacked.to_dict(), as_json, lambda: show(attacked), good=attacked.holds)
+        code = 1 if attacked.outcome is Outcome.BROKEN else INCONCLUSIVE
+        finish(attacked.to_dict(), as_json, lambda: show(attacked), good=attacked.holds, code=code)
 
 
 def show(attacked: Attacked) -> None:
@@ -60,21 +62,37 @@ def show(attacked: Attacked) -> None:
         f"{attacked.rows:,} rows of {attacked.records:,} records, made by {attacked.method}: {promised}"
     )
     out.print(f"The true row is known for {attacked.known:,} of them, from {attacked.truth}.")
-    header = ("attack", "adversary", "success", "guess", "control", "bound", "verdict")
+    header = ("attack", "adversary", "success", "guess", "control", "bound", "outcome")
     out.print(screen.table("", header, [_attack(result) for result in attacked.results]))
     for result in attacked.results:
         out.print(f"  {result.name}: the adversary knows {result.knows}")
         if result.details:
             out.print(f"    {_facts(result.details)}")
+    for each in attacked.untried:
+        out.print(f"Note: {each.name} was not tried: {each.reason} ({each.outcome})")
     for note in (*attacked.notes, *_remarks(attacked)):
         out.print(f"Note: {note}")
-    broken = [result.name for result in attacked.results if not result.holds]
-    out.print(f"BROKEN by {', '.join(broken)}." if broken else "No attack exceeds its bound.")
+    for line in ending(attacked):
+        out.print(line)
+
+
+def ending(attacked: Attacked) -> Iterator[str]:
+    """The sum: who broke it, what is inconclusive and what would decide it, how many ended how."""
+    broken = [result.name for result in attacked.results if result.outcome == "broken"]
+    if broken:
+        yield f"BROKEN by {', '.join(broken)}."
+    for name, (reason, remedy) in attacked.doubts.items():
+        yield f"Inconclusive: {name}: {reason}. Needed: {remedy}."
+    yield f"{attacked.headline()}."
 
 
 def _remarks(attacked: Attacked) -> Iterator[str]:
     """What is not promised, but a publisher should know."""
     for result in attacked.results:
+        below = result.details.get("persons_below_k")
+        if result.outcome == "held" and below:
+            words = f"{below:,} persons have fewer than {attacked.k} candidates"
+            yield f"{result.name}: {words}, though on average success is within the bound"
         if result.name == "rows" and result.attack.won:
             right = float(result.details["precision"])
             yield (
@@ -105,7 +123,7 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
                 f"{told['persons_with_one_value']:,} persons, one release alone to "
                 f"{told['with_one_value_by_one_release']:,}"
             )
-        if result.name in ("trimming", "outline") and not result.holds:
+        if result.name in ("trimming", "outline") and result.outcome == "broken":
             yield (
                 f"boxes reveal that {result.attack.won:,} persons are in the private table: of these claims "
                 f"({result.name}) {result.attack.share:.1%} are right, at random {result.guess.share:.1%}"
@@ -121,23 +139,14 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
 
 def _attack(result: AttackResult) -> tuple[str, ...]:
     low, high = result.attack.interval()
-    success = f"{result.attack.share:.1%} ({100 * low:.1f}-{100 * high:.1f})" if result.attack.tried else ""
+    within = "exact" if result.attack.exact else f"{100 * low:.1f}-{100 * high:.1f}"
+    success = f"{result.attack.share:.1%} ({within})" if result.attack.tried else ""
     bound = "" if result.bound is None else f"{float(result.bound):.1%}"
     kind, _, about = result.name.partition("-")
     name = result.name if about.isdecimal() else f"{kind} {about}".strip()  # of a column: may need a line
     shares = success, _share(result.guess), _share(result.control)
-    return name, result.adversary, *shares, bound, verdict(result)
-
-
-def verdict(result: AttackResult) -> str:
-    """One or two words for a result."""
-    if not result.attack.tried:
-        return "not tried"
-    if not result.holds:
-        return "BROKEN"
-    if not result.works:
-        return "inconclusive"
-    return "holds" if result.bound is not None else "no bound"
+    word = "BROKEN" if result.outcome == "broken" else str(result.outcome)
+    return name, result.adversary, *shares, bound, word
 
 
 def _share(rate: Rate | None) -> str:

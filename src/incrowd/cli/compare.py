@@ -40,14 +40,14 @@ def compare(
     Example: incrowd compare patients.csv -p policy.toml --k 5,10,20 -o compared.svg
     """
     with boundary(as_json):
-        from incrowd.algorithms.catalogue import METHODS
+        from incrowd.algorithms.base import all_methods
         from incrowd.commands.compare import compare
         from incrowd.commands.comparison import check_measures, default_cache
 
         _check_words(methods, every, cache, no_cache)
         check_measures([sort])
         check_new(output, ".svg")
-        names = list(METHODS) if every else options.split_names(methods) or None
+        names = list(all_methods()) if every else options.split_names(methods) or None
         levels: list[Level] = list(_levels(options.split_names(l))) or [None]
         with screen.watching(as_json) as watch:
             found = compare(

@@ -66,5 +66,7 @@ def _tell(output: Path | None, made: Report) -> None:
         out.print(f"Wrote {output}. PRIVATE: it discloses facts about the original. Do not publish it.")
     else:
         out.print(f"Wrote {output}. It discloses nothing beyond the release.")
+    if made.attacks == "inconclusive":
+        out.print("Attacks were inconclusive; the page says which, and what would decide them.")
     if not made.sound:
         out.print("The release is NOT sound; the page gives the reason.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from incrowd.attacks.outliers import asked_setting
-from incrowd.attacks.registry import AttackResult, NotTried, every_result
+from incrowd.attacks.registry import AttackResult, NotTried, Outcome, every_result
 from incrowd.commands.attack_context import OneTable, TwoTables
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, option
@@ -16,10 +16,16 @@ from incrowd.release.audit import SCHEMA
 from incrowd.release.folder import ReleaseFolder
 from incrowd.results import Result, Row
 
+NO_BOUNDS = "nothing that is promised was put to the test"
+VERIFY = "incrowd verify, which checks every claim without an adversary"
+
 
 @dataclass(frozen=True, repr=False)
 class Attacked(Result):
-    """What every adversary got out of a release. ``truth`` says how it is known who is behind which row."""
+    """What every adversary got out of a release. ``truth`` says how it is known who is behind which row.
+
+    ``untried`` are attacks that could not be run, or that do not apply to what the method makes.
+    """
 
     records: int
     rows: int
@@ -28,30 +34,67 @@ class Attacked(Result):
     truth: str
     known: int
     results: tuple[AttackResult, ...]
+    untried: tuple[NotTried, ...]
     notes: tuple[str, ...]
 
     @property
+    def _each(self) -> tuple[AttackResult | NotTried, ...]:
+        return *self.results, *self.untried
+
+    def ended(self, outcome: Outcome) -> list[str]:
+        """The names of the attacks that ended so."""
+        return [each.name for each in self._each if each.outcome is outcome]
+
+    @property
+    def outcome(self) -> Outcome:
+        """Broken if one attack is; held if at least one with a bound was run, and all of those held."""
+        if self.ended(Outcome.BROKEN):
+            return Outcome.BROKEN
+        held, open_ = self.ended(Outcome.HELD), self.ended(Outcome.INCONCLUSIVE)
+        return Outcome.HELD if held and not open_ else Outcome.INCONCLUSIVE
+
+    @property
     def holds(self) -> bool:
-        return all(result.holds for result in self.results)
+        return self.outcome is Outcome.HELD
+
+    @property
+    def doubts(self) -> dict[str, tuple[str, str]]:
+        """Of each inconclusive attack the reason, and what would make it conclusive."""
+        found = {
+            each.name: each.doubt
+            for each in self._each
+            if each.outcome is Outcome.INCONCLUSIVE and each.doubt is not None
+        }
+        tested = self.ended(Outcome.HELD) or self.ended(Outcome.BROKEN)
+        return found if found or tested else {"every attack": (NO_BOUNDS, VERIFY)}
 
     def headline(self) -> str:
-        broken = [result.name for result in self.results if not result.holds]
-        if broken:
-            return f"BROKEN by {', '.join(broken)}: more than was promised"
-        return f"none of {len(self.results)} attacks gets more than was promised"
+        kinds = (Outcome.HELD, Outcome.BROKEN, Outcome.INCONCLUSIVE)
+        held, broken, open_ = (len(self.ended(outcome)) for outcome in kinds)
+        attacks = "attack" if held == 1 else "attacks"
+        return f"{self.outcome.upper()}: {held} {attacks} held, {broken} broke, {open_} inconclusive"
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
         rows = []
         for result in self.results:
             rates = f"{result.attack.share:.1%}", f"{result.guess.share:.1%}"
             bound = "" if result.bound is None else f"{float(result.bound):.1%}"
-            rows.append((result.name, result.adversary, *rates, bound, "yes" if result.holds else "no"))
-        return ("attack", "adversary", "success", "guess", "bound", "holds"), rows
+            rows.append((result.name, result.adversary, *rates, bound, str(result.outcome)))
+        return ("attack", "adversary", "success", "guess", "bound", "outcome"), rows
 
     def to_dict(self) -> dict[str, Any]:
-        facts = {name: value for name, value in vars(self).items() if name not in ("results", "notes")}
-        attacks = [result.to_dict() for result in self.results]
-        return {**facts, "holds": self.holds, "attacks": attacks, "notes": list(self.notes)}
+        lists = ("results", "untried", "notes")
+        return {
+            **{name: value for name, value in vars(self).items() if name not in lists},
+            "outcome": str(self.outcome),
+            "holds": self.holds,
+            "inconclusive": {
+                name: {"reason": reason, "remedy": remedy} for name, (reason, remedy) in self.doubts.items()
+            },
+            "attacks": [result.to_dict() for result in self.results],
+            "untried": [each.to_dict() for each in self.untried],
+            "notes": list(self.notes),
+        }
 
 
 def attack(
@@ -94,11 +137,11 @@ def attack(
     attacked = _of_two_tables if folder.joined else _of_one_table
     subject: OneTable | TwoTables = attacked(folder, planted, outliers, also)
     found = list(every_result(subject.context, watch))
-    untried = [each.why for each in found if isinstance(each, NotTried)]
+    untried = tuple(each for each in found if isinstance(each, NotTried))
     results = tuple(each for each in found if isinstance(each, AttackResult))
     sizes, k, method = (len(folder.original), len(folder.rows)), subject.target.k, str(folder.method["name"])
     known = subject.target.known.size
-    return Attacked(*sizes, k, method, subject.source, known, results, (*untried, *subject.notes))
+    return Attacked(*sizes, k, method, subject.source, known, results, untried, subject.notes)
 
 
 def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> OneTable:

@@ -2,55 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import models, tables
-from incrowd.algorithms.catalogue import method
+from incrowd import tables
+from incrowd.algorithms.base import method
 from incrowd.algorithms.kja import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
-from incrowd.attacks.definetti import BucketValues, ValueGroups, buckets_as_groups
+from incrowd.attacks.definetti import BucketValues, buckets_as_groups
 from incrowd.attacks.disclosure import column_context
 from incrowd.attacks.joined import JoinTarget, fitting
-from incrowd.attacks.linked import SharedValues, alone_in_both, shared_values
-from incrowd.attacks.outliers import OutlierHunt, claimed_setting
-from incrowd.attacks.registry import Context, NotTried
+from incrowd.attacks.linked import SharedValues, known_rows, shared_values
+from incrowd.attacks.outliers import PLAIN, OutlierHunt, claimed_setting
+from incrowd.attacks.registry import Context, NotTried, Outcome
 from incrowd.attacks.target import Target
-from incrowd.contracts import silent, unwatched
+from incrowd.commands.learn_features import places
+from incrowd.contracts import Promise, catalogue, silent, unwatched
 from incrowd.distance_outliers import Setting
 from incrowd.errors import IncrowdError, InputError
 from incrowd.flow import Codes, Microdata, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.measures import Published, published_from_regions
 from incrowd.measures.buckets import BucketTable
+from incrowd.models.k_anonymity import MATCHING, SensitiveGroups
 from incrowd.publishing.draft import grouped
 from incrowd.release.folder import PublicTables, ReleaseFolder
-from incrowd.schema import Claim, Kind, Role, Schema
-from incrowd.values import offsets, read_texts
+from incrowd.schema import Claim, Column, Kind, Role, Schema
 
 Ints = NDArray[np.int64]
 
 BY_LINKS = "the links in the audit"
-KINDS_OF_L = {
-    "distinct-l-diversity": "distinct",
-    "entropy-l-diversity": "entropy",
-    "recursive-l-diversity": "recursive",
-    "frequency-l-diversity": "frequency",
-    "drawn-l-diversity": "frequency",
-}
-RERUN_OF_OTHERS = NotTried("rerun was not tried: run again, the method leaves out other records")
-RERUN_OF_A_JOIN = NotTried("rerun was not tried: rows of a class are equal, and nobody's is found by it")
-RERUN_OF_EXACT_ROWS = NotTried(
-    "rerun was not tried: rows are published as they are, and groups were drawn by chance"
+BY_ROWS = "rows that fit them and nobody else (the audit has no links)"
+RERUN_OF_OTHERS = NotTried(
+    "rerun",
+    "run again, the method leaves out other records",
+    "the original as it was when the release was made",
+    Outcome.INCONCLUSIVE,
 )
+RERUN_OF_A_JOIN = NotTried("rerun", "rows of a class are equal, and nobody's is found by it")
+RERUN_OF_EXACT_ROWS = NotTried("rerun", "rows are published as they are, and groups were drawn by chance")
 NOTHING_SHARED = NotTried(
-    "composition was not tried: no sensitive or kept column stands beside the rows of both releases"
+    "composition", "no sensitive or kept column stands beside the rows of both releases"
 )
 NOT_FOR_TWO_TABLES = (
     "degree, probability, rerun, corruption, rows and definetti were not tried: with people of two tables, "
@@ -72,8 +69,13 @@ class OneTable:
         _ = folder.schema  # what is wrong with the request is said in this order
         self.k = k_of(folder.claims)
         _ = folder.method
-        self.truth, self.source = _truth(folder)
+        self.truth, self.source = _truth_by_links(folder), BY_LINKS
         self.everyone = Target(folder.shown, folder.data, self.truth, self.k)
+        if not (self.truth >= 0).any():
+            names = [column.name for column in _private(folder)]
+            bucket = folder.rows.column("group").codes if folder.bucketed else None
+            self.truth[:] = known_rows(self.everyone.graph, folder.original, folder.rows, names, bucket)
+            self.source = BY_ROWS
 
     @cached_property
     def kept(self) -> Ints:
@@ -138,7 +140,7 @@ class OneTable:
         source = folder.buckets if folder.bucketed else folder.rows
         columns = [column for column in target.data.sensitive if column.name in source.names]
         if folder.bucketed:
-            return [Context(value_groups=partial(self._buckets, column)) for column in columns]
+            return [self._bucket_context(column) for column in columns]
         return [column_context(target, self._values(column)) for column in columns]
 
     @cached_property
@@ -147,9 +149,20 @@ class OneTable:
         table = self.folder.original
         return table if self.kept.size == len(table) else table.take(self.kept)
 
-    def _buckets(self, column: Sensitive) -> ValueGroups:
-        group, original = self.folder.rows.column("group"), self._table.column(column.name)
-        return buckets_as_groups(self.target, group, self.folder.buckets, column, original)
+    def _bucket_context(self, column: Sensitive) -> Context:
+        """Of buckets of one table: all people are of it, and on every list."""
+        target, folder = self.target, self.folder
+        group, original = folder.rows.column("group"), self._table.column(column.name)
+        everybody = np.ones(len(target.data), np.bool_)
+        own = replace(target, data=replace(target.data, own=everybody))
+        lines = BucketValues.of(BucketTable.read(folder.buckets, group.texts), column, original)
+        return _of_buckets(
+            JoinTarget(own, everybody, group.codes),
+            column,
+            lines,
+            folder.claims,
+            value_groups=lambda: buckets_as_groups(target, group, folder.buckets, column, original),
+        )
 
     def _values(self, column: Sensitive) -> SensitiveValues:
         """A sensitive column beside the rows, with what is promised of it."""
@@ -158,17 +171,10 @@ class OneTable:
         return values_of(column, original, shown, place).promised(self.folder.claims)
 
 
-def _truth(folder: ReleaseFolder) -> tuple[Ints, str]:
-    """The row of each record, -1 where it is not known; and how it is known."""
-    truth, table, rows = _truth_by_links(folder), folder.original, folder.rows
-    if (truth >= 0).any():
-        return truth, BY_LINKS
-    names = [c.name for c in folder.schema.having(Role.SENSITIVE, Role.KEEP) if c.name in rows.names]
-    if not names:
-        return truth, "nothing: no private column is published, so only candidates are counted"
-    record, row = alone_in_both(table, rows, names)
-    truth[record] = row
-    return truth, "private values that only one record and one row have"
+def _private(folder: ReleaseFolder) -> list[Column]:
+    """The columns whose values stand beside the rows as they are."""
+    private = folder.schema.having(Role.SENSITIVE, Role.KEEP)
+    return [column for column in private if column.name in folder.rows.names]
 
 
 def _truth_by_links(folder: ReleaseFolder) -> Ints:
@@ -182,26 +188,29 @@ def _places(column: Sensitive, original: TextColumn, schema: Schema) -> NDArray[
     """Where the values of a column of numbers or dates lie, nan where one is missing."""
     if column.tree is not None or column.kind not in (Kind.NUMERIC, Kind.DATE):
         return None
-    code, texts = code_of_texts(column, original), [text or "" for text in original.texts]
-    read = read_texts(texts, column.kind, schema.column(column.name).format)
-    known = {
-        code[text]: value
-        for text, value in zip(texts, read, strict=True)
-        if code[text] >= 0 and value is not None and text not in schema.missing
-    }
-    place = np.full(column.size, np.nan)
-    place[list(known)] = offsets(list(known.values())) if known else []
-    return place
+    text_of = {code: text for text, code in code_of_texts(column, original).items() if code >= 0}
+    texts = [None if (text := text_of.get(i)) in schema.missing else text for i in range(column.size)]
+    return places(texts, column.kind, schema.column(column.name).format)
 
 
 def _shared(folder: ReleaseFolder, other: ReleaseFolder) -> SharedValues | NotTried:
     """The private columns beside the rows of both releases."""
-    ours, theirs = (
-        [c.name for c in each.schema.having(Role.SENSITIVE, Role.KEEP) if c.name in each.rows.names]
-        for each in (folder, other)
-    )
-    names = [name for name in theirs if name in ours]
+    ours = [column.name for column in _private(folder)]
+    names = [column.name for column in _private(other) if column.name in ours]
     return shared_values(folder.original, folder.rows, other.rows, names) if names else NOTHING_SHARED
+
+
+def _of_buckets(
+    scene: JoinTarget,
+    column: Sensitive,
+    lines: BucketValues,
+    claims: Sequence[Claim],
+    **more: Callable[[], object],
+) -> Context:
+    """What attacks on a sensitive column in buckets may ask for."""
+    own = column.codes.astype(np.int64)
+    values = SensitiveValues(column.name, own, lines.value, column.size).promised(claims)
+    return Context(bucketed=lambda: scene, values=lambda: values, bucket_values=lambda: lines, **more)
 
 
 # ---- people of two tables
@@ -219,7 +228,7 @@ class TwoTables:
         target = Target(folder.shown, folder.data, nobody, k_of(folder.claims))
         behind, own = folder.people_behind_rows, len(folder.original)
         self.behind = behind if behind is not None and fitting(target, behind) else None
-        self.source = "nothing: the audit has no links, so only candidates are counted"
+        self.source = "the audit, which has no links"
         if self.behind is not None:
             rows = np.flatnonzero(self.behind < own)
             nobody[self.behind[rows]] = rows
@@ -255,16 +264,11 @@ class TwoTables:
             "joined": lambda: self.joined,
             "bucketed": lambda: self.joined if self.lines else None,
             "trimmed": self._trimmed,
-            "columns": lambda: [self._column(*each) for each in self.lines],
+            "columns": lambda: [_of_buckets(self.joined, *each, self.folder.claims) for each in self.lines],
         }
         if self.planted is not None:
             offered |= {"classes": self._classes, "planted": self._planted}
         return Context(**offered)
-
-    def _column(self, column: Sensitive, lines: BucketValues) -> Context:
-        own = column.codes.astype(np.int64)
-        values = SensitiveValues(column.name, own, lines.value, column.size).promised(self.folder.claims)
-        return Context(bucketed=lambda: self.joined, values=lambda: values, bucket_values=lambda: lines)
 
     def _classes(self) -> Codes | None:
         """The class in which each person has a row, -1 for nobody's; None if it is not known."""
@@ -313,7 +317,7 @@ def _listed(table: Table, public: PublicTables, people: int) -> NDArray[np.bool_
 
 def k_of(claims: Sequence[Claim]) -> int | None:
     """What is promised about rows; the size of buckets says nothing about them."""
-    claims = [claim for claim in claims if claim.model != models.SensitiveGroups.name]
+    claims = [claim for claim in claims if claim.model != SensitiveGroups.name]
     sizes = [size for claim in claims if isinstance(size := claim.parameters.get("k"), int)]
     return min(sizes) if sizes and min(sizes) >= 1 else None
 
@@ -322,43 +326,28 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
     """What the release's method makes of the original, row i for the i-th that was kept; or why not."""
     data, claims, made_by = folder.data, folder.claims, folder.method
     try:
-        privacy = _privacy(claims)
-        sensitive = [c.name for c in data.sensitive] if "plain" in privacy else []
-        sensitive += [claim.column for claim in claims if claim.column and claim.column not in sensitive]
         recipe = method(str(made_by["name"]))
-        left_out = "0" if "plain" in privacy else str(made_by["max_suppression"])
         if recipe.joins:
             return RERUN_OF_A_JOIN
-        algorithm = recipe.configured(privacy["k"], dict(made_by.get("options") or {}), left_out)
-        size = "k-factor" if recipe.overlapping else models.KAnonymity.name
-        promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
-        grouping = grouped(data, algorithm, promised, unwatched)
+        removed = any(claim.model == PLAIN for claim in claims)  # before the method, not by it
+        left_out = "0" if removed else str(made_by["max_suppression"])
+        algorithm = recipe.configured(k_of(claims) or 0, dict(made_by.get("options") or {}), left_out)
+        grouping = grouped(data, algorithm, _promised(claims), unwatched)
         if not np.array_equal(grouping.kept, kept):
             return RERUN_OF_OTHERS
         regions = generalize(data.take(kept), grouping.of_kept())
     except (IncrowdError, TypeError, KeyError) as problem:
         reason = str(problem) if isinstance(problem, IncrowdError) else "its manifest does not say how"
-        return NotTried(f"rerun was not tried, since the method cannot be run again: {reason}")
+        why, needed = f"the method cannot be run again: {reason}", "a manifest that says how it was made"
+        return NotTried("rerun", why, needed, Outcome.INCONCLUSIVE)
     return published_from_regions(regions, data.attributes)
 
 
-def _privacy(claims: Sequence[Claim]) -> dict[str, Any]:
-    """The promise in the words of a policy."""
-    words: dict[str, Any] = {"k": k_of(claims)}
-    for claim in claims:
-        if claim.model in KINDS_OF_L:
-            words |= {"l_kind": KINDS_OF_L[claim.model], "l": claim.parameters["l"]}
-            words |= {"c": claim.parameters["c"]} if "c" in claim.parameters else {}
-        if claim.model == "t-closeness":
-            words |= {"t": claim.parameters["t"], "t_distance": claim.parameters.get("distance")}
-        if claim.model == "plain":
-            words["plain"] = _plain(claim)
-    return words
-
-
-def _plain(claim: Claim) -> dict[str, Any]:
-    """The promise about outliers in the words of a policy."""
-    columns = claim.parameters["columns"]
-    weights = dict(columns) if isinstance(columns, Mapping) else {}
-    words = {**claim.parameters, "rescale": claim.parameters["rescale"] == "yes"}
-    return {**words, "columns": list(weights), "weights": weights}
+def _promised(claims: Sequence[Claim]) -> tuple[Promise, ...]:
+    """The models that a release claims."""
+    known = {**catalogue("model"), **catalogue(MATCHING)}
+    columns = [{"column": claim.column} if claim.column else {} for claim in claims]
+    return tuple(
+        known[claim.model](**claim.parameters, **column)
+        for claim, column in zip(claims, columns, strict=True)
+    )

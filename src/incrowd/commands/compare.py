@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from incrowd import __version__, tables
-from incrowd.algorithms.catalogue import METHODS, method
+from incrowd.algorithms.base import all_methods, method
 from incrowd.commands.comparison import Comparison, Kept, Level, Skipped, Trial, TrialResult
 from incrowd.commands.publish import publish
 from incrowd.contracts import Watch, unwatched
@@ -105,7 +105,7 @@ def compare(
     return Comparison(
         tuple(trials),
         tuple(dict.fromkeys(skipped)),
-        tuple(name for name in METHODS if name not in tried),
+        tuple(name for name in all_methods() if name not in tried),
         len(requests) - len(skipped),
         stopped,
         tuple(_notes(given, {trial.method for trial in trials})),
@@ -150,10 +150,10 @@ def _tried(
 
 def _notes(policy: Policy, tried: set[str]) -> Iterable[str]:
     """What was left out of the policy so that a method could be tried."""
-    alone = sorted(name for name in tried if not METHODS[name].joins)
+    alone = sorted(name for name in tried if not all_methods()[name].joins)
     if policy.public is not None and alone:
         yield f"without the public table, which they do not take: {', '.join(alone)}"
-    few = sorted(name for name in tried if not METHODS[name].suppresses)
+    few = sorted(name for name in tried if not all_methods()[name].suppresses)
     if policy.privacy.max_suppression is not None and policy.privacy.plain is None and few:
         yield f"these leave nobody out, so that max_suppression means nothing to them: {', '.join(few)}"
 

@@ -118,7 +118,7 @@ def generalised(found: Published, data: Microdata) -> list[Learnable]:
         place = None
         if attribute.kind in (Kind.NUMERIC, Kind.DATE):
             texts = [text if real else None for text, real in zip(attribute.texts, known, strict=True)]
-            place = _places(texts, attribute.kind)
+            place = places(texts, attribute.kind)
         columns.append(
             Learnable(
                 attribute.name, data.codes[:, j], known, place, found.rows[j], found.cells[j], attribute
@@ -132,7 +132,7 @@ def as_written(said: Column, here: TextColumn, there: TextColumn | None, schema:
     texts = [None if text is None or text in schema.missing else text for text in here.texts]
     present = [text for text in texts if text is not None]
     kind = infer_kind(present) if said.role is Role.KEEP else said.kind
-    place = _places(texts, kind, said.format) if kind in (Kind.NUMERIC, Kind.DATE) else None
+    place = places(texts, kind, said.format) if kind in (Kind.NUMERIC, Kind.DATE) else None
     known = np.array([text is not None for text in texts], np.bool_)
     of = None if there is None else _codes(there, here, said.name)[there.codes]
     at = _codes(here, here, said.name)[here.codes]  # NULL and the empty text are one
@@ -152,7 +152,7 @@ def _codes(there: TextColumn, here: TextColumn, name: str) -> NDArray[np.int32]:
     return codes
 
 
-def _places(texts: Sequence[str | None], kind: Kind, format: str = "") -> Floats:
+def places(texts: Sequence[str | None], kind: Kind, format: str = "") -> Floats:
     """Where numbers or dates lie, nan where there is none."""
     read = read_texts([text or "" for text in texts], kind, format)
     known = [i for i, (text, value) in enumerate(zip(texts, read, strict=True)) if text and value is not None]

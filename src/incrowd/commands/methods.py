@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import Algorithm, all_methods
 from incrowd.results import Result, Row
 
 
@@ -14,22 +13,22 @@ class Methods(Result, Mapping[str, type[Algorithm]]):
     """Every method by its name."""
 
     def __getitem__(self, name: str) -> type[Algorithm]:
-        return METHODS[name]
+        return all_methods()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(METHODS)
+        return iter(all_methods())
 
     def __len__(self) -> int:
-        return len(METHODS)
+        return len(all_methods())
 
     def headline(self) -> str:
         return f"{len(self)} methods: {', '.join(self)}"
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
-        return ("method", "promises", "needs"), ((m.name, m.guarantee, m.needs) for m in METHODS.values())
+        return ("method", "promises", "needs"), ((m.name, m.guarantee, m.needs) for m in self.values())
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: method.to_dict() for name, method in METHODS.items()}
+        return {name: method.to_dict() for name, method in all_methods().items()}
 
 
 def methods() -> Methods:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
+from incrowd.attacks.registry import Outcome
 from incrowd.commands.attack import attack
 from incrowd.commands.measure import measure
 from incrowd.commands.verify import verify
@@ -45,12 +46,17 @@ class Report(Result):
         counted = [said["counted"]["agrees"] for said in facts["claims"] if said["counted"]]
         same = [file["agrees"] for file in facts["files"]]
         verified = [facts["verdict"]["passed"]] if self.private else []
-        attacked = [facts["attacks"]["holds"]] if facts.get("attacks") else []
-        return all([*counted, *same, *verified, *attacked])
+        return all([*counted, *same, *verified]) and self.attacks != Outcome.BROKEN
+
+    @property
+    def attacks(self) -> str:
+        """How the attacks ended: held, broken or inconclusive; empty if none was run."""
+        return str(self.facts["attacks"]["outcome"]) if self.facts.get("attacks") else ""
 
     def headline(self) -> str:
         kind = "private page" if self.private else "page for readers"
-        return f"{kind} about {self.facts['name']}, {'sound' if self.sound else 'NOT SOUND'}"
+        attacks = f"; attacks {outcome}" if (outcome := self.attacks) else ""
+        return f"{kind} about {self.facts['name']}, {'sound' if self.sound else 'NOT SOUND'}{attacks}"
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
         return ("promise", "meaning"), ((said["model"], said["means"]) for said in self.facts["claims"])
@@ -166,7 +172,7 @@ def _counted(claim: Claim, smallest: int, fewest: Mapping[str, int]) -> dict[str
 
 def _method(said: Mapping[str, Any]) -> dict[str, Any]:
     """What the manifest says of the method, and what the catalogue adds."""
-    known = METHODS.get(str(said["name"]))
+    known = all_methods().get(str(said["name"]))
     about = {} if known is None else {key: known.to_dict()[key] for key in ("section", "publishes", "behind")}
     return {
         "name": str(said["name"]),

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from incrowd.assign import one_of_disjoint_matchings
-from incrowd.attacks import AfterOne, GivenAway, Guessed, Rate, after_one, definetti, given_away
-from incrowd.attacks.definetti import MOST_CHOICES, choices_of
+from incrowd.attacks.definetti import MOST_CHOICES, Guessed, choices_of, definetti
+from incrowd.attacks.rebuild import GivenAway, given_away
+from incrowd.attacks.registry import Rate
+from incrowd.attacks.ring import AfterOne, after_one
 from incrowd.contracts import Promise
 from incrowd.errors import Exposure, Infeasible, option
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Regions
-from incrowd.join import JoinCounts
+from incrowd.join.people import JoinCounts
 from incrowd.measures import Presence, published_from_regions
 from incrowd.models import FrequencyDiversity
 from incrowd.policy.exposures import CORRELATED_VALUES

@@ -28,7 +28,8 @@ from incrowd.errors import Exposure, NotVerified, TableError
 from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, Table
 from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency, factor, lambda_star
-from incrowd.join import Joined, Sources, encode_joined, join, read_sources
+from incrowd.join.people import Joined, encode_joined, join
+from incrowd.join.sources import Sources, read_sources
 from incrowd.measures import covered_by, measure_all, measure_own, presence, published_from_regions
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (

@@ -11,8 +11,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from incrowd import models
-from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.catalogue import method
+from incrowd.algorithms.base import Algorithm, method
 from incrowd.contracts import Guard, Promise
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Neighbourhoods, Partition

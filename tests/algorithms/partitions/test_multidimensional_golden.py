@@ -11,7 +11,7 @@ import pytest
 from support.golden import vectors
 from support.places import TESTS
 
-from incrowd.attacks import joined
+from incrowd.attacks.linked import joined
 from incrowd.flow import Table
 from incrowd.queries import Queryable
 from incrowd.reproduce.multidimensional.trials import predicate_matches

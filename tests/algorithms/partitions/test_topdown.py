@@ -17,7 +17,7 @@ from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins.topdown import Twin, topdown
 
 from incrowd import Policy, publish, tables
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.costs import spans_of
 from incrowd.algorithms.partitions.topdown import MANY_VISITS, TopDown, TopDownRun, exact_places
 from incrowd.contracts import silent
@@ -318,7 +318,7 @@ def test_a_release_can_be_asked_for_by_name() -> None:
     assert release.verdict.passed
     assert release.manifest["method"]["options"] == options
     assert release.manifest["method"]["form"] == "printed"
-    assert not METHODS["topdown"](2).printed
+    assert not all_methods()["topdown"](2).printed
 
 
 @pytest.mark.parametrize("k", [5, 50])

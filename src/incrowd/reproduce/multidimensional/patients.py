@@ -17,7 +17,7 @@ import numpy as np
 
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.algorithms.partitions.single import SingleDimensional
-from incrowd.attacks import joined
+from incrowd.attacks.linked import joined
 from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Partition, Table
