@@ -74,7 +74,7 @@ class Algorithm(Limited, ABC):
     overlapping: ClassVar[bool] = False  # non-homogeneous: makes neighbourhoods, no equivalence classes
     buckets: ClassVar[bool] = False  # publishes sensitive values in buckets, beside the rows
     exact_rows: ClassVar[bool] = False  # rows keep their exact quasi-identifiers
-    diverse: ClassVar[bool] = False  # keeps l although it makes no equivalence classes
+    transparent: ClassVar[bool] = False  # keeps l against somebody who re-runs it, with chance of its own
     strict: ClassVar[bool] = True  # the order of records does not matter, and equal ones stay together
 
     @abstractmethod

@@ -12,7 +12,9 @@ from incrowd.errors import PolicyError, unknown
 
 FAMILY = "algorithm"
 HOME = "incrowd.algorithms"
-PACKAGES = (f"{HOME}.partitions", f"{HOME}.outliers", f"{HOME}.nonhomogeneous", HOME)  # as they are listed
+PACKAGES = tuple(
+    HOME + package for package in (".partitions", ".transparent", ".outliers", ".nonhomogeneous", "")
+)  # as they are listed
 
 
 def _registered() -> Iterator[tuple[str, type[Algorithm]]]:

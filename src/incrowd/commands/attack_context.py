@@ -42,7 +42,7 @@ KINDS_OF_L = {
     "entropy-l-diversity": "entropy",
     "recursive-l-diversity": "recursive",
     "frequency-l-diversity": "frequency",
-    "drawn-l-diversity": "frequency",
+    "transparent-l-diversity": "frequency",
 }
 RERUN_OF_OTHERS = NotTried("rerun was not tried: run again, the method leaves out other records")
 RERUN_OF_A_JOIN = NotTried("rerun was not tried: rows of a class are equal, and nobody's is found by it")
@@ -330,7 +330,7 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
             return RERUN_OF_A_JOIN
         algorithm = recipe.configured(privacy["k"], dict(made_by.get("options") or {}), left_out)
         size = "k-factor" if recipe.overlapping else models.KAnonymity.name
-        promised = models.from_policy(privacy, sensitive, size, diverse=recipe.diverse)
+        promised = models.from_policy(privacy, sensitive, size, transparent=recipe.transparent)
         grouping = grouped(data, algorithm, promised, unwatched)
         if not np.array_equal(grouping.kept, kept):
             return RERUN_OF_OTHERS

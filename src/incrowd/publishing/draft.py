@@ -99,14 +99,12 @@ class MatchProbability:
 class RandomizedAssignment:
     """Which record is behind which row; of non-homogeneous rows also how likely a match is.
 
-    `neighbourhoods` (n, k) are then the records that each published row was made over, and `parts` numbers
-    the part of the table that it is from, where the table was cut into parts.
+    `neighbourhoods` (n, k) are then the records that each published row was made over.
     """
 
     assignment: Assignment
     match_probability: MatchProbability | None = None
     neighbourhoods: NDArray[np.int32] | None = None
-    parts: NDArray[np.int32] | None = None
 
     @property
     def candidates(self) -> NDArray[np.int64] | None:
@@ -355,8 +353,7 @@ def _assigned(
     if neighbourhoods.regular and int(neighbourhoods.sizes[0]) == k:
         assignment = assign.by_neighbourhoods(neighbourhoods, system)
         members = neighbourhoods.members.reshape(-1, k)[assignment.region]
-        parts = None if neighbourhoods.parts is None else neighbourhoods.parts[assignment.region]
-        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k), least), members, parts)
+        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k), least), members)
     return _from_factor(found, least, k, request.policy.accept)
 
 

@@ -243,7 +243,7 @@ class ReleaseChecks:
         persons = self._persons()
         classes = EquivalenceClasses(request.schema, coded.row_class, persons, self._tables.sensitive)
         graph = ConsistencyGraph(coded, self._match, request.witness.neighbourhoods)
-        self._subject = ClaimSubject(classes, graph, self._tables, request.witness.parts)
+        self._subject = ClaimSubject(classes, graph, self._tables)
         rows = coded.row_private.size
         self.facts["rows"] = rows
         # of two tables everybody has a row, and there may be more rows than records

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from incrowd.schema import Claim
+from incrowd.schema import Claim, Role
 from incrowd.verifier.claims.subject import ClaimSubject
 from incrowd.verifier.failure import decimal, require, whole
 
@@ -53,6 +53,16 @@ def frequency_diversity(claim: Claim, subject: ClaimSubject) -> int:
         reached >= whole(claim, "l"), f"in one class more than one in {reached + 1} rows has the same value"
     )
     return reached
+
+
+def transparent_diversity(claim: Claim, subject: ClaimSubject) -> int:
+    """No value makes up more than 1/l of the rows that are equal, and each person has one row.
+
+    That the classes tell nothing more cannot be seen in one release.
+    """
+    several = subject.classes.schema.having(Role.ENTITY)
+    require(not several, f"{claim.model} counts rows, but here one person may have several rows")
+    return frequency_diversity(claim, subject)
 
 
 def entropy_diversity(claim: Claim, subject: ClaimSubject) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from incrowd.schema import Claim, Column, Role, Schema
 from incrowd.verifier.claims.buckets import OriginalValues
@@ -58,14 +57,14 @@ class EquivalenceClasses:
         require(len(named) == 1, "the claim does not name a sensitive column")
         return named[0]
 
-    def histogram(self, claim: Claim, group: Ints | None = None) -> Histogram:
-        """The values of the claim's column in their order, missing first, in each class or other group."""
+    def histogram(self, claim: Claim) -> Histogram:
+        """The values of the claim's column in their order, missing first, in each class."""
         column = self.column(claim)
         found = self.sensitive[column.name]
         meaning = [_meaning(column, text, self.schema.missing) for text in found.texts]
         place = {thing: place for place, thing in enumerate(sorted(set(meaning)))}
         ranks = np.array([place[thing] for thing in meaning], np.int64)
-        return Histogram.of(self.row_class if group is None else group, ranks[found.codes], len(place))
+        return Histogram.of(self.row_class, ranks[found.codes], len(place))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +72,12 @@ class ClaimSubject:
     """What a claim is checked against.
 
     `classes` are those of the rows or, where values are published in buckets, those of the buckets. `graph`
-    joins records and rows that are consistent. `parts` are what a witness says of the part of each row; they
-    are never trusted.
+    joins records and rows that are consistent.
     """
 
     classes: EquivalenceClasses
     graph: ConsistencyGraph
     tables: BothTables
-    parts: NDArray[np.integer] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
