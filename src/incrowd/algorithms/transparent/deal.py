@@ -33,14 +33,17 @@ def dealt(people: Ints, values: Codes, l: int, k: int, entropy: Entropy) -> list
     order of the people of each value; then, for each bucket, for an order of its colours.
     """
     present, of = np.unique(values, return_inverse=True)
-    rank = np.empty(present.size, np.int64)
-    rank[shuffled(present.size, entropy)] = np.arange(present.size)
-    value = rank[of.reshape(-1)]
+    value = order_of_values(present.size, entropy)[of.reshape(-1)]
     sorted_out = np.split(people[np.argsort(value, kind="stable")], np.cumsum(np.bincount(value))[:-1])
     hands = [hand[shuffled(hand.size, entropy)] for hand in sorted_out]
     buckets = plan([hand.size for hand in hands], l, k)
     taken = [0] * len(hands)
     return [_handed_out(bucket, hands, taken, entropy) for bucket in buckets]
+
+
+def order_of_values(count: int, entropy: Entropy) -> Ints:
+    """A place for each value, by chance."""
+    return shuffled(count, entropy)
 
 
 def _handed_out(bucket: PlannedBucket, hands: list[Ints], taken: list[int], entropy: Entropy) -> Bucket:
