@@ -1,7 +1,7 @@
 """How often guarded l gives values away to somebody who re-runs the program: the table of docs/promise.md.
 
-Random tables of 5 to 8 people, l by frequency. Every way to hand out the values is run by each method; a release
-counts if somebody has a value with more than 1/l, or for certain, among all worlds that give it.
+Random tables of 5 to 8 people, l by frequency. Every way to hand out the values is run by each method; a
+release counts if somebody has a value with more than 1/l, or for certain, among all worlds that give it.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from support.tables_of_codes import CodeTable
 
 from incrowd.algorithms.nonhomogeneous.ring import tuple_rings
-from incrowd.algorithms.transparent import deal, method
+from incrowd.algorithms.transparent import deal
 from incrowd.algorithms.transparent.deal import Bucket
 from incrowd.algorithms.transparent.method import TransparentClasses
 from incrowd.algorithms.transparent.split import ColourSplit, Ground
@@ -166,7 +166,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     split, known = ColourSplit.classes, {}
     plain = Ground.under
     under = cache(lambda points: plain(plain_data(points)))
-    monkeypatch.setattr(method.Ground, "under", lambda data: under(tuple(map(tuple, data.codes.tolist()))))
+    monkeypatch.setattr(Ground, "under", lambda data: under(tuple(map(tuple, data.codes.tolist()))))
     monkeypatch.setattr(deal, "order_of_values", lambda count, _: np.arange(count))
 
     def remembered(self: ColourSplit, codes: NDArray[np.int32], colours: NDArray[np.int32]) -> Any:

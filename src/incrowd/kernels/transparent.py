@@ -229,8 +229,8 @@ def cut_at_ranks(
     """Cut a class while both parts keep `need` of each colour -> labels used so far.
 
     tuples (l, w) are the rows of each colour. Each colour is sorted by a column, and as many of the first
-    ones of all colours are one part. Of each column the middle rank is tried, and the one that is best for the
-    column itself; the cut is the one after which least is lost.
+    ones of all colours are one part. Of each column the middle rank is tried, and the one that is best for
+    the column itself; the cut is the one after which least is lost.
     """
     size, w = tuples.shape
     spare, best = tuples.copy(), tuples.copy()

@@ -18,6 +18,7 @@ from incrowd.flow import Codes, Microdata, Partition
 from incrowd.models.k_anonymity import MATCHING, KAnonymity, KFactor, KJoinAnonymity, SensitiveGroups
 from incrowd.models.l_diversity import (
     DistinctDiversity,
+    DrawnDiversity,
     EntropyDiversity,
     FrequencyDiversity,
     RecursiveDiversity,
@@ -153,7 +154,7 @@ def _buckets(given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promis
         )
     if "t" in given:
         raise PolicyError("[privacy]: this method does not support t; leave it out, or use mondrian")
-    return SensitiveGroups(given["k"]), *(FrequencyDiversity(given["l"], column) for column in sensitive)
+    return SensitiveGroups(given["k"]), *(DrawnDiversity(given["l"], column) for column in sensitive)
 
 
 def _transparent(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:

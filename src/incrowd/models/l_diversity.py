@@ -323,6 +323,13 @@ def _values(model: ColumnModel, data: Microdata) -> _ValueCounts:
     return _ValueCounts(*dense(model.sensitive(data).codes))
 
 
+@dataclass(frozen=True)
+class DrawnDiversity(FrequencyDiversity):
+    """The same of buckets that were drawn without looking at people: to draw them again tells nothing."""
+
+    assumed: ClassVar[tuple[str, ...]] = ()
+
+
 @register("model", "transparent-l-diversity")
 @dataclass(frozen=True)
 class TransparentDiversity(FrequencyDiversity):

@@ -30,6 +30,7 @@ from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency, factor, lambda_star
 from incrowd.join import Joined, Sources, encode_joined, join, read_sources
 from incrowd.measures import covered_by, measure_all, measure_own, presence, published_from_regions
+from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (
     SMALL_MEANS,
@@ -56,6 +57,9 @@ from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
+GUARDED = (
+    f"l and t are kept in every class, but {MINIMALITY}; for l against them too, use the method transparent"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,14 +217,15 @@ class Draft:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the publisher should know."""
+        found = (GUARDED,) if any(MINIMALITY in claim.assumptions for claim in self.claims) else ()
         if self.stand_ins is not None:
-            return tuple(self.stand_ins.joined.counts.warnings())
+            return (*self.stand_ins.joined.counts.warnings(), *found)
         candidates = self.randomized.candidates
         if candidates is None:
             single = single_valued_classes(self.data, self.regions)
         else:
             single = single_valued_neighbourhoods(self.data, candidates)
-        return warnings_of(self.schema, self.data, single, self.policy)
+        return (*warnings_of(self.schema, self.data, single, self.policy), *found)
 
     @cached_property
     def disclosure(self) -> Disclosure | None:

@@ -1,8 +1,8 @@
 """PLAN: which buckets the values of a stratum are dealt into, from their counts alone.
 
 A bucket has l colours with equally many people each, and every value is in one colour of its bucket. What
-does not fit is planned again; at last a group may stay as it is. Whoever knows the release knows the counts of
-a stratum, so that the plan tells nothing.
+does not fit is planned again; at last a group may stay as it is. Whoever knows the release knows the counts
+of a stratum, so that the plan tells nothing.
 """
 
 from __future__ import annotations
