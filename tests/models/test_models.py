@@ -29,6 +29,7 @@ from incrowd.models import (
     KAnonymity,
     Plain,
     RecursiveDiversity,
+    TransparentDiversity,
     SensitiveGroups,
     from_policy,
     reached,
@@ -81,6 +82,10 @@ EXAMPLES = {
     ),
     "frequency-l-diversity": Example(
         st.builds(FrequencyDiversity, st.integers(2, 5), st.just("illness")),
+        lambda model, values, _: naive_transparent.keeps_frequency(values, model.l),
+    ),
+    "transparent-l-diversity": Example(
+        st.builds(TransparentDiversity, st.integers(2, 5), st.just("illness")),
         lambda model, values, _: naive_transparent.keeps_frequency(values, model.l),
     ),
     "t-closeness": Example(
