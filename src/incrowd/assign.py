@@ -48,7 +48,7 @@ def by_neighbourhoods(neighbourhoods: Neighbourhoods, entropy: Entropy = system)
     """A row for each record among those whose neighbourhoods it is in, equally likely each; then shuffled.
 
     Every neighbourhood lists k records, and every record is in k of them. Where all of a part are alike, each
-    stays behind its own row: their rows are equal, and shuffled.
+    stays behind its own row: their rows are equal, and shuffled. Records of a tuple get rows of one tuple.
 
     Examples
     --------
@@ -63,8 +63,26 @@ def by_neighbourhoods(neighbourhoods: Neighbourhoods, entropy: Entropy = system)
         place = np.empty(n, np.int32)
         place[drawn] = np.arange(drawn.size)
         members = place[neighbourhoods.members.reshape(n, -1)[drawn]]
-        row_of[drawn] = drawn[one_of_disjoint_matchings(_rows_of_records(members), entropy)]
+        tuples = None if neighbourhoods.tuples is None else neighbourhoods.tuples[drawn]
+        row_of[drawn] = drawn[_drawn_rows(members, tuples, entropy)]
     return _shuffled_rows(row_of, entropy)
+
+
+def _drawn_rows(members: Codes, tuples: Codes | None, entropy: Entropy) -> NDArray[np.int64]:
+    """The row of each record. Tuples are drawn as if they were records; then who of a tuple has which row."""
+    if tuples is None:
+        return one_of_disjoint_matchings(_rows_of_records(members), entropy)
+    number = np.unique(tuples, return_inverse=True)[1].reshape(-1).astype(np.int32)
+    count = int(number.max()) + 1
+    size = number.size // count
+    first = np.empty(count, np.int64)
+    first[number] = np.arange(number.size)
+    around = np.sort(number[members[first]], axis=1)[:, ::size]
+    of_tuple = one_of_disjoint_matchings(_rows_of_records(np.ascontiguousarray(around)), entropy)
+    rows = np.argsort(number, kind="stable").reshape(count, size)  # of each tuple
+    row_of = np.empty(number.size, np.int64)
+    row_of[_places(number, entropy)] = rows[of_tuple].ravel()
+    return row_of
 
 
 def _rows_of_records(members: Codes) -> Codes:

@@ -266,7 +266,8 @@ class Neighbourhoods:
     The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them. Where
     the table falls into parts, and no neighbourhood reaches from one into another, `parts` (n,) numbers them.
     Then ``whole[i, j]`` says that cell j of row i is made over all of its part, and ``alike[i]`` that all
-    records of a part are equal, so that nobody need be exchanged with others of it.
+    records of a part are equal, or all its rows, so that nobody need be exchanged with others of it. In other
+    parts ``tuples`` (n,) may number records that have one neighbourhood, and must get rows of one.
     """
 
     starts: NDArray[np.int64]
@@ -274,6 +275,7 @@ class Neighbourhoods:
     parts: Codes | None = None
     whole: NDArray[np.bool_] | None = None
     alike: NDArray[np.bool_] | None = None
+    tuples: Codes | None = None
     levels: ClassVar[None] = None
     buckets: ClassVar[None] = None
 

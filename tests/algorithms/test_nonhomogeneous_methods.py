@@ -194,7 +194,7 @@ def test_the_printed_form_is_marked() -> None:
     ],
 )
 def test_what_speaks_of_classes_is_refused(method: str, changed: dict[str, Any], word: str) -> None:
-    if all_methods()[method].diverse and "l" in changed.get("privacy", {}):
+    if all_methods()[method].transparent and "l" in changed.get("privacy", {}):
         pytest.skip(f"{method} keeps l by its assignment: tests/algorithms/nonhomogeneous/test_diverse.py")
     request = people(30, ("age",))
     columns: dict[str, Any] = {**request.columns, "who": [f"w{i // 2}" for i in range(30)]}

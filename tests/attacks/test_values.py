@@ -229,7 +229,7 @@ def test_values_are_numbered_as_in_the_original() -> None:
     ("model", "bound"),
     [
         ("frequency-l-diversity", Fraction(3)),
-        ("drawn-l-diversity", Fraction(3)),
+        ("transparent-l-diversity", Fraction(3)),
         ("distinct-l-diversity", None),
         ("entropy-l-diversity", None),
     ],

@@ -77,7 +77,7 @@ def test_counts_are_those_of_the_definition(
         ages = tuple(dict.fromkeys(columns[0]))
         twin = Space(
             Table(
-                (Column("range", ages, tuple(range(len(ages)))),),
+                (Column("range", ages, tuple(map(Fraction, range(len(ages))))),),
                 tuple((ages.index(row[0]),) for row in rows),
                 tuple(row[1:] for row in rows),
                 (Fraction(weight), Fraction(1)),

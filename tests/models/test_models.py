@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.patients import OUTSIDE, Values, close, coded, distance, microdata, tables
 from support.places import ROOT
 from twins import definitions as naive
-from twins import randomized_diversity as naive_drawn
+from twins import transparent as naive_transparent
 
 from incrowd.contracts import Model, Rule, catalogue, exact, option_names
 from incrowd.errors import PolicyError, TableError
@@ -31,6 +31,7 @@ from incrowd.models import (
     Plain,
     RecursiveDiversity,
     SensitiveGroups,
+    TransparentDiversity,
     counting,
     from_policy,
     reached,
@@ -87,7 +88,11 @@ EXAMPLES = {
     ),
     "frequency-l-diversity": Example(
         st.builds(FrequencyDiversity, st.integers(2, 5), st.just("illness")),
-        lambda model, values, _: naive_drawn.keeps_frequency(values, model.l),
+        lambda model, values, _: naive_transparent.keeps_frequency(values, model.l),
+    ),
+    "transparent-l-diversity": Example(
+        st.builds(TransparentDiversity, st.integers(2, 5), st.just("illness")),
+        lambda model, values, _: naive_transparent.keeps_frequency(values, model.l),
     ),
     "t-closeness": Example(
         st.builds(close, decimals("0.01", "1"), st.sampled_from(["equal", "ordered", "hierarchical"])),

@@ -33,7 +33,6 @@ class Case:
     domains: Mapping[str, Any] | None = None
     links: Any = None
     neighbourhoods: Any = None
-    parts: Any = None
     match_probability: Any = None
     sensitive: RowSource | None = None
     public: PublicTable | None = None
@@ -50,7 +49,7 @@ def verified(case: Case) -> Verdict:
         case.original,
         PublishedTables(case.published, case.sensitive, stated),
         Expected(case.schema, case.claims, max_suppression=case.max_suppression),
-        witness=Witness(case.links, case.neighbourhoods, case.parts),
+        witness=Witness(case.links, case.neighbourhoods),
         public=case.public,
     )
 

@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 from support.worlds import SENSITIVE, TooManyDraws, beliefs, row_chances
 
-from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import Algorithm, all_methods
 from incrowd.contracts import Choice, Switch, unwatched
 from incrowd.errors import IncrowdError, Infeasible
 from incrowd.flow import Table
@@ -49,7 +48,7 @@ HANDED_OUT = {
 }
 # What each claim says about beliefs: the model, and whether a belief agrees with it.
 ROWS = ("k-anonymity", "k-factor")
-VALUES = ("frequency-l-diversity", "drawn-l-diversity")
+VALUES = ("frequency-l-diversity", "transparent-l-diversity")
 STRUCTURE = ("sensitive-groups", "plain")  # about buckets and distances: for the verifier to count
 
 
@@ -100,13 +99,13 @@ def reachable(policy: Policy) -> bool:
 @cache
 def alone() -> list[Any]:
     """Methods and options, with k alone."""
-    found = [(name, options) for name, chosen in METHODS.items() for options in variants(chosen)]
+    found = [(name, options) for name, chosen in all_methods().items() for options in variants(chosen)]
     return [
         pytest.param(
             name, options, id="-".join([name, *(f"{key}={value}" for key, value in options.items())])
         )
         for name, options in found
-        if not (METHODS[name].joins or METHODS[name].needs_plain)
+        if not (all_methods()[name].joins or all_methods()[name].needs_plain)
         and reachable(policy_of(name, {"q": {}}, options))
     ]
 
@@ -116,7 +115,7 @@ def guarded() -> list[Any]:
     """Methods with their default options, with each guard."""
     return [
         pytest.param(name, guard, id=f"{name}-{guard}")
-        for name, chosen in METHODS.items()
+        for name, chosen in all_methods().items()
         for guard, asked in GUARDS.items()
         if not chosen.joins and reachable(policy_of(name, {"q": {}}, {}, **asked))
     ]
@@ -162,7 +161,7 @@ def test_nobody_is_found_behind_a_row(method: str, options: Mapping[str, Any]) -
             claims = claims_of(people, values, policy)
         except Infeasible:  # this table cannot keep it; another may
             continue
-        if METHODS[method].overlapping:
+        if all_methods()[method].overlapping:
             assert not sampled_break(people, policy, Fraction(1, 2))
             tried += 1
             continue

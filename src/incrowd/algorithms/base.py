@@ -36,7 +36,7 @@ K_EQUAL_ROWS = "everyone's quasi-identifiers equal those of at least k-1 others"
 OVERLAPPING_BOXES = "the smallest box, node or set over each group; boxes may overlap"
 LINKER = "knows everyone's quasi-identifiers, and how the release was made"
 PROMISED = ("k", "max_suppression")  # fields that are no options: the policy promises them
-PACKAGES = ("partitions", "outliers", "nonhomogeneous")  # in the order of the catalogue
+PACKAGES = ("partitions", "transparent", "outliers", "nonhomogeneous")  # in the order of the catalogue
 EVERY = 0.2  # seconds between two words about the progress of a compiled run
 
 
@@ -78,7 +78,7 @@ class Algorithm(Limited, ABC):
     overlapping: ClassVar[bool] = False  # non-homogeneous: makes neighbourhoods, no equivalence classes
     buckets: ClassVar[bool] = False  # publishes sensitive values in buckets, beside the rows
     exact_rows: ClassVar[bool] = False  # rows keep their exact quasi-identifiers
-    diverse: ClassVar[bool] = False  # keeps l although it makes no equivalence classes
+    transparent: ClassVar[bool] = False  # keeps l against somebody who re-runs it, with chance of its own
     strict: ClassVar[bool] = True  # the order of records does not matter, and equal ones stay together
 
     @abstractmethod

@@ -34,8 +34,10 @@ def suppression(everyone: Target) -> AttackResult:
 
 def _fitting_nothing(target: Target) -> Flags:
     """Which records fit no published row."""
-    rows = target.named(np.ones(target.graph.indices.size, np.bool_))
-    found: Flags = rows == NO_ROW
+    graph = target.graph
+    fits = np.zeros(graph.record_weight.size, np.bool_)
+    fits[graph.tails[graph.real]] = True
+    found: Flags = ~fits[graph.record_of]
     return found
 
 

@@ -60,7 +60,7 @@ def verify(
         ReleaseFiles(folder.path, *_parquet(folder)),
         rows_of(folder.source, folder.original),
         Expected(schema, claims, max_suppression=_may_be_suppressed(folder.policy)),
-        witness=Witness(links, parts=folder.parts),
+        witness=Witness(links),
         public=_public(folder),
         progress=watch("verify"),
     )

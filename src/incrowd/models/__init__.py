@@ -29,6 +29,7 @@ from incrowd.models.l_diversity import (
     EntropyDiversity,
     FrequencyDiversity,
     RecursiveDiversity,
+    TransparentDiversity,
 )
 from incrowd.models.plain import Plain, plain_of
 from incrowd.models.t_closeness import Closeness
@@ -36,7 +37,6 @@ from incrowd.models.t_closeness import Closeness
 __all__ = [
     "Closeness",
     "DistinctDiversity",
-    "DrawnDiversity",
     "EntropyDiversity",
     "FrequencyDiversity",
     "KAnonymity",
@@ -45,6 +45,7 @@ __all__ = [
     "Plain",
     "RecursiveDiversity",
     "SensitiveGroups",
+    "TransparentDiversity",
     "from_policy",
     "reached",
 ]
@@ -52,22 +53,22 @@ __all__ = [
 WORDS = ("k", "l", "l_kind", "c", "t", "t_distance", "plain")
 NEEDS = {"l_kind": "l", "c": "l", "t_distance": "t"}
 KINDS = Choice(("distinct", "entropy", "recursive", "frequency"))
-DRAWN_KIND = "frequency"  # the one sense in which a draw can be diverse
 
 
 def from_policy(
     privacy: Mapping[str, object],
     sensitive: Sequence[str],
     size: str = KAnonymity.name,
-    diverse: bool = False,
+    transparent: bool = False,
     buckets: bool = False,
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
     `size` is what k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization,
-    which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A non-homogeneous method
-    that is `diverse` keeps l for a sensitive column as well; then l is the least k, too. With a public table
-    and `buckets`, sensitive values are published in these, and l and t hold for them.
+    which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A method that is
+    `transparent` keeps l by frequency for one sensitive column, against somebody who re-runs it; where it
+    makes no classes, k is then rounded up to a multiple of l. With a public table and `buckets`, sensitive
+    values are published in these, and l and t hold for them.
 
     Examples
     --------
@@ -90,8 +91,10 @@ def from_policy(
         )
     if size == SensitiveGroups.name:
         return _buckets(given, sensitive)
+    if transparent and (size == KAnonymity.name or "l" in given):
+        return _transparent(size, given, sensitive)
     if size != KAnonymity.name:
-        return _drawn(size, given, sensitive) if diverse and "l" in given else (_matching(size, given),)
+        return (_matching(size, given),)
     models: list[Promise] = [KAnonymity(given["k"])]
     for column in sensitive:
         if "l" in given:
@@ -159,33 +162,40 @@ def _buckets(given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promis
         )
     if "t" in given:
         raise PolicyError("[privacy]: this method does not support t; leave it out, or use mondrian")
-    return SensitiveGroups(given["k"]), *(FrequencyDiversity(given["l"], column) for column in sensitive)
+    return SensitiveGroups(given["k"]), *(DrawnDiversity(given["l"], column) for column in sensitive)
 
 
-def _drawn(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
-    if "t" in given:
+def _transparent(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
+    """k, and l against somebody who re-runs the program."""
+    if "l" not in given:
         raise PolicyError(
-            "[privacy]: t is about classes, and this method makes none; leave it out, or use a method "
-            "such as mondrian"
+            "[privacy]: this method is there for l; give l, for example l = 3, or use a method such as "
+            "mondrian"
         )
+    for word in ("t", "plain"):
+        if word in given:
+            raise PolicyError(
+                f"[privacy]: this method keeps k and l alone; leave out {word}, or use mondrian"
+            )
+    if given.get("l_kind", "frequency") != "frequency":
+        raise PolicyError(
+            '[privacy]: with this method l has one meaning, l_kind = "frequency"; use it or leave it out'
+        )
+    if len(sensitive) > 1:
+        raise PolicyError(
+            f"[privacy]: this method keeps l for one sensitive column, and there are {len(sensitive)}; drop "
+            "the others, or use a method such as mondrian"
+        )
+    diversity = TransparentDiversity(given["l"], sensitive[0])
+    if size == KAnonymity.name:
+        return KAnonymity(given["k"]), diversity
     if size != KFactor.name:
         raise PolicyError(
             "[privacy]: l needs a randomized assignment over k rows for everybody, and less was asked for"
             "; leave out l, or what lowers the promise"
         )
-    if given.get("l_kind", DRAWN_KIND) != DRAWN_KIND:
-        raise PolicyError(
-            f'[privacy]: with this method l has one meaning, l_kind = "{DRAWN_KIND}"; use it or leave it out'
-        )
-    if len(sensitive) > 1:
-        raise PolicyError(
-            f"[privacy]: this method keeps l for one sensitive column, and there are {len(sensitive)}; "
-            "leave out l, or use a method such as mondrian"
-        )
-    k, l = given["k"], given["l"]  # noqa: E741
-    if all(limit.allows(given[word]) for word, limit in DrawnDiversity.limits.items()):
-        k = max(k, l)  # else one of the two says what is wrong
-    return KFactor(k), DrawnDiversity(l, k, sensitive[0])
+    k = KFactor(given["k"]).k
+    return KFactor(-(-k // diversity.l) * diversity.l), diversity
 
 
 def _diversity(given: Mapping[str, Any], column: str) -> Model:

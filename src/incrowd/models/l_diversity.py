@@ -2,8 +2,8 @@
 
 Three readings of "l well-represented values" (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam,
 "l-diversity: privacy beyond k-anonymity", ICDE 2006 and TKDD 2007), a fourth that bounds every guess by
-1/l (Xiao and Tao, "Anatomy", VLDB 2006), and one of a randomized assignment, where there are no classes whose
-values could be counted. Each is decided in whole numbers.
+1/l (Xiao and Tao, "Anatomy", VLDB 2006), and the same for whoever re-runs the program, where a method's
+classes tell nothing of values. Each is decided in whole numbers.
 """
 
 from __future__ import annotations
@@ -34,11 +34,8 @@ from incrowd.errors import PolicyError, unknown
 from incrowd.flow import Codes, Microdata, Sensitive
 from incrowd.models.counting import Counting, Counts, InRows, counted_both_ways, dense, tally
 from incrowd.models.k_anonymity import (
-    DRAWN,
     KNOWN,
     KNOWS_WHO_IS_IN,
-    MATCHING,
-    NO_PERSONS,
     ONE_ROW_EACH,
     everyone,
     refuse_persons,
@@ -51,7 +48,11 @@ BOTH_WAYS = (
     "table that is shared evenly by their rows"
 )
 MOST_EXACT = 2**24  # counts that are decided in whole numbers of so many digits
-SPLIT = "which people share a part was settled by chance wherever their sensitive values had a say in it"
+MINIMALITY = "not against somebody who re-runs the program (minimality)"
+RERUNS = "knows everyone's quasi-identifiers, who is in the table, the whole release and the program"
+DEALT = "who of those with one value goes where was drawn by chance that nobody can repeat"
+EVEN = "before the release every way to hand out the values was as likely: none goes with quasi-identifiers"
+NOT_CORRUPTED = "nobody's sensitive value is known: what one known value tells of others is not counted"
 
 
 class ColumnModel(Limited, ABC):
@@ -61,7 +62,8 @@ class ColumnModel(Limited, ABC):
     column: str
     monotone: ClassVar[bool] = True
     more_is_safer: ClassVar[bool] = True
-    assumed: ClassVar[tuple[str, ...]] = ()  # what must hold outside the table, beside the counting
+    adversary: ClassVar[str] = KNOWS_WHO_IS_IN
+    assumed: ClassVar[tuple[str, ...]] = (MINIMALITY,)  # what is taken for granted, beside the counting
 
     def __post_init__(self) -> None:
         """Keep floats as the decimal text they were written as: the manifest says it so."""
@@ -92,7 +94,7 @@ class ColumnModel(Limited, ABC):
         parameters = {name: getattr(self, name) for name in option_names(self) if name != "column"}
         counted = ONE_ROW_EACH if data.entity is None else BOTH_WAYS
         column = self.sensitive(data).name
-        return (Claim(self.name, parameters, column, KNOWS_WHO_IS_IN, (counted, *self.assumed)),)
+        return (Claim(self.name, parameters, column, self.adversary, (counted, *self.assumed)),)
 
     def sensitive(self, data: Microdata) -> Sensitive:
         for column in data.sensitive:
@@ -346,71 +348,26 @@ class FrequencyDiversity(ClassModel):
         return f"{self.column}: the whole table as one class reaches l={largest} by frequency, l={self.l}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawable:
-    """May records be cut into parts, each of at least k and none with a value more than floor(k/l) times?
-
-    There are at most m = floor(n/k) parts, so no value may occur more than m floor(k/l) times. That is
-    enough: dealt out value by value, round and round, m parts get floor or ceil of n/m records, at least k,
-    and of each value at most the ceil of an m-th of its records. Two sets of records that can be cut can be
-    cut together, so the rule is monotone.
-    """
-
-    codes: Codes
-    size: int
-    l: int  # noqa: E741  the paper's letter
-    k: int
-
-    def allows(self, rows: NDArray[np.int32]) -> bool:
-        return self.reached(rows) >= self.l
-
-    def reached(self, rows: NDArray[np.int32]) -> int:
-        """The largest l that these records keep with this k; 0 if they are fewer than k."""
-        parts = rows.size // self.k
-        if not parts:
-            return 0
-        often = -(-largest_count(self.codes, self.size, rows) // parts)  # in the part that has most
-        return self.k // often
-
-
-@register(MATCHING, "drawn-l-diversity")
 @dataclass(frozen=True)
-class DrawnDiversity(ColumnModel):
-    """By the draw, nobody has any value of the column with more than chance 1/l.
+class DrawnDiversity(FrequencyDiversity):
+    """The same of buckets that were drawn without looking at people: to draw them again tells nothing."""
 
-    The table falls into parts. Inside each, the draw is from k rows for everybody, and each value occurs at
-    most floor(k/l) times: of the k rows that may be a person's, no more than k/l have the same value. k is at
-    least l, since of fewer rows none is rare enough.
+    assumed: ClassVar[tuple[str, ...]] = ()
 
-    Examples
-    --------
-    >>> DrawnDiversity(3, 2, "disease")
-    Traceback (most recent call last):
-    incrowd.errors.PolicyError: DrawnDiversity: k must be at least l=3, got 2.
+
+@register("model", "transparent-l-diversity")
+@dataclass(frozen=True)
+class TransparentDiversity(FrequencyDiversity):
+    """Nobody has any value of the column with more than chance 1/l, even for whoever re-runs the program.
+
+    Every class of equal rows keeps l by frequency. Which classes were made tells nothing more, since the
+    method looked at colours that permuting does not change. Methods say that they are `transparent`.
     """
 
-    l: int  # noqa: E741
-    k: int
-    column: str
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"l": Limit(2), "k": Limit(2)}
-    assumed: ClassVar[tuple[str, ...]] = (KNOWN, DRAWN, SPLIT)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k < self.l:
-            raise PolicyError(f"DrawnDiversity: k must be at least l={self.l}, got {self.k}.")
-
-    def rule(self, data: Microdata) -> Drawable:
-        return Drawable(*dense(self.sensitive(data).codes), self.l, self.k)
+    adversary: ClassVar[str] = RERUNS
+    assumed: ClassVar[tuple[str, ...]] = (KNOWN, DEALT, EVEN, NOT_CORRUPTED)
 
     def guards(self, data: Microdata) -> tuple[Guard, ...]:
-        """One, which is also `Eligible` and names k; refused where rows belong to persons."""
-        refuse_persons(data, NO_PERSONS)
-        return (self.rule(data),)
-
-    def shortfall(self, data: Microdata) -> str:
-        n = len(data)
-        if n < self.k:
-            return f"n={n} < k={self.k}: the table has fewer rows than k"
-        largest = self.rule(data).reached(everyone(data))
-        return f"{self.column}: the whole table reaches l={largest} by a draw from k={self.k}, l={self.l}"
+        """One, which is `Eligible`; refused where rows belong to persons."""
+        refuse_persons(data, "this method counts rows, not persons; leave out entity, or use mondrian")
+        return super().guards(data)

@@ -146,6 +146,8 @@ def row_disclosure(
 def _after_one(neighbourhoods: Neighbourhoods, k: int) -> AfterOne | None:
     if neighbourhoods.parts is None or neighbourhoods.alike is None or k < 2:
         return None
+    if neighbourhoods.tuples is not None:  # corruption is no part of what is claimed there
+        return None
     sizes = np.bincount(neighbourhoods.parts[~neighbourhoods.alike])
     return after_one(Counter(sizes[sizes > 0].tolist()), k, one_of_disjoint_matchings)
 

@@ -31,6 +31,7 @@ from incrowd.graph import Graph, consistency, factor, lambda_star
 from incrowd.join.people import Joined, encode_joined, join
 from incrowd.join.sources import Sources, read_sources
 from incrowd.measures import covered_by, measure_all, measure_own, presence, published_from_regions
+from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (
     SMALL_MEANS,
@@ -57,6 +58,9 @@ from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
+GUARDED = (
+    f"l and t are kept in every class, but {MINIMALITY}; for l against them too, use the method transparent"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +104,12 @@ class MatchProbability:
 class RandomizedAssignment:
     """Which record is behind which row; of non-homogeneous rows also how likely a match is.
 
-    `neighbourhoods` (n, k) are then the records that each published row was made over, and `parts` numbers
-    the part of the table that it is from, where the table was cut into parts.
+    `neighbourhoods` (n, k) are then the records that each published row was made over.
     """
 
     assignment: Assignment
     match_probability: MatchProbability | None = None
     neighbourhoods: NDArray[np.int32] | None = None
-    parts: NDArray[np.int32] | None = None
 
     @property
     def candidates(self) -> NDArray[np.int64] | None:
@@ -220,14 +222,15 @@ class Draft:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the publisher should know."""
+        found = (GUARDED,) if any(MINIMALITY in claim.assumptions for claim in self.claims) else ()
         if self.stand_ins is not None:
-            return tuple(self.stand_ins.joined.counts.warnings())
+            return (*self.stand_ins.joined.counts.warnings(), *found)
         candidates = self.randomized.candidates
         if candidates is None:
             single = single_valued_classes(self.data, self.regions)
         else:
             single = single_valued_neighbourhoods(self.data, candidates)
-        return warnings_of(self.schema, self.data, single, self.policy)
+        return (*warnings_of(self.schema, self.data, single, self.policy), *found)
 
     @cached_property
     def disclosure(self) -> Disclosure | None:
@@ -360,8 +363,7 @@ def _assigned(
     if neighbourhoods.regular and int(neighbourhoods.sizes[0]) == k:
         assignment = assign.by_neighbourhoods(neighbourhoods, system)
         members = neighbourhoods.members.reshape(-1, k)[assignment.region]
-        parts = None if neighbourhoods.parts is None else neighbourhoods.parts[assignment.region]
-        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k), least), members, parts)
+        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k), least), members)
     return _from_factor(found, least, k, request.policy.accept)
 
 

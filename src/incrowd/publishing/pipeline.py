@@ -197,7 +197,7 @@ def publish_in_memory(
 
 
 def _witness(made: Draft) -> Witness:
-    return Witness(made.behind, made.randomized.neighbourhoods, made.randomized.parts)
+    return Witness(made.behind, made.randomized.neighbourhoods)
 
 
 def _allowed(made: Draft) -> Fraction | None:
@@ -247,11 +247,8 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
 
 
 def _links(made: Draft) -> dict[str, Any]:
-    """Which record is behind each row, and which part each row is from where that must be known again."""
-    links = {"record_of_each_row": made.behind.tolist()}
-    if made.randomized.parts is not None and any(claim.model == "drawn-l-diversity" for claim in made.claims):
-        links["part_of_each_row"] = made.randomized.parts.tolist()
-    return links
+    """Which record is behind each row."""
+    return {"record_of_each_row": made.behind.tolist()}
 
 
 def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:

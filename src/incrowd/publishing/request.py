@@ -93,7 +93,7 @@ def requested(policy: Policy) -> Request:
         privacy.model_dump(exclude={"max_suppression"}),
         list(policy.sensitive),
         algorithm.model_of_k(policy.accept),
-        diverse=algorithm.diverse,
+        transparent=algorithm.transparent,
         buckets=algorithm.buckets,
     )
     if policy.entity is not None and UNEVEN_PERSONS.accepted(policy.accept):
@@ -160,7 +160,7 @@ class SoughtDiversity:
     """l that is sought and not promised."""
 
     promise: Promise
-    name: ClassVar[str] = models.DrawnDiversity.name
+    name: ClassVar[str] = models.TransparentDiversity.name
 
     def claims(self, _data: Microdata) -> tuple[Claim, ...]:
         return ()

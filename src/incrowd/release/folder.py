@@ -299,12 +299,6 @@ class ReleaseFolder:
         return self._of_each_row("record_of_each_row")
 
     @cached_property
-    def parts(self) -> Ints | None:
-        """The part of the table in which each row was assigned, kept for l of randomized assignments."""
-        parts, rows = self._of_each_row("part_of_each_row"), len(self.original)
-        return parts if parts is not None and parts.size == rows and (parts >= 0).all() else None
-
-    @cached_property
     def own_rows(self) -> NDArray[np.bool_] | None:
         """Which rows are of the private table's people; None where the audit does not say it of everyone."""
         behind, own = self.people_behind_rows, len(self.original)

@@ -30,8 +30,8 @@ MEANS: Mapping[str, str] = {
     "{c} times as frequent as all values from the {l}th most frequent on, taken together.",
     "frequency-l-diversity": "In every equivalence class, no value of {column} makes up more than 1/{l}: an "
     "adversary who finds the class of a person guesses the value with a probability of at most 1/{l}.",
-    "drawn-l-diversity": "By the randomized assignment of persons to rows, nobody has any value of {column} "
-    "with a probability above 1/{l}.",
+    "transparent-l-diversity": "Nobody has any value of {column} with a probability above 1/{l}, even for an "
+    "adversary who knows the program and runs it again on every way to hand out the values.",
     "t-closeness": "In every equivalence class, values of {column} are distributed nearly as in the whole "
     "table: the distance between the two ({distance}) is at most {t}, where 0 is equal and 1 is the largest "
     "possible difference.",

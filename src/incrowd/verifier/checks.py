@@ -244,7 +244,7 @@ class ReleaseChecks:
         owners = Owners.of(self._tables.entity, self._match, self._linked)
         classes = EquivalenceClasses(request.schema, coded.row_class, persons, self._tables.sensitive, owners)
         graph = ConsistencyGraph(coded, self._match, request.witness.neighbourhoods)
-        self._subject = ClaimSubject(classes, graph, self._tables, request.witness.parts)
+        self._subject = ClaimSubject(classes, graph, self._tables)
         rows = coded.row_private.size
         self.facts["rows"] = rows
         # of two tables everybody has a row, and there may be more rows than records

@@ -65,13 +65,11 @@ class Witness:
 
     `links` (rows,) are for each row the record that it describes; with a public table they number people: all
     records of the original, then those of the public table who count. `neighbourhoods` (rows, k) are for each
-    row the k records that it was made of, for claims of a k-factor, and `parts` (rows,) the part of the table
-    that it was drawn in, for claims of drawn l-diversity.
+    row the k records that it was made of, for claims of a k-factor.
     """
 
     links: NDArray[np.int64] | None = field(default=None, repr=False)
     neighbourhoods: NDArray[np.integer] | None = field(default=None, repr=False)
-    parts: NDArray[np.integer] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

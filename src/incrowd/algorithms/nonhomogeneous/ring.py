@@ -5,13 +5,13 @@ The table is cut into parts, each part becomes a ring. Who is behind which row i
 assignments without a common pair is as likely, so that everybody is behind k rows with chance 1/k each.
 
 With l, the claim of section 6 about ordered parts is false for l >= 3, and an order that is made by sensitive
-values gives them away to whoever knows the rule. So parts are cut further here, until each holds every value
-at most so often that any assignment will do; who goes where is drawn among records of one value.
+values gives them away to whoever knows the rule. So rings are laid over tuples here, with one person of each
+of l colours: see `algorithms.transparent`. Whole tuples are assigned to the rows of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,16 +28,18 @@ from incrowd.algorithms.partitions.lexicographic import (
     RowPartition,
     Sought,
     eligible_parts,
+    sorted_row,
 )
+from incrowd.algorithms.transparent.method import STRATUM, SplitBucket, TransparentClasses
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, Switch, register
-from incrowd.entropy import Entropy, shuffled, system
+from incrowd.entropy import Entropy, system
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Neighbourhoods
 from incrowd.policy.exposures import UNSAFE_ORDER, KnownExposure
 from incrowd.schema import Shape
 
 ORDERS = ("lexicographic", "hilbert")
-SPLITS = ("distinct", "printed")
+SPLITS = ("tuples", "printed")
 SPARSE = 2  # with hide_rows: how many times as many combinations as records the cells of a part leave
 SHAPES = {Shape.RANGE: 0, Shape.TREE: 1, Shape.SET: 2}  # as `kernels.ring` knows them
 
@@ -57,8 +59,10 @@ class Ring(NonHomogeneous):
         Do not let rows of a ring, compared with each other, give away whole records: where they would, some
         columns say the same for all of a part.
     split : str
-        With l: ``distinct`` cuts parts until no value is frequent in them, by chance; ``printed`` orders them
-        by their values, which gives values away.
+        With l: rings of ``tuples`` that are made by chance and without regard to values; ``printed`` orders
+        parts by their values, which gives values away.
+    stratum : int
+        With l: how many people are dealt together, at least; see `transparent`.
     drawn : bool
         Draw who is behind which row. False leaves every record behind its own row, for comparison only.
     """
@@ -66,20 +70,22 @@ class Ring(NonHomogeneous):
     order: str = "lexicographic"
     rule: str = "text"
     hide_rows: bool = False
-    split: str = "distinct"
+    split: str = "tuples"
+    stratum: int = STRATUM
     drawn: bool = True
 
     paper: ClassVar[str] = NONHOMOGENEOUS
     section: ClassVar[str] = "5, Figures 5, 7 and 8; 6 for l: the method NH"
     needs: ClassVar[str] = "nothing; l for one sensitive column; no t, entity or means"
     model_kept: ClassVar[str] = "global-1k-anonymity"
-    diverse: ClassVar[bool] = True
+    transparent: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "order": Choice(ORDERS),
         "rule": Choice(RULES),
         "hide_rows": Switch(),
         "split": Choice(SPLITS),
+        "stratum": Limit(1),
         "drawn": Switch(),
     }
 
@@ -102,13 +108,13 @@ class Ring(NonHomogeneous):
         return "hide_rows" if self.hide_rows else ""
 
     def exposures(self) -> Mapping[KnownExposure, str]:
-        order = {UNSAFE_ORDER: 'leave split = "distinct"'} if self.split == "printed" else {}
+        order = {UNSAFE_ORDER: 'leave split = "tuples"'} if self.split == "printed" else {}
         return {**super().exposures(), **order}
 
     @classmethod
     def smallest_group(cls, k: int, l: object) -> int:  # noqa: E741  the paper's letter
-        """l different values need l records."""
-        return max(k, l) if isinstance(l, int) else k
+        """Rings of tuples of l have windows of whole tuples."""
+        return -(-k // l) * l if isinstance(l, int) and not isinstance(l, bool) and l > 0 else k
 
     def group(
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
@@ -123,14 +129,21 @@ class Ring(NonHomogeneous):
             return self._rings(data, self._plain_parts(data, progress), progress)
         if len(guards) > 1 or not isinstance(guards[0], Eligible):
             raise PolicyError("a ring keeps k, and l for one sensitive column; for all else use mondrian")
-        sought = Sought.by(guards[0], self.k, per_neighbourhood=True)
+        if self.split == "printed":
+            return self._printed(data, guards[0], progress)
+        if self.order != "lexicographic" or self.rule != "text":
+            raise PolicyError("order and rule go without l: rings of tuples are made another way")
+        k = self.smallest_group(self.k, guards[0].l)
+        recipe = TransparentClasses(k, self.stratum)
+        return tuple_rings(data, recipe.buckets(data, guards, progress, entropy), guards[0].l, k)
+
+    def _printed(self, data: Microdata, rule: Eligible, progress: Progress) -> Neighbourhoods:
+        sought = Sought.by(rule, self.k, per_neighbourhood=True)
         if self.order == "hilbert":
-            parts = Hilbert(self.k).parts(data, guards, progress)
+            parts = Hilbert(self.k).parts(data, (rule,), progress)
         else:
             parts = eligible_parts(data, sought, progress)
-        if self.split == "printed":
-            return self._rings(data, printed_order(parts, sought), progress)
-        return self._rings(data, split_apart(parts, sought, entropy), progress)
+        return self._rings(data, printed_order(parts, sought), progress)
 
     def _plain_parts(self, data: Microdata, progress: Progress) -> CutRow:
         row: RowPartition = Hilbert(self.k) if self.order == "hilbert" else Lexicographic(self.k, self.rule)
@@ -177,31 +190,36 @@ def _shapes(data: Microdata) -> NDArray[np.int64]:
     return np.array([SHAPES[attribute.shape] for attribute in data.attributes], np.int64)
 
 
-def split_apart(parts: CutRow, sought: Sought, entropy: Entropy = system) -> CutRow:
-    """Cut each part into as many as it has times k records, such that no value is frequent in any of them.
+def tuple_rings(data: Microdata, buckets: Iterable[SplitBucket], l: int, k: int) -> Neighbourhoods:  # noqa: E741
+    """In each class a ring of tuples, one person of each of l colours: each with the k/l - 1 that follow.
 
-    Values are dealt out one after the other, the most frequent first, like cards; who of a value comes when
-    is drawn. So no value is in one of m parts more often than once in m of its records, rounded up. Apart
-    from the values themselves nothing decides who goes where, so where somebody went tells nothing about them
-    beyond the values of that part.
-
-    Examples
-    --------
-    >>> sought = Sought(np.array([0, 0, 1, 1, 2, 2], np.int32), 3, l=3, k=3, per_neighbourhood=True)
-    >>> cut = split_apart(CutRow(np.arange(6, dtype=np.int32), np.array([0, 6])), sought)
-    >>> [sorted(sought.codes[part].tolist()) for part in np.split(cut.order, cut.starts[1:-1])]
-    [[0, 1, 2], [0, 1, 2]]
+    Rows of a tuple are equal. Where a class has no colours, all its rows are.
     """
-    n, sizes = parts.order.size, np.diff(parts.starts)
-    part = np.repeat(np.arange(len(parts)), sizes)
-    dealt = _dealt(parts.order, part, len(parts), sought, shuffled(n, entropy))
-    pieces = sizes // sought.k
-    turn = np.arange(n) - parts.starts[part[dealt]]
-    piece = np.empty(n, np.int64)
-    piece[dealt] = (np.cumsum(pieces) - pieces)[part[dealt]] + turn % pieces[part[dealt]]
-    place = np.argsort(piece, kind="stable")  # in each piece the order of the row
-    starts = np.concatenate([[0], np.cumsum(np.bincount(piece))])
-    return CutRow(parts.order[place], starts)
+    n, row = len(data), _places_in_row(data)
+    members, part = np.empty((n, k), np.int32), np.empty(n, np.int32)
+    tuples, equal = np.full(n, -1, np.int32), np.zeros(n, np.bool_)
+    parts, made = 0, 0
+    for bucket in buckets:
+        colours = np.zeros(bucket.people.size, np.int32) if bucket.colours is None else bucket.colours
+        size = 1 if bucket.colours is None else l
+        order = np.lexsort((row[bucket.people], colours, bucket.labels))
+        for own in np.split(bucket.people[order], np.cumsum(np.bincount(bucket.labels))[:-1]):
+            ring = own.reshape(size, -1).T  # tuples in a row
+            window = (np.arange(len(ring))[:, None] + np.arange(k // size)) % len(ring)
+            members[ring] = ring[window].reshape(len(ring), 1, k)
+            tuples[ring] = made + np.arange(len(ring))[:, None]
+            part[own], equal[own] = parts, size == 1 or own.size == k
+            parts, made = parts + 1, made + len(ring)
+    whole = np.broadcast_to(equal[:, None], data.codes.shape)
+    return Neighbourhoods(np.arange(n + 1) * k, members.ravel(), part, whole, equal, tuples)
+
+
+def _places_in_row(data: Microdata) -> Ints:
+    """Where each record stands in lexicographic order."""
+    order = sorted_row(data)[1]
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    return place
 
 
 def _dealt(rows: Codes, part: Ints, parts: int, sought: Sought, drawn: Ints) -> Ints:

@@ -29,7 +29,7 @@ from incrowd.encode import encode
 from incrowd.entropy import Entropy
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
-from incrowd.models.l_diversity import DrawnDiversity, FrequencyDiversity
+from incrowd.models.l_diversity import FrequencyDiversity
 from incrowd.reproduce.stored import (
     ADULT_TABLE,
     CENSUS_COLUMNS,
@@ -137,7 +137,7 @@ def _anatomy(data: Microdata, k: int, entropy: Entropy) -> Partition:
 
 def _diverse_ring(split: str) -> Grouping:
     def group(data: Microdata, k: int, entropy: Entropy) -> Neighbourhoods:
-        guards = DrawnDiversity(k, k, OCCUPATION).guards(data)
+        guards = _frequent(data, k)
         return Ring(k, split=split).group(data, guards, silent, entropy)
 
     return group
@@ -150,7 +150,7 @@ ANONYMOUS: Mapping[str, Grouping] = {  # HR publishes the groups of HS as ranges
 }
 DIVERSE: Mapping[str, Grouping] = {
     HS: lambda data, k, _: Hilbert(k).group(data, _frequent(data, k), silent),
-    NH: _diverse_ring("distinct"),
+    NH: _diverse_ring("tuples"),
     PRINTED: _diverse_ring("printed"),
     AT: _anatomy,
 }

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.schema import Claim
+from incrowd.schema import Claim, Role
 from incrowd.verifier.claims.subject import ClaimSubject, Histogram
 from incrowd.verifier.failure import decimal, require, whole
 
@@ -79,6 +79,16 @@ def _rarest(found: Histogram) -> int:
     most = np.zeros(len(found), found.count.dtype)
     np.maximum.at(most, found.group, found.count)
     return int((found.rows // most).min())
+
+
+def transparent_diversity(claim: Claim, subject: ClaimSubject) -> int:
+    """No value makes up more than 1/l of the rows that are equal, and each person has one row.
+
+    That the classes tell nothing more cannot be seen in one release.
+    """
+    several = subject.classes.schema.having(Role.ENTITY)
+    require(not several, f"{claim.model} counts rows, but here one person may have several rows")
+    return frequency_diversity(claim, subject)
 
 
 def entropy_diversity(claim: Claim, subject: ClaimSubject) -> str:

@@ -6,7 +6,7 @@ they are kept as runs of records in the order of `kd_tree`, and counted as runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
 from incrowd.verifier.columns import Ints, first_of_each, fold, sums, within
 from incrowd.verifier.csv_file import Codes
-from incrowd.verifier.domain import MISSING_RANK, CellRegions
 from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.truth import CodedTables
 
@@ -48,28 +47,6 @@ class ConsistencyGraph:
         self.rows = tables.row_class.size
         self.left_out = tables.record_private.size - self.rows
         self.row_weight = np.bincount(tables.row_class)
-
-    def inside(self, parts: Ints) -> ConsistencyGraph:
-        """The same graph without the edges from one part into another.
-
-        Row p is in the part ``parts[p]``, numbered 0..m-1 without gaps, and the record that it was matched to
-        is in the same part; a record without a row is in none. So a part is one more column, of which every
-        row has one value.
-        """
-        tables, size = self._tables, int(parts.max()) + 1
-        record_part = np.full(tables.record_private.size, MISSING_RANK, np.int64)
-        record_part[self._match] = MISSING_RANK + 1 + parts
-        row_class = fold([tables.row_class, parts], [self.row_weight.size, size])
-        first = first_of_each(row_class)
-        cells = [column[tables.row_class[first]] for column in tables.class_cells]
-        narrowed = replace(
-            tables,
-            record_ranks=[*tables.record_ranks, record_part],
-            row_class=row_class,
-            class_cells=[*cells, parts[first]],
-            regions=[*tables.regions, _one_value_each(size)],
-        )
-        return ConsistencyGraph(narrowed, self._match, self._neighbourhoods)
 
     @cached_property
     def kind(self) -> Ints:
@@ -186,17 +163,3 @@ class ConsistencyGraph:
             if not self._tables.consistent(np.repeat(rows, k), named[rows].ravel()).all():
                 return False
         return True
-
-
-def _one_value_each(size: int) -> CellRegions:
-    """Cell i holds the value of rank i, counted from the first that is not missing."""
-    rank, never = np.arange(size) + MISSING_RANK + 1, np.zeros(size, np.bool_)
-    return CellRegions(
-        low=rank,
-        high=rank,
-        missing=never,
-        spread=never,
-        keys=np.empty(0, np.int64),
-        size=MISSING_RANK + 1 + size,
-        below=np.empty(0, np.int32),
-    )

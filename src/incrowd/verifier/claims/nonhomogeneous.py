@@ -21,11 +21,9 @@ import numpy as np
 from incrowd.schema import Claim, Role
 from incrowd.verifier.claims.consistency_graph import ConsistencyGraph, DegreeCounts
 from incrowd.verifier.claims.subject import ClaimSubject
-from incrowd.verifier.columns import Ints
-from incrowd.verifier.failure import CheckFailed, require, whole
+from incrowd.verifier.failure import require, whole
 
 MOST_FLOW = 2**31 - 1  # scipy counts in 32 bits
-DRAWN_FROM_K = frozenset({"k-factor", "drawn-l-diversity"})
 _SHARE = re.compile(r"1|[1-9][0-9]{0,17}/[1-9][0-9]{0,17}")
 
 
@@ -61,60 +59,33 @@ def k_factor(claim: Claim, subject: ClaimSubject) -> int:
     return k
 
 
-def _require_factor(graph: ConsistencyGraph, k: int, where: str = "") -> None:
+def _require_factor(graph: ConsistencyGraph, k: int) -> None:
     if graph.witnessed(k):
         return
-    _rows_reach(graph.degrees, k, "fit", where)
+    _rows_reach(graph.degrees, k, "fit")
     if not graph.left_out:
-        _records_reach(graph.degrees, k, "fit", where)
-    otherwise = f"the rows cannot be given {k} records{where} each without some record serving more than {k}"
+        _records_reach(graph.degrees, k, "fit")
+    otherwise = f"the rows cannot be given {k} records each without some record serving more than {k}"
     require(reaches(graph, Fraction(1, k)), otherwise)
 
 
 def _rows_wanted(claim: Claim, subject: ClaimSubject) -> int:
     require(not claim.column, f"{claim.model} is about all rows, not about one column")
-    return _rows_counted(claim, subject)
-
-
-def _rows_counted(claim: Claim, subject: ClaimSubject) -> int:
     several = subject.classes.schema.having(Role.ENTITY)
     require(not several, f"{claim.model} counts rows, but here one person may have several rows")
     return whole(claim, "k")
 
 
-def _records_reach(found: DegreeCounts, k: int, verb: str, where: str = "") -> int:
+def _records_reach(found: DegreeCounts, k: int, verb: str) -> int:
     few = int(found.record_weight[found.records < k].sum())
-    require(not few, f"{few} records {verb} fewer than {k} rows{where}")
+    require(not few, f"{few} records {verb} fewer than {k} rows")
     return int(found.records.min())
 
 
-def _rows_reach(found: DegreeCounts, k: int, verb: str, where: str = "") -> int:
+def _rows_reach(found: DegreeCounts, k: int, verb: str) -> int:
     few = int(found.row_weight[found.rows < k].sum())
-    require(not few, f"{few} rows {verb} fewer than {k} records{where}")
+    require(not few, f"{few} rows {verb} fewer than {k} records")
     return int(found.rows.min())
-
-
-def drawn_diversity(claim: Claim, subject: ClaimSubject) -> int:
-    """In every part at most k/l rows have the same value, and everybody's row can be drawn from k rows of the
-    part: then nobody has any value with a probability above 1/l."""
-    k, wanted = _rows_counted(claim, subject), whole(claim, "l")
-    part = _part_of_each_row(subject)
-    most = int(subject.classes.histogram(claim, part).count.max())
-    too_often = f"in one part {most} rows have the same value, but at most k/l = {k}/{wanted} may"
-    require(most * wanted <= k, too_often)
-    _require_factor(subject.graph.inside(part), k, " of their part")
-    return k // most
-
-
-def _part_of_each_row(subject: ClaimSubject) -> Ints:
-    """The parts that the witness names, numbered without gaps."""
-    given = subject.parts
-    if given is None:
-        raise CheckFailed("to verify it, the parts that the audit folder keeps are needed")
-    fit = given.shape == (subject.graph.rows,) and given.dtype.kind in "iu"
-    require(fit, "the given parts are not one whole number for each row")
-    part: Ints = np.unique(given, return_inverse=True)[1].reshape(-1)
-    return part
 
 
 def reaches(graph: ConsistencyGraph, level: Fraction) -> bool:
@@ -159,7 +130,7 @@ def check_match_probability(stated: Any, claims: Sequence[Claim], graph: Consist
     require(drawn.numerator == 1, "the stated match probability is not one in a whole number of rows")
     for claim in claims:
         promised = claim.parameters.get("k")
-        if claim.model in DRAWN_FROM_K and isinstance(promised, int) and promised > 0:
+        if claim.model == "k-factor" and isinstance(promised, int) and promised > 0:
             require(drawn <= Fraction(1, promised), "the stated match probability is above 1/k")
     if drawn < 1 and not graph.witnessed(drawn.denominator):
         require(reaches(graph, drawn), "no randomized assignment has the stated match probability")

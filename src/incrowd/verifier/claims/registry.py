@@ -17,10 +17,10 @@ from incrowd.verifier.claims.classes import (
     k_persons,
     recursive_diversity,
     sensitive_groups,
+    transparent_diversity,
 )
 from incrowd.verifier.claims.closeness import t_closeness
 from incrowd.verifier.claims.nonhomogeneous import (
-    drawn_diversity,
     global_k_one,
     global_one_k,
     k_factor,
@@ -60,6 +60,7 @@ MODELS: Mapping[str, ClaimModel] = {
     "entropy-l-diversity": ClaimModel(entropy_diversity, ("l",)),
     "recursive-l-diversity": ClaimModel(recursive_diversity, ("c", "l")),
     "frequency-l-diversity": ClaimModel(frequency_diversity, ("l",)),
+    "transparent-l-diversity": ClaimModel(transparent_diversity, ("l",)),
     "t-closeness": ClaimModel(t_closeness, ("t", "distance")),
     "1k-anonymity": ClaimModel(one_k, ("k",), (MATCHES,)),
     "k1-anonymity": ClaimModel(k_one, ("k",), (MATCHES,)),
@@ -67,7 +68,6 @@ MODELS: Mapping[str, ClaimModel] = {
     "global-1k-anonymity": ClaimModel(global_one_k, ("k",), (MATCHES,)),
     "global-k1-anonymity": ClaimModel(global_k_one, ("k",), (MATCHES,)),
     "k-factor": ClaimModel(k_factor, ("k",), (MATCHES,)),
-    "drawn-l-diversity": ClaimModel(drawn_diversity, ("l", "k"), (MATCHES,)),
     "sensitive-groups": ClaimModel(sensitive_groups, ("k",), (BUCKETS,)),
     "k-join-anonymity": ClaimModel(k_anonymity, ("k",), joins=True),
     "plain": ClaimModel(plain, PARAMETERS, hides_suppression=True),

@@ -122,14 +122,12 @@ class ClaimSubject:
     """What a claim is checked against.
 
     `classes` are those of the rows or, where values are published in buckets, those of the buckets. `graph`
-    joins records and rows that are consistent. `parts` are what a witness says of the part of each row; they
-    are never trusted.
+    joins records and rows that are consistent.
     """
 
     classes: EquivalenceClasses
     graph: ConsistencyGraph
     tables: BothTables
-    parts: NDArray[np.integer] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
