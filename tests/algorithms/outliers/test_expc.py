@@ -97,7 +97,7 @@ def test_ties_are_those_of_fractions(tables: int, spans: tuple[int, ...], rng: n
 
 
 def test_ties_are_exact_where_no_number_holds_the_denominator(rng: np.random.Generator) -> None:
-    """Eight prime spans: the common denominator has 133 bits. Corners are of three columns only."""
+    """Eight spans whose common denominator has 132 bits; corners are of three columns only."""
     for _ in range(10):
         table = odd_table(rng, PRIMES)
         table = replace(table, setting=replace(table.setting, columns=("a0", "a3", "s")))

@@ -127,7 +127,7 @@ def test_ties_are_those_of_fractions_on_odd_spans(gapped: bool, rng: np.random.G
 
 @pytest.mark.parametrize("assign", ["weighted", "printed"])
 def test_ties_are_exact_where_no_number_holds_the_denominator(assign: str, rng: np.random.Generator) -> None:
-    """Eight prime spans: the common denominator has 133 bits."""
+    """Eight spans without a common factor: the common denominator has 132 bits."""
     for _ in range(10):
         table = odd_table(rng, 24, PRIME_SPANS)
         assert TopDownRun(TopDown(3), table.data).spans.slack > 0
