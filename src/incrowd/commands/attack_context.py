@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd import models, tables
 from incrowd.algorithms.catalogue import method
-from incrowd.algorithms.kja import trimmed
+from incrowd.algorithms.kja_printed import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
 from incrowd.attacks.definetti import BucketValues, ValueGroups, buckets_as_groups

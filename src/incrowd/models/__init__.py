@@ -7,6 +7,7 @@ manifest may claim (`claims`). All of them decide in whole numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,14 @@ import numpy as np
 from incrowd.contracts import Choice, Model, Promise, catalogue
 from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Partition
-from incrowd.models.k_anonymity import MATCHING, KAnonymity, KFactor, KJoinAnonymity, SensitiveGroups
+from incrowd.models.k_anonymity import (
+    MATCHING,
+    EvenPresence,
+    KAnonymity,
+    KFactor,
+    KJoinAnonymity,
+    SensitiveGroups,
+)
 from incrowd.models.l_diversity import (
     DistinctDiversity,
     DrawnDiversity,
@@ -31,7 +39,9 @@ __all__ = [
     "DistinctDiversity",
     "DrawnDiversity",
     "EntropyDiversity",
+    "EvenPresence",
     "FrequencyDiversity",
+    "JoinTerms",
     "KAnonymity",
     "KJoinAnonymity",
     "Plain",
@@ -47,19 +57,44 @@ KINDS = Choice(("distinct", "entropy", "recursive", "frequency"))
 DRAWN_KIND = "frequency"  # the one sense in which a draw can be diverse
 
 
+@dataclass(frozen=True, slots=True)
+class JoinTerms:
+    """How a release that is joined with a public table is made, for what it may claim.
+
+    `blind`: neither the join nor the groups depend on who is in the private table, but for published numbers
+    of people. `presence` is the largest share of them in a class, where these numbers are published, and
+    `certain` says that it may be everybody.
+    """
+
+    blind: bool = True
+    presence: str | None = None
+    certain: bool = False
+
+    def settled(self, given: Mapping[str, Any]) -> str:
+        """What decides who shares a group of sensitive values, where these are asked for."""
+        if not self.blind:
+            return "membership"
+        return "values" if "t" in given or given.get("l_kind") == "recursive" else "counts"
+
+
+AS_USUAL = JoinTerms()
+
+
 def from_policy(
     privacy: Mapping[str, object],
     sensitive: Sequence[str],
     size: str = KAnonymity.name,
     diverse: bool = False,
     buckets: bool = False,
+    join: JoinTerms = AS_USUAL,
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
     `size` is what k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization,
     which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A non-homogeneous method
     that is `diverse` keeps l for a sensitive column as well; then l is the least k, too. With a public table
-    and `buckets`, sensitive values are published in these, and l and t hold for them.
+    and `buckets`, sensitive values are published in these, and l and t hold for them; `join` says how both
+    tables are joined.
 
     Examples
     --------
@@ -68,7 +103,7 @@ def from_policy(
     """
     given: dict[str, Any] = {word: value for word, value in privacy.items() if value is not None}
     if size == KJoinAnonymity.name:
-        return _joined(given, sensitive, buckets)
+        return _joined(given, sensitive, buckets, join)
     _check_words(given)
     if not sensitive and ("l" in given or "t" in given):
         word = "l" if "l" in given else "t"
@@ -95,7 +130,9 @@ def from_policy(
     return tuple(models)
 
 
-def _joined(given: Mapping[str, Any], sensitive: Sequence[str], buckets: bool) -> tuple[Promise, ...]:
+def _joined(
+    given: Mapping[str, Any], sensitive: Sequence[str], buckets: bool, join: JoinTerms
+) -> tuple[Promise, ...]:
     if "plain" in given:
         raise PolicyError(
             "[privacy]: plain does not go with a public table, whose people have no sensitive values; leave "
@@ -106,8 +143,12 @@ def _joined(given: Mapping[str, Any], sensitive: Sequence[str], buckets: bool) -
         raise PolicyError(
             "[privacy]: this method publishes no sensitive values, so l and t mean nothing; use kja-refine"
         )
-    k, in_buckets = given["k"], buckets and sensitive
-    return KJoinAnonymity(k), *((SensitiveGroups(k), *asked[1:]) if in_buckets else ())
+    models: list[Promise] = [KJoinAnonymity(given["k"], join.blind)]
+    if join.presence is not None:
+        models.append(EvenPresence(given["k"], join.presence, join.certain, join.blind))
+    if buckets and sensitive:
+        models += [SensitiveGroups(given["k"], join.settled(given)), *asked[1:]]
+    return tuple(models)
 
 
 def _check_words(given: Mapping[str, Any]) -> None:

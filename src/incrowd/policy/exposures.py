@@ -81,6 +81,20 @@ UNSAFE_OUTLINE = KnownExposure(
     "boxes end where people of the private table do, as printed: a person who is alone at an end is in that "
     "table with certainty",
 )
+UNSAFE_ADAPTIVE = KnownExposure(
+    "unsafe-adaptive",
+    "cuts are tried until one leaves k private people on both sides: whoever re-runs the program on every "
+    "candidate for the private table is certain that some are in it, or are not",
+)
+UNSAFE_JOIN = KnownExposure(
+    "unsafe-join",
+    "who is in the private table decides who may have a row, and what it says: people whom the public table "
+    "lacks or describes differently are recognized as private by whoever has that table",
+)
+CERTAIN_PRESENCE = KnownExposure(
+    "certain-presence",
+    "all people of a class are in the private table, and the published numbers say so",
+)
 EXPOSURES = (
     NEAR_UNIQUE_KEEP,
     SMALL_MEANS,
@@ -90,6 +104,9 @@ EXPOSURES = (
     UNSAFE_ORDER,
     UNSAFE_TRIMMING,
     UNSAFE_OUTLINE,
+    UNSAFE_ADAPTIVE,
+    UNSAFE_JOIN,
+    CERTAIN_PRESENCE,
     EXACT_ROWS,
     CORRELATED_VALUES,
 )

@@ -26,6 +26,7 @@ from incrowd.join import Joined, encode_joined, join
 from incrowd.measures import Published
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
+from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
 from incrowd.release.buckets import BucketCounts, bucket_counts
 from incrowd.release.stage import audit_folder
@@ -243,7 +244,16 @@ class ReleaseFolder:
         if self.public is None:
             return None
         public = self.public
-        return join(self.original, self.schema, public.table, public.id, public.check, "microdata")
+        values = "public" if self.blind_join else "microdata"
+        return join(
+            self.original, self.schema, public.table, public.id, public.check, values, self.blind_join
+        )
+
+    @cached_property
+    def blind_join(self) -> bool:
+        """Was it joined without a look at who is private? By the policy or, without it, by the manifest."""
+        accepted = self.manifest.get("accepted") if self.policy is None else self.policy.accept
+        return not (isinstance(accepted, list | tuple) and UNSAFE_JOIN.accepted(accepted))
 
     @cached_property
     def data(self) -> Microdata:

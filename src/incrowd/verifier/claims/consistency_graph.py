@@ -49,6 +49,10 @@ class ConsistencyGraph:
         self.left_out = tables.record_private.size - self.rows
         self.row_weight = np.bincount(tables.row_class)
 
+    @property
+    def match(self) -> Ints:
+        return self._match
+
     def inside(self, parts: Ints) -> ConsistencyGraph:
         """The same graph without the edges from one part into another.
 

@@ -18,6 +18,7 @@ from incrowd.verifier.claims.classes import (
     sensitive_groups,
 )
 from incrowd.verifier.claims.closeness import t_closeness
+from incrowd.verifier.claims.join_presence import even_presence
 from incrowd.verifier.claims.nonhomogeneous import (
     drawn_diversity,
     global_k_one,
@@ -32,6 +33,7 @@ from incrowd.verifier.claims.subject import ClaimSubject
 from incrowd.verifier.failure import CheckFailed, require
 
 BUCKETS = "sensitive"  # the check of the table of sensitive values
+COUNTED = "counts"  # rows say how many people of their class are private
 MATCHES = "odds"  # the check of the stated match probabilities
 
 
@@ -68,6 +70,7 @@ MODELS: Mapping[str, ClaimModel] = {
     "drawn-l-diversity": ClaimModel(drawn_diversity, ("l", "k"), (MATCHES,)),
     "sensitive-groups": ClaimModel(sensitive_groups, ("k",), (BUCKETS,)),
     "k-join-anonymity": ClaimModel(k_anonymity, ("k",), joins=True),
+    "even-presence": ClaimModel(even_presence, ("k", "most", "certain"), (COUNTED,), joins=True),
     "plain": ClaimModel(plain, PARAMETERS, hides_suppression=True),
 }
 
