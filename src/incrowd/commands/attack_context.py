@@ -242,10 +242,10 @@ class TwoTables:
     def joined(self) -> JoinTarget:
         listed = _listed(self.folder.original, self.public, len(self.folder.data))
         if not self.lines:
-            return JoinTarget(self.target, listed)
+            return JoinTarget(self.target, listed, shares=self.folder.private_shares)
         group = self.folder.rows.column("group")
         sizes = np.bincount(self.lines[0][1].group, minlength=len(group.texts))
-        return JoinTarget(self.target, listed, group.codes, sizes)
+        return JoinTarget(self.target, listed, group.codes, sizes, self.folder.private_shares)
 
     @property
     def context(self) -> Context:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Limited, Rule, Share, Switch, register
+from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Rule, Share, Switch, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata
 from incrowd.schema import Claim
@@ -212,7 +212,6 @@ class SensitiveGroups(CountOfRows):
     settled: str = "chance"
     monotone: ClassVar[bool] = True
     more_is_safer: ClassVar[bool] = True
-    limits: ClassVar[Mapping[str, AnyLimit]] = {**CountOfRows.limits, "settled": Choice(tuple(SETTLED))}
     assumed: ClassVar[tuple[str, ...]] = (
         "it says nothing about finding somebody's row",
         "what all groups together tell of how values go with quasi-identifiers is not counted",

@@ -34,7 +34,8 @@ from incrowd.release.typed import as_cells
 from incrowd.schema import FORMAT_VERSION, MANIFEST, Claim, Column, Kind, Role, Schema, Shape
 
 Ints = NDArray[np.int64]
-JOINED = "k-join-anonymity"
+JOINED, EVEN_PRESENCE = "k-join-anonymity", "even-presence"
+PEOPLE, PRIVATE = "people", "private"  # the columns that say how many people of a class are private
 BUCKETS = "apart"  # the key of the manifest that says that sensitive values are published in buckets
 PUBLIC = "public"  # the key of the manifest that names the public table
 
@@ -166,6 +167,21 @@ class ReleaseFolder:
         """The published rows as cells."""
         private = self.source is not None
         return read_rows(self.path, lambda: self.schema if private else self.published_schema)
+
+    @cached_property
+    def private_shares(self) -> NDArray[np.float64] | None:
+        """For each row the share of private people in its class; None where rows do not say it."""
+        if EVEN_PRESENCE not in [claim.model for claim in self.claims]:
+            return None
+        try:
+            private, people = (self._numbers(name) for name in (PRIVATE, PEOPLE))
+        except (KeyError, ValueError, TypeError):
+            raise InputError(f"the numbers of people in the rows of {self.path} cannot be read") from None
+        return private / people
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        column = self.rows.column(name)
+        return np.array([float(text or "") for text in column.texts])[column.codes]
 
     @cached_property
     def buckets(self) -> Table:
