@@ -157,5 +157,5 @@ def test_everybody_must_be_in_the_public_table(made: Path) -> None:
     said["public"] |= {"rows": len(kept) - 1, "sha256": hashlib.sha256(public.read_bytes()).hexdigest()}
     manifest.write_text(json.dumps(said), encoding="utf-8")
     verdict = verified(made)
-    assert [check.name for check in verdict.failures][0] == "cells"
+    assert verdict.failures[0].name == "cells"
     assert "in the public table" in verdict.failures[0].detail
