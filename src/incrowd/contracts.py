@@ -211,6 +211,15 @@ class Rule(Guard, Protocol):
 
 
 @runtime_checkable
+class SizedGuard(Guard, Protocol):
+    """A guard that can say how many records of a group are enough, whichever of them they are."""
+
+    def enough(self, rows: NDArray[np.int32]) -> int:
+        """A part of these records (indices) that has so many is allowed; more than there are if none is."""
+        ...
+
+
+@runtime_checkable
 class Eligible(Rule, Protocol):
     """A guard against frequent values: none may be behind more than 1/l of a group.
 

@@ -176,7 +176,7 @@ class _Dice:
 def clinic(rows: int = 3000, seed: int = 7) -> tuple[Columns, Columns]:
     """Invent the patients of a clinic and the electoral roll of its region.
 
-    Most patients are on the roll, and most people on the roll are no patients.
+    All patients are on the roll, and most people on the roll are no patients.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def clinic(rows: int = 3000, seed: int = 7) -> tuple[Columns, Columns]:
     people = [_person(dice, number) for number in range(rows * 5 // 2)]
     patients = [{**person, **_stay(dice, person)} for person in people[:rows]]
     patients.sort(key=lambda patient: (patient["admitted"], patient["ssn"]))
-    voters = [person for i, person in enumerate(people) if dice.chance(0.85 if i < rows else 0.95)]
+    voters = [person for i, person in enumerate(people) if dice.chance(0.95) or i < rows]
     voters.sort(key=lambda voter: (voter["name"], voter["ssn"]))
     for patient in patients:
         _forget(dice, patient)

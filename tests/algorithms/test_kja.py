@@ -14,7 +14,8 @@ from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import kja as naive
 
 from incrowd.algorithms.base import all_methods
-from incrowd.algorithms.kja import BASES, Direct, GroupBoxes, Refinement, kept_of
+from incrowd.algorithms.kja import BASES, AdaptiveRefinement, Direct, Refinement
+from incrowd.algorithms.kja_printed import GroupBoxes, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import Partitioner, catalogue, silent
 from incrowd.errors import Infeasible, PolicyError
@@ -96,7 +97,7 @@ def test_refinement_agrees_with_naive(base: str, data: st.DataObject) -> None:
     table = data.draw(code_tables(least=ks(1, 4)))
     people = joined(table, data.draw(st.integers(k, len(table.points))))
     assert people.own is not None
-    partition = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
+    partition = AdaptiveRefinement(k, base, first="private").group(people, (), silent, as_they_stand)
     own = people.own.tolist()
     groups, host = naive.refinement(
         table.points, own, base_of(base, k, people), k, kinds_of(people), gaps_of(people)
@@ -163,7 +164,7 @@ def test_refinement_is_never_worse_for_anybody(seed: int, k: int, base: str) -> 
     plain: Any = catalogue("algorithm")[base](k=k).group(
         Microdata(people.codes[:own], people.attributes), (), silent
     )
-    partition = Refinement(k, base, first="private").group(people, (), silent, as_they_stand)
+    partition = AdaptiveRefinement(k, base, first="private").group(people, (), silent, as_they_stand)
     worse = 0
     for i in range(own):
         before = width(people.codes[:own][plain.labels == plain.labels[i]])

@@ -194,7 +194,7 @@ def test_model(name: str, check: Callable[..., None]) -> None:
 
 GOOD: dict[str, Any] = {"k": 3, "l": 2, "c": "2", "t": "0.2", "distance": "equal", "column": "illness"}
 GOOD |= {"p": "0.8", "d": "0.8", "margin": "0", "distinct": 2, "form": "both", "removal": "once"}
-GOOD |= {"rescale": "yes", "columns": (), "weights": ()}
+GOOD |= {"rescale": "yes", "columns": (), "weights": (), "settled": "counts"}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -177,7 +177,7 @@ def test_a_policy_goes_to_json_and_back(folder: Path) -> None:
         ({"public": {"table": "v", "id": "x", "date": "1.3.2024"}}, "public.date must be a day, such as"),
         ({"public": {"table": "v", "id": "x", "date": "20240301"}}, "public.date must be a day, such as"),
         ({"public": {"table": "v", "id": "x", "check": "v"}}, "public names one file as table and as check"),
-        ({"public": {"table": "v", "id": "x", "conflicts": "public"}}, "public.conflicts must be one of"),
+        ({"public": {"table": "v", "id": "x", "conflicts": "list"}}, "public.conflicts must be one of"),
         ({"public": {"table": "v", "id": "x", "membership_secret": 1}}, "membership_secret must be true or"),
         ({"public": {"table": "v", "id": "x", "conflict": "refuse"}}, "did you mean 'conflicts'?"),
         ({"method": 5}, "method must be a text"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import incrowd
-from support.method_names import JOINS
+from support.method_names import ACCEPTED, JOINS
 
 from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
@@ -31,12 +32,16 @@ def asked(method: str = "kja-refine", **more: Any) -> Policy:
         "method": method,
         "privacy": {"k": 3},
         "public": {"table": "none.csv", "id": "id", "membership_secret": True},
+        "accept": [
+            *ACCEPTED[method],
+            "certain-presence",
+        ],  # small tables have classes of private people alone
     }
     return Policy.from_dict({**parts, **more})
 
 
 def tables_of(own: int, others: int, seed: int = 0) -> tuple[Table, Table]:
-    """A private table, and a public one that knows half of its people and others."""
+    """A private table, and a public one that knows its people and others."""
     rng = np.random.default_rng(seed)
     n = own + others
     ages = [str(age) for age in rng.integers(20, 60, n)]
@@ -48,7 +53,7 @@ def tables_of(own: int, others: int, seed: int = 0) -> tuple[Table, Table]:
         "sex": sexes[:own],
         "ill": [f"i{i % 7}" for i in range(own)],
     }
-    public = [*range(0, own, 2), *range(own, n)]
+    public = [*range(n)]
     rng.shuffle(public)
     shown = {
         "sex": [sexes[i] for i in public],
@@ -99,8 +104,9 @@ def test_a_release_is_k_join_anonymous(own: int, others: int, k: int, method: st
         assert release.table.names == ("age", "sex")
         assert release.sensitive is None
     else:
-        assert claims == ["k-join-anonymity", "sensitive-groups"]
-        assert release.table.names == ("age", "sex", "group")
+        counts = ["even-presence"] if method == "kja-refine" else []
+        assert claims == ["k-join-anonymity", *counts, "sensitive-groups"]
+        assert release.table.names == ("age", "sex", "group", *(["people", "private"] if counts else []))
         values: Counter[str | None] = Counter()
         people: Counter[str | None] = Counter()
         for group, ill, count in rows_of(release.sensitive):
@@ -137,8 +143,44 @@ def test_people_who_are_written_differently_do_not_confuse_the_judge() -> None:
         f"0{text}" if text == private.column("id").rows()[0] else text for text in public.column("id").rows()
     ]
     odd = Table.of({name: public.column(name).rows() if name != "id" else ids for name in public.names})
-    release = publish(private, asked(), public=odd)
+    with pytest.raises(Exposure) as refused:
+        publish(private, asked(), public=odd)
+    assert refused.value.name == "unsafe-join"
+    release = publish(private, asked().with_(accept=["unsafe-join", "certain-presence"]), public=odd)
     assert release.verdict.passed
+    said = release.manifest["claims"][0]
+    assert "re-runs" not in said["adversary"]
+    assert "nobody re-runs the program" in said["assumptions"][-1]
+
+
+def test_a_class_of_private_people_alone_is_refused() -> None:
+    private, public = tables_of(30, 6)
+    alone = asked(privacy={"k": 3}).with_(accept=[])
+    with pytest.raises(Exposure, match="everybody is in the private table") as refused:
+        publish(private, alone, public=public)
+    assert refused.value.name == "certain-presence"
+    bounded = publish(private, alone.with_(options={"presence": 0.9}), public=public)
+    shares = zip(*(bounded.table.column(name).rows() for name in ("private", "people")), strict=True)
+    assert max(Fraction(f"{n}/{of}") for n, of in shares) <= Fraction(9, 10)
+    assert bounded.manifest["claims"][1]["parameters"] == {"k": 3, "most": "0.9", "certain": "no"}
+    with pytest.raises(Infeasible, match="presence"):
+        publish(private, alone.with_(options={"presence": 0.5}), public=public)
+
+
+def test_what_the_private_table_says_differently_must_be_accepted() -> None:
+    private, public = tables_of(12, 60)
+    older = [str(int(age or 0) + 1) for age in private.column("age").rows()[:2]]
+    odd = {name: private.column(name).rows() for name in private.names}
+    odd["age"][:2] = older
+    said = asked().to_dict()["public"]
+    with pytest.raises(InputError, match="described differently"):
+        publish(Table.of(odd), asked(), public=public)
+    release = publish(Table.of(odd), asked(public={**said, "conflicts": "public"}), public=public)
+    check_by_hand(release, private, public, 3)
+    with pytest.raises(Exposure, match='conflicts = "public"'):
+        publish(Table.of(odd), asked(public={**said, "conflicts": "microdata"}), public=public)
+    unsafe = asked(public={**said, "conflicts": "microdata"}, accept=["unsafe-join", "certain-presence"])
+    assert publish(Table.of(odd), unsafe, public=public).verdict.passed
 
 
 def test_the_manifest_says_where_the_people_are_from() -> None:
@@ -234,7 +276,7 @@ membership_secret = true
 @pytest.mark.parametrize("method", JOINS)
 def test_what_is_written_is_confirmed_later(method: str, form: Form, tmp_path: Path) -> None:
     table, policy = write(tmp_path)
-    read = Policy.load(policy).with_(method=method)
+    read = Policy.load(policy).with_(method=method, accept=ACCEPTED[method])
     written = publish_to(table, read, tmp_path / "out", form)
     said = json.loads((written.folder / "release.json").read_text(encoding="utf-8"))
     assert len(said["public"]["sha256"]) == 64

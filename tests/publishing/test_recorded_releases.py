@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.method_names import ACCEPTED
 from support.places import TESTS
 
 import incrowd as ic
@@ -38,7 +39,8 @@ def asked(name: str, promise: str) -> ic.Policy:
     privacy: dict[str, Any] = {"k": 10} | ({"l": 4} if promise == "l" else {})
     if name.startswith("kja"):
         joined = ic.Policy.load(tour() / "join.toml")
-        return joined.with_(method=name, l=4 if promise == "l" else None)
+        accept = [*ACCEPTED[name], "certain-presence"]
+        return joined.with_(method=name, l=4 if promise == "l" else None, accept=accept)
     described = ic.Policy.load(tour() / "policy.toml").to_dict()["quasi_identifiers"]
     shown, hidden = ("cost", "diagnosis") if name in PLAIN else ("diagnosis", "cost")
     if name in PLAIN:

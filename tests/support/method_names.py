@@ -18,4 +18,5 @@ ACCEPTED: dict[str, list[str]] = {
     **{name: [] for name in all_methods()},
     **{name: ["unsafe-one-sided"] for name in ONE_SIDED},
     **{name: ["exact-rows", "correlated-values"] for name in APART},
+    "kja-refine-adaptive": ["unsafe-adaptive"],
 }

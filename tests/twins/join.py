@@ -92,3 +92,40 @@ def joined(
     if counts["conflicts"] and conflicts == "refuse":
         raise Wrong("conflict")
     return places, counts
+
+
+def blind_joined(
+    private: Sequence[Row],
+    public: Sequence[Row],
+    kinds: Mapping[str, str],
+    missing: set[str],
+    check: Sequence[Row] | None = None,
+    conflicts: str = "refuse",
+) -> tuple[list[int], dict[str, int]]:
+    """The places in the public table of the private people and of the others, whoever is private.
+
+    A row counts if it is the first about somebody, complete, confirmed, and if nobody else in the public
+    table has an id that differs only in how it is written.
+    """
+    inside = {row["id"]: person(row, kinds, missing) for row in private}
+    _, counts = joined(private, public, kinds, missing, check, "refuse" if conflicts == "refuse" else "any")
+    said = [(row["id"], person(row, kinds, missing)) for row in public]
+    second = [(row["id"], person(row, kinds, missing)) for row in check or ()]
+    ids = {row["id"] for row in public if has_id(row, missing)}
+    counts |= dict.fromkeys(("incomplete", "alike", "unconfirmed", "external"), 0)
+    fate = {}
+    for place, (id, what) in enumerate(said):
+        if id in ids and id not in fate:
+            alike = sum(bare(other) == bare(id) for other in ids) > 1
+            doubts = {
+                "incomplete": None in what,
+                "alike": alike,
+                "unconfirmed": check is not None and not confirmed(id, what, second),
+            }
+            fate[id] = place, next((doubt for doubt, there in doubts.items() if there), "external")
+    if any(fate.get(id, (0, "gone"))[1] != "external" for id in inside):
+        raise Wrong("unlisted")
+    others = [(place, what) for id, (place, what) in fate.items() if id not in inside]
+    for _, end in others:
+        counts[end] += 1
+    return [*(fate[id][0] for id in inside), *(p for p, end in others if end == "external")], counts

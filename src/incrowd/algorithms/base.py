@@ -107,6 +107,11 @@ class Algorithm(Limited, ABC):
         """The option that asks that rows, compared with each other, give no record away; empty if not set."""
         return ""
 
+    @property
+    def most_present_share(self) -> str | None:
+        """The largest share of private people in a class, where their numbers are published; else None."""
+        return None
+
     def exposures(self) -> Mapping[KnownExposure, str]:
         """What this configuration is known to give away, each with its remedy."""
         return {}

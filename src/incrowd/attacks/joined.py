@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.candidates import matching
 from incrowd.attacks.registry import AttackResult, Details, Rate, attack
-from incrowd.attacks.target import Edges, Flags, Ints, Target, as_they_are, first_met
+from incrowd.attacks.target import Edges, Flags, Floats, Ints, Target, as_they_are, first_met
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata
 
@@ -35,13 +35,15 @@ class JoinTarget:
     ``target`` has the people of both tables, those of the private one first, and the truth about these
     alone. ``listed`` (n,) says who is in the public table. Where sensitive values are in buckets,
     ``group`` (rows,) is the bucket of each row, and ``people`` (g,) how many of the private table each has
-    by what is published.
+    by what is published. Where rows say how many people of their class are private, ``shares`` (rows,) are
+    the shares of these.
     """
 
     target: Target
     listed: Flags
     group: Codes | None = None
     people: Ints | None = None
+    shares: Floats | None = None
 
     def __post_init__(self) -> None:
         n, rows = len(self.target.data), len(self.target.published)

@@ -84,7 +84,9 @@ def base_rate(scene: JoinTarget) -> Fraction:
 
 
 def published_shares(scene: JoinTarget) -> Floats | None:
-    """For each bucket the share of its rows that are of the private table, where counts are published."""
+    """The shares of the private table that are published: of classes, else of buckets."""
+    if scene.shares is not None:
+        return scene.shares
     if scene.group is None or scene.people is None:
         return None
     return scene.people / np.maximum(np.bincount(scene.group, minlength=scene.people.size), 1)
@@ -95,11 +97,11 @@ def likelier_half(scene: JoinTarget) -> PresenceClaims:
 
     Of a class it is known that somebody of the private table is in it: if each is with chance s, it is
     s / (1 - (1 - s)^m) of m rows, most in small ones. The counts of buckets give s for each; else s
-    is the same for all.
+    is the same for all. Where rows say how many people of their class are private, it is just their share.
     """
     share = _share_of_class(scene)
     fits = np.minimum(1.0, scene.rows / np.maximum(scene.held, 1))  # who is held may be behind no row
-    somebody = 1 - (1 - np.minimum(share, 1.0)) ** scene.rows
+    somebody = 1 - (1 - np.minimum(share, 1.0)) ** scene.rows if scene.shares is None else np.ones(1)
     likely = fits * share / np.maximum(somebody, np.finfo(float).tiny)
     chance = _best(scene, np.round(likely, 12))  # equal fractions may be floats that differ in a last digit
     covered = np.flatnonzero(scene.covered)
@@ -108,7 +110,7 @@ def likelier_half(scene: JoinTarget) -> PresenceClaims:
         return PresenceClaims(who, Fraction(0))
     least = np.sort(chance[covered])[covered.size // 2]
     who[covered] = chance[covered] >= least
-    if scene.people is None:
+    if scene.people is None and scene.shares is None:
         return PresenceClaims(who, base_rate(scene))
     at_random = float(_best(scene, fits * share)[who].mean())
     return PresenceClaims(who, Fraction(at_random).limit_denominator(FINEST))
@@ -117,9 +119,11 @@ def likelier_half(scene: JoinTarget) -> PresenceClaims:
 def _share_of_class(scene: JoinTarget) -> Floats:
     """The share of people of the private table in each class, as far as it is published."""
     shares = published_shares(scene)
-    if shares is None or scene.group is None:
+    if shares is None:
         return np.full(scene.rows.size, float(base_rate(scene)))
-    of_rows = np.bincount(scene.target.graph.row_of, shares[scene.group], scene.rows.size)
+    if scene.shares is None and scene.group is not None:
+        shares = shares[scene.group]
+    of_rows = np.bincount(scene.target.graph.row_of, shares, scene.rows.size)
     share: Floats = of_rows / scene.rows
     return share
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from incrowd import tables
 from incrowd.algorithms.base import method
-from incrowd.algorithms.kja import trimmed
+from incrowd.algorithms.kja_printed import trimmed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
 from incrowd.attacks.definetti import BucketValues, buckets_as_groups
@@ -252,10 +252,10 @@ class TwoTables:
     def joined(self) -> JoinTarget:
         listed = _listed(self.folder.original, self.public, len(self.folder.data))
         if not self.lines:
-            return JoinTarget(self.target, listed)
+            return JoinTarget(self.target, listed, shares=self.folder.private_shares)
         group = self.folder.rows.column("group")
         sizes = np.bincount(self.lines[0][1].group, minlength=len(group.texts))
-        return JoinTarget(self.target, listed, group.codes, sizes)
+        return JoinTarget(self.target, listed, group.codes, sizes, self.folder.private_shares)
 
     @property
     def context(self) -> Context:

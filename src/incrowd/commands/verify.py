@@ -112,7 +112,9 @@ def _public(folder: ReleaseFolder) -> PublicTable | None:
         return None
     rows = rows_of(joined.source, joined.table)
     check = None if joined.check is None else rows_of(joined.check_source, joined.check)
-    return PublicTable(rows, joined.id, check, _file(joined.source), _file(joined.check_source))
+    return PublicTable(
+        rows, joined.id, check, _file(joined.source), _file(joined.check_source), folder.blind_join
+    )
 
 
 def _file(source: object) -> Path | None:

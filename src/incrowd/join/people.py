@@ -3,11 +3,16 @@
 It must be certain that those who stand in are people, that they are others than those of the private table,
 and what outsiders know of them. Whoever is in doubt is left out and counted, which costs detail and never
 anybody's privacy. What is plainly wrong is an error.
+
+The join is blind: who may have a row, and what it may say, follows from the public table alone, never from
+who is in the private one. So everybody of the private table must be in the public one, beyond doubt, and is
+described as it says.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -15,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.encode import encode
-from incrowd.errors import HierarchyError, PolicyError, TableError, unknown
+from incrowd.errors import Exposure, HierarchyError, PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Table, TextColumn
 from incrowd.hierarchy.builders import grow
+from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.policy.parts import same_name
 from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.values import Value, read_column, read_texts, value_text
@@ -36,8 +42,8 @@ class JoinCounts:
 
     Every row of the public table is one of `nameless` (no id), `repeated` (said before),
     `both` (about somebody of the private table), `incomplete` (a quasi-identifier is missing), `alike` (an id
-    that may be one of the private table, written differently), `unconfirmed` (by the second source) and
-    `external`, the people who stand in. `conflicts` of `both` are described differently by the private table.
+    that may be another's, written differently), `unconfirmed` (by the second source) and `external`, the
+    people who stand in. `conflicts` of `both` are described differently by the private table.
     """
 
     people: int
@@ -66,8 +72,8 @@ class JoinCounts:
             )
         if self.alike:
             said.append(
-                "ids of the public table that differ from one of the private table only in capitals, leading "
-                f"zeros, blanks or signs between: {self.alike}; these people are not added"
+                "ids of the public table that differ from another person's only in capitals, leading zeros, "
+                f"blanks or signs between: {self.alike}; these people are not added"
             )
         return tuple(said)
 
@@ -92,24 +98,28 @@ def join(
     id: str,
     check: Table | None = None,
     conflicts: str = "refuse",
+    blind: bool = True,
 ) -> Joined:
     """Everybody of the private table, then those of the public one who are surely others.
 
     The schema is made with the public table at hand, ``policy.schema(table, public)``. The public table has
     the column `id` and all quasi-identifiers; other columns are not looked at. `id` identifies people; its
     texts are compared exactly. Whoever is not in `check`, a second source, with the same quasi-identifiers
-    cannot stand in. Somebody whom the tables describe differently is an error, or with `conflicts`
-    "microdata" as the private table says.
+    cannot stand in. Somebody whom the tables describe differently is an error, or with `conflicts` "public"
+    as the public table says.
+
+    A join that is not `blind` takes people whom the public table lacks, and knows `conflicts` "microdata", as
+    the private table says: who is in the private table then decides what is published.
 
     Examples
     --------
     >>> from incrowd.schema import Kind
     >>> patients = Table.of({"ssn": ["1", "2"], "age": ["30", "41"], "ill": ["flu", "cold"]})
-    >>> voters = Table.of({"ssn": ["2", "3", ""], "age": ["41.0", "30", "29"], "party": ["A", "B", "A"]})
+    >>> voters = Table.of({"ssn": ["2", "3", "1", ""], "age": ["41.0", "30", "30", "29"]})
     >>> ssn, age = Column("ssn", Role.IDENTIFIER), Column("age", Role.QUASI, Kind.NUMERIC)
     >>> joined = join(patients, Schema((ssn, age, Column("ill", Role.SENSITIVE))), voters, "ssn")
     >>> joined.table.column("age").rows(), joined.counts.both, joined.counts.nameless
-    (['30', '41', '30'], 1, 1)
+    (['30', '41.0', '30'], 2, 1)
     """
     quasi = schema.having(Role.QUASI)
     names = tuple(column.name for column in quasi)
@@ -125,8 +135,12 @@ def join(
         for j, column in enumerate(quasi)
     ]
     values = [np.stack(part, axis=1) for part in zip(*columns, strict=True)]
-    rows, counts = _outsiders(sides, values, conflicts, names)
-    everyone = [_stacked(a, b.take(rows)) for a, b in zip(mine.quasi, theirs.quasi, strict=True)]
+    rows, counts = _outsiders(sides, values, conflicts, names, blind)
+    if blind:
+        every = np.concatenate([_places(mine, theirs), rows])
+        everyone = [column.take(every) for column in theirs.quasi]
+    else:
+        everyone = [_stacked(a, b.take(rows)) for a, b in zip(mine.quasi, theirs.quasi, strict=True)]
     own = np.arange(len(table) + rows.size) < len(table)
     return Joined(Table(names, tuple(everyone)), own, counts, rows)
 
@@ -213,7 +227,7 @@ class _Side:
 
 
 def _outsiders(
-    sides: Sequence[_Side], values: Sequence[Codes], conflicts: str, names: Sequence[str]
+    sides: Sequence[_Side], values: Sequence[Codes], conflicts: str, names: Sequence[str], blind: bool
 ) -> tuple[NDArray[np.int64], JoinCounts]:
     """The rows of the public table whose people stand in, and what became of the others."""
     mine, theirs = sides[:2]
@@ -223,12 +237,19 @@ def _outsiders(
     met = at_home[theirs.ids.codes]
     both = named & ~again & (met >= 0)
     differing = values[1][both] != values[0][met[both]]
-    if conflicts != "microdata":
+    if conflicts == "refuse":
         _check_agreement(differing, names)
+    complete = (values[1] != GAP).all(axis=1)
+    alike = (_alike_in_list(theirs) if blind else _alike(mine, theirs, at_home))[theirs.ids.codes]
+    confirmed = np.ones(named.size, np.bool_)
+    if len(sides) > 2:
+        confirmed = _confirmed(sides[2], values[2], theirs, values[1])
+    if blind:
+        _check_listed(mine, theirs, (complete, ~alike, confirmed))
     left = named & ~again & ~both
-    full = left & (values[1] != GAP).all(axis=1)
-    apart = full & ~_alike(mine, theirs, at_home)[theirs.ids.codes]
-    sure = apart if len(sides) < 3 else apart & _confirmed(sides[2], values[2], theirs, values[1])
+    full = left & complete
+    apart = full & ~alike
+    sure = apart & confirmed
     counts = JoinCounts(
         people=len(mine.ids),
         rows=len(theirs.ids),
@@ -242,6 +263,29 @@ def _outsiders(
         external=int(sure.sum()),
     )
     return np.flatnonzero(sure), counts
+
+
+def _places(mine: _Side, theirs: _Side) -> NDArray[np.int64]:
+    """For each row of the private table the first row of the public one about the same person, or -1."""
+    return theirs.place(mine.ids.texts)[mine.ids.codes]
+
+
+def _check_listed(mine: _Side, theirs: _Side, sure: Sequence[Flags]) -> None:
+    """Refuse unless everybody of the private table is surely in the public one.
+
+    Else whoever has the public table would see that a row, or a cell, is there because of somebody private.
+    """
+    place = _places(mine, theirs)
+    there = place >= 0
+    doubt = "are not in it", "lack a quasi-identifier", "have an id like another's", "are not confirmed"
+    counts = [int((~there).sum()), *(int((~flags[place[there]]).sum()) for flags in sure)]
+    if any(counts):
+        said = ", ".join(f"{count} {what}" for count, what in zip(counts, doubt, strict=True) if count)
+        raise Exposure(
+            UNSAFE_JOIN.name,
+            f"everybody of the table must surely be in {THE_PUBLIC}, or it shows who is private: {said}; "
+            "leave these people out, or complete the public table",
+        )
 
 
 def _check_repeated(theirs: _Side, values: Codes, names: Sequence[str]) -> None:
@@ -260,7 +304,7 @@ def _check_agreement(differing: Flags, names: Sequence[str]) -> None:
         raise TableError(
             f"{_people(int(differing.any(axis=1).sum()))} described differently by the table and by "
             f"{THE_PUBLIC}, first in {_first_column(differing, names)}; correct one of them, or say "
-            'conflicts = "microdata" under [public] to go by the table'
+            'conflicts = "public" under [public] to go by the public table'
         )
 
 
@@ -283,6 +327,16 @@ def _alike(mine: _Side, theirs: _Side, at_home: NDArray[np.int64]) -> Flags:
     bare = _bare([theirs.ids.texts[place] or "" for place in strangers.tolist()])
     alike = np.zeros(at_home.size, np.bool_)
     alike[strangers] = [text in known for text in bare]
+    return alike
+
+
+def _alike_in_list(theirs: _Side) -> Flags:
+    """Which distinct ids of the public table may be one person's, written in two ways, whoever is private."""
+    met = np.flatnonzero(~theirs.gone & (theirs.first >= 0))
+    bare = _bare([theirs.ids.texts[place] or "" for place in met.tolist()])
+    often = Counter(bare)
+    alike = np.zeros(theirs.gone.size, np.bool_)
+    alike[met] = [often[text] > 1 for text in bare]
     return alike
 
 

@@ -7,6 +7,7 @@ manifest may claim (`claims`). All of them decide in whole numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from incrowd.errors import PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Partition
 from incrowd.models.k_anonymity import (
     MATCHING,
+    EvenPresence,
     KAnonymity,
     KFactor,
     KJoinAnonymity,
@@ -38,7 +40,9 @@ __all__ = [
     "Closeness",
     "DistinctDiversity",
     "EntropyDiversity",
+    "EvenPresence",
     "FrequencyDiversity",
+    "JoinTerms",
     "KAnonymity",
     "KJoinAnonymity",
     "KPersons",
@@ -55,12 +59,36 @@ NEEDS = {"l_kind": "l", "c": "l", "t_distance": "t"}
 KINDS = Choice(("distinct", "entropy", "recursive", "frequency"))
 
 
+@dataclass(frozen=True, slots=True)
+class JoinTerms:
+    """How a release that is joined with a public table is made, for what it may claim.
+
+    `blind`: neither the join nor the groups depend on who is in the private table, but for published numbers
+    of people. `presence` is the largest share of them in a class, where these numbers are published, and
+    `certain` says that it may be everybody.
+    """
+
+    blind: bool = True
+    presence: str | None = None
+    certain: bool = False
+
+    def settled(self, given: Mapping[str, Any]) -> str:
+        """What decides who shares a group of sensitive values, where these are asked for."""
+        if not self.blind:
+            return "membership"
+        return "values" if "t" in given or given.get("l_kind") == "recursive" else "counts"
+
+
+AS_USUAL = JoinTerms()
+
+
 def from_policy(
     privacy: Mapping[str, object],
     sensitive: Sequence[str],
     size: str = KAnonymity.name,
     transparent: bool = False,
     buckets: bool = False,
+    join: JoinTerms = AS_USUAL,
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
@@ -68,7 +96,7 @@ def from_policy(
     which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A method that is
     `transparent` keeps l by frequency for one sensitive column, against somebody who re-runs it; where it
     makes no classes, k is then rounded up to a multiple of l. With a public table and `buckets`, sensitive
-    values are published in these, and l and t hold for them.
+    values are published in these, and l and t hold for them; `join` says how both tables are joined.
 
     Examples
     --------
@@ -77,7 +105,7 @@ def from_policy(
     """
     given: dict[str, Any] = {word: value for word, value in privacy.items() if value is not None}
     if size == KJoinAnonymity.name:
-        return _joined(given, sensitive, buckets)
+        return _joined(given, sensitive, buckets, join)
     _check_words(given)
     if not sensitive and ("l" in given or "t" in given):
         word = "l" if "l" in given else "t"
@@ -106,7 +134,9 @@ def from_policy(
     return tuple(models)
 
 
-def _joined(given: Mapping[str, Any], sensitive: Sequence[str], buckets: bool) -> tuple[Promise, ...]:
+def _joined(
+    given: Mapping[str, Any], sensitive: Sequence[str], buckets: bool, join: JoinTerms
+) -> tuple[Promise, ...]:
     if "plain" in given:
         raise PolicyError(
             "[privacy]: plain does not go with a public table, whose people have no sensitive values; leave "
@@ -117,8 +147,12 @@ def _joined(given: Mapping[str, Any], sensitive: Sequence[str], buckets: bool) -
         raise PolicyError(
             "[privacy]: this method publishes no sensitive values, so l and t mean nothing; use kja-refine"
         )
-    k, in_buckets = given["k"], buckets and sensitive
-    return KJoinAnonymity(k), *((SensitiveGroups(k), *asked[1:]) if in_buckets else ())
+    models: list[Promise] = [KJoinAnonymity(given["k"], join.blind)]
+    if join.presence is not None:
+        models.append(EvenPresence(given["k"], join.presence, join.certain, join.blind))
+    if buckets and sensitive:
+        models += [SensitiveGroups(given["k"], join.settled(given)), *asked[1:]]
+    return tuple(models)
 
 
 def _check_words(given: Mapping[str, Any]) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Rule, register
+from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Rule, Share, Switch, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata
 from incrowd.models.counting import dense, tally
@@ -39,6 +40,20 @@ KNOWS_THE_PUBLIC = (
     "knows everyone's quasi-identifiers, the public table and the whole release, but not who of them is in "
     "the private table"
 )
+RE_RUNS = f"{KNOWS_THE_PUBLIC}; re-runs this program on every candidate for it"
+EQUALLY_LIKELY = "of people who share a class, nobody is known beforehand to be likelier in the private table"
+NOT_RE_RUN = (
+    "nobody re-runs the program on candidates for the private table: rows depend on who is in it, and may "
+    "show it for certain"
+)
+SETTLED = {  # what decided who shares a group of sensitive values
+    "chance": "who shares a group was drawn by chance that nobody can repeat",
+    "counts": "who shares a group follows from quasi-identifiers and published numbers alone",
+    "values": "sensitive values had a say in who shares a group: not against somebody who re-runs the "
+    "program (minimality)",
+    "membership": "who is in the private table had a say in who shares a group: not against somebody who "
+    "re-runs the program",
+}
 
 
 def everyone(data: Microdata) -> Codes:
@@ -217,10 +232,10 @@ class SensitiveGroups(CountOfRows):
     incrowd.errors.PolicyError: SensitiveGroups: k must be a whole number of at least 2, got 1.
     """
 
+    settled: str = "chance"
     monotone: ClassVar[bool] = True
     more_is_safer: ClassVar[bool] = True
     assumed: ClassVar[tuple[str, ...]] = (
-        "who shares a group was drawn by chance that nobody can repeat",
         "it says nothing about finding somebody's row",
         "what all groups together tell of how values go with quasi-identifiers is not counted",
     )
@@ -230,13 +245,21 @@ class SensitiveGroups(CountOfRows):
     def rule(self, _data: Microdata) -> Rule:
         return EnoughRows(self.k)
 
+    def claims(self, _data: Microdata) -> tuple[Claim, ...]:
+        assumed = (ONE_ROW_EACH, SETTLED[self.settled], *self.assumed)
+        return (Claim(self.name, {"k": self.k}, "", self.adversary, assumed),)
+
 
 @register("join model", "k-join-anonymity")
 @dataclass(frozen=True)
 class KJoinAnonymity(CountOfRows):
-    """Everyone's row equals those of at least k-1 other people, of either table."""
+    """Everyone's row equals those of at least k-1 other people, of either table.
 
-    adversary: ClassVar[str] = KNOWS_THE_PUBLIC
+    Where groups and join are `blind` to who is in the private table, it holds against somebody who re-runs
+    the program, too.
+    """
+
+    blind: bool = True
     assumed: ClassVar[tuple[str, ...]] = (
         "nobody knows who is in the private table: whoever does finds fewer than k",
         "the people of the public table exist, and are described there as they are",
@@ -246,6 +269,50 @@ class KJoinAnonymity(CountOfRows):
     def infeasible(self, _data: Microdata) -> str:
         """Nothing can be said before the public table is joined."""
         return ""
+
+    def claims(self, _data: Microdata) -> tuple[Claim, ...]:
+        knows, besides = (RE_RUNS, ()) if self.blind else (KNOWS_THE_PUBLIC, (NOT_RE_RUN,))
+        return (Claim(self.name, {"k": self.k}, "", knows, (ONE_ROW_EACH, *self.assumed, *besides)),)
+
+
+@register("join model", "even-presence")
+@dataclass(frozen=True)
+class EvenPresence(Limited):
+    """Everybody of a class of k or more is in the private table with one probability, which is published.
+
+    It is the number of private people of the class by the number of its people, at most `most`; below 1,
+    unless `certain`.
+    """
+
+    k: int
+    most: str | float = "1"
+    certain: bool = False
+    blind: bool = True
+    name: ClassVar[str]
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        "k": Limit(2),
+        "most": Share(Fraction(0), Fraction(1)),
+        "certain": Switch(),
+        "blind": Switch(),
+    }
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        refuse_persons(data, KJoinAnonymity.of_persons)
+        return ()
+
+    def infeasible(self, _data: Microdata) -> str:
+        """Nothing can be said before the public table is joined."""
+        return ""
+
+    def claims(self, _data: Microdata) -> tuple[Claim, ...]:
+        knows, besides = (RE_RUNS, ()) if self.blind else (KNOWS_THE_PUBLIC, (NOT_RE_RUN,))
+        assumed = (ONE_ROW_EACH, EQUALLY_LIKELY, *besides)
+        parameters: dict[str, int | str] = {
+            "k": self.k,
+            "most": str(self.most),
+            "certain": "yes" if self.certain else "no",
+        }
+        return (Claim(self.name, parameters, "", knows, assumed),)
 
 
 @dataclass(frozen=True)

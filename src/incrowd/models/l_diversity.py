@@ -137,6 +137,10 @@ class _DistinctRule:
     def allows(self, rows: NDArray[np.int32]) -> bool:
         return self.reached(rows) >= self.l
 
+    def enough(self, rows: NDArray[np.int32]) -> int:
+        """So many that no value is more than 1/l of them: then there are l values."""
+        return self.l * int(self.values.count(rows)[1].max(initial=0))
+
     def reached(self, rows: NDArray[np.int32]) -> int:
         return self.values.count(rows)[1].size
 
@@ -173,6 +177,10 @@ class _EntropyRule:
         surplus = n * (log_n - self.log_l) - _sum_of_logs(counts)
         margin = (counts.size + 16) * 2.0**-52 * n * (log_n + self.log_size + 1.0)
         return surplus > 0 if abs(surplus) > margin else self._allows_exactly(counts)
+
+    def enough(self, rows: NDArray[np.int32]) -> int:
+        """So many that no value is more than 1/l of them: then no value is surer than one of l."""
+        return math.ceil(self.l * int(self.values.count(rows)[1].max(initial=0)))
 
     def _allows_exactly(self, counts: Counts) -> bool:
         """n^n >= l^n * product of c^c. Dividing all counts by their common divisor takes the same root
@@ -234,6 +242,9 @@ class _Frequency:
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
         return rows.size > 0 and largest_count(self.codes, self.size, rows) * self.l <= rows.size
+
+    def enough(self, rows: NDArray[np.int32]) -> int:
+        return self.l * largest_count(self.codes, self.size, rows)
 
     def reached(self, rows: NDArray[np.int32]) -> int:
         return rows.size // max(largest_count(self.codes, self.size, rows), 1)

@@ -86,6 +86,20 @@ UNEVEN_PERSONS = KnownExposure(
     "classes have k persons, but somebody may have most rows of one: whoever looks for them picks a row of "
     "theirs with a probability above 1/k",
 )
+UNSAFE_ADAPTIVE = KnownExposure(
+    "unsafe-adaptive",
+    "cuts are tried until one leaves k private people on both sides: whoever re-runs the program on every "
+    "candidate for the private table is certain that some are in it, or are not",
+)
+UNSAFE_JOIN = KnownExposure(
+    "unsafe-join",
+    "who is in the private table decides who may have a row, and what it says: people whom the public table "
+    "lacks or describes differently are recognized as private by whoever has that table",
+)
+CERTAIN_PRESENCE = KnownExposure(
+    "certain-presence",
+    "all people of a class are in the private table, and the published numbers say so",
+)
 EXPOSURES = (
     NEAR_UNIQUE_KEEP,
     SMALL_MEANS,
@@ -95,6 +109,9 @@ EXPOSURES = (
     UNSAFE_ORDER,
     UNSAFE_TRIMMING,
     UNSAFE_OUTLINE,
+    UNSAFE_ADAPTIVE,
+    UNSAFE_JOIN,
+    CERTAIN_PRESENCE,
     EXACT_ROWS,
     CORRELATED_VALUES,
     UNEVEN_PERSONS,

@@ -286,7 +286,7 @@ class Public(Part):
     check: str | None = Field(
         default=None, description="A second source, relative to the policy, that confirms the first."
     )
-    conflicts: Literal["refuse", "microdata"] = Field(
+    conflicts: Literal["refuse", "public", "microdata"] = Field(
         default="refuse",
         description="What to do about people whom both tables know, but describe differently.",
     )

@@ -34,7 +34,9 @@ from incrowd.measures import covered_by, measure_all, measure_own, presence, pub
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (
+    CERTAIN_PRESENCE,
     SMALL_MEANS,
+    UNSAFE_JOIN,
     UNSAFE_MATCHES,
     UNSAFE_ONE_SIDED,
     check_kept_columns,
@@ -52,7 +54,14 @@ from incrowd.publishing.disclosure import (
     row_disclosure,
     value_disclosure,
 )
-from incrowd.publishing.render import Buckets, bucketed_values, domain_of, manifest, published_table
+from incrowd.publishing.render import (
+    Buckets,
+    PrivateCounts,
+    bucketed_values,
+    domain_of,
+    manifest,
+    published_table,
+)
 from incrowd.publishing.request import Request, check_suppression, requested
 from incrowd.schema import Claim, Role, Schema
 
@@ -137,6 +146,7 @@ class Draft:
     randomized: RandomizedAssignment
     buckets: Buckets | None
     values: ValueDisclosure | None
+    counts: PrivateCounts | None = None
 
     @property
     def policy(self) -> Policy:
@@ -188,7 +198,7 @@ class Draft:
         """The published rows."""
         table = self.original if self.request.allowed is None else self.original.take(self.grouping.kept)
         return published_table(
-            table, self._published_schema, self.data, self.regions, self.assignment, self.buckets
+            table, self._published_schema, self.data, self.regions, self.assignment, self.buckets, self.counts
         )
 
     @cached_property
@@ -265,7 +275,7 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
     watch("generalize")
     rows, data = grouping.of_kept(), people.with_rows(grouping.kept)
     values = _disclosed_values(rows, data, request)
-    buckets = _bucketed(grouping, people)
+    buckets, counts = _bucketed(grouping, people), _counted(grouping, people, request)
     means = tuple(column.name for column in people.schema.published if column.mean)
     least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
     regions = generalize(data, rows, means, least)
@@ -278,6 +288,7 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
         randomized=_assigned(rows, regions, data, request),
         buckets=buckets,
         values=values,
+        counts=counts,
     )
     if request.algorithm.concealed_by:
         check_rows(made.disclosure, request.algorithm.concealed_by)
@@ -297,7 +308,8 @@ def _read(source: object, request: Request, watch: Watch, public: object, check:
         data = encode(table, schema)
         return EncodedPeople(source, table, schema, private=data, everyone=data)
     watch("join")
-    joined = join(table, schema, sources.public, policy.public.id, sources.check, policy.public.conflicts)
+    said, blind = policy.public, not UNSAFE_JOIN.accepted(policy.accept)
+    joined = join(table, schema, sources.public, said.id, sources.check, said.conflicts, blind)
     watch("encode")
     everyone = encode_joined(table, schema, joined)
     private = Microdata(everyone.codes[: len(table)], everyone.attributes, everyone.sensitive)
@@ -341,6 +353,23 @@ def _bucketed(grouping: Partition | Neighbourhoods, people: EncodedPeople) -> Bu
         return None
     own, rows = groups[: len(people.table)], groups[grouping.kept]
     return bucketed_values(people.table, people.schema, own, system, rows)
+
+
+def _counted(
+    grouping: Partition | Neighbourhoods, people: EncodedPeople, request: Request
+) -> PrivateCounts | None:
+    """How many people of each class are private, where that is published; everybody only if accepted."""
+    if request.algorithm.most_present_share is None:
+        return None
+    counts = PrivateCounts.of(grouping.labels[grouping.kept], grouping.kept < len(people.table))
+    if counts.certain and not CERTAIN_PRESENCE.accepted(request.policy.accept):
+        raise Exposure(
+            CERTAIN_PRESENCE.name,
+            f"in {counts.certain} equivalence classes everybody is in the private table, and the numbers of "
+            "people would say so; set the option presence to a share below 1, raise k, or join a longer "
+            "public table",
+        )
+    return counts
 
 
 def _assigned(

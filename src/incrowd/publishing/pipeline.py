@@ -24,6 +24,7 @@ from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.policy import Policy
+from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
 from incrowd.release.audit import LINKS, SCHEMA, schema_as_dict
@@ -209,7 +210,8 @@ def _public(made: Draft) -> PublicTable | None:
     if made.stand_ins is None:
         return None
     sources = made.stand_ins.sources
-    return PublicTable(sources.public, sources.provenance["id"], sources.check)
+    blind = not UNSAFE_JOIN.accepted(made.policy.accept)
+    return PublicTable(sources.public, sources.provenance["id"], sources.check, blind=blind)
 
 
 def publish_to(

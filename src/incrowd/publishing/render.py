@@ -28,6 +28,7 @@ from incrowd.flow import (
 from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Role, Schema, Shape
 
 GROUP, COUNT = "group", "count"  # columns of a release with buckets
+PEOPLE, PRIVATE = "people", "private"  # columns of a joined release that says how many people are private
 
 
 def cell_texts(attribute: Attribute, cells: Cells) -> tuple[str, ...]:
@@ -87,10 +88,12 @@ def published_table(
     regions: Regions,
     assignment: Assignment,
     buckets: Buckets | None = None,
+    counts: PrivateCounts | None = None,
 ) -> Table:
     """The rows of the release: regions in their order, private parts as they are behind them.
 
-    With buckets, a row has the number of its bucket instead of sensitive values.
+    With buckets, a row has the number of its bucket instead of sensitive values; with counts, how many people
+    its class has and how many of them are private.
     """
     region = regions.of[assignment.region]
     place = {attribute.name: j for j, attribute in enumerate(data.attributes)}
@@ -112,6 +115,10 @@ def published_table(
     if buckets is not None:
         names.append(GROUP)
         columns.append(buckets.of_row.take(assignment.private))
+    if counts is not None:
+        _check_unused((PEOPLE, PRIVATE), schema)
+        names += [PEOPLE, PRIVATE]
+        columns += [column.take(assignment.private) for column in (counts.people, counts.private)]
     clash = sorted(name for name in set(names) if names.count(name) > 1)
     if clash:
         raise PolicyError(f"{clash[0]} is the name of a published mean and of a column; rename the column")
@@ -133,6 +140,24 @@ class Buckets:
     @property
     def groups(self) -> int:
         return len(self.of_row.texts)
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateCounts:
+    """For each row, in the order in which they were made, how many people its class has and are private.
+
+    In `certain` classes everybody is.
+    """
+
+    people: TextColumn
+    private: TextColumn
+    certain: int
+
+    @classmethod
+    def of(cls, labels: Codes, own: NDArray[np.bool_]) -> PrivateCounts:
+        people, private = np.bincount(labels), np.bincount(labels[own], minlength=int(labels.max()) + 1)
+        shown = [_coded([*map(str, counts.tolist())]).take(labels) for counts in (people, private)]
+        return cls(shown[0], shown[1], int((people == private).sum()))
 
 
 def bucketed_values(
@@ -158,6 +183,15 @@ def bucketed_values(
     columns = [*(line.take(first) for line in lines), _coded([str(c) for c in counts.tolist()])]
     of_row = TextColumn(number[groups if rows is None else rows].astype(np.int32), texts)
     return Buckets(of_row, Table((GROUP, *names, COUNT), tuple(columns)), first)
+
+
+def _check_unused(added: Sequence[str], schema: Schema) -> None:
+    taken = [column.name for column in schema.having(Role.QUASI) if column.name.casefold() in added]
+    if taken:
+        raise PolicyError(
+            f"{taken[0]}: where the release says how many people of a class are private, this is the name of "
+            "a column that is added; rename the column"
+        )
 
 
 def _check_free(names: Sequence[str], schema: Schema) -> None:

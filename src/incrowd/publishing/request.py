@@ -15,8 +15,9 @@ from incrowd.algorithms.base import Algorithm, method
 from incrowd.contracts import Guard, Promise
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Neighbourhoods, Partition
+from incrowd.models import JoinTerms
 from incrowd.policy import Policy
-from incrowd.policy.exposures import UNEVEN_PERSONS
+from incrowd.policy.exposures import CERTAIN_PRESENCE, UNEVEN_PERSONS, UNSAFE_JOIN
 from incrowd.schema import Claim
 
 WITH_PLAIN = "0.05"  # of all records, where outliers are to be hidden and the policy says nothing
@@ -95,6 +96,7 @@ def requested(policy: Policy) -> Request:
         algorithm.model_of_k(policy.accept),
         transparent=algorithm.transparent,
         buckets=algorithm.buckets,
+        join=_join_terms(algorithm, policy),
     )
     if policy.entity is not None and UNEVEN_PERSONS.accepted(policy.accept):
         size = models.KAnonymity
@@ -104,10 +106,18 @@ def requested(policy: Policy) -> Request:
     allowed = allowance_of(policy)
     for exposure, remedy in algorithm.exposures().items():
         exposure.refuse(policy.accept, remedy)
+    if policy.public is not None and policy.public.conflicts == "microdata":
+        UNSAFE_JOIN.refuse(policy.accept, 'write conflicts = "public" under [public]')
     if not algorithm.promises_l:
         sought = SoughtDiversity.name
         promised = tuple(SoughtDiversity(each) if each.name == sought else each for each in promised)
     return Request(policy, algorithm, promised, allowed)
+
+
+def _join_terms(algorithm: Algorithm, policy: Policy) -> JoinTerms:
+    blind = not algorithm.exposures() and not UNSAFE_JOIN.accepted(policy.accept)
+    certain = CERTAIN_PRESENCE.accepted(policy.accept)
+    return JoinTerms(blind, algorithm.most_present_share, certain)
 
 
 def _check_columns(algorithm: Algorithm, policy: Policy) -> None:

@@ -26,6 +26,7 @@ from incrowd.join.people import Joined, encode_joined, join
 from incrowd.measures import Published
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
+from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
 from incrowd.release.buckets import BucketCounts, bucket_counts
 from incrowd.release.stage import audit_folder
@@ -33,7 +34,8 @@ from incrowd.release.typed import as_cells
 from incrowd.schema import FORMAT_VERSION, MANIFEST, Claim, Column, Kind, Role, Schema, Shape
 
 Ints = NDArray[np.int64]
-JOINED = "k-join-anonymity"
+JOINED, EVEN_PRESENCE = "k-join-anonymity", "even-presence"
+PEOPLE, PRIVATE = "people", "private"  # the columns that say how many people of a class are private
 BUCKETS = "apart"  # the key of the manifest that says that sensitive values are published in buckets
 PUBLIC = "public"  # the key of the manifest that names the public table
 
@@ -167,6 +169,21 @@ class ReleaseFolder:
         return read_rows(self.path, lambda: self.schema if private else self.published_schema)
 
     @cached_property
+    def private_shares(self) -> NDArray[np.float64] | None:
+        """For each row the share of private people in its class; None where rows do not say it."""
+        if EVEN_PRESENCE not in [claim.model for claim in self.claims]:
+            return None
+        try:
+            private, people = (self._numbers(name) for name in (PRIVATE, PEOPLE))
+        except (KeyError, ValueError, TypeError):
+            raise InputError(f"the numbers of people in the rows of {self.path} cannot be read") from None
+        return private / people
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        column = self.rows.column(name)
+        return np.array([float(text or "") for text in column.texts])[column.codes]
+
+    @cached_property
     def buckets(self) -> Table:
         """The sensitive values by bucket, a line for each value and its count."""
         return read_buckets(self.path)
@@ -243,7 +260,16 @@ class ReleaseFolder:
         if self.public is None:
             return None
         public = self.public
-        return join(self.original, self.schema, public.table, public.id, public.check, "microdata")
+        values = "public" if self.blind_join else "microdata"
+        return join(
+            self.original, self.schema, public.table, public.id, public.check, values, self.blind_join
+        )
+
+    @cached_property
+    def blind_join(self) -> bool:
+        """Was it joined without a look at who is private? By the policy or, without it, by the manifest."""
+        accepted = self.manifest.get("accepted") if self.policy is None else self.policy.accept
+        return not (isinstance(accepted, list | tuple) and UNSAFE_JOIN.accepted(accepted))
 
     @cached_property
     def data(self) -> Microdata:

@@ -14,7 +14,7 @@ from incrowd.errors import InputError
 from incrowd.schema import Claim, Column, Role, Schema
 from incrowd.verifier.claims import registry
 from incrowd.verifier.claims.buckets import GROUP
-from incrowd.verifier.claims.join import PublicTable
+from incrowd.verifier.claims.join import COUNTS, PublicTable
 from incrowd.verifier.columns import RowSource, as_is, restored
 
 MEAN = "_mean"
@@ -52,6 +52,11 @@ class Expected:
     def randomized(self) -> bool:
         """Must the release state how likely its matches are?"""
         return registry.requires(self.claims, registry.MATCHES)
+
+    @property
+    def counted(self) -> bool:
+        """Must rows say how many people of their class are private?"""
+        return registry.requires(self.claims, registry.COUNTED)
 
     @property
     def joined(self) -> bool:
@@ -153,8 +158,12 @@ class Verification:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The names that the published table must have: a mean comes right after its column, a group last."""
+        """The names that the published table must have.
+
+        A mean comes right after its column, then the group, then how many people of the class are private.
+        """
         shown = [c for c in self.schema.published if c.role is Role.QUASI or c in self.private]
         pairs = ((c.name, c.name + MEAN) if c.mean else (c.name,) for c in shown)
         names = tuple(name for pair in pairs for name in pair)
-        return (*names, GROUP) if self.expected.bucketed else names
+        names = (*names, GROUP) if self.expected.bucketed else names
+        return (*names, *COUNTS) if self.expected.counted else names

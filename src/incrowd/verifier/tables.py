@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.schema import Role
 from incrowd.verifier.claims.buckets import GROUP, OriginalValues
-from incrowd.verifier.claims.join import JoinedPeople, PublicTable, read_people
+from incrowd.verifier.claims.join import COUNTS, JoinedPeople, PrivateCounts, PublicTable, read_people
 from incrowd.verifier.claims.subject import BothTables
 from incrowd.verifier.columns import (
     CodedColumn,
@@ -51,6 +51,7 @@ def read(request: Verification, progress: Progress) -> BothTables:
     rows.want({c.name + MEAN: Numbering() for c in request.means})
     rows.want({name: Restoring(numbers, undo) for name, numbers in private.items()})
     rows.want({GROUP: Numbering()} if bucketed else {})
+    rows.want({name: Numbering() for name in COUNTS} if request.expected.counted else {})
     rows.read()
     progress(0.8)
     return _both(request, records, rows, hidden, people)
@@ -99,6 +100,7 @@ def _both(
         cells={name: column.texts for name, column in zip(originals, shown, strict=True)},
         bucketed=OriginalValues({n: records.found[n].codes for n in hidden}, hidden) if bucketed else None,
         groups=rows.found[GROUP] if bucketed else None,
+        counts=PrivateCounts.of(rows.found) if request.expected.counted else None,
         people=people,
     )
 

@@ -6,7 +6,7 @@ Strict cuts keep equal values together; relaxed cuts halve exactly and so bound 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -232,6 +232,49 @@ class MondrianRun:
                     stack += [(Node(a, b, b - a, turn), 1 - turned) for a, b in pieces]
                     break
                 work.tried[cut.dim] = True
+        return labels
+
+    def by_need(
+        self,
+        need: Callable[[NDArray[np.int32]], int],
+        guards: tuple[Guard, ...],
+        progress: Progress,
+        weights: NDArray[np.int32] | None = None,
+    ) -> NDArray[np.int32]:
+        """Node by node; of each node `need` says how much both sides of its cut must weigh.
+
+        A veto ends the node: whether another cut is tried would disclose what the guard saw.
+        """
+        from incrowd.kernels import mondrian as kernels
+        from incrowd.kernels.cuts import Node
+
+        n, d = self.data.codes.shape
+        mass = np.ones(n, np.int32) if weights is None else weights
+        given = np.zeros(0, np.int32) if weights is None else weights.copy()  # a buffer, overwritten
+        buffers, spare, rules, geometry, queries, work = self.prepare(self.data.codes, given)
+        pair = (buffers, spare)
+        parts = np.empty(geometry.parent.size + 3, np.int64)
+        labels = np.empty(n, np.int32)
+        stack = [(Node(0, n, int(mass.sum()), 0), 0)]
+        groups, done = 0, 0
+        while stack:
+            node, turned = stack.pop()
+            source, target = pair[turned], pair[1 - turned]
+            ids = source.ids[node.first : node.last]
+            pieces: list[tuple[int, int]] = []
+            if node.mass >= 2 * self.recipe.k:
+                kernels.look(source, node, work)
+                cut = kernels.find_cut(source, node, rules._replace(k=need(ids)), geometry, queries, work)
+                if cut.dim >= 0:
+                    count = kernels.split(source, target, node, cut, geometry, work, parts)
+                    pieces = list(pairwise(parts[: count + 1].tolist()))
+            if pieces and all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
+                turn = (cut.dim + 1) % d
+                stack += [(Node(a, b, int(mass[target.ids[a:b]].sum()), turn), 1 - turned) for a, b in pieces]
+                continue
+            labels[ids] = groups
+            groups, done = groups + 1, done + ids.size
+            progress(done / n)
         return labels
 
     def prepare(

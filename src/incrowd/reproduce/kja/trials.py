@@ -17,7 +17,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.kja import Direct, Refinement
+from incrowd.algorithms.kja import AdaptiveRefinement, Direct
 from incrowd.algorithms.partitions.mondrian import RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.topdown import TopDown
 from incrowd.contracts import Guard, Partitioner, Progress, silent
@@ -156,7 +156,8 @@ def variants(k: int) -> dict[str, Grouping]:
     box that they fit.
     """
     hardened = {
-        f"{base}{REF}{HARDENED}": _joining(Refinement(k), BASES[base](k)) for base in (MONDRIAN, TOPDOWN)
+        f"{base}{REF}{HARDENED}": _joining(AdaptiveRefinement(k), BASES[base](k))
+        for base in (MONDRIAN, TOPDOWN)
     }
     smallest = {
         f"{base}{REF}{SMALLEST}": _joining(refinement(k), SmallestFirst(BASES[base](k)))
@@ -165,12 +166,12 @@ def variants(k: int) -> dict[str, Grouping]:
     return {**hardened, **ways(RELAXED, k), **smallest}
 
 
-def refinement(k: int, trim: str = "none") -> Refinement:
+def refinement(k: int, trim: str = "none") -> AdaptiveRefinement:
     """As printed: of the public people only those inside the smallest box join a group."""
-    return Refinement(k, trim=trim, first="private")
+    return AdaptiveRefinement(k, trim=trim, first="private")
 
 
-def _joining(way: Direct | Refinement, base: Partitioner) -> Grouping:
+def _joining(way: Direct | AdaptiveRefinement, base: Partitioner) -> Grouping:
     """People are mixed before they are grouped, here in the same way each time."""
     return lambda data: way.grouped(data, base, (), silent, _repeatable(data))
 
@@ -192,7 +193,7 @@ def conventional(data: Microdata, base: Partitioner) -> Partition:
 class SmallestFirst:
     """A partition with groups numbered by their perimeter: whoever fits several boxes joins the smallest.
 
-    The paper does not say which one takes them, and `Refinement` takes the first.
+    The paper does not say which one takes them, and `AdaptiveRefinement` takes the first.
     """
 
     base: Partitioner

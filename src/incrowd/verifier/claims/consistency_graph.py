@@ -48,6 +48,10 @@ class ConsistencyGraph:
         self.left_out = tables.record_private.size - self.rows
         self.row_weight = np.bincount(tables.row_class)
 
+    @property
+    def match(self) -> Ints:
+        return self._match
+
     @cached_property
     def kind(self) -> Ints:
         """Which distinct record each record is."""

@@ -2,13 +2,15 @@
 
 People are all records of the private table, then those of the public one who are not among them, each in the
 order of their table. Whoever of the public table has no id, lacks a quasi-identifier, is not confirmed, or
-may be somebody of the private table whose id is written differently does not count; of rows with one id the
-first counts.
+may be another one whose id is written differently does not count; of rows with one id the first counts.
+Everybody of the private table must count, too, and is described as the public table says: else rows would
+tell who is private.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -18,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.schema import Column, Role, Schema
+from incrowd.schema import Claim, Column, Role, Schema
 from incrowd.verifier.columns import (
     Bools,
     CodedColumn,
@@ -30,13 +32,15 @@ from incrowd.verifier.columns import (
     numbers_of,
 )
 from incrowd.verifier.csv_file import Codes, CsvRows, fingerprint
-from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.failure import CheckFailed, decimal, require, whole
 from incrowd.verifier.values import value
 
 PUBLIC, SECOND = "the public table", "the table that confirms the public one"
+COUNTS = ("people", "private")  # the columns that say how many people of a class are private
 TABLE, MUST, MAY = {"sha256", "kind", "rows"}, {"rows", "id"}, {"source", "date", "checked_against"}
 NEEDED = "to verify it, the public table is needed"
 NOT_THERE = -1
+_WHOLE = re.compile(r"[1-9][0-9]{0,17}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _BETWEEN = dict.fromkeys(map(ord, " \t\N{NO-BREAK SPACE}-./_\0"))
 
@@ -47,7 +51,8 @@ class PublicTable:
 
     `id` is the column that identifies people in both tables. `check` is a second source: only those people
     count whom it describes in the same way and no other. Where rows are no `CsvRows`, `file` and `check_file`
-    are the files of both; the manifest must mean these, byte for byte.
+    are the files of both; the manifest must mean these, byte for byte. A join that is not `blind` was
+    accepted by name: people may be missing in the public table, and are described as the private one says.
     """
 
     rows: RowSource
@@ -55,6 +60,7 @@ class PublicTable:
     check: RowSource | None = field(default=None, repr=False)
     file: str | Path | None = None
     check_file: str | Path | None = None
+    blind: bool = True
 
     def check_columns(self, schema: Schema) -> None:
         """All quasi-identifiers and the id are there, once; the id is never published."""
@@ -106,24 +112,40 @@ def read_people(
     codes = numbers_of(public.rows, [(place(name), number) for name, number in picks], PUBLIC)
     person, columns = codes[0], dict(zip(numbers, codes[1:], strict=True))
     usable = np.isin(np.arange(person.size), first_of_each(person))
-    usable &= (person >= len(own)) & ~_among(_no_id(schema), known)[person]
-    usable &= ~_alike(known, len(own))[person]
+    usable &= ~_among(_no_id(schema), known)[person]
+    if public.blind:
+        usable &= ~_alike_in_list(known, person)[person]
+    else:
+        usable &= (person >= len(own)) & ~_alike(known, len(own))[person]
     for name, column in columns.items():
         usable &= ~_among({None, *schema.missing}, numbers[name])[column]
     second_rows = 0
     if public.check is not None:
         confirmed, second_rows = _confirmed(public, public.check, schema, known, person, numbers, columns)
         usable &= confirmed
-    external = np.flatnonzero(usable)
-    of_own = np.full(len(known), NOT_THERE, np.int64)
-    of_own[person[::-1]] = np.arange(person.size)[::-1]  # the first row of each id
+    external = np.flatnonzero(usable & (person >= len(own)))
+    first = np.full(len(known), NOT_THERE, np.int64)
+    first[person[::-1]] = np.arange(person.size)[::-1]  # the first row of each id
+    of_own = first[: len(own)]
+    if public.blind:
+        _check_listed(of_own, usable)
+        quasi = {name: columns[name][of_own] for name in numbers}
     return JoinedPeople(
         own=len(own),
         columns={name: _joined(quasi[name], columns[name][external], numbers[name]) for name in numbers},
-        public_place=np.concatenate([of_own[: len(own)], external]),
+        public_place=np.concatenate([of_own, external]),
         public_rows=person.size,
         second_rows=second_rows,
     )
+
+
+def _check_listed(of_own: Ints, usable: Bools) -> None:
+    """Everybody of the private table has a row in the public one that counts."""
+    sure = of_own != NOT_THERE
+    sure[sure] = usable[of_own[sure]]
+    lacking = int((~sure).sum())
+    words = "records of the original table are not, or not beyond doubt, in the public table"
+    require(not lacking, f"{lacking} {words}")
 
 
 def _own_ids(ids: CodedColumn, schema: Schema) -> dict[Any, int]:
@@ -149,6 +171,14 @@ def _alike(ids: Numbering, own: int) -> Bools:
     bare = [_bare(text or "") for text in ids]
     known = set(bare[:own])
     return np.fromiter((text in known for text in bare), np.bool_, len(bare))
+
+
+def _alike_in_list(ids: Numbering, person: Codes) -> Bools:
+    """Which ids of the public table differ from another of it only in this way."""
+    there = np.bincount(person, minlength=len(ids)) > 0
+    bare = [_bare(text or "") for text in ids]
+    often = Counter(text for text, met in zip(bare, there.tolist(), strict=True) if met)
+    return np.fromiter((often[text] > 1 for text in bare), np.bool_, len(bare))
 
 
 def _bare(id: str) -> str:
@@ -227,6 +257,49 @@ def check_joined_rows(rows: int, people: JoinedPeople) -> None:
     own, everyone = people.own, len(people)
     require(rows >= own, f"there are {rows} rows, fewer than the {own} people of the original table")
     require(rows <= everyone, f"there are {rows} rows, more than the {everyone} people of both tables")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivateCounts:
+    """What rows say of their class: how many people it has, and how many are private; both (rows,)."""
+
+    people: Ints
+    private: Ints
+
+    @classmethod
+    def of(cls, columns: Mapping[str, CodedColumn]) -> PrivateCounts:
+        return cls(*(_whole_numbers(columns[name], name) for name in COUNTS))
+
+
+def _whole_numbers(column: CodedColumn, name: str) -> Ints:
+    whole = all(text is not None and _WHOLE.fullmatch(text) for text in column.texts)
+    require(whole, f"a number under {name} is not a whole number of at least 1")
+    return np.array([int(text or "") for text in column.texts], np.int64)[column.codes]
+
+
+def check_presence(claim: Claim, counts: PrivateCounts, kind: Ints, mine: Bools) -> str:
+    """The largest share of private people in a class, if it is not above what is claimed.
+
+    Rows of one `kind` (rows,) say the same in all columns. They are whole classes, each with k people and as
+    many private ones as they say; where several classes say the same, there are as many rows as all of them
+    have people. `mine` says which rows are of private people.
+    """
+    first = first_of_each(kind)
+    rows, own = np.bincount(kind), np.bincount(kind, mine).astype(np.int64)
+    people, private = counts.people[first], counts.private[first]
+    least = whole(claim, "k")
+    require(bool((people >= least).all()), f"a class has fewer than {least} people")
+    require(bool((private <= people).all()), "a class has more private people than people")
+    require(not (rows % people).any(), "a class has not as many rows as its rows say that it has people")
+    wrong = int((own != rows // people * private).sum())
+    words = "classes have another number of private people than their rows say"
+    require(not wrong, f"{wrong} {words}, as far as it is known who is behind which row")
+    reached = max(map(Fraction, private.tolist(), people.tolist()))
+    most, certain = decimal(claim, "most"), claim.parameters["certain"]
+    require(certain in ("yes", "no"), "whether presence may be certain is neither yes nor no")
+    require(reached <= most, "a class has a larger share of private people than is claimed")
+    require(reached < 1 or certain == "yes", "everybody of a class is private, and that was not accepted")
+    return str(reached)
 
 
 def presence(row_class: Ints, mine: Bools) -> dict[str, str]:

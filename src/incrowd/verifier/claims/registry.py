@@ -20,6 +20,7 @@ from incrowd.verifier.claims.classes import (
     transparent_diversity,
 )
 from incrowd.verifier.claims.closeness import t_closeness
+from incrowd.verifier.claims.join_presence import even_presence
 from incrowd.verifier.claims.nonhomogeneous import (
     global_k_one,
     global_one_k,
@@ -33,6 +34,7 @@ from incrowd.verifier.claims.subject import ClaimSubject
 from incrowd.verifier.failure import CheckFailed, require
 
 BUCKETS = "sensitive"  # the check of the table of sensitive values
+COUNTED = "counts"  # rows say how many people of their class are private
 MATCHES = "odds"  # the check of the stated match probabilities
 
 
@@ -70,6 +72,7 @@ MODELS: Mapping[str, ClaimModel] = {
     "k-factor": ClaimModel(k_factor, ("k",), (MATCHES,)),
     "sensitive-groups": ClaimModel(sensitive_groups, ("k",), (BUCKETS,)),
     "k-join-anonymity": ClaimModel(k_anonymity, ("k",), joins=True),
+    "even-presence": ClaimModel(even_presence, ("k", "most", "certain"), (COUNTED,), joins=True),
     "plain": ClaimModel(plain, PARAMETERS, hides_suppression=True),
 }
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from incrowd.schema import Claim, Column, Role, Schema
 from incrowd.verifier.claims.buckets import OriginalValues
 from incrowd.verifier.claims.consistency_graph import ConsistencyGraph
-from incrowd.verifier.claims.join import JoinedPeople
+from incrowd.verifier.claims.join import JoinedPeople, PrivateCounts
 from incrowd.verifier.columns import CodedColumn, Ints
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import ColumnDomain
@@ -36,6 +36,7 @@ class BothTables:
     values: Mapping[str, CodedColumn]  # the same columns of the original, with the same numbers
     domains: Mapping[str, ColumnDomain]  # of each quasi-identifier
     cells: Mapping[str, Sequence[str]]  # published, each distinct one once
+    counts: PrivateCounts | None = None  # published
     people: JoinedPeople | None = None  # of both tables, where a public one is joined
 
     @property
