@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forgeries.classes import set_of
+from forgeries.classes import METHOD, set_of
 from forgeries.nonhomogeneous import WITNESSES, K, N, code, ring
 from forgeries.randomized_diversity import DRAWN, DRAWN_FORGERIES, Diverse, L, diverse, labels, rings
 from hypothesis import given, settings
@@ -39,7 +39,7 @@ def verified_folder(release: Diverse, folder: Path, hinted: bool = False) -> Ver
     return verify(
         folder / "release",
         CsvRows(folder / "original.csv"),
-        Expected(release.schema, release.claims),
+        Expected(release.schema, release.claims, method=METHOD),
         witness=Witness(links, release.neighbourhoods, release.parts),
     )
 

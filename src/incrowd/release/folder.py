@@ -243,7 +243,9 @@ class ReleaseFolder:
         if self.public is None:
             return None
         public = self.public
-        return join(self.original, self.schema, public.table, public.id, public.check, "microdata")
+        asked = None if self.policy is None else self.policy.public
+        conflicts = "microdata" if asked is None else asked.conflicts
+        return join(self.original, self.schema, public.table, public.id, public.check, conflicts)
 
     @cached_property
     def data(self) -> Microdata:
