@@ -139,7 +139,7 @@ def test_a_public_name_is_described(name: str) -> None:
     assert re.search(rf"`{name}[(`]", said("docs/python.md"))
 
 
-@pytest.mark.parametrize("key", sorted(KEYS | METHOD_KEYS))
+@pytest.mark.parametrize("key", sorted({*KEYS, *METHOD_KEYS}))
 def test_a_key_of_the_manifest_is_described(key: str) -> None:
     assert key in names(section("docs/release-format.md", "The manifest"))
 

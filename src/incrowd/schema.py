@@ -154,6 +154,7 @@ CHECKS: Mapping[str, str] = {
     "levels": "every cell is at the hierarchy level that the manifest states for its column",
     "means": "all class means are correct, and none is of fewer than five values unless accepted",
     "odds": "a randomized assignment with the stated match probability is possible",
+    "bytes": "the manifest is, byte for byte, what it says written again, as data files are",
 }
 
 

@@ -10,14 +10,13 @@ import copy
 import csv
 import hashlib
 import io
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from forgeries.classes import Release, manifest, protected
+from forgeries.classes import Release, manifest, manifest_text, protected
 
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 
@@ -59,7 +58,7 @@ class Bucketed(Release):
         said.setdefault("files", {name: described(text) for name, text in texts.items()})
         for name, text in texts.items():
             (folder / name).write_bytes(text)
-        (folder / "release.json").write_text(json.dumps(said), encoding="utf-8")
+        (folder / "release.json").write_text(manifest_text(said), encoding="utf-8")
         for spoil in self.after:
             spoil(folder)
 
@@ -118,7 +117,7 @@ def good() -> Bucketed:
             column["apart"] = True
     said["apart"] = {"file": "sensitive.csv", "groups": 0}
     columns = [c.name for c in SCHEMA.columns]
-    release = Bucketed(columns, original, names, [], said, SCHEMA, CLAIMS, truth)
+    release = Bucketed(columns, original, names, [], said, SCHEMA, CLAIMS, truth=truth)
     groups = groups_of_four()
     release.publish(groups, numbered(groups))
     return release

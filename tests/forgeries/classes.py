@@ -36,7 +36,7 @@ CLAIMS = (
     Claim("recursive-l-diversity", {"c": "1.3334", "l": 2}, "ill"),
     Claim("t-closeness", {"t": "0.3715", "distance": "equal"}, "ill"),
     Claim("t-closeness", {"t": "0.3429", "distance": "hierarchical"}, "ill"),
-    Claim("t-closeness", {"t": "0.1820", "distance": "ordered"}, "cost"),
+    Claim("t-closeness", {"t": "0.182", "distance": "ordered"}, "cost"),
 )
 SCHEMA = Schema(
     (
@@ -53,6 +53,21 @@ SCHEMA = Schema(
     )
 )
 SIZES = (4, *[7] * 8)
+METHOD = {"name": "mondrian", "options": {"choose": "gain"}, "paper": "multidimensional", "form": "hardened"}
+KEYS = (
+    *("format", "version", "tool", "method", "claims", "accepted", "columns", "rows", "missing", "apart"),
+    *("match_probability", "public", "levels", "files"),
+)
+OF_PUBLIC = ("sha256", "kind", "rows", "id", "source", "date", "checked_against")
+
+
+def manifest_text(said: dict[str, Any]) -> str:
+    """A manifest as it is written: known keys in their order."""
+    ordered = {key: said[key] for key in KEYS if key in said} | said
+    if isinstance(said.get("public"), dict):
+        ordered["public"] = {key: said["public"][key] for key in OF_PUBLIC if key in said["public"]}
+        ordered["public"] |= said["public"]
+    return json.dumps(ordered, indent=2, ensure_ascii=False) + "\n"
 
 
 @dataclass
@@ -66,6 +81,8 @@ class Release:
     manifest: dict[str, Any]
     schema: Schema = SCHEMA
     claims: tuple[Claim, ...] = CLAIMS
+    accepted: tuple[str, ...] = ()
+    levels: bool = False
     truth: list[int] = field(default_factory=list)
     after: list[Callable[[Path], None]] = field(default_factory=list)
 
@@ -101,7 +118,7 @@ class Release:
         manifest = copy.deepcopy(self.manifest)
         if "files" not in manifest:
             manifest["files"] = {"data.csv": {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}}
-        (folder / "release.json").write_text(json.dumps(manifest), encoding="utf-8")
+        (folder / "release.json").write_text(manifest_text(manifest), encoding="utf-8")
         for spoil in self.after:
             spoil(folder)
 
@@ -156,7 +173,7 @@ def generalised(members: list[list[str]]) -> list[str]:
         with_missing(span([str(age) for age in sorted(set(ages))]), len(ages) < len(members)),
         mean(ages) if min(len(ages), len(members)) >= 5 else "",
         span(days),
-        set_of({row[3] for row in members}),
+        set_of({row[3] for row in members}, 4),
         label({row[4] for row in members}),
         ward({row[5] for row in members}),
     ]
@@ -174,7 +191,10 @@ def mean(values: list[Decimal]) -> str:
     return str((sum(values, Decimal(0)) / len(values)).quantize(Decimal("0.01"), ROUND_HALF_EVEN))
 
 
-def set_of(values: set[str]) -> str:
+def set_of(values: set[str], whole: int = 0) -> str:
+    """A set as a cell; of a column with `whole` values, all of them are a star."""
+    if len(values) == whole > 1:
+        return "*"
     texts = [value.replace("|", "\\|") or "missing" for value in sorted(values)]
     return texts[0] if len(texts) == 1 else "{" + "|".join(texts) + "}"
 
@@ -227,7 +247,7 @@ def manifest(schema: Schema, claims: tuple[Claim, ...], table: dict[str, list[st
         "format": "incrowd-release",
         "version": 1,
         "tool": "incrowd 0.1.0",
-        "method": {"name": "mondrian", "options": {"k": 4}, "paper": "multidimensional", "form": "hardened"},
+        "method": copy.deepcopy(METHOD),
         "claims": [claim.to_dict() for claim in claims],
         "accepted": [],
         "columns": columns,
@@ -331,7 +351,7 @@ def manifest_lists_a_second_file(r: Release) -> None:
     def spoil(folder: Path) -> None:
         said = json.loads((folder / "release.json").read_text())
         said["files"]["sensitive.csv"] = said["files"]["data.csv"]
-        (folder / "release.json").write_text(json.dumps(said))
+        (folder / "release.json").write_text(manifest_text(said))
 
     r.after.append(spoil)
 
@@ -590,7 +610,7 @@ def row_count_wrong(r: Release) -> None:
     r.manifest["rows"]["published"] += 1
 
 
-@forgery("rows")
+@forgery("manifest")
 def nobody_is_said_to_be_suppressed(r: Release) -> None:
     r.manifest["rows"]["suppressed"] = 3
 
@@ -848,7 +868,7 @@ FORGERIES |= {
         claim("t-closeness (ill, equal)", t="0.3714", distance="equal"),
     ),
     "t_is_no_decimal": (
-        "t-closeness (ill, equal)",
+        "manifest",
         claim("t-closeness (ill, equal)", t="1/2", distance="equal"),
     ),
     "t_in_tree_too_low": (

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from forgeries.buckets import HEADER, ILLS, Bucketed, csv_text, described
-from forgeries.classes import domain, protected, set_of, span
+from forgeries.classes import domain, manifest_text, protected, set_of, span
 from forgeries.classes import manifest as plain_manifest
 
 from incrowd.schema import Claim, Column, Kind, Role, Schema
@@ -71,7 +71,7 @@ class Joined(Bucketed):
                 said["public"].setdefault("checked_against", second)
         for name, text in texts.items():
             (folder / name).write_bytes(text)
-        (folder / "release.json").write_text(json.dumps(said), encoding="utf-8")
+        (folder / "release.json").write_text(manifest_text(said), encoding="utf-8")
         (folder.parent / "public.csv").write_bytes(
             self.public_text
             if self.other_public is None
@@ -134,7 +134,8 @@ class Joined(Bucketed):
             found = [self.values(member) for member in members]
             ages = sorted({age.removesuffix(".0") for age, _ in found}, key=float)
             said += [
-                (m, [span(ages), set_of({sex for _, sex in found}), str(self.numbers[host])]) for m in members
+                (m, [span(ages), set_of({sex for _, sex in found}, 2), str(self.numbers[host])])
+                for m in members
             ]
         random.Random(5).shuffle(said)
         if self.order is not None:
@@ -432,7 +433,7 @@ def other_rows_than_it_says(r: Joined) -> None:
     r.manifest["rows"]["published"] += 1
 
 
-@forgery("rows")
+@forgery("manifest")
 def suppressed_rows(r: Joined) -> None:
     r.manifest["rows"]["suppressed"] = 1
 
@@ -753,7 +754,7 @@ def unsaid(folder: Path) -> None:
     path = folder / "release.json"
     said = json.loads(path.read_text(encoding="utf-8"))
     del said["public"]["checked_against"]
-    path.write_text(json.dumps(said), encoding="utf-8")
+    path.write_text(manifest_text(said), encoding="utf-8")
 
 
 @forgery("manifest")

@@ -56,6 +56,7 @@ def good() -> Release:
         manifest={},
         schema=SCHEMA,
         claims=(SIZE, Claim("plain", PARAMETERS)),
+        levels=True,
     )
     publish(release, [list(range(c, c + 10)) for c in range(0, 40, 10)])
     return release
@@ -199,11 +200,11 @@ PLAIN_FORGERIES |= {
     "levels of a column without any": ("levels", levels({"zip": 1, "age": 0})),
     "levels of nothing": ("levels", levels({})),
     "levels as a list": ("levels", levels([1])),
-    "levels of null": ("manifest", levels(None)),
+    "levels of null": ("levels", levels(None)),
 }
 
 
-@forgery("rows")
+@forgery("manifest")
 def the_number_of_suppressed_rows_is_said(r: Release) -> None:
     r.manifest["rows"] = {"published": 40, "suppressed": 2}
 

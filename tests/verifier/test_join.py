@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from forgeries.classes import METHOD
 from forgeries.join import JOIN_FORGERIES, OWN, Joined, checked, good, large, ordered_by
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,7 +55,12 @@ def verified_folder(
         "public": ByMicrodata(CsvRows(folder / "public.csv"), "id", second),
     }
     original = CsvRows(folder / "original.csv")
-    return verify(folder / "release", original, Expected(release.schema, release.claims), **(given | more))
+    return verify(
+        folder / "release",
+        original,
+        Expected(release.schema, release.claims, method=METHOD),
+        **(given | more),
+    )
 
 
 # Whole releases

@@ -34,7 +34,7 @@ def verified_folder(release: Overlapping, folder: Path, hinted: bool = False) ->
     release.write_original(folder / "original.csv")
     links = np.array(release.truth) if hinted else None
     original = CsvRows(folder / "original.csv")
-    expected = Expected(release.schema, release.claims)
+    expected = Expected(release.schema, release.claims, method=forgeries.METHOD)
     return verify(folder / "release", original, expected, witness=Witness(links, release.neighbourhoods))
 
 

@@ -47,7 +47,6 @@ def test_a_good_release_is_accepted(tmp_path: Path, hinted: bool) -> None:
         claimed(distinct=10),
         claimed(columns={"age": "1", "zip": "0.01", "pay": "1"}),
         lambda r: say(r, max_suppression="1"),
-        lambda r: r.manifest.pop("levels"),
     ],
 )
 def test_other_good_releases_are_accepted(tmp_path: Path, change: Any) -> None:
@@ -55,6 +54,14 @@ def test_other_good_releases_are_accepted(tmp_path: Path, change: Any) -> None:
     change(release)
     verdict = verified_folder(release, tmp_path)
     assert verdict.passed, verdict.failures
+
+
+def test_levels_are_stated_if_and_only_if_the_method_publishes_whole_ones(tmp_path: Path) -> None:
+    release = good()
+    release.levels = False
+    assert verified_folder(release, tmp_path / "stated").failures[0].name == "manifest"
+    del release.manifest["levels"]
+    assert verified_folder(release, tmp_path / "not stated").passed
 
 
 @pytest.mark.parametrize("name", PLAIN_FORGERIES)

@@ -6,6 +6,7 @@ algorithm by name and none of their options.
 
 from __future__ import annotations
 
+import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,6 +80,8 @@ class Algorithm(Limited, ABC):
     buckets: ClassVar[bool] = False  # publishes sensitive values in buckets, beside the rows
     exact_rows: ClassVar[bool] = False  # rows keep their exact quasi-identifiers
     transparent: ClassVar[bool] = False  # keeps l against somebody who re-runs it, with chance of its own
+    full_domain: ClassVar[bool] = False  # publishes every column at one level of its hierarchy
+    unpublished: ClassVar[Mapping[str, Any]] = {}  # options that may name values of the table: any such value
     strict: ClassVar[bool] = True  # the order of records does not matter, and equal ones stay together
 
     @abstractmethod
@@ -143,6 +146,16 @@ class Algorithm(Limited, ABC):
             raise PolicyError(unknown(f"an option of {cls.name}", strange, cls.options()))
         promised = {"k": k, "max_suppression": max_suppression} if cls.suppresses else {"k": k}
         return cls(**promised, **options)
+
+    def described(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What the manifest says about it: its options as they were given, but none that names values."""
+        shown = {name: options[name] for name in sorted(options) if name not in self.unpublished}
+        return {
+            "name": self.name,
+            "options": json.loads(json.dumps(shown, default=str)),
+            "paper": self.paper,
+            "form": "printed" if self.printed else "hardened",
+        }
 
     @classmethod
     def to_dict(cls) -> dict[str, Any]:

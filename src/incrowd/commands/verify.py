@@ -1,21 +1,27 @@
-"""`verify`: check a written release once more, independently, against the table it was made from."""
+"""`verify`: check a written release once more, independently, against its original and what was asked for."""
 
 from __future__ import annotations
 
 import os
-from fractions import Fraction
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
-from incrowd.contracts import Watch, unwatched
-from incrowd.errors import InputError, NotVerified, TableError
+from incrowd.algorithms.base import method
+from incrowd.contracts import Watch, catalogue, unwatched
+from incrowd.errors import IncrowdError, InputError, NotVerified, TableError
 from incrowd.flow import Table
+from incrowd.join.sources import check_public
+from incrowd.models.k_anonymity import MATCHING
 from incrowd.policy import Policy
-from incrowd.publishing.request import allowance_of, requested
+from incrowd.policy.exposures import check_kept_columns, check_names
+from incrowd.publishing.request import Request, requested
 from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import MANIFEST, Claim, Verdict
 from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
+
+MODELS = ("model", "join model", MATCHING)  # families of models that claims name
 
 
 def verify(
@@ -36,8 +42,9 @@ def verify(
     original : path or frame
         The table that it was made from.
     policy : Policy, dict or path, optional
-        The release must then claim exactly what the policy asks for. Without it, roles and hierarchies are
-        those of the audit beside the release, and the claims those of its manifest.
+        The release must then be one that the policy asks for: its claims, method, options, accepted exposures
+        and share of suppressed records, no others. Without it, roles and hierarchies are those of the audit
+        beside the release, and the manifest is taken at its word as to what was asked for.
     public, check : path or frame, optional
         The public table that was joined and its second source, in the place of those that the policy names.
 
@@ -53,43 +60,66 @@ def verify(
     """
     folder = ReleaseFolder.open(release, original, Policy.of(policy), public, check)
     watch("read")
-    schema = folder.schema
-    claims = _claims_to_hold(folder) if folder.policy is None else _claims_asked(folder)
+    expected = _stated(folder) if folder.policy is None else _asked(folder, requested(folder.policy))
     links = folder.links if folder.public is None else folder.people_behind_rows
     return verify_folder(
         ReleaseFiles(folder.path, *_parquet(folder)),
         rows_of(folder.source, folder.original),
-        Expected(schema, claims, max_suppression=_may_be_suppressed(folder.policy)),
+        expected,
         witness=Witness(links),
         public=_public(folder),
         progress=watch("verify"),
     )
 
 
-def _may_be_suppressed(policy: Policy | None) -> Fraction | Literal["as stated"] | None:
-    if policy is None:
-        return "as stated"
-    allowed = allowance_of(policy)
-    return None if allowed is None else Fraction(allowed.share)
+def _asked(folder: ReleaseFolder, request: Request) -> Expected:
+    """What the policy asks for; whatever `publish` would refuse is refused here, too."""
+    policy = request.policy
+    check_names(policy.accept)
+    if request.algorithm.joins:
+        check_public(policy)
+        _ = folder.people  # both tables must be joined as the policy says
+    check_kept_columns(folder.original, folder.schema, policy.accept)
+    return request.expected(folder.schema, folder.own_data)
 
 
-def _claims_to_hold(folder: ReleaseFolder) -> tuple[Claim, ...]:
-    """What a release says of itself. To say it wrongly, or nothing, is to fail."""
+def _stated(folder: ReleaseFolder) -> Expected:
+    """What the manifest says was asked for, in words that the catalogue knows; or it is no release."""
+    schema = folder.schema
     try:
-        claims = folder.claims
-    except InputError as problem:
-        raise NotVerified(str(problem)) from None
-    if not claims:
-        raise NotVerified(f"{folder.path / MANIFEST} claims nothing, so there is nothing to confirm")
-    return claims
+        claims, accepted = folder.claims, folder.manifest.get("accepted", [])
+        if not claims:
+            raise InputError(f"{folder.path / MANIFEST} claims nothing, so there is nothing to confirm")
+        check_names(accepted)
+        chosen = method(str(folder.method["name"]))
+        options: Mapping[str, Any] = folder.method["options"]
+        hidden = chosen.unpublished if options.get("choose") in chosen.unpublished else {}
+        algorithm = chosen.configured(folder.k, {**options, **hidden})
+        check_kept_columns(folder.original, schema, accepted)
+        return Expected(
+            schema,
+            tuple(_in_the_models_words(claim, folder) for claim in claims),
+            accepted,
+            "as stated",
+            algorithm.described(options),
+            algorithm.full_domain,
+        )
+    except (IncrowdError, TypeError, AttributeError, KeyError) as problem:
+        words = problem if isinstance(problem, IncrowdError) else "its method or claims cannot be read"
+        raise NotVerified(f"the release is not what it claims: {words}") from None
 
 
-def _claims_asked(folder: ReleaseFolder) -> tuple[Claim, ...]:
-    if folder.policy is None:
-        return ()
-    return tuple(
-        claim for model in requested(folder.policy).promised for claim in model.claims(folder.own_data)
-    )
+def _in_the_models_words(claim: Claim, folder: ReleaseFolder) -> Claim:
+    """The same claim with the adversary and the assumptions of its model."""
+    known = {name: model for family in MODELS for name, model in catalogue(family).items()}
+    if claim.model not in known:
+        raise InputError("it claims a model that nobody knows")
+    given: dict[str, Any] = dict(claim.parameters)
+    if isinstance(given.get("columns"), Mapping):
+        given |= {"columns": tuple(given["columns"]), "weights": given["columns"]}
+    model = known[claim.model](**given, **({"column": claim.column} if claim.column else {}))
+    [found] = model.claims(folder.own_data)
+    return Claim(claim.model, claim.parameters, found.column, found.adversary, found.assumptions)
 
 
 def _parquet(folder: ReleaseFolder) -> tuple[Table | None, Table | None]:

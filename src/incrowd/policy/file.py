@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails, ValidationError
 
 MOST_BYTES = 1 << 20
+MOST_PARTS = 16  # of a dotted key: far more than a policy has, and few enough to be read at once
+_QUOTED = re.compile(r'"(?:\\.|[^"\\\n])*+"|\'[^\'\n]*+\'')
+_LONG_KEY = re.compile(rf'(?:(?:[A-Za-z0-9_-]++|"")[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}')
 
 Location = tuple[int | str, ...]
 
@@ -35,6 +38,8 @@ COMPLAINTS = {
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; decimals are kept exactly as they are written."""
     text = _read_text(path)
+    if _LONG_KEY.search(_QUOTED.sub('""', text)):
+        raise PolicyError(f"{path} is no policy: a key has more than {MOST_PARTS} dots")
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:

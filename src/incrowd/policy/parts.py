@@ -49,7 +49,7 @@ def _by_column(value: object) -> object:
 
 
 def _exact(value: object) -> int | str:
-    """A whole number, or the text of a decimal exactly as it was written."""
+    """A whole number, or the one text of a decimal: without needless zeros, and never rounded."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float | Decimal):
@@ -57,7 +57,9 @@ def _exact(value: object) -> int | str:
         value = value if "." in value else f"{value}.0"
     if not isinstance(value, str) or not re.fullmatch(r"-?[0-9]+\.[0-9]+", value):
         raise ValueError("must be a number")
-    return value
+    whole, part = value.split(".")
+    sign = "-" if whole.startswith("-") else ""
+    return f"{sign}{whole.removeprefix('-').lstrip('0') or '0'}.{part.rstrip('0') or '0'}"
 
 
 def _between(low: str, high: str, low_included: bool = False) -> Any:

@@ -8,7 +8,6 @@ they have none.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -190,8 +189,7 @@ class Draft:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        private = self.people.private
-        return tuple(claim for model in self.request.promised for claim in model.claims(private))
+        return self.request.claims(self.people.private)
 
     @cached_property
     def table(self) -> Table:
@@ -207,9 +205,7 @@ class Draft:
         pairs = zip(self.data.attributes, self.regions.cells, strict=True)
         domains = {attribute.name: domain_of(attribute, cells) for attribute, cells in pairs}
         accepted, shown = self.policy.accept, self._published_schema
-        found = manifest(
-            shown, self.table, domains, self.claims, _method(self.request), accepted, self.buckets
-        )
+        found = manifest(shown, self.table, domains, self.claims, self.request.method, accepted, self.buckets)
         if self.randomized.match_probability is not None:
             found["match_probability"] = self.randomized.match_probability.to_dict()
         if self.stand_ins is not None:
@@ -407,14 +403,3 @@ def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str]) -
         )
     assignment = assign.by_kinds(factor(found, most), found.record_of, found.row_of, system)
     return RandomizedAssignment(assignment, MatchProbability(Fraction(1, most), least))
-
-
-def _method(request: Request) -> dict[str, Any]:
-    """What the manifest says about the algorithm."""
-    algorithm = request.algorithm
-    return {
-        "name": algorithm.name,
-        "options": json.loads(json.dumps(dict(request.policy.options), default=str)),
-        "paper": algorithm.paper,
-        "form": "printed" if algorithm.printed else "hardened",
-    }

@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,6 @@ from incrowd.release.typed import typed_columns
 from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Role, Verdict
 from incrowd.verifier import (
-    Expected,
     PublicTable,
     PublishedTables,
     ReleaseFiles,
@@ -189,7 +187,7 @@ def publish_in_memory(
     verdict = verify_rows(
         made.original,
         PublishedTables(made.table, sensitive, stated),
-        Expected(made.schema, made.claims, made.policy.accept, _allowed(made)),
+        made.request.expected(made.schema, made.people.private),
         witness=_witness(made),
         public=_public(made),
         progress=watch("verify"),
@@ -199,10 +197,6 @@ def publish_in_memory(
 
 def _witness(made: Draft) -> Witness:
     return Witness(made.behind, made.randomized.neighbourhoods)
-
-
-def _allowed(made: Draft) -> Fraction | None:
-    return None if made.request.allowed is None else Fraction(made.request.allowed.share)
 
 
 def _public(made: Draft) -> PublicTable | None:
@@ -284,7 +278,7 @@ def _verified(made: Draft, folder: Path, form: Form, progress: Progress) -> Verd
     return verify(
         ReleaseFiles(folder, rows, sensitive),
         rows_of(made.source, made.original),
-        Expected(made.schema, made.claims, max_suppression=_allowed(made)),
+        made.request.expected(made.schema, made.people.private),
         witness=_witness(made),
         public=_public(made),
         progress=progress,

@@ -7,8 +7,9 @@ would disclose that there is one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from incrowd import models
 from incrowd.algorithms.base import Algorithm, method
@@ -18,7 +19,9 @@ from incrowd.flow import Microdata, Neighbourhoods, Partition
 from incrowd.models import JoinTerms
 from incrowd.policy import Policy
 from incrowd.policy.exposures import CERTAIN_PRESENCE, UNEVEN_PERSONS, UNSAFE_JOIN
-from incrowd.schema import Claim
+from incrowd.schema import Claim, Schema
+from incrowd.values import number_text
+from incrowd.verifier import Expected
 
 WITH_PLAIN = "0.05"  # of all records, where outliers are to be hidden and the policy says nothing
 
@@ -41,7 +44,7 @@ def allowance_of(policy: Policy) -> Allowance | None:
     """How many may be left out; None where everybody must have a row."""
     said, plain = policy.privacy.max_suppression, policy.privacy.plain is not None
     if plain:
-        return Allowance(WITH_PLAIN if said is None else str(said))
+        return Allowance(WITH_PLAIN if said is None else number_text(Decimal(said)))
     if said is None or not Fraction(said):
         return None
     if not method(policy.method).suppresses:
@@ -49,7 +52,7 @@ def allowance_of(policy: Policy) -> Allowance | None:
             f"[privacy]: {policy.method} leaves nobody out, so max_suppression means nothing; leave it out, "
             "or take incognito"
         )
-    return Allowance(str(said))
+    return Allowance(number_text(Decimal(said)))
 
 
 def check_suppression(grouping: Partition | Neighbourhoods, allowed: Allowance | None) -> None:
@@ -74,6 +77,29 @@ class Request:
     algorithm: Algorithm
     promised: tuple[Promise, ...]
     allowed: Allowance | None = None
+
+    @property
+    def method(self) -> dict[str, Any]:
+        """What the manifest says about the algorithm."""
+        return self.algorithm.described(self.policy.options)
+
+    def claims(self, private: Microdata) -> tuple[Claim, ...]:
+        """What a release of this table may say about itself."""
+        return tuple(claim for model in self.promised for claim in model.claims(private))
+
+    def expected(self, schema: Schema, private: Microdata) -> Expected:
+        """What the verifier must demand of a release."""
+        public = self.policy.public
+        said = {} if public is None else {"source": public.source, "date": public.date}
+        return Expected(
+            schema,
+            self.claims(private),
+            self.policy.accept,
+            None if self.allowed is None else Fraction(self.allowed.share),
+            self.method,
+            self.algorithm.full_domain,
+            {key: text for key, text in said.items() if text is not None},
+        )
 
     def check_feasible(self, data: Microdata) -> None:
         """Refuse a table of which no release can keep the promise."""

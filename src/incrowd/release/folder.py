@@ -260,7 +260,9 @@ class ReleaseFolder:
         if self.public is None:
             return None
         public = self.public
-        values = "public" if self.blind_join else "microdata"
+        asked = None if self.policy is None else self.policy.public
+        said = "microdata" if asked is None else asked.conflicts
+        values = "public" if self.blind_join and said == "microdata" else said
         return join(
             self.original, self.schema, public.table, public.id, public.check, values, self.blind_join
         )

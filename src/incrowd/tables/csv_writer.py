@@ -18,24 +18,26 @@ from incrowd.tables.checked_files import create
 from incrowd.tables.texts import column_of
 
 CHUNK = 16_384  # rows joined at once
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_PROTECTED = re.compile(r"'+[=+\-@\t\r]")
+# At the start of a text, and after each sign at which some spreadsheet might cut the cell or the line.
+_FORMULA = re.compile(r"(^|[;\t\r\n])(?='*[=+\-@\t\r])")
+_PROTECTED = re.compile(r"(^|[;\t\r\n])'(?='*[=+\-@\t\r])")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 _NAME_NEEDS_QUOTES = re.compile(r'[",\r\n;\t|]')  # the header is where a reader looks for the delimiter
 
 
 def protected(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula.
+    """Put an apostrophe before whatever a spreadsheet would run as a formula.
 
-    Numbers stay numbers. `unprotected` takes it back exactly.
+    That is a text, or what follows a semicolon, a tab or a line break in it. Numbers stay numbers.
+    `unprotected` takes it back exactly.
 
     Examples
     --------
-    >>> [protected(text) for text in ("=1+1", "-5", "'=1+1", "A1")]
-    ["'=1+1", '-5', "''=1+1", 'A1']
+    >>> [protected(text) for text in ("=1+1", "-5", "'=1+1", "A1", "x;=1")]
+    ["'=1+1", '-5', "''=1+1", 'A1', "x;'=1"]
     """
-    return "'" + text if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    return text if _NUMBER.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
 
 def unprotected(text: str) -> str:
@@ -46,7 +48,7 @@ def unprotected(text: str) -> str:
     >>> [unprotected(text) for text in ("'=1+1", "-5", "''=1+1", "A1", "'quoted'")]
     ['=1+1', '-5', "'=1+1", 'A1', "'quoted'"]
     """
-    return text[1:] if _PROTECTED.match(text) else text
+    return _PROTECTED.sub(r"\1", text)
 
 
 def write_csv(table: Table, path: str | os.PathLike[str]) -> None:

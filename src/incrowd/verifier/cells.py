@@ -12,7 +12,6 @@ with one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,20 +19,21 @@ from incrowd.schema import ESCAPED, EVERYTHING, MISSING
 from incrowd.verifier.failure import require
 
 _SPECIAL = re.escape(ESCAPED)
-_TEXT = re.compile(rf"(?:\\[{_SPECIAL}]|[^{_SPECIAL}])*", re.DOTALL)
+_TEXT = re.compile(rf"(?:\\[{_SPECIAL}]|[^{_SPECIAL}])*+", re.DOTALL)
+_SIGN = re.compile(rf"[{_SPECIAL}]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 UNESCAPED = "a cell has a special character without a backslash"
-_BETWEEN_BARS = re.compile(r"((?:\\.|[^\\|])*)(\||$)", re.DOTALL)
+_UP_TO_A_BAR = re.compile(r"(?:\\.|[^\\|])*+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedCell:
-    """Everything, or any of: missing, some texts, intervals (each as the text between its brackets)."""
+    """Everything, or any of: missing, some texts, intervals."""
 
     everything: bool = False
     missing: bool = False
     texts: tuple[str, ...] = ()
-    intervals: tuple[str, ...] = ()
+    intervals: tuple[tuple[str, str], ...] = ()
 
 
 def parse(cell: str) -> ParsedCell:
@@ -42,7 +42,7 @@ def parse(cell: str) -> ParsedCell:
     Examples
     --------
     >>> parse("{missing|[20,40]}")
-    ParsedCell(everything=False, missing=True, texts=(), intervals=('20,40',))
+    ParsedCell(everything=False, missing=True, texts=(), intervals=(('20', '40'),))
     >>> parse("a\\*").texts
     ('a*',)
     """
@@ -60,11 +60,14 @@ def parse(cell: str) -> ParsedCell:
 def _atoms(inside: str) -> list[str]:
     if "\\" not in inside:
         return inside.split("|")
-    found = list(_BETWEEN_BARS.finditer(inside))
-    require(bool(found) and found[-1].end() == len(inside), "a cell ends with a single backslash")
-    # After a last atom without a bar the pattern matches once more, on nothing.
-    ends = next(i for i, match in enumerate(found) if match[2] == "")
-    return [match[1] for match in found[: ends + 1]]
+    found: list[str] = []
+    at = -1
+    while at < len(inside):
+        after = _UP_TO_A_BAR.match(inside, at + 1)
+        found.append(after[0] if after else "")
+        at += 1 + len(found[-1])
+        require(inside[at : at + 1] in ("|", ""), "a cell ends with a single backslash")
+    return found
 
 
 def _of(atoms: list[str]) -> ParsedCell:
@@ -81,28 +84,20 @@ def _text(atom: str) -> str:
     return _ESCAPE.sub(r"\1", atom)
 
 
-def _interval(atom: str) -> str:
-    """The text between the brackets."""
+def _interval(atom: str) -> tuple[str, str]:
+    """The two ends; no number and no day has a comma in it."""
     require(len(atom) > 1 and atom.endswith("]"), "an interval has no closing bracket")
-    inside = atom[1:-1]
-    commas = inside.count(",")
-    require(commas > 0, "an interval has only one end")
-    if commas > 1:
-        require(_TEXT.fullmatch(inside) is not None, UNESCAPED)
-    return inside
+    ends = atom[1:-1].split(",", 2)
+    require(len(ends) == 2, "an interval does not have two ends")
+    return _text(ends[0]), _text(ends[1])
 
 
-def interval_ends(inside: str, most_commas: int) -> Iterator[tuple[str, str]]:
-    """The two ends of an interval, for each comma that may be the one between them.
-
-    An end that has more than `most_commas` commas is no value of the column; so a long row of commas is not
-    cut at each of them, which would take quadratic time.
+def escaped(text: str) -> str:
+    r"""A value or label as a cell must write it.
 
     Examples
     --------
-    >>> list(interval_ends("5,20,7", 0)), list(interval_ends("5,20,7", 1))
-    ([], [('5', '20,7'), ('5,20', '7')])
+    >>> print(escaped("a|b"), escaped("missing"))
+    a\|b \missing
     """
-    parts = inside.split(",")
-    for i in range(max(1, len(parts) - 1 - most_commas), min(len(parts) - 1, 1 + most_commas) + 1):
-        yield _text(",".join(parts[:i])), _text(",".join(parts[i:]))
+    return "\\" + text if text == MISSING else _SIGN.sub(r"\\\g<0>", text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -185,33 +186,33 @@ class ReleaseChecks:
     def cells(self) -> None:
         self._tables = read(self.request, self._progress)
 
-    def rows(self) -> None:
+    def rows(self) -> str:
         coded, stated = self._tables.coded, self.request.stated
         rows, records = coded.row_private.size, coded.record_private.size
         require(rows > 0, "the release has no rows")
         require(stated.rows in (None, rows), "the manifest states a different number of rows")
         if (people := self._tables.people) is not None:
             self._rows_of_two(people, rows)
-        elif self.request.max_suppression is not None or hides_suppression(self.request.expected.claims):
-            self._rows_left_out(rows, records)
+        elif self.request.max_suppression is not None:
+            return self._rows_left_out(rows, records, self.request.max_suppression)
         else:
-            require(stated.suppressed >= 0, "the number of suppressed rows is negative")
-            require(
-                rows + stated.suppressed == records,
-                f"{rows} published and {stated.suppressed} suppressed rows do not make {records} records",
-            )
+            told = "the manifest tells how many rows are suppressed, and so how many are outliers"
+            require(not hides_suppression(self.request.expected.claims), told)
+            all_there = rows + stated.suppressed == records
+            require(all_there, f"there are {rows} rows of {records} records, and nobody may be left out")
+        return ""
 
-    def _rows_left_out(self, rows: int, records: int) -> None:
+    def _rows_left_out(self, rows: int, records: int, share: Fraction) -> str:
         """Some records may have no row, and the manifest does not tell how many have none."""
-        share, suppressed = self.request.max_suppression, self.request.stated.suppressed
-        if share is None:
-            raise CheckFailed("the manifest tells how many rows are suppressed, and so how many are outliers")
         require(0 <= share <= 1, "the share of rows that may be suppressed is not between 0 and 1")
-        require(suppressed == 0, "the manifest tells both how many rows are and how many may be suppressed")
         drawn = self.request.expected.randomized
         require(not drawn, "with a randomized assignment every record must have a row")
         require(rows <= records, f"there are {rows} rows, more than the {records} records")
         require(records - rows <= share * records, f"{records - rows} of {records} records have no row")
+        require(not self.request.stated.suppressed, "how many rows are suppressed is told")
+        if rows == records or self.request.expected.max_suppression != "as stated":
+            return ""
+        return f"{records - rows} of {records} records have no row; only the policy tells whether so many may"
 
     def _rows_of_two(self, people: JoinedPeople, rows: int) -> None:
         stated = self.request.stated
@@ -307,15 +308,20 @@ class ReleaseChecks:
 
     def domains(self) -> None:
         stated = self.request.stated.domains or {}
-        wrong = ", ".join(n for n, domain in self._tables.domains.items() if stated.get(n) != domain.named())
+        wrong = ", ".join(name for name, domain in self.named_domains.items() if stated.get(name) != domain)
         require(not wrong, f"the manifest states a different domain of {wrong} than the cells name")
+
+    @property
+    def named_domains(self) -> dict[str, Any]:
+        """What the cells of each quasi-identifier name."""
+        return {name: domain.named() for name, domain in self._tables.domains.items()}
 
     def levels(self) -> None:
         regions = dict(zip(self._tables.domains, self._tables.coded.regions, strict=True))
         check_levels(self.request.stated.levels, self._tables.domains, regions, self._tables.cells)
 
     def means(self) -> None:
-        small_too = bool(SMALL_MEANS & set(self.request.accepted))
+        small_too = bool(SMALL_MEANS & set(self.request.expected.accepted))
         row_class = self._tables.coded.row_class
         for column in self.request.means:
             shown, own = self._tables.means[column.name], self._tables.quasi[column.name]
@@ -348,7 +354,12 @@ BEFORE_CLAIMS = (
     CheckStep(
         "domains", ReleaseChecks.domains, lambda request: request.stated.domains is not None, basic=False
     ),
-    CheckStep("levels", ReleaseChecks.levels, lambda request: request.stated.levels is not None, basic=False),
+    CheckStep(
+        "levels",
+        ReleaseChecks.levels,
+        lambda request: request.expected.levels or request.stated.levels is not None,
+        basic=False,
+    ),
     CheckStep("means", ReleaseChecks.means, lambda request: bool(request.means), basic=False),
 )
 AFTER_CLAIMS = (

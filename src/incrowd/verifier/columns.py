@@ -13,18 +13,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.verifier.csv_file import CellCoder, Codes, CsvGrid, CsvRows
-from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.csv_file import CellCoder, Codes, CsvGrid, CsvRows, csv_text
+from incrowd.verifier.failure import require
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Cells = Sequence[str | None]
 
 ROWS_AT_ONCE = 256
+NOT_CANONICAL = "is not written in its one form: line ends, blank lines or quotes that nothing needs"
 
-_STARTS = tuple("'=+-@\t\r")
-_GUARDED = re.compile(r"'+[=+\-@\t\r]")
-_DANGEROUS = re.compile(r"[=+\-@\t\r]")
+# What a spreadsheet may run: at the start of a text, or after a sign at which some of them cut cells.
+_SUSPECT = re.compile(r"(?:^|[;\t\r\n])'*+[=+\-@\t\r]")
+_BARE = re.compile(r"(?:^|[;\t\r\n])[=+\-@\t\r]")
+_GUARD = re.compile(r"(^|[;\t\r\n])'(?='*+[=+\-@\t\r])")
 _PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -73,16 +75,16 @@ def restored(text: str) -> str:
 
     Examples
     --------
-    >>> restored("'=1+1"), restored("-5"), restored("'s-Hertogenbosch")
-    ('=1+1', '-5', "'s-Hertogenbosch")
+    >>> restored("'=1+1"), restored("-5"), restored("'s-Hertogenbosch"), restored("x;'=1")
+    ('=1+1', '-5', "'s-Hertogenbosch", 'x;=1')
     """
-    if not text.startswith(_STARTS):
+    if not _SUSPECT.search(text) or _PLAIN_NUMBER.fullmatch(text):
         return text
-    if _GUARDED.match(text):
-        return text[1:]
-    if _DANGEROUS.match(text) and not _PLAIN_NUMBER.fullmatch(text):
-        raise CheckFailed("a text that a spreadsheet would run as a formula is not protected")
-    return text
+    bare = _BARE.search(text)
+    require(not bare, "a text that a spreadsheet would run as a formula is not protected")
+    plain = _GUARD.sub(r"\1", text)
+    require(not _PLAIN_NUMBER.fullmatch(plain), "a number is protected like a formula")
+    return plain
 
 
 def as_is(text: str) -> str:
@@ -123,10 +125,17 @@ def _csv_blocks(rows: CsvRows, picks: Picks, what: str) -> Iterator[list[Codes]]
     width = len(rows.names)
     for piece in rows.pieces():
         grid = CsvGrid.of(piece, rows.delimiter, width)
-        if grid is not None:
-            yield [grid.codes(place, coder) for place, coder in coders]
-        else:
-            yield _numbered(rows.parsed(piece), picks, width, what)
+        if grid is None:
+            parsed = rows.parsed(piece)
+            require(not rows.canonical or csv_text(parsed) == piece, f"{what} {NOT_CANONICAL}")
+            yield _numbered(parsed, picks, width, what)
+            continue
+        codes = [grid.codes(place, coder) for place, coder in coders]
+        if rows.canonical:
+            quoted = zip(coders, codes, strict=True)
+            same = all((grid.quoted(place) == coder.quoted[found]).all() for (place, coder), found in quoted)
+            require(same, f"{what} {NOT_CANONICAL}")
+        yield codes
 
 
 def _numbered(block: Sequence[Cells], picks: Picks, width: int, what: str) -> list[Codes]:

@@ -11,6 +11,7 @@ import csv
 import gzip
 import hashlib
 import io
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,9 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 _KEEP = np.array([(1 << (8 * length)) - 1 for length in range(SHORT + 1)], np.uint64)
 
+_IN_A_CELL, _IN_A_NAME = re.compile(r'[",\r\n]'), re.compile(r'[",\r\n;\t|]')
+_SIGNS_TO_QUOTE = re.compile(rb'[",\r\n]')
+
 Codes = NDArray[np.int32]
 
 
@@ -42,13 +46,14 @@ class CsvRows:
 
     It has a header and is in UTF-8. Without a delimiter, the header decides: the one of ``, ; tab |`` that
     cuts it into most names. Where it may not be `marked` by a byte order mark, the mark is part of the first
-    name.
+    name. One that must be `canonical` is written as a release is: commas, line feeds, UTF-8 without a mark,
+    and quotes only where a cell needs them.
     """
 
-    def __init__(self, path: str | Path, delimiter: str = "", marked: bool = True) -> None:
+    def __init__(self, path: str | Path, delimiter: str = "", canonical: bool = False) -> None:
         self.path = Path(path)
         self._delimiters = delimiter or DELIMITERS
-        self._marked = marked
+        self.canonical = canonical
 
     @property
     def names(self) -> Sequence[str]:
@@ -87,8 +92,8 @@ class CsvRows:
             if not found:
                 raise csv.Error("no delimiter fits")
         delimiter, names = max(found.items(), key=lambda layout: len(layout[1]))
-        if not names:
-            raise TableError(f"{self.path.name} has no header")
+        if not names or (self.canonical and csv_text([names], header=True) != header):
+            raise TableError(f"{self.path.name} has no header, or not one as releases write it")
         return delimiter, names
 
     def _header_of(self, piece: bytes) -> bytes:
@@ -101,7 +106,7 @@ class CsvRows:
     def _pieces(self) -> Iterator[bytes]:
         with self._problems_named(), self._open() as file:
             rest = file.read(len(MARK))
-            if self._marked and rest == MARK:
+            if not self.canonical and rest == MARK:
                 rest = b""
             while block := file.read(BYTES_AT_ONCE):
                 rest += block
@@ -110,7 +115,7 @@ class CsvRows:
                     yield rest[:end]
                     rest = rest[end:]
             if rest:
-                yield rest if rest.endswith(b"\n") else rest + b"\n"
+                yield rest if rest.endswith(b"\n") or self.canonical else rest + b"\n"
 
     def _open(self) -> BinaryIO:
         opened: Any = gzip.open if self.path.suffix.lower() == ".gz" else open
@@ -126,6 +131,23 @@ class CsvRows:
         except (csv.Error, OSError, EOFError, zlib.error) as problem:
             reason = type(problem).__name__
             raise TableError(f"{self.path.name} cannot be read as CSV ({reason})") from None
+
+
+def csv_text(rows: Sequence[Sequence[str]], header: bool = False) -> bytes:
+    """Rows as a release writes them; in a header, what a reader might take for the delimiter is quoted, too.
+
+    Examples
+    --------
+    >>> csv_text([["a", "b;c"], ["a,b", ""]])
+    b'a,b;c\\n"a,b",\\n'
+    """
+    needs = _IN_A_NAME if header else _IN_A_CELL
+    lines = []
+    for row in rows:
+        blank = len(row) == 1 and not row[0]  # as it is, it would be a blank line
+        cells = ('"' + cell.replace('"', '""') + '"' if blank or needs.search(cell) else cell for cell in row)
+        lines.append(",".join(cells) + "\n")
+    return "".join(lines).encode()
 
 
 def _header(line: bytes, delimiter: str) -> list[str] | None:
@@ -165,6 +187,11 @@ class CellCoder:
         self._bytes = np.zeros(1 << SLOT_BITS, np.uint64)
         self._number = np.full(1 << SLOT_BITS, -1, np.int32)
 
+    @property
+    def quoted(self) -> NDArray[np.bool_]:
+        """Which numbers are of cells that need quotes."""
+        return np.frombuffer(self.long.quoted, np.bool_)
+
     def codes(self, words: NDArray[np.uint64]) -> Codes:
         """The number of each cell, given as its bytes in one number (the first byte lowest)."""
         slot = (words * SPREAD) >> np.uint64(64 - SLOT_BITS)
@@ -186,14 +213,17 @@ class CellCoder:
 
 
 class _Long(dict[bytes, int]):
-    """Numbers cells by their bytes, decoding each only once."""
+    """Numbers cells by their bytes, decoding each only once; ``quoted[number]`` if it needs quotes."""
 
     def __init__(self, numbers: Mapping[str | None, int]) -> None:
         super().__init__()
         self._numbers = numbers
+        self.quoted = bytearray()
 
     def __missing__(self, cell: bytes) -> int:
         number = self[cell] = self._numbers[cell.decode()]
+        self.quoted.extend(bytes(max(0, number + 1 - len(self.quoted))))
+        self.quoted[number] = _SIGNS_TO_QUOTE.search(cell) is not None
         return number
 
 
@@ -204,8 +234,14 @@ def _bytes(word: int) -> bytes:
 class CsvGrid:
     """The cells of some lines: cell (i, j) is ``data[starts[i, j]:ends[i, j]]``."""
 
-    def __init__(self, data: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
-        self._data = data
+    def __init__(
+        self,
+        data: bytes,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        quoted: NDArray[np.bool_],
+    ) -> None:
+        self._data, self._quoted = data, quoted
         # column by column, in the order in which they are read
         self._starts = np.ascontiguousarray(starts.T, dtype=np.int32)
         self._ends = np.ascontiguousarray(ends.T, dtype=np.int32)
@@ -230,7 +266,12 @@ class CsvGrid:
             return None
         starts = np.concatenate([[0], ends[:-1] + 1])
         quoted = text[np.minimum(starts, len(data) - 1)] == QUOTE
-        return cls(data, (starts + quoted).reshape(-1, width), (ends - quoted).reshape(-1, width))
+        cells = (part.reshape(-1, width) for part in (starts + quoted, ends - quoted, quoted))
+        return cls(data, *cells)
+
+    def quoted(self, column: int) -> NDArray[np.bool_]:
+        """Which cells of a column are in quotes."""
+        return self._quoted[:, column]
 
     def __len__(self) -> int:
         return int(self._starts.shape[1])

@@ -10,20 +10,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from decimal import Decimal
-from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from incrowd.schema import EVERYTHING, MISSING, Column, Kind, Shape
-from incrowd.verifier.cells import ParsedCell, interval_ends, parse
+from incrowd.verifier.cells import ParsedCell, escaped, parse
 from incrowd.verifier.columns import Bools, Ints
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import CheckFailed, require
-from incrowd.verifier.values import HierarchyTree, tree_of, value
+from incrowd.verifier.values import HierarchyTree, tree_of, value, written
 
 Span = tuple[int, int]
 MISSING_RANK = 0
@@ -102,17 +98,25 @@ class ColumnDomain:
         self._named: dict[str, int] = {}  # values, ends and labels that cells name, with a rank
         # Dates are published in ISO form, however they were written.
         self._spellings = (column, replace(column, format="")) if column.format else (column,)
+        self._declared = [*column.order, *(text for subset in column.family for text in subset)]
         self.real = [text for text in texts if text is not None and text not in missing]
         self._tree = tree_of(column.levels) if column.shape is Shape.TREE else None
         self.ranked = self._ranks()  # the rank of each real value, by its meaning (a leaf's is its text)
         self.size = 1 + max(self.ranked.values(), default=0)
         self._missing_rank = self._rank_of_missing()
+        self._words = ["", *(escaped(self._canonical(meaning)) for meaning in self.ranked)]
+        # of the whole domain, missing included where something is missing or could be
+        self._values = (
+            self.size - 1 + any(text is None or text in missing for text in [*texts, *self._declared])
+        )
         self.ranks: Ints = np.array([self._rank_of_original(text) for text in texts], np.int64)
         self._family = [frozenset(map(self._rank_of_original, subset)) for subset in column.family]
 
-    def regions(self, cells: Sequence[str]) -> CellRegions:
-        """Read every distinct published cell of the column."""
+    def regions(self, cells: Sequence[str], canonical: bool = False) -> CellRegions:
+        """Read every distinct published cell of the column; each must have its one form if `canonical`."""
         found = [self._read(cell) for cell in cells]
+        if canonical:
+            self._check_form(cells, found)
         members = (i * self.size + r for i, region in enumerate(found) for r in region.members or ())
         keys = np.sort(np.fromiter(members, np.int64))
         return CellRegions(
@@ -124,6 +128,33 @@ class ColumnDomain:
             size=self.size,
             below=_index(keys, len(found) * self.size),
         )
+
+    def _check_form(self, cells: Sequence[str], found: Sequence[CellRegion]) -> None:
+        """Every cell is written in the one way in which its meaning is; so it says nothing beside it."""
+        other = "a cell is not written in the one form that its meaning has"
+        same = all(map(str.__eq__, cells, map(self._form, cells, found)))
+        require(same and len(set(found)) == len(found), f"column {self.column.name}: {other}")
+
+    def _form(self, text: str, region: CellRegion) -> str:
+        if text == EVERYTHING:
+            whole = self.column.shape is not Shape.RANGE and self._values > 1
+            return EVERYTHING if whole or self._tree is not None else ""
+        atoms = [MISSING] if region.missing else []
+        if self._tree is not None:
+            if region.low == region.high == self._missing_rank:
+                return MISSING
+            labels = parse(text).texts
+            atoms += map(escaped, labels)
+            if labels and labels[0] == self._tree.root:
+                return EVERYTHING
+        elif self.column.shape is Shape.RANGE and region.low < region.high:
+            atoms.append(f"[{self._words[region.low]},{self._words[region.high]}]")
+        else:
+            ranks = region.members or range(region.low, region.high + 1)
+            atoms += sorted([self._words[rank] for rank in ranks])
+            if len(atoms) == self._values > 1 and self.column.shape is Shape.SET:
+                return EVERYTHING
+        return atoms[0] if len(atoms) == 1 else "{" + "|".join(atoms) + "}"
 
     def named(self) -> dict[str, Any]:
         """What the cells read so far name of the domain: all that a manifest may state about it."""
@@ -153,9 +184,11 @@ class ColumnDomain:
     def _ranks(self) -> dict[Any, int]:
         if self._tree is not None:
             return {text: 1 + place for text, place in self._tree.leaf.items()}
-        declared = [*self.column.order, *(text for subset in self.column.family for text in subset)]
-        real = {self._meaning(text) for text in [*self.real, *declared] if text not in self.absent}
+        real = {self._meaning(text) for text in [*self.real, *self._declared] if text not in self.absent}
         return {meaning: 1 + place for place, meaning in enumerate(sorted(real))}
+
+    def _canonical(self, meaning: Any) -> str:
+        return self.column.order[meaning] if self.column.kind is Kind.ORDERED else written(meaning)
 
     def _meaning(self, text: str) -> Any:
         try:
@@ -187,7 +220,7 @@ class ColumnDomain:
                 meaning = value(column, text)
             except CheckFailed:
                 continue
-            return self.ranked.get(meaning if self._tree is None else _written(meaning))
+            return self.ranked.get(meaning if self._tree is None else written(meaning))
         return None
 
     # How cells of each shape become regions
@@ -195,27 +228,10 @@ class ColumnDomain:
     def _range(self, cell: ParsedCell) -> CellRegion:
         require(len(cell.texts) + len(cell.intervals) <= 1, "a cell has more than one range or value")
         if cell.intervals:
-            low, high = self._ends(cell.intervals[0])
+            low, high = map(self._value, cell.intervals[0])
             require(low < high, "an interval does not go from a lower to a higher value")
             return CellRegion(low, high, cell.missing)
         return self._single(cell)
-
-    def _ends(self, interval: str) -> tuple[int, int]:
-        cuts = list(interval_ends(interval, self._most_commas))
-        ranks = [(self._rank_of(low), self._rank_of(high)) for low, high in cuts]
-        ends = [(low, high) for low, high in ranks if low is not None and high is not None]
-        require(len(ends) == 1, "the ends of an interval are not two values of the original table")
-        written = next(cut for cut, found in zip(cuts, ranks, strict=True) if found == ends[0])
-        self._named.update(zip(written, ends[0], strict=True))
-        return ends[0]
-
-    @cached_property
-    def _most_commas(self) -> int:
-        """How many commas the text of one value may have."""
-        texts = [*self.real, *self.column.order, *(text for subset in self.column.family for text in subset)]
-        # ISO allows 12:00:00,5 and the same in an offset
-        in_dates = 2 + self.column.format.count(",") if self.column.kind is Kind.DATE else 0
-        return max([in_dates, *(text.count(",") for text in texts)])
 
     def _value(self, text: str) -> int:
         if text not in self._met:
@@ -301,14 +317,6 @@ def _index(keys: Ints, size: int) -> Codes:
     if not keys.size or size > LARGEST_INDEX:
         return np.empty(0, np.int32)
     return np.searchsorted(keys, np.arange(size + 1)).astype(np.int32)
-
-
-def _written(meaning: Any) -> str:
-    """A number or day as a hierarchy writes it, where the table writes it in another way."""
-    if isinstance(meaning, Fraction):
-        exact = Decimal(meaning.numerator) / Decimal(meaning.denominator)
-        return format(exact, "f")
-    return meaning.date().isoformat() if isinstance(meaning, datetime) else str(meaning)
 
 
 def check_levels(

@@ -27,6 +27,7 @@ from incrowd.verifier.request import (
     Witness,
     silent,
 )
+from incrowd.verifier.values import written
 
 CSV, PARQUET = "data.csv", "data.parquet"
 SENSITIVE = {CSV: "sensitive.csv", PARQUET: "sensitive.parquet"}  # only where values are published in buckets
@@ -35,8 +36,11 @@ KEYS = {"format", "version", "tool", "method", "claims", "accepted", "columns", 
 LEVELS = "levels"  # only where whole levels of hierarchies are published
 BUCKETS, MATCHES, PUBLIC = "apart", "match_probability", "public"  # only with claims about them
 SHARE = "max_suppression"
-METHOD_KEYS = {"name", "options", "paper", "form"}
-_TOOL = re.compile(r"incrowd [0-9A-Za-z.+]+")
+METHOD_KEYS = ("name", "options", "paper", "form")
+PUBLIC_KEYS = ("sha256", "kind", "rows", "id", "source", "date", "checked_against")
+KINDS = {None, "DataFrame", "LazyFrame", "Table", "DuckDBPyRelation"}  # what a public table may be but a file
+_TOOL = re.compile(r"incrowd [0-9]{1,3}(\.[0-9]{1,3}){2}((a|b|rc|\.dev|\.post)[0-9]{1,3})?")
+_PLAIN_DECIMAL = re.compile(r"(0|[1-9][0-9]*)(\.0|\.[0-9]*[1-9])?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +78,10 @@ def verify(
     checklist.run("files", folder.check_files)
     checklist.run("manifest", lambda: folder.check_manifest(public))
     request = Verification(original, folder.published(), expected, witness or Witness(), public)
-    required = ReleaseChecks(request, progress).run(checklist)
-    return checklist.verdict(("files", "manifest", *required))
+    checks = ReleaseChecks(request, progress)
+    required = checks.run(checklist)
+    checklist.run("bytes", lambda: folder.check_bytes(checks.named_domains))
+    return checklist.verdict(("files", "manifest", *required, "bytes"))
 
 
 class OpenedFolder:
@@ -96,13 +102,13 @@ class OpenedFolder:
         if rows is not None:
             if CSV in self._names:
                 raise InputError(f"the verifier reads {CSV} by itself; pass no other rows")
-            return PublishedTables(rows, sensitive, self._stated)
+            return PublishedTables(rows, sensitive, self._stated, canonical=True)
         if PARQUET in self._names:
             raise InputError(f"{PARQUET} must be read by the caller; pass its rows in ReleaseFiles")
         if self._expected.bucketed:
-            sensitive = CsvRows(self.path / SENSITIVE[CSV], delimiter=",", marked=False)
-        data = CsvRows(self.path / CSV, delimiter=",", marked=False)
-        return PublishedTables(data, sensitive, self._stated, protected=True)
+            sensitive = CsvRows(self.path / SENSITIVE[CSV], delimiter=",", canonical=True)
+        data = CsvRows(self.path / CSV, delimiter=",", canonical=True)
+        return PublishedTables(data, sensitive, self._stated, protected=True, canonical=True)
 
     def check_files(self) -> None:
         """Exactly the manifest and the data, all plain files, the data byte for byte as the manifest says.
@@ -125,9 +131,9 @@ class OpenedFolder:
         """Known keys only, and exactly what was asked for."""
         stated, expected = self._manifest, self._expected
         extra = {MATCHES: expected.randomized, BUCKETS: expected.bucketed, PUBLIC: expected.joined}
+        extra[LEVELS] = expected.levels
         wanted = KEYS | {key for key, there in extra.items() if there}
-        levels = {LEVELS} if stated.get(LEVELS) is not None else set()
-        require(set(stated) == wanted | levels, "the manifest has unknown keys, or lacks some")
+        require(set(stated) == wanted, "the manifest has unknown keys, or lacks some")
         require(stated["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
         version = stated["version"]
         known = type(version) is int and version == FORMAT_VERSION
@@ -135,22 +141,24 @@ class OpenedFolder:
         tool = isinstance(stated["tool"], str) and bool(_TOOL.fullmatch(stated["tool"]))
         require(tool, "the tool is not named")
         require(stated["missing"] == MISSING, "missing values are not written as the word missing")
-        _check_method(stated["method"])
+        same = _exactly(stated["method"], expected.method)
+        require(same, "the method, its options, paper or form are not those that were asked for")
         domains = _domains(stated["columns"])
         same = _exactly(_without_domains(stated["columns"]), _columns(expected))
         require(same, "the columns in the manifest are not those that the policy publishes")
         _check_claims(stated["claims"], expected.claims)
-        accepted = _accepted(stated["accepted"])
-        rows, suppressed, share = _row_counts(stated["rows"])
+        same = _exactly(stated["accepted"], sorted(expected.accepted))
+        require(same, "other exposures were accepted than the manifest states")
+        rows, share = _row_counts(stated["rows"])
         as_asked = expected.max_suppression in ("as stated", share)
         require(as_asked, "the manifest allows a different share of suppressed records than was asked for")
         groups = _groups(stated[BUCKETS], self._names) if expected.bucketed else None
         public_rows, second_rows = stated_rows(stated[PUBLIC], public) if expected.joined else (None, None)
+        if expected.joined:
+            _check_provenance(stated[PUBLIC], expected.public)
         self._stated = Stated(
             rows=rows,
-            suppressed=suppressed,
             max_suppression=share,
-            accepted=accepted,
             domains=domains,
             levels=stated.get(LEVELS),
             match_probability=stated.get(MATCHES),
@@ -159,12 +167,68 @@ class OpenedFolder:
             second_rows=second_rows,
         )
 
+    def check_bytes(self, domains: Mapping[str, Any]) -> None:
+        """The manifest is, byte for byte, what it says rendered again."""
+        wanted = json.dumps(self._rendered(domains), indent=2, ensure_ascii=False) + "\n"
+        same = (self.path / MANIFEST).read_bytes() == wanted.encode()
+        require(
+            same, "the manifest is not written in its one form: order of keys, blanks, or forms of numbers"
+        )
+
+    def _rendered(self, domains: Mapping[str, Any]) -> dict[str, Any]:
+        """What was asked for and found out, in the order in which it is written."""
+        stated, expected, count = self._manifest, self._expected, self._stated
+        method = expected.method or {}
+        rows: dict[str, Any] = {"published": count.rows, "suppressed": 0}
+        if count.max_suppression is not None:
+            rows = {"published": count.rows, "suppressed": None, SHARE: written(count.max_suppression)}
+        found: dict[str, Any] = {key: stated[key] for key in ("format", "version", "tool")}
+        found["method"] = {key: method[key] for key in METHOD_KEYS}
+        found["method"]["options"] = dict(sorted(method["options"].items()))
+        found["claims"] = [claim.to_dict() for claim in expected.claims]
+        found["accepted"] = sorted(expected.accepted)
+        found["columns"] = [_with_domain(column, domains) for column in _columns(expected)]
+        found |= {"rows": rows, "missing": MISSING}
+        if expected.bucketed:
+            found[BUCKETS] = {key: stated[BUCKETS][key] for key in ("file", "groups")}
+        if expected.randomized:
+            found[MATCHES] = {key: str(Fraction(stated[MATCHES][key])) for key in ("drawn", "least")}
+        if expected.joined:
+            found[PUBLIC] = _in_order(stated[PUBLIC])
+        if expected.levels:
+            found[LEVELS] = {name: stated[LEVELS][name] for name in domains if name in stated[LEVELS]}
+        data = sorted(name for name in self._names if name != MANIFEST)
+        return found | {"files": {name: fingerprint(self.path / name) for name in data}}
+
+
+def _with_domain(column: dict[str, Any], domains: Mapping[str, Any]) -> dict[str, Any]:
+    """A domain comes after the shape."""
+    first = ("name", "role", "kind", "shape")
+    rest = {key: value for key, value in column.items() if key not in first}
+    domain = {"domain": domains[column["name"]]} if "shape" in column else {}
+    return {key: column[key] for key in first if key in column} | domain | rest
+
+
+def _in_order(table: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: table[key] for key in PUBLIC_KEYS if key in table}
+    second = "checked_against"
+    return found if second not in found else found | {second: _in_order(table[second])}
+
+
+def _check_provenance(stated: Mapping[str, Any], asked: Mapping[str, str]) -> None:
+    """Free words about the public table are those of the policy."""
+    said = {key: stated[key] for key in ("source", "date") if key in stated}
+    require(said == asked, "who published the public table, and when, only the policy can confirm")
+    kinds = {stated.get("kind"), stated.get("checked_against", {}).get("kind")}
+    require(kinds <= KINDS, "the kind of a public table is none that is known")
+
 
 def _read_manifest(path: Path) -> Mapping[str, Any]:
     require(path.stat().st_size <= LARGEST_MANIFEST, "the manifest is too large")
     try:
-        stated = json.loads(path.read_bytes(), object_pairs_hook=_once, parse_constant=_no_constant)
-    except ValueError:
+        text = path.read_bytes().decode()
+        stated = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
         raise CheckFailed("the manifest is not JSON") from None
     if not isinstance(stated, dict):
         raise CheckFailed("the manifest is not a JSON object")
@@ -178,18 +242,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(_: str) -> None:
     raise CheckFailed("the manifest holds something that is not a number")
-
-
-def _check_method(method: Any) -> None:
-    require(
-        isinstance(method, dict) and set(method) == METHOD_KEYS,
-        "the manifest does not fully describe the method",
-    )
-    require(all(isinstance(method[key], str) for key in ("name", "paper")), "the method has no name or paper")
-    require(
-        method["form"] in ("hardened", "printed"), "the form of the method is neither hardened nor printed"
-    )
-    require(isinstance(method["options"], dict), "the options of the method are not a table")
 
 
 def _groups(stated: Any, names: Sequence[str]) -> int:
@@ -241,8 +293,19 @@ def _without_domains(stated: Any) -> list[dict[str, Any]]:
 
 def _check_claims(stated: Any, required: Sequence[Claim]) -> None:
     """As lists: a claim that is weaker, missing, additional or out of place is another list."""
-    wanted = json.loads(json.dumps([claim.to_dict() for claim in required]))
+    wanted = [claim.to_dict() for claim in required]
     require(_exactly(stated, wanted), "the manifest does not claim exactly what was asked for")
+    texts = [text for claim in wanted for text in _numbers(claim["parameters"])]
+    plain = all(_PLAIN_DECIMAL.fullmatch(text) for text in texts)
+    require(plain, "a number in a claim has needless zeros, a sign or an exponent")
+
+
+def _numbers(parameters: Mapping[str, Any]) -> list[str]:
+    """The parameters that are numbers written as texts."""
+    tables = [parameters, *(table for table in parameters.values() if isinstance(table, Mapping))]
+    return [
+        text for table in tables for text in table.values() if str(text)[:1].isdigit() and text == str(text)
+    ]
 
 
 def _exactly(one: Any, other: Any) -> bool:
@@ -250,23 +313,17 @@ def _exactly(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _accepted(stated: Any) -> Sequence[str]:
-    if not isinstance(stated, list) or not all(isinstance(name, str) for name in stated):
-        raise CheckFailed("the accepted exposures are not a list of names")
-    return stated
-
-
-def _row_counts(stated: Any) -> tuple[int, int, Fraction | None]:
-    """Rows that are published, that are suppressed, and if that is not stated, the share that may be."""
-    if not isinstance(stated, dict) or not {"published", "suppressed"} <= set(stated):
-        raise CheckFailed("the manifest does not state all row counts")
-    unstated = stated["suppressed"] is None
-    share = exactly(stated.get(SHARE), SHARE) if unstated else None
-    require(share is None or share <= 1, f"{SHARE} is more than 1")
-    require(len(stated) == 2 + unstated, "the manifest states more about row counts than it may")
-    counts = [stated["published"], 0 if unstated else stated["suppressed"]]
+def _row_counts(stated: Any) -> tuple[int, Fraction | None]:
+    """Rows that are published, and the share of records that may have none where that is so."""
+    hidden = isinstance(stated, dict) and stated.get("suppressed", 0) is None
+    keys = {"published", "suppressed", *([SHARE] if hidden else [])}
     require(
-        all(type(count) is int and count >= 0 for count in counts),
-        "a row count is not a whole number of at least 0",
+        isinstance(stated, dict) and set(stated) == keys, "the manifest does not state exactly its row counts"
     )
-    return counts[0], counts[1], share
+    told = "a release says that nobody is suppressed, or how many may be"
+    require(hidden or (type(stated["suppressed"]) is int and stated["suppressed"] == 0), told)
+    share = exactly(stated[SHARE], SHARE) if hidden else None
+    require(share is None or share <= 1, f"{SHARE} is more than 1")
+    whole = type(stated["published"]) is int and stated["published"] >= 0
+    require(whole, "a row count is not a whole number of at least 0")
+    return stated["published"], share

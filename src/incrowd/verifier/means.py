@@ -7,21 +7,18 @@ five values that are not missing, shows none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count
 
 import numpy as np
 
 from incrowd.verifier.columns import CodedColumn, Ints
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import require
-from incrowd.verifier.values import number
+from incrowd.verifier.values import decimal_text, number, places
 
 FEWEST_VALUES = 5
-_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def check_means(name: str, row_class: Ints, shown: CodedColumn, sums: ClassSums, small_too: bool) -> None:
@@ -35,7 +32,8 @@ def check_means(name: str, row_class: Ints, shown: CodedColumn, sums: ClassSums,
             continue
         few = f"{where}: a class with fewer than {FEWEST_VALUES} values shows its mean"
         require(enough or small_too, few)
-        require(_states(text, sums.mean(group), sums.places), f"{where}: a mean is wrong")
+        right = text == decimal_text(sums.mean(group), sums.places)
+        require(right, f"{where}: a mean is wrong, or not written with {sums.places} decimal places")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,22 +59,9 @@ class ClassSums:
             if value is not None:
                 counts[pair // len(numbers)] += often
                 sums[pair // len(numbers)] += often * value
-        places = 1 + max((_places(value) for value in numbers if value is not None), default=0)
-        return cls(np.bincount(row_class).tolist(), counts, sums, places)
+        most = max((places(value) for value in numbers if value is not None), default=0)
+        return cls(np.bincount(row_class).tolist(), counts, sums, 1 + most)
 
     def mean(self, group: int) -> Fraction:
         require(self.values[group] > 0, "a class without values shows a mean")
         return self.sums[group] / self.values[group]
-
-
-def _places(value: int | Fraction) -> int:
-    """How many decimal places a number needs, one for 1.50."""
-    return next(places for places in count() if (value * 10**places).denominator == 1)
-
-
-def _states(text: str, mean: Fraction, places: int) -> bool:
-    """Is the text the mean, rounded half to even, with no more than so many decimal places?"""
-    written = _DECIMAL.fullmatch(text)
-    if not written or len(written[1] or ".") - 1 > places:
-        return False
-    return Fraction(text) == Fraction(round(mean * 10**places), 10**places)

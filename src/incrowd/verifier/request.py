@@ -30,14 +30,19 @@ class Expected:
     """What was asked for.
 
     The release must make these claims, neither more nor less, and keep them. `accepted` are exposures
-    accepted by name; None is whatever the manifest states. `max_suppression` is the share of records that may
-    have no row, where the manifest does not say how many have none; None if it must say.
+    accepted by name. `max_suppression` is the share of records that may have no row, None if everybody must
+    have one. `method` is what the manifest must state of the method: name, options, paper, form and whether
+    whole `levels` of hierarchies are published; `public` what it must state of who published the public
+    table, and when.
     """
 
     schema: Schema
     claims: Sequence[Claim]
-    accepted: Sequence[str] | None = None
+    accepted: Sequence[str] = ()
     max_suppression: Fraction | Literal["as stated"] | None = "as stated"
+    method: Mapping[str, Any] | None = None
+    levels: bool = False
+    public: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.claims:
@@ -81,15 +86,14 @@ class Witness:
 class Stated:
     """What a manifest states and the tables must confirm. What is None is not stated.
 
-    `suppressed` is the number of records without a row; where `max_suppression` is stated, the manifest does
-    not tell that number. `groups` are those of the table of sensitive values; `public_rows` and `second_rows`
-    are of the public table and of the one that confirms it.
+    Where `max_suppression` is stated, records may have no row; how many have none is not told. `groups` are
+    those of the table of sensitive values; `public_rows` and `second_rows` are of the public table and of the
+    one that confirms it.
     """
 
     rows: int | None = None
-    suppressed: int = 0
+    suppressed: int = 0  # of rows at hand; no manifest tells it
     max_suppression: Fraction | None = None
-    accepted: Sequence[str] = ()
     domains: Mapping[str, Any] | None = None
     levels: Any = None
     match_probability: Any = None
@@ -103,13 +107,15 @@ class PublishedTables:
     """What is published.
 
     `sensitive` is the table of sensitive values by group, where they are published in buckets. In CSV files
-    texts are `protected` against being run as formulas.
+    texts are `protected` against being run as formulas. In files, each cell must be `canonical`: written in
+    the one form that its meaning has.
     """
 
     rows: RowSource
     sensitive: RowSource | None = None
     stated: Stated = Stated()
     protected: bool = False
+    canonical: bool = False
 
     @property
     def undo(self) -> Callable[[str], str]:
@@ -133,11 +139,6 @@ class Verification:
     @property
     def schema(self) -> Schema:
         return self.expected.schema
-
-    @property
-    def accepted(self) -> Sequence[str]:
-        asked = self.expected.accepted
-        return self.stated.accepted if asked is None else asked
 
     @property
     def max_suppression(self) -> Fraction | None:

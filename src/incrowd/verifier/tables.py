@@ -23,6 +23,7 @@ from incrowd.verifier.columns import (
     text_ranks,
 )
 from incrowd.verifier.domain import ColumnDomain
+from incrowd.verifier.failure import require
 from incrowd.verifier.request import MEAN, Progress, Verification
 from incrowd.verifier.truth import CodedTables
 
@@ -53,6 +54,9 @@ def read(request: Verification, progress: Progress) -> BothTables:
     rows.want({GROUP: Numbering()} if bucketed else {})
     rows.want({name: Numbering() for name in COUNTS} if request.expected.counted else {})
     rows.read()
+    for name in private:
+        one = not request.published.canonical or not rows.has_both(name) or records.has_both(name)
+        require(one, f"column {name} of the release has both NULL and empty texts, the original not")
     progress(0.8)
     return _both(request, records, rows, hidden, people)
 
@@ -80,7 +84,8 @@ def _both(
     shown = [_in_order(rows.found[name]) for name in originals]
     record_private, row_private = _private(request, records, rows, len(records if people is None else people))
     row_class, class_cells = _classes(shown)
-    regions = [domain.regions(cells.texts) for domain, cells in zip(domains, shown, strict=True)]
+    canonical = request.published.canonical
+    regions = [domain.regions(cells.texts, canonical) for domain, cells in zip(domains, shown, strict=True)]
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
     return BothTables(
         coded=CodedTables(
@@ -148,6 +153,10 @@ class _TableReader:
         for (name, numbers), column in zip(self._wanted.items(), codes, strict=True):
             met = numbers.numbers if isinstance(numbers, Restoring) else numbers
             self.found[name] = CodedColumn(column, list(met))
+
+    def has_both(self, name: str) -> bool:
+        """Are there NULL and the empty text in a column?"""
+        return {None, ""} <= self._wanted[name].keys()
 
     def __len__(self) -> int:
         return next(iter(self.found.values())).codes.size

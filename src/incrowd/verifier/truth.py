@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.verifier.columns import Bools, Ints, first_of_each, fold
-from incrowd.verifier.domain import MISSING_RANK, CellRegions
+from incrowd.verifier.box_tree import BoxTree, box_tree, boxed
+from incrowd.verifier.columns import Bools, Ints, first_of_each, fold, sums, within
+from incrowd.verifier.domain import CellRegions
 from incrowd.verifier.failure import CheckFailed, require
 
 PAIRS_AT_ONCE = 2_000_000
@@ -53,9 +54,9 @@ def record_of_each_row(tables: CodedTables, links: Ints | None) -> Ints:
         return links.astype(np.int64)
     match = np.full(tables.row_private.size, -1, np.int64)
     shared = _match_the_unmistakable(tables, match)
-    if shared.any():
+    rows = np.flatnonzero(shared[tables.row_private])
+    if rows.size:
         records = np.flatnonzero(shared[tables.record_private])
-        rows = np.flatnonzero(shared[tables.row_private])
         Kinds(tables, records, rows).match_into(match)
     return match
 
@@ -82,7 +83,7 @@ def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Int
     if not matching.complete():
         raise CheckFailed(f"{sum(matching.unmet)} rows describe nobody of either table")
     match = np.full(rows, -1, np.int64)
-    kinds.deal(matching, match)
+    kinds.deal(matching.all_given(), match)
     return match
 
 
@@ -122,30 +123,44 @@ class Kinds:
         self.row_kind = fold([tables.row_private[rows], tables.row_class[rows]], [private, classes])
 
     def match_into(self, match: Ints) -> None:
-        matching = Matching(self.network())
-        if not matching.complete():
-            lacking = sum(matching.unmet)
-            raise CheckFailed(f"{lacking} rows have no record of their own that they describe")
-        self.deal(matching, match)
+        network = self.network()
+        given, rest = network.without_the_forced()
+        if rest.demand.any():
+            matching = Matching(rest)
+            if not matching.complete():
+                lacking = sum(matching.unmet)
+                raise CheckFailed(f"{lacking} rows have no record of their own that they describe")
+            given += matching.all_given()
+        self.deal(given, match)
 
-    def deal(self, matching: Matching, match: Ints) -> None:
+    def deal(self, given: Sequence[Given], match: Ints) -> None:
         """Give single rows single records of the kinds that were matched; of equal records the last first."""
-        records, rows = _members(self.records, self.record_kind), _members(self.rows, self.row_kind)
-        for kind, given in enumerate(matching.given):
-            for row_kind, amount in given.items():
-                for _ in range(amount):
-                    match[rows[row_kind].pop()] = records[kind].pop()
+        record, row, amount = (np.concatenate(side) for side in zip(*given, strict=True))
+        sides = []
+        for things, kinds, kind in (
+            (self.records, self.record_kind, record),
+            (self.rows, self.row_kind, row),
+        ):
+            # Of each kind the next ones that are left, in the order in which kinds are given.
+            members = np.lexsort((-np.arange(kinds.size), kinds))
+            first = np.searchsorted(kinds[members], np.arange(int(kinds.max(initial=-1)) + 1))
+            order = np.argsort(kind, kind="stable")
+            before = np.empty_like(amount)
+            before[order] = np.cumsum(amount[order]) - amount[order]
+            start = np.full(first.size, amount.sum())
+            np.minimum.at(start, kind, before)
+            sides.append(things[members[within(first[kind] + before - start[kind], amount)]])
+        match[sides[1]] = sides[0]
 
     def network(self) -> MatchingNetwork:
         """Which kinds of rows may be about which kinds of records."""
         records = self.records[first_of_each(self.record_kind)]
         rows = self.rows[first_of_each(self.row_kind)]
         pairs = [self._tested(rows, records, *pair) for pair in self._candidates(rows, records)]
-        row = np.concatenate([np.empty(0, np.int64), *(pair[0] for pair in pairs)])
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows.size))])
-        return MatchingNetwork(
-            starts=starts,
-            records=np.concatenate([np.empty(0, np.int64), *(pair[1] for pair in pairs)]),
+        none = np.empty(0, np.int64)
+        return MatchingNetwork.of_edges(
+            row=np.concatenate([none, *(pair[0] for pair in pairs)]),
+            record=np.concatenate([none, *(pair[1] for pair in pairs)]),
             demand=np.bincount(self.row_kind),
             supply=np.bincount(self.record_kind),
         )
@@ -161,35 +176,37 @@ class Kinds:
         return row, record
 
     def _candidates(self, rows: Ints, records: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """Pairs (row, record) with one private part, narrowed by the column that narrows most."""
-        slices = [self._slices(rows, records, j) for j in range(len(self.tables.regions))]
-        order, start, count = min(slices, key=lambda found: int(found[2].sum()))
-        before = np.cumsum(count) - count
-        parts = before // PAIRS_AT_ONCE
-        for part in np.unique(parts):
-            row = np.flatnonzero(parts == part)
-            repeated = np.repeat(row, count[row])
-            place = np.arange(repeated.size) - (before[repeated] - before[row[0]]) + start[repeated]
-            yield repeated, order[place]
+        """Pairs (row, record) with one private part whose class and values meet in a leaf of a tree."""
+        tables = self.tables
+        private = 1 + int(max(tables.record_private.max(initial=0), tables.row_private.max(initial=0)))
+        classes, of_row = np.unique(tables.row_class[rows], return_inverse=True)
+        boxes = [boxed(*pair) for pair in zip(tables.regions, tables.record_ranks, strict=True)]
+        cells = [column[classes] for column in tables.class_cells]
+        tree = box_tree(*([ends[side][c] for ends, c in zip(boxes, cells, strict=True)] for side in (0, 1)))
+        ranks = zip(boxes, tables.record_ranks, strict=True)
+        leaf = tree.leaves([ends[2][column[records]] for ends, column in ranks])
+        key, candidate = self._by_leaf(tree, rows, of_row, private)
+        wanted = leaf * private + tables.record_private[records]
+        order = np.argsort(wanted, kind="stable")  # in their order, searches are far quicker
+        start = np.searchsorted(key, wanted[order])
+        count = np.searchsorted(key, wanted[order], side="right") - start
+        parts = np.cumsum(count) // PAIRS_AT_ONCE
+        for part in np.split(np.arange(records.size), np.flatnonzero(np.diff(parts)) + 1):
+            yield candidate[within(start[part], count[part])], np.repeat(order[part], count[part])
 
-    def _slices(self, rows: Ints, records: Ints, j: int) -> tuple[Ints, Ints, Ints]:
-        """Records in an order in which each row's candidates lie side by side, by column j alone."""
-        tables, regions = self.tables, self.tables.regions[j]
-        cell = tables.class_cells[j][tables.row_class[rows]]
-        low = np.where(regions.missing[cell], MISSING_RANK, regions.low[cell])
-        base = tables.row_private[rows] * regions.size
-        key = tables.record_private[records] * regions.size + tables.record_ranks[j][records]
+    def _by_leaf(self, tree: BoxTree, rows: Ints, of_row: Ints, private: int) -> tuple[Ints, Ints]:
+        """Rows by leaf and private part: the sorted keys of both, and the row of each."""
+        by_class = np.argsort(of_row, kind="stable")
+        size = np.bincount(of_row)
+        first = np.cumsum(size) - size
+        leaf = np.repeat(np.arange(tree.start.size), tree.stop - tree.start)
+        row = by_class[within(first[tree.boxes], size[tree.boxes])]
+        key = np.repeat(leaf, size[tree.boxes]) * private + self.tables.row_private[rows[row]]
         order = np.argsort(key, kind="stable")
-        start = np.searchsorted(key[order], base + low)
-        end = np.searchsorted(key[order], base + regions.high[cell], side="right")
-        return order, start, np.maximum(end - start, 0)
+        return key[order], row[order]
 
 
-def _members(things: Ints, kind: Ints) -> list[list[int]]:
-    members: list[list[int]] = [[] for _ in range(int(kind.max(initial=-1)) + 1)]
-    for thing, number in zip(things.tolist(), kind.tolist(), strict=True):
-        members[number].append(thing)
-    return members
+Given = tuple[Ints, Ints, Ints]  # so many records of a kind to a kind of row: record, row, amount
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,15 +218,56 @@ class MatchingNetwork:
     demand: Ints
     supply: Ints
 
+    @classmethod
+    def of_edges(cls, row: Ints, record: Ints, demand: Ints, supply: Ints) -> MatchingNetwork:
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=demand.size))])
+        return cls(starts, record[np.argsort(row, kind="stable")], demand, supply)
+
     def of(self, row: int) -> Ints:
         return self.records[self.starts[row] : self.starts[row + 1]]
 
+    @property
+    def row_of_each_edge(self) -> Ints:
+        return np.repeat(np.arange(self.demand.size), np.diff(self.starts))
+
+    def without_the_forced(self) -> tuple[list[Given], MatchingNetwork]:
+        """Give records to rows as long as one of them has no other choice; what is left is to be searched.
+
+        To match what has a single neighbour with it costs nothing (Karp and Sipser): whoever could have had
+        that neighbour instead would leave this one unmatched.
+        """
+        row, record = self.row_of_each_edge, self.records
+        demand, supply = self.demand.copy(), self.supply.copy()
+        given: list[Given] = []
+        before = 2 * row.size
+        while row.size < before - before // 16:  # a few forced ones are found by the search as well
+            before = row.size
+            for records_first in (True, False):
+                ends = (record, row, supply, demand) if records_first else (row, record, demand, supply)
+                amount = _forced(*ends)
+                given.append((record[amount > 0], row[amount > 0], amount[amount > 0]))
+                undecided = (demand[row] > 0) & (supply[record] > 0)
+                row, record = row[undecided], record[undecided]
+        return given, MatchingNetwork.of_edges(row, record, demand, supply)
+
     def turned(self, wanted: Ints) -> MatchingNetwork:
         """The same edges with records as rows: so many of each kind of record want a row each."""
-        row = np.repeat(np.arange(self.demand.size), np.diff(self.starts))
-        order = np.argsort(self.records, kind="stable")
-        count = np.bincount(self.records, minlength=wanted.size)
-        return MatchingNetwork(np.concatenate([[0], np.cumsum(count)]), row[order], wanted, self.demand)
+        return MatchingNetwork.of_edges(self.records, self.row_of_each_edge, wanted, self.demand)
+
+
+def _forced(one: Ints, other: Ints, has: Ints, takes: Ints) -> Ints:
+    """What edges give whose `one` end has no other edge; it is subtracted from what both ends have."""
+    amount = np.zeros(one.size, np.int64)
+    single = np.flatnonzero(np.bincount(one, minlength=has.size)[one] == 1)
+    single = single[np.argsort(other[single], kind="stable")]
+    offered, at = has[one[single]], other[single]
+    before = np.cumsum(offered) - offered
+    start = np.full(takes.size, offered.sum())
+    np.minimum.at(start, at, before)
+    amount[single] = np.clip(takes[at] - (before - start[at]), 0, offered)
+    has -= sums(one, amount, has.size)
+    takes -= sums(other, amount, takes.size)
+    return amount
 
 
 class Matching:
@@ -243,10 +301,16 @@ class Matching:
             for record, amount in given.items():
                 self._give(record, row, amount)
 
+    def all_given(self) -> list[Given]:
+        pairs = [(record, *pair) for record, given in enumerate(self.given) for pair in given.items()]
+        triples = np.array(pairs, np.int64).reshape(-1, 3)
+        return [(triples[:, 0], triples[:, 1], triples[:, 2])]
+
     def _take_what_is_free(self) -> None:
-        """Rows with the fewest choices choose first: what is forced then needs no search."""
-        choices = np.diff(self.network.starts)
-        for row in np.argsort(choices, kind="stable").tolist():
+        """Rows with the fewest choices choose first."""
+        wanting = np.flatnonzero(self.unmet)
+        choices = np.diff(self.network.starts)[wanting]
+        for row in wanting[np.argsort(choices, kind="stable")].tolist():
             for record in self.network.of(row).tolist():
                 if not self.unmet[row]:
                     break

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 from incrowd.schema import EVERYTHING, Column, Kind
@@ -46,17 +47,44 @@ def _moment(text: str, form: str) -> datetime:
         raise CheckFailed("a text is not a date") from None
 
 
+def places(value: int | Fraction) -> int:
+    """How many decimal places a number needs, one for 1.50."""
+    return next(places for places in count() if (value * 10**places).denominator == 1)
+
+
+def decimal_text(value: int | Fraction, places: int) -> str:
+    """A number with so many decimal places, rounded half to even.
+
+    Examples
+    --------
+    >>> decimal_text(Fraction(-1, 40), 2), decimal_text(7, 0)
+    ('-0.02', '7')
+    """
+    units: int = round(value * 10**places)
+    digits = f"{abs(units):0{places + 1}d}"
+    sign = "-" if units < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else sign + digits
+
+
+def written(meaning: object) -> str:
+    """The one text of what `value` gives: a decimal without exponent or needless zeros, a day, or a text."""
+    if isinstance(meaning, int | Fraction):
+        return decimal_text(meaning, places(meaning))
+    return str(meaning.date()) if isinstance(meaning, datetime) else str(meaning)
+
+
 @dataclass(frozen=True, slots=True)
 class HierarchyTree:
     """A hierarchy with its leaves in depth-first order, so that every node is a span of leaves.
 
     ``leaf[text]`` is a leaf's place, ``span[label]`` the first and last leaf under a label, and
-    ``starts[h]`` the first leaves of the nodes h levels up.
+    ``starts[h]`` the first leaves of the nodes h levels up. ``root`` is the label of the top.
     """
 
     leaf: dict[str, int]
     span: dict[str, tuple[int, int]]
     starts: tuple[tuple[int, ...], ...]
+    root: str
 
     @property
     def height(self) -> int:
@@ -82,7 +110,11 @@ def tree_of(levels: Sequence[Sequence[str]]) -> HierarchyTree:
         tuple(sorted({low for (level, _), (low, _) in spans.items() if level == height}))
         for height in range(len(rows[0]))
     )
-    return HierarchyTree({row[0]: place for place, row in enumerate(rows)}, _names(spans), starts)
+    names = _names(spans)
+    top = rows[0][-1]
+    levelled = f"{top} (level {len(rows[0]) - 1})"
+    root = levelled if levelled in names else top
+    return HierarchyTree({row[0]: place for place, row in enumerate(rows)}, names, starts, root)
 
 
 def _depth_first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -109,6 +109,7 @@ class Incognito(Algorithm):
         "comparison, or with levels that were chosen without the table"
     )
     suppresses: ClassVar[bool] = True
+    full_domain: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "measure": Choice(MEASURES),

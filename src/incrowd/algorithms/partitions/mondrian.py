@@ -75,6 +75,7 @@ class Mondrian(Algorithm):
     paper: ClassVar[str] = MULTIDIMENSIONAL
     below_too: ClassVar[bool] = True  # try {< median} where {<= median} fails
     extra_right: ClassVar[bool] = False  # an odd record goes right
+    unpublished: ClassVar[Mapping[str, Any]] = {"workload": ["a = 1"]}
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "choose": Choice(CHOICES),
