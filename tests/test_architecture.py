@@ -34,6 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
             "flow",
             "contracts",
             "predicate",
+            "spills",
         ),
         *("kernels", "examples"),
     ),
