@@ -54,7 +54,7 @@ def _nameless(folder: Path, shape: tuple[int, int]) -> NDArray[np.int32]:
             return np.memmap(file, np.int32, "r+", shape=shape)
     except OSError as error:
         raise InputError(
-            f"memory_rows: cannot spill into {folder.parent}: {error.strerror}; raise memory_rows or make room"
+            f"memory_rows: cannot spill into {folder.parent}: {error.strerror}; raise it, or make room"
         ) from None
 
 
