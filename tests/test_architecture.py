@@ -35,6 +35,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
             "contracts",
             "predicate",
             "spills",
+            "interrupts",
         ),
         *("kernels", "examples"),
     ),

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import tables
+from incrowd import interrupts, tables
 from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
@@ -243,7 +243,10 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
         _write_json(folder / "audit" / SCHEMA, schema_as_dict(made.schema))
         if made.linked:  # nothing else states whose row it is
             _write_json(folder / "audit" / LINKS, _links(made))
-        commit(folder, destination, form.replace)
+        interrupts.check()
+        with interrupts.held():
+            commit(folder, destination, form.replace)
+            interrupts.ignore()
     return release
 
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incrowd.errors import InputError, Refused, option
+from incrowd.interrupts import cleaned_by, held
 from incrowd.schema import MANIFEST
 
 PREFIX = ".incrowd-stage-"
@@ -64,17 +65,20 @@ def private_folder(destination: Path, replace: bool = False) -> Iterator[Path]:
 
     Refused as a stage is, so that a bad destination is known before hours of work.
     """
-    try:
-        _check(destination, replace)
-        sweep(destination.parent)
-        folder, lock = _new(destination.parent)
-    except OSError as error:
-        raise _cannot_write(destination, error) from None
-    try:
-        yield folder
-    finally:
-        _discard(folder)
-        os.close(lock)
+    mine: list[Path] = []
+    with cleaned_by(lambda: [_discard(folder) for folder in mine]):
+        try:
+            _check(destination, replace)
+            sweep(destination.parent)
+            folder, lock = _new(destination.parent, mine)
+        except OSError as error:
+            raise _cannot_write(destination, error) from None
+        try:
+            yield folder
+        finally:
+            with held():
+                _discard(folder)
+                os.close(lock)
 
 
 def _cannot_write(destination: Path, error: OSError) -> InputError:
@@ -113,14 +117,15 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _new(parent: Path) -> tuple[Path, int]:
-    """A new stage, and its lock.
+def _new(parent: Path, mine: list[Path]) -> tuple[Path, int]:
+    """A new stage, and its lock; noted in `mine` before it is there.
 
     Until the lock is held, another run may take the folder for a dead one and remove it: then it is made
     once more.
     """
     for _ in range(_TRIES):
         folder = parent / (PREFIX + secrets.token_hex(8))
+        mine.append(folder)
         folder.mkdir(mode=0o700)
         lock = -1
         try:

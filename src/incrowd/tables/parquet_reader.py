@@ -13,10 +13,12 @@ table in a folder for temporary files.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -45,6 +47,7 @@ _NULL = "-"  # a NULL as the child writes it; any other cell is its text after o
 _SECONDS, _SECONDS_PER_MIB = 300, 10  # of processor time that a file may take to read
 _SPARE = 4 * 1024**3  # address space of the child beyond what DuckDB may use
 
+_PARENT_DEATH_SIGNAL = 1
 _NOWHERE = "/proc"  # a folder in which nobody can make a file
 
 _LIST = "VARCHAR[]"
@@ -81,6 +84,7 @@ def _child(descriptor: int) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         pass_fds=[descriptor],
         cwd=_NOWHERE,
+        start_new_session=True,  # Ctrl-C is for us, and we end it
         env={**os.environ, "PYTHONPATH": path, "TMPDIR": _NOWHERE},
     )
 
@@ -200,6 +204,12 @@ def _limit(size: int) -> None:
         resource.setrlimit(which, (value, value))
 
 
+def _end_with_parent() -> None:
+    """Nobody is left to end us if the parent is killed (Linux; elsewhere the closed pipe has to do)."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
 def _describe(session: DuckDBPyConnection, path: str) -> tuple[list[str], list[str], int]:
     """Names as they stand in the file, types, number of rows."""
     schema = session.execute("SELECT name, num_children FROM parquet_schema(?)", [path]).fetchall()
@@ -244,6 +254,7 @@ def _text(place: int, kind: str) -> str:
 def _serve(descriptor: int) -> None:
     """The child's whole life: describe the file, learn which columns are wanted, send them."""
     _limit(os.fstat(descriptor).st_size)
+    _end_with_parent()
     path = f"/dev/fd/{descriptor}"
     with connection(path, "/dev/stdout") as session:
         names, types, rows = _describe(session, path)
