@@ -13,13 +13,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from campaigns import every  # noqa: E402
-from campaigns.campaign import State, run  # noqa: E402
-from campaigns.page import page  # noqa: E402
+from campaigns import every
+from campaigns.campaign import State, run
+from campaigns.page import page
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Campaigns against incrowd: seeded, and resumed where they stopped.")
+    parser = argparse.ArgumentParser(
+        description="Campaigns against incrowd: seeded, and resumed where they stopped."
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path, default=Path("campaigns.json"))
     parser.add_argument("--page", type=Path, help="where to write the figures; standard output if left out")

@@ -1,4 +1,4 @@
-"""Broken engines: a publisher with a bug somewhere between the table and the bytes. The verifier must stop it.
+"""Broken engines: a publisher with a bug somewhere between table and bytes. The verifier must stop it.
 
 Every case patches one step of the pipeline for a random request. If the bug had no effect (a class that was
 large enough anyway), the release must be right: it is then checked once more from disk.
@@ -7,6 +7,7 @@ large enough anyway), the release must be right: it is then checked once more fr
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,13 +18,14 @@ import numpy as np
 from campaigns.campaign import Campaign, Fault
 from campaigns.tables import random_request
 
+from incrowd import tables
 from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.catalogue import METHODS
 from incrowd.errors import IncrowdError, NotVerified
-from incrowd.flow import Partition, Table
+from incrowd.flow import Table
 from incrowd.publishing import draft as drafting
-from incrowd.publishing import pipeline
 from incrowd.publishing.pipeline import publish_to
+from incrowd.publishing.render import manifest, published_table
 
 Break = Callable[[random.Random, type[Algorithm]], Any]
 CLASSES = sorted(
@@ -53,7 +55,7 @@ def regrouped(change: Callable[[random.Random, Any], Any]) -> Break:
     def make(rng: random.Random, method: type[Algorithm]) -> Any:
         real = method.group
 
-        def group(self: Any, *words: Any) -> Partition:
+        def group(self: Any, *words: Any) -> Any:
             found: Any = real(self, *words)
             return replace(found, labels=change(rng, found.labels.copy()))
 
@@ -84,7 +86,7 @@ def pair_up(rng: random.Random, labels: Any) -> Any:
 
 def rendered(change: Callable[[random.Random, list[list[str | None]]], Any]) -> Break:
     def make(rng: random.Random, _: type[Algorithm]) -> Any:
-        real = drafting.published_table
+        real = published_table
 
         def spoil(*words: Any) -> Table:
             table = real(*words)
@@ -132,37 +134,37 @@ def swap_cells(rng: random.Random, columns: list[list[str | None]]) -> None:
 
 def boast(rng: random.Random, _: type[Algorithm]) -> Any:
     """The manifest promises more than the policy asks for."""
-    real = drafting.manifest
+    real = manifest
 
     def boasting(*words: Any) -> dict[str, Any]:
         said = real(*words)
         for claim in said["claims"]:
-            claim["parameters"] = {name: 50 for name in claim["parameters"]}
+            claim["parameters"] = dict.fromkeys(claim["parameters"], 50)
         return said
 
     return patched(drafting, "manifest", boasting)
 
 
 def publish_the_original(_: random.Random, __: type[Algorithm]) -> Any:
-    real = pipeline.tables.write_csv
+    real = tables.write_csv
 
     def write(table: Any, path: Path) -> None:
         real(table, path)
         if path.name == "data.csv":
             path.write_bytes((path.parents[2] / "table.csv").read_bytes())
 
-    return patched(pipeline.tables, "write_csv", write)
+    return patched(tables, "write_csv", write)
 
 
 def half_a_file(rng: random.Random, _: type[Algorithm]) -> Any:
-    real = pipeline.tables.write_csv
+    real = tables.write_csv
 
     def write(table: Any, path: Path) -> None:
         real(table, path)
         data = path.read_bytes()
         path.write_bytes(data[: rng.randrange(len(data))])
 
-    return patched(pipeline.tables, "write_csv", write)
+    return patched(tables, "write_csv", write)
 
 
 BREAKS: dict[str, Break] = {
@@ -200,10 +202,6 @@ def case(rng: random.Random, folder: Path) -> str:
 
 def _right(folder: Path, table: Path, policy: Any) -> bool:
     """By the test's own counting: rows by quasi-identifiers, at least k of each, nobody missing."""
-    from collections import Counter
-
-    from incrowd import tables
-
     published = tables.read(folder / "out" / "data.csv")
     quasi = [published.column(name).rows() for name in policy.quasi_identifiers]
     sizes = Counter(zip(*quasi, strict=True))

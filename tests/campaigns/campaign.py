@@ -10,7 +10,6 @@ import json
 import random
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from campaigns.open_faults import OPEN
 
 STEPS = 20_000_000  # calls of functions that a case may take: a hang is found by counting, not by the clock
 KEPT = 20  # cases of each kind of fault that are written down
-SAVED_EVERY = 100
+SAVED = 200  # times in the course of a campaign
 
 Case = Callable[[random.Random, Path], str]
 
@@ -91,9 +90,10 @@ def run(
     """Run cases up to the given number, from where the state file says it stopped."""
     state = state or State(None)
     progress = state.of(campaign.name, seed)
+    every = max(1, min(100, count // SAVED))
     while progress.done < count:
         _one(campaign, progress)
-        if progress.done % SAVED_EVERY == 0 or progress.done == count:
+        if progress.done % every == 0 or progress.done == count:
             state.save(campaign.name, progress)
             if shown:
                 _show(campaign.name, progress, count)
@@ -151,7 +151,3 @@ def _show(name: str, progress: Progress, count: int) -> None:
     sys.stderr.write(f"\r{name}: {progress.done:,} of {count:,}, faults {faults:,}   ")
     if progress.done >= count:
         sys.stderr.write("\n")
-
-
-def totals(progress: Progress) -> Counter[str]:
-    return Counter(progress.ends)

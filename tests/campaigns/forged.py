@@ -27,7 +27,7 @@ from incrowd.errors import IncrowdError
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish_to
 
-METHODS = {
+METHODS: dict[str, dict[str, Any]] = {
     "mondrian": {"l": 2},
     "topdown": {},
     "hilbert": {"t": "0.6"},
@@ -53,6 +53,7 @@ class Release:
     quasi: tuple[str, ...] = ("age", "sex", "place")
     raw: list[Callable[[Path], None]] = field(default_factory=list)
     with_policy: bool = True
+    forged: str = ""
 
     def column(self, name: str) -> int:
         return self.header.index(name)
@@ -73,7 +74,9 @@ class Release:
             self.manifest["files"][name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
         manifest = folder / "release.json"
         if not manifest.exists():
-            manifest.write_text(json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            manifest.write_text(
+                json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
 
 
 @functools.cache
@@ -162,7 +165,9 @@ def correct_domains(release: Release) -> None:
             ends = [int(end) for cell in cells for end in cell.strip("[]").split(",")]
             column["domain"] |= {"low": str(min(ends)), "high": str(max(ends))}
         else:
-            named = {key: [text for text in texts_ if text in texts] for key, texts_ in column["domain"].items()}
+            named = {
+                key: [text for text in texts_ if text in texts] for key, texts_ in column["domain"].items()
+            }
             column["domain"] = column["domain"] if "*" in texts else named
 
 
@@ -203,7 +208,13 @@ def write_otherwise(rng: random.Random, release: Release) -> None:
     """The same meaning in other signs: a bit for whoever knows where to look."""
     row, at = rng.choice(release.rows), release.column("age")
     cell = row[at]
-    forms = [cell.replace("[", "[0"), cell.replace(",", ", "), cell + " ", cell.replace("]", ".0]"), " " + cell]
+    forms = [
+        cell.replace("[", "[0"),
+        cell.replace(",", ", "),
+        cell + " ",
+        cell.replace("]", ".0]"),
+        " " + cell,
+    ]
     forms += [cell.replace("]", "e0]"), f"{{{cell}}}", cell + ".0", "+" + cell, "\u200b" + cell, cell + "\n"]
     row[at] = rng.choice(forms)
 
@@ -297,7 +308,9 @@ def _numbers(thing: Any) -> Any:
 
 
 def remove_a_key(rng: random.Random, release: Release) -> None:
-    del release.manifest[rng.choice(sorted(set(release.manifest) - {"files"}))]
+    gone = rng.choice(sorted(set(release.manifest) - {"files"}))
+    release.forged += f" {gone}"
+    del release.manifest[gone]
 
 
 def promise_otherwise(rng: random.Random, release: Release) -> None:
@@ -363,7 +376,7 @@ def case(rng: random.Random, folder: Path) -> str:
     if not passed:
         return "rejected"
     by = "with" if release.with_policy else "without"
-    raise Fault(f"forgery accepted: {forge.__name__}", f"{method}, {by} a policy")
+    raise Fault(f"forgery accepted: {forge.__name__}{release.forged}", f"{method}, {by} a policy")
 
 
 def _files(folder: Path) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""Hostile files: tables, hierarchies and policies, spoilt or invented. Only an `IncrowdError` may come of them.
+"""Hostile files: tables, hierarchies and policies, spoilt or invented. Only `IncrowdError` may come of it.
 
 Its message is short, shows no cell and no traceback. Files are grown from good ones by cutting, doubling,
 swapping and inserting, or put together from the signs that mean something in each format.
@@ -50,12 +50,16 @@ PIECES = {
     "table": [",", ";", "\t", "|", '"', '""', "\n", "\r\n", "\r", "\0", " ", "\ufeff", "é", "\udce9", "1e999",
               "nan", "-0", "007", "=1+1", "missing", "*", "{a|b}", "[1,2]", "\\", "age", MARK, "9" * 400,
               "\u202e", "\x1b[2J", "2024-02-30", "1/1/24", "NULL", "1_000", "٣", "\ue000k=\ue001"],
-    "levels": [";", ",", "\n", "*", "a", "b", '"', MARK, "\0", " ", ";;", "\r\n", "\ufeff", "x" * 2000, "{a|b}"],
-    "policy": ["=", "[", "]", "{", "}", '"', "'", '"""', "\n", ".", ",", "#", "k", "l", "t", "0", "-1", "1e999",
-               "nan", "inf", "true", "1979-05-27", "age", "[privacy]", "[public]", "entity", "keep", "\\u0000",
+    "levels": [";", ",", "\n", "*", "a", "b", '"', MARK, "\0", " ", ";;", "\r\n", "\ufeff", "x" * 2000,
+               "{a|b}"],
+    "policy": ["=", "[", "]", "{", "}", '"', "'", '"""', "\n", ".", ",", "#", "k", "l", "t", "0", "-1",
+               "1e999", "nan", "inf", "true", "1979-05-27", "age", "[privacy]", "[public]", "entity", "keep",
+               "\\u0000",
                "[[quasi_identifiers]]", "method", "options", "memory_rows", "a.b.c.d", "99999999999999999999",
-               "hierarchy", "prefix", "dates", "mask", "values", "format", "family", "\ufeff", "\0", '"../../x"',
-               'where', "workload", "max_suppression", "plain", "p", "d", "missing", "weight", "mean", "publish"],
+               "hierarchy", "prefix", "dates", "mask", "values", "format", "family", "\ufeff", "\0",
+               '"../../x"',
+               'where', "workload", "max_suppression", "plain", "p", "d", "missing", "weight", "mean",
+               "publish"],
 }  # fmt: skip
 
 

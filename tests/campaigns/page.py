@@ -11,8 +11,16 @@ from campaigns.open_faults import OPEN
 
 def page(found: Mapping[str, Progress], date: str) -> str:
     """Markdown: a table of all campaigns, then how their cases ended, then every kind of fault."""
-    lines = ["# Figures of the campaigns", "", f"{date}. What each campaign does: [security.md](security.md).", ""]
-    lines += ["| campaign | bar | seed | cases | faults, known to be open | other faults |", "|---|---|---|---|---|---|"]
+    lines = [
+        "# Figures of the campaigns",
+        "",
+        f"{date}. What each campaign does: [security.md](security.md).",
+        "",
+    ]
+    lines += [
+        "| campaign | bar | seed | cases | faults, known to be open | other faults |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, progress in found.items():
         new = sum(progress.unexplained().values())
         known = sum(progress.faults.values()) - new
@@ -24,7 +32,9 @@ def page(found: Mapping[str, Progress], date: str) -> str:
         for kind, count in sorted(progress.faults.items()):
             number, what = progress.examples[kind][0]
             reason = f"open: {OPEN[kind]}" if kind in OPEN else "**not explained**"
-            lines.append(f"* fault, {count:,} times: {kind} ({reason}); first in case {number}: `{_one_line(what)}`")
+            lines.append(
+                f"* fault, {count:,} times: {kind} ({reason}); first in case {number}: `{_one_line(what)}`"
+            )
     return "\n".join(lines) + "\n"
 
 

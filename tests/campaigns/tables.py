@@ -21,7 +21,9 @@ def pool(name: str, rng: random.Random) -> list[str]:
     if name == "age" and rng.random() < 0.5:
         return [str(age) for age in range(18, 90)]
     if name == "day" and rng.random() < 0.5:
-        return [f"{day:02d}.{month:02d}.19{year}" for day in (1, 9, 28) for month in (1, 6) for year in (50, 75)]
+        return [
+            f"{day:02d}.{month:02d}.19{year}" for day in (1, 9, 28) for month in (1, 6) for year in (50, 75)
+        ]
     return list(COLUMNS[name][1])
 
 
