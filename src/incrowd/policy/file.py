@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails, ValidationError
 
 MOST_BYTES = 1 << 20
+MOST_PARTS = 64  # of a dotted key: what reads TOML takes time with the square of them
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY = re.compile(rf"(?<![\w.-])(?:{_PART}\.[ \t]*+){{{MOST_PARTS}}}")
 
 Location = tuple[int | str, ...]
 
@@ -35,6 +38,8 @@ COMPLAINTS = {
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; decimals are kept exactly as they are written."""
     text = _read_text(path)
+    if _LONG_KEY.search(text):
+        raise PolicyError(f"{path} is not a policy: a key has more than {MOST_PARTS} parts with dots between")
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
