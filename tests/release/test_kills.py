@@ -270,7 +270,7 @@ def test_killed_at_a_call_that_writes_a_run_leaves_a_complete_release_or_none(
         names = {path.name for path in parent.iterdir() if not path.name.startswith(PREFIX)}
         assert names <= {"out", "out.audit"}
         assert len(stages(parent)) <= 1
-        if out.exists():  # visible before anybody sweeps: complete and verified
+        if out.exists() and contents(out) != contents(spare / "out"):  # visible, and not the old one
             assert_complete(out, table, policy)
         left = len(stages(parent))
         assert sweep(parent) == left
@@ -282,6 +282,10 @@ def test_killed_at_a_call_that_writes_a_run_leaves_a_complete_release_or_none(
             assert not list(parent.iterdir())
         shutil.rmtree(parent)
     assert released > 0, "no kill came after the commit: the calls were badly counted"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.usefixtures("_counted")
