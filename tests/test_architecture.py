@@ -34,6 +34,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
             "flow",
             "contracts",
             "predicate",
+            "spills",
+            "interrupts",
         ),
         *("kernels", "examples"),
     ),

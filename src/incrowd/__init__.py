@@ -93,3 +93,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _command_line() -> None:
+    """The program `incrowd`: signals are handled before anything large is imported."""
+    from incrowd import interrupts
+
+    interrupts.install()
+    from incrowd.cli import main
+
+    main()

@@ -309,3 +309,20 @@ def test_the_policy_of_the_page_is_valid(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(example, encoding="utf-8")
     policy = Policy.load(tmp_path / "policy.toml")
     assert set(policy.to_dict()) >= {"identifiers", "sensitive", "keep", "drop", "entity", "public"}
+
+
+@pytest.mark.parametrize("part", ["a.", '"a".', "a . ", "'a'\t."])
+@pytest.mark.parametrize("form", ["{key}b = 1", "[{key}b]", "x = {{{key}b = 1}}", "x = [[{{{key}b = 1}}]]"])
+def test_a_key_of_many_parts_is_refused_before_it_is_read(
+    tmp_path: Path, part: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading it takes time with the square of its parts."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("it was read")
+
+    path = tmp_path / "policy.toml"
+    path.write_text("keep = []\n" + form.format(key=part * 50_000))
+    monkeypatch.setattr("tomllib.loads", never)
+    with pytest.raises(PolicyError, match="a key has more than 64 parts"):
+        Policy.load(path)

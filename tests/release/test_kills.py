@@ -1,7 +1,8 @@
 """Runs that are killed, or whose n-th operation fails: a complete release, or none.
 
 Real runs of `publish_to`, forked from a warm process that has everything imported and compiled. Started as
-a script, this file is that process.
+a script, this file is that process. Kills come before the n-th system call that writes
+(`support.writing_calls`) or, where calls cannot be counted, before the n-th operation that Python announces.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from support.writing_calls import reason_not_to_run, traced
 
+from incrowd import tables
 from incrowd.commands.verify import verify
 from incrowd.errors import InputError, NotVerified
 from incrowd.policy import Policy
@@ -30,11 +32,22 @@ from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release import stage
 from incrowd.release.stage import PREFIX, audit_folder, sweep
 
-KILLS = int(os.environ.get("INCROWD_KILLS", "200"))
-POLICY = Policy(
-    quasi_identifiers=["age", "sex"], sensitive=["ill"], privacy={"k": 3, "l": 2}, identifiers=["name"]
-)
 Order = dict[str, Any]
+KILLS = int(os.environ.get("INCROWD_KILLS", "24"))  # of each kind of run; 0 kills it at every single call
+ROLES: dict[str, Any] = {"quasi_identifiers": ["age", "sex"], "sensitive": ["ill"], "identifiers": ["name"]}
+POLICY = Policy(**ROLES, privacy={"k": 3, "l": 2})
+SPILLING = Policy(**ROLES, privacy={"k": 3}, options={"choose": "widest", "memory_rows": 9})
+BUCKETS = Policy(**ROLES, privacy={"k": 2, "l": 2}, method="anatomy", accept=["exact-rows"])
+POLICIES = {"plain": POLICY, "spilling": SPILLING, "buckets": BUCKETS}
+# Every kind of run that writes in a way of its own: what is read, by which policy, in which format.
+KINDS: dict[str, Order] = {
+    "csv": {},
+    "parquet": {"format": "parquet"},
+    "typed": {"format": "parquet", "typed": True},
+    "spilling": {"policy": "spilling"},
+    "buckets": {"policy": "buckets"},
+    "from-parquet": {"source": "table.parquet", "policy": "spilling", "format": "parquet"},
+}
 # What Python announces before it does it (sys.addaudithook); fsync and the rename are announced below.
 OPERATIONS = {"open", "os.mkdir", "os.rename", "os.chmod", "os.utime", "os.remove", "os.rmdir", "fcntl.flock"}
 
@@ -45,7 +58,8 @@ OPERATIONS = {"open", "os.mkdir", "os.rename", "os.chmod", "os.utime", "os.remov
 def serve() -> NoReturn:
     """Fork a run for each order on standard input, kill it if so ordered, and tell how it ended."""
     table = Path(sys.argv[1])
-    publish_to(table, POLICY, table.with_name("warm"))
+    for name, kind in KINDS.items():
+        _publish(table, kind | {"out": table.with_name(f"warm-{name}"), "replace": False})
     print(json.dumps("ready"), flush=True)  # noqa: T201
     for line in sys.stdin:
         print(json.dumps(_run(table, json.loads(line))), flush=True)  # noqa: T201
@@ -53,20 +67,20 @@ def serve() -> NoReturn:
 
 
 def _run(table: Path, order: Order) -> dict[str, Any]:
-    started = time.perf_counter()
     told, tell = os.pipe()
+    if "call" in order:
+        os.close(told)
+        seen = traced(lambda: _child(table, order, tell), order["call"])
+        os.close(tell)
+        return {"killed": seen.killed, "calls": seen.calls, "made": seen.made, "last": seen.last}
     child = os.fork()
     if child == 0:
         _child(table, order, tell)
     os.close(tell)
-    if order.get("kill_after") is not None:
-        time.sleep(order["kill_after"])
-        os.kill(child, signal.SIGKILL)
     with os.fdopen(told) as file:
         said = file.read()
     status = os.waitpid(child, 0)[1]
-    end = {"killed": os.WIFSIGNALED(status), "seconds": time.perf_counter() - started}
-    return end | (json.loads(said) if said else {})
+    return {"killed": os.WIFSIGNALED(status)} | (json.loads(said) if said else {})
 
 
 def _child(table: Path, order: Order, tell: int) -> NoReturn:
@@ -77,12 +91,18 @@ def _child(table: Path, order: Order, tell: int) -> NoReturn:
     if "at" in order:
         _watch_operations(destination.parent, order["at"], order.get("errno", 0))
     try:
-        publish_to(table, POLICY, destination, Form(order["format"], replace=order["replace"]))
+        _publish(table, order)
     except BaseException as problem:
         said = {"error": type(problem).__name__, "words": str(problem)}
         said["expected"] = isinstance(problem, InputError | NotVerified)
     os.write(tell, json.dumps(said).encode())
     os._exit(0)
+
+
+def _publish(table: Path, order: Order) -> None:
+    source = table.with_name(order.get("source", table.name))
+    form = Form(order.get("format", "csv"), order.get("typed", False), order["replace"])
+    publish_to(source, POLICIES[order.get("policy", "plain")], order["out"], form)
 
 
 def _watch_operations(parent: Path, at: int, code: int) -> None:
@@ -123,10 +143,27 @@ class Server:
 
     def __init__(self, table: Path) -> None:
         self.table = table
+        self.elsewhere = table.with_name("elsewhere")
+        for name in ("cwd", "tmp", "home"):
+            (self.elsewhere / name).mkdir(parents=True)
         self._process = subprocess.Popen(
-            [sys.executable, __file__, str(table)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, __file__, str(table)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=self.elsewhere / "cwd",
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **self._folders()},
         )
         assert self._answer() == "ready"
+
+    def _folders(self) -> dict[str, str]:
+        """Where a program would leave things: all of them are looked at after a kill."""
+        names = {"TMPDIR": "tmp", "TMP": "tmp", "TEMP": "tmp", "HOME": "home", "XDG_CACHE_HOME": "home"}
+        return {name: str(self.elsewhere / folder) for name, folder in names.items()}
+
+    def left_elsewhere(self) -> list[Path]:
+        """What lies in the common folders: for temporary files, at home, and where it was started."""
+        return [path for folder in self.elsewhere.iterdir() for path in folder.iterdir()]
 
     def _answer(self) -> Any:
         assert self._process.stdout is not None
@@ -152,6 +189,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         for i in range(80)
     ]
     table.write_text("\n".join(["name,age,sex,ill", *rows, ""]))
+    tables.write_parquet(tables.read(table), table.with_suffix(".parquet"))
     warm = Server(table)
     yield warm
     warm.stop()
@@ -164,77 +202,102 @@ def stages(parent: Path) -> list[Path]:
 ACCEPTED: set[str] = set()  # what the verifier has seen, by a digest of every file
 
 
-def assert_complete(release: Path, table: Path) -> None:
+def assert_complete(release: Path, table: Path, policy: Policy = POLICY) -> None:
     """The verifier accepts it; the same bytes, which most kills leave, are verified once."""
     files = sorted(path for folder in (release, audit_folder(release)) for path in folder.glob("**/*"))
     seen = [(str(path.relative_to(release.parent)), path.is_file() and path.read_bytes()) for path in files]
     digest = hashlib.sha256(repr((table.read_bytes(), seen)).encode()).hexdigest()
     if digest not in ACCEPTED:
-        verdict = verify(release, table, POLICY)
+        verdict = verify(release, table, policy)
         assert verdict.passed, verdict.failures
         ACCEPTED.add(digest)
 
 
-def assert_one_run(release: Path, table: Path) -> None:
+def assert_one_run(release: Path, table: Path, policy: Policy = POLICY) -> None:
     """Release and audit are complete and of one and the same run."""
-    assert_complete(release, table)
+    assert_complete(release, table, policy)
     audit = json.loads((audit_folder(release) / "audit.json").read_text())
     assert audit["manifest"] == json.loads((release / "release.json").read_text())
 
 
-def delays(server: Server, spare: Path, count: int) -> Iterator[float]:
-    """Moments spread evenly over a run and a little beyond, in a random order.
-
-    How long a run takes is measured again and again: other programs may come and go.
-    """
-    rng = random.Random(11)
-    shares = [1.15 * (i + rng.random()) / count for i in range(count)]
-    rng.shuffle(shares)
-    for i, share in enumerate(shares):
-        if i % 10 == 0:
-            seconds = min(server.run(spare / f"timed-{i}-{again}")["seconds"] for again in range(2))
-        yield share * seconds
+# Kills at every system call that writes
 
 
-# Kills
+def sampled(calls: int, wanted: int) -> list[int]:
+    """The calls to be killed at: all, or some spread evenly over the run, the last ones of which commit."""
+    if wanted == 0 or calls <= wanted:
+        return list(range(1, calls + 1))
+    last = wanted // 2
+    spread = [1 + i * (calls - last) // (wanted - last) for i in range(wanted - last)]
+    return [*spread, *range(calls - last + 1, calls + 1)]
 
 
-def test_killed_at_any_moment_a_run_leaves_a_complete_release_or_none(tmp_path: Path, server: Server) -> None:
-    ends: Counter[str] = Counter()
-    spare = tmp_path / "spare"
+@pytest.fixture(scope="module")
+def _counted() -> None:
+    if reason := reason_not_to_run():
+        pytest.skip(f"{reason}; kills at system calls are not tried")
+
+
+@pytest.mark.usefixtures("_counted")
+@pytest.mark.parametrize("replace", [False, True], ids=["new", "replace"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_at_a_call_that_writes_a_run_leaves_a_complete_release_or_none(
+    tmp_path: Path, server: Server, kind: str, replace: bool
+) -> None:
+    """A stage beside the destination at most, nothing elsewhere, and the next run sweeps it."""
+    order, spare = KINDS[kind], tmp_path / "spare"
     spare.mkdir()
-    for i, delay in enumerate(delays(server, spare, KILLS)):
-        parent = tmp_path / str(i)
+    if replace:
+        server.run(spare / "out", **order)
+    whole = server.run(spare / "out", replace=replace, call=0, **order)
+    assert not whole["killed"]
+    assert whole["calls"] > 20
+    outside = {path for path in whole["made"] if not path.startswith(str(spare)) and path != "/dev/null"}
+    assert not outside - {"/dev/stdout"}, "something is written elsewhere"
+    table = server.table.with_name(order.get("source", server.table.name))
+    policy = POLICIES[order.get("policy", "plain")]
+    released = 0
+    wanted = KILLS // 4 if "parquet" in str(order) else KILLS  # a reader of Parquet takes a second to start
+    for call in sampled(whole["calls"], wanted):
+        parent = tmp_path / str(call)
         parent.mkdir()
-        server.run(parent / "out", kill_after=delay)
+        out = parent / "out"
+        if replace:
+            shutil.copytree(spare / "out", out)
+            shutil.copytree(audit_folder(spare / "out"), audit_folder(out))
+        assert server.run(out, replace=replace, call=call, **order)["killed"]
+        assert server.left_elsewhere() == []
+        names = {path.name for path in parent.iterdir() if not path.name.startswith(PREFIX)}
+        assert names <= {"out", "out.audit"}
+        assert len(stages(parent)) <= 1
+        if out.exists() and contents(out) != contents(spare / "out"):  # visible, and not the old one
+            assert_complete(out, table, policy)
         left = len(stages(parent))
-        ends["stage"] += left
-        if (parent / "out").exists():
-            ends["release"] += 1
-            assert_one_run(parent / "out", server.table)
         assert sweep(parent) == left
-        names = {path.name for path in parent.iterdir()}
-        assert names in (set(), {"out", "out.audit"})
-    # else the moments were badly spread and nothing was tried
-    assert ends["stage"] > KILLS // 10
-    assert ends["release"] > 0
+        assert not stages(parent)
+        if out.exists():
+            assert_one_run(out, table, policy)
+            released += 1
+        else:
+            assert not list(parent.iterdir())
+        shutil.rmtree(parent)
+    assert released > 0, "no kill came after the commit: the calls were badly counted"
 
 
-def test_killed_while_replacing_the_old_or_the_new_one_is_there(tmp_path: Path, server: Server) -> None:
-    out, spare = tmp_path / "here" / "out", tmp_path / "spare"
-    spare.mkdir()
-    out.parent.mkdir()
-    server.run(out)
-    changed = 0
-    for delay in delays(server, spare, KILLS // 2):
-        before = (out / "release.json").read_bytes()
-        server.run(out, replace=True, kill_after=delay)
-        assert_complete(out, server.table)
-        sweep(out.parent)
-        assert_one_run(out, server.table)
-        assert stages(out.parent) == []
-        changed += before != (out / "release.json").read_bytes()
-    assert 0 < changed < KILLS // 2
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.usefixtures("_counted")
+def test_the_counting_sees_what_a_run_writes_elsewhere(tmp_path: Path) -> None:
+    """A control: a file in the common folder for temporary files would be noticed."""
+    stray = tmp_path / "stray"
+    seen = traced(lambda: stray.write_text("codes of quasi-identifiers"), 0)
+    assert seen.made == [str(stray)]
+    assert traced(lambda: stray.write_text("x"), 2).last == "write"
+
+
+# Kills at every operation that Python announces: the same where calls cannot be counted
 
 
 @pytest.mark.parametrize("replace", [False, True], ids=["new", "replace"])

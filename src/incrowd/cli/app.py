@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from incrowd import __version__
+from incrowd import __version__, interrupts
 from incrowd.cli import screen
 from incrowd.errors import IncrowdError, InputError
 
@@ -35,13 +34,16 @@ app = typer.Typer(
 def boundary(as_json: bool) -> Iterator[None]:
     """Turn every error into one sentence and an exit code; never a traceback, which would quote data."""
     try:
-        yield
+        with interrupts.running():
+            yield
     except IncrowdError as error:
         screen.complain(error.on_the_command_line, as_json, error.exit_code)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
-        screen.complain("stopped; nothing was published", as_json, 1)
-        raise typer.Exit(1) from None
+        interrupts.clean_up()
+        interrupts.told()
+        screen.complain(interrupts.STOPPED, as_json, interrupts.EXIT_CODE)
+        raise typer.Exit(interrupts.EXIT_CODE) from None
     except MemoryError:
         screen.complain("the table needs more memory than there is; nothing was published", as_json, 2)
         raise typer.Exit(2) from None
@@ -122,7 +124,5 @@ def main() -> None:
     # a short run that makes many small things and few cycles: looking for those takes a tenth of its time
     gc.set_threshold(100_000, 50, 50)
     screen.be_robust()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # asked to end, as Ctrl-C asks: leave nothing behind
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has its own idea
-            signal.signal(number, signal.default_int_handler)
+    interrupts.install()
     app()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary
 from incrowd.errors import InputError
+from incrowd.interrupts import cleaned_by
 
 if TYPE_CHECKING:
     from incrowd.flow import Table
@@ -39,9 +40,13 @@ def tour(folder: Path | None, as_json: bool) -> None:
     """Generate the clinic's patients, look at them, publish them, and verify the release once more."""
     if folder is not None:
         _make(folder)
-    place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory(prefix="incrowd-demo-")
-    with place as home:
-        _tell(Path(home), as_json, kept=folder is not None)
+        return _tell(folder, as_json, kept=True)
+    with tempfile.TemporaryDirectory(prefix="incrowd-demo-") as home, cleaned_by(lambda: _remove(home)):
+        _tell(Path(home), as_json, kept=False)
+
+
+def _remove(home: str) -> None:
+    shutil.rmtree(home, ignore_errors=True)
 
 
 def _make(folder: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import tables
+from incrowd import interrupts, tables
 from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
@@ -28,10 +28,11 @@ from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
 from incrowd.release.audit import LINKS, SCHEMA, schema_as_dict
 from incrowd.release.folder import read_buckets, read_rows
-from incrowd.release.stage import audit_folder, commit, stage
+from incrowd.release.stage import audit_folder, commit, private_folder, stage
 from incrowd.release.typed import typed_columns
 from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Role, Verdict
+from incrowd.spills import spilling_into
 from incrowd.verifier import (
     PublicTable,
     PublishedTables,
@@ -220,9 +221,9 @@ def publish_to(
     """Anonymize a table and write the verified release."""
     form = form or Form()
     destination = Path(folder)
-    with stage(destination, form.replace):  # refuse a bad destination before hours of work
-        pass
-    return _write(draft(source, policy, watch, public, check), destination, form, watch)
+    with private_folder(destination, form.replace) as scratch, spilling_into(scratch):
+        made = draft(source, policy, watch, public, check)
+    return _write(made, destination, form, watch)
 
 
 def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenRelease:
@@ -238,7 +239,10 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
         _write_json(folder / "audit" / SCHEMA, schema_as_dict(made.schema))
         if made.linked:  # nothing else states whose row it is
             _write_json(folder / "audit" / LINKS, _links(made))
-        commit(folder, destination, form.replace)
+        interrupts.check()
+        with interrupts.held():
+            commit(folder, destination, form.replace)
+            interrupts.ignore()
     return release
 
 

@@ -2,7 +2,8 @@
 
 Everything is written into a private stage beside the destination, on the same filesystem. Only what the
 verifier has accepted is renamed to its final name, which happens in one step: a folder with the final name
-is complete. A crash leaves at most a stage, which the next run removes.
+is complete. A crash leaves at most a stage, which the next run removes. What a method spills to disk lies in
+such a folder too, never in the common one for temporary files.
 
 A stage is alive while its lock is held. The lock is the first thing in a stage and the last to go, so a
 stage without one is empty. Release and audit are two folders and two renames; what is needed to take the
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incrowd.errors import InputError, Refused, option
+from incrowd.interrupts import cleaned_by, held
 from incrowd.schema import MANIFEST
 
 PREFIX = ".incrowd-stage-"
@@ -49,18 +51,38 @@ def stage(destination: Path, replace: bool = False) -> Iterator[Path]:
     Refused if the destination cannot be written, or exists and `replace` is not set.
     """
     try:
-        _check(destination, replace)
-        sweep(destination.parent)
-        folder, lock = _new(destination.parent)
-        try:
+        with private_folder(destination, replace) as folder:
             (folder / "release").mkdir(mode=0o700)
             (folder / "audit").mkdir(mode=0o700)
             yield folder
-        finally:
-            _discard(folder)
-            os.close(lock)
     except OSError as error:
-        raise InputError(f"cannot write into {destination.parent}: {_words(error)}") from None
+        raise _cannot_write(destination, error) from None
+
+
+@contextmanager
+def private_folder(destination: Path, replace: bool = False) -> Iterator[Path]:
+    """An empty folder beside the destination, gone at the end; after a crash the next run removes it.
+
+    Refused as a stage is, so that a bad destination is known before hours of work.
+    """
+    mine: list[Path] = []
+    with cleaned_by(lambda: [_discard(folder) for folder in mine]):
+        try:
+            _check(destination, replace)
+            sweep(destination.parent)
+            folder, lock = _new(destination.parent, mine)
+        except OSError as error:
+            raise _cannot_write(destination, error) from None
+        try:
+            yield folder
+        finally:
+            with held():
+                _discard(folder)
+                os.close(lock)
+
+
+def _cannot_write(destination: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write into {destination.parent}: {_words(error)}")
 
 
 def _words(error: OSError) -> str:
@@ -95,14 +117,15 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _new(parent: Path) -> tuple[Path, int]:
-    """A new stage, and its lock.
+def _new(parent: Path, mine: list[Path]) -> tuple[Path, int]:
+    """A new stage, and its lock; noted in `mine` before it is there.
 
     Until the lock is held, another run may take the folder for a dead one and remove it: then it is made
     once more.
     """
     for _ in range(_TRIES):
         folder = parent / (PREFIX + secrets.token_hex(8))
+        mine.append(folder)
         folder.mkdir(mode=0o700)
         lock = -1
         try:

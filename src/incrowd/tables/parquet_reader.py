@@ -6,19 +6,21 @@ our own reader takes apart as strictly as any file. Inside, columns are called c
 table becomes part of a statement. The child's own words never reach the user, since they may quote data.
 
 `connection` is the only door to DuckDB: it may open the paths it is given and nothing else, loads no
-extension, spills only into a private folder that is removed, and cannot be unlocked.
+extension, keeps everything in memory, and cannot be unlocked. So a run that is killed leaves nothing of the
+table in a folder for temporary files.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, BinaryIO
 
@@ -45,6 +47,9 @@ _NULL = "-"  # a NULL as the child writes it; any other cell is its text after o
 _SECONDS, _SECONDS_PER_MIB = 300, 10  # of processor time that a file may take to read
 _SPARE = 4 * 1024**3  # address space of the child beyond what DuckDB may use
 
+_PARENT_DEATH_SIGNAL = 1
+_NOWHERE = "/proc"  # a folder in which nobody can make a file
+
 _LIST = "VARCHAR[]"
 _MEMBER = r"\*|\\?missing|(\\[\\|{}\[\]*]|[^\\|{}\[\]*])*"  # of a cell: what would end it is escaped
 _FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64}
@@ -59,7 +64,7 @@ def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None, lis
     """Read a Parquet file as texts. Lists of texts only if asked for: their members as a cell has them."""
     if file.read(4) != b"PAR1":
         raise TableError(f"{source} is not a Parquet file")
-    with tempfile.TemporaryDirectory(prefix="incrowd-") as folder, _child(file.fileno(), folder) as child:
+    with _child(file.fileno()) as child:
         try:
             table = _received(child, source, columns, lists)
         finally:
@@ -69,8 +74,8 @@ def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None, lis
     return table
 
 
-def _child(descriptor: int, folder: str) -> subprocess.Popen[bytes]:
-    """Start the reader. All its temporary files go into our folder: killed, it cannot tidy up itself."""
+def _child(descriptor: int) -> subprocess.Popen[bytes]:
+    """Start the reader, in a folder and with one for temporary files that it cannot write into."""
     path = os.pathsep.join(map(os.path.abspath, sys.path))
     return subprocess.Popen(  # noqa: S603 -- our own interpreter, our own module, a number
         [sys.executable, "-P", "-m", __name__, str(descriptor)],
@@ -78,8 +83,9 @@ def _child(descriptor: int, folder: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         pass_fds=[descriptor],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, "TMPDIR": folder},
+        cwd=_NOWHERE,
+        start_new_session=True,  # Ctrl-C is for us, and we end it
+        env={**os.environ, "PYTHONPATH": path, "TMPDIR": _NOWHERE},
     )
 
 
@@ -168,21 +174,20 @@ def connection(*paths: str) -> Iterator[DuckDBPyConnection]:
     """Open an empty in-memory database that may touch these paths only."""
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="incrowd-") as folder:  # readable by its owner only
-        settings: dict[str, str | bool | int | float | list[str]] = {
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "allow_community_extensions": "false",
-            "extension_directory": folder,
-            "secret_directory": folder,
-            "temp_directory": folder,
-            "memory_limit": f"{memory() // 2**20}MiB",
-        }
-        with duckdb.connect(config=settings) as session:
-            session.execute("SET allowed_paths = ?", [list(paths)])
-            session.execute("SET enable_external_access = false")
-            session.execute("SET lock_configuration = true")
-            yield session
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "extension_directory": _NOWHERE,
+        "secret_directory": _NOWHERE,
+        "temp_directory": "",  # no spilling: nothing that it does here needs to sort or to gather
+        "memory_limit": f"{memory() // 2**20}MiB",
+    }
+    with duckdb.connect(config=settings) as session:
+        session.execute("SET allowed_paths = ?", [list(paths)])
+        session.execute("SET enable_external_access = false")
+        session.execute("SET lock_configuration = true")
+        yield session
 
 
 def _limit(size: int) -> None:
@@ -197,6 +202,12 @@ def _limit(size: int) -> None:
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(which, (value, value))
+
+
+def _end_with_parent() -> None:
+    """Nobody is left to end us if the parent is killed (Linux; elsewhere the closed pipe has to do)."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def _describe(session: DuckDBPyConnection, path: str) -> tuple[list[str], list[str], int]:
@@ -243,6 +254,7 @@ def _text(place: int, kind: str) -> str:
 def _serve(descriptor: int) -> None:
     """The child's whole life: describe the file, learn which columns are wanted, send them."""
     _limit(os.fstat(descriptor).st_size)
+    _end_with_parent()
     path = f"/dev/fd/{descriptor}"
     with connection(path, "/dev/stdout") as session:
         names, types, rows = _describe(session, path)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,9 +27,10 @@ from incrowd.algorithms.partitions.mondrian import (
     read_workload,
 )
 from incrowd.contracts import silent
-from incrowd.errors import Infeasible, PolicyError
+from incrowd.errors import Infeasible, InputError, PolicyError
 from incrowd.flow import Attribute, Partition, Table
 from incrowd.schema import Kind, Shape
+from incrowd.spills import spilling_into
 
 GOLDEN = vectors("multidimensional", "kja")
 
@@ -139,17 +143,59 @@ def test_partitions_in_files_give_the_same_groups(
 ) -> None:
     median = "printed" if printed else "two-sided"
     whole = group(StrictMondrian(k, choose=choose, median=median), table)
-    spilled = group(StrictMondrian(k, choose=choose, median=median, memory_rows=fits), table)
+    with TemporaryDirectory() as folder, spilling_into(Path(folder)):
+        spilled = group(StrictMondrian(k, choose=choose, median=median, memory_rows=fits), table)
     assert groups_of(whole) == groups_of(spilled)
 
 
-def test_files_of_several_pieces(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_several_pieces(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from incrowd.algorithms.partitions import frequency
 
     monkeypatch.setattr(frequency, "PIECE", 100)
     table = points_on(rng.integers(0, 50, (1500, 3)).tolist())
     whole = group(StrictMondrian(4, choose="widest"), table)
-    assert groups_of(whole) == groups_of(group(StrictMondrian(4, choose="widest", memory_rows=200), table))
+    with spilling_into(tmp_path):
+        spilled = group(StrictMondrian(4, choose="widest", memory_rows=200), table)
+    assert groups_of(whole) == groups_of(spilled)
+
+
+def test_files_have_no_names_and_lie_in_the_private_folder(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Killed at any moment, a run leaves nothing of the table: there is no file to leave."""
+    from incrowd.algorithms.partitions import frequency
+
+    made: list[object] = []
+    real = frequency._nameless
+
+    def seen(folder: Path, shape: tuple[int, int]) -> Any:
+        made.append(folder)
+        file = real(folder, shape)
+        assert not list(folder.iterdir())
+        return file
+
+    monkeypatch.setattr(frequency, "_nameless", seen)
+    table = points_on(rng.integers(0, 50, (300, 2)).tolist())
+    recipe = StrictMondrian(4, choose="widest", memory_rows=50)
+    group(recipe, table)
+    assert not made, "without a folder beside a release everything stays in memory"
+    with spilling_into(tmp_path):
+        group(recipe, table)
+    assert made == [tmp_path, tmp_path]
+
+
+def test_no_room_for_files_is_one_sentence(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    table = points_on(rng.integers(0, 50, (300, 2)).tolist())
+    with spilling_into(tmp_path), pytest.raises(InputError, match=r"cannot spill into .*: No space left"):
+        group(StrictMondrian(4, choose="widest", memory_rows=50), table)
 
 
 def test_files_go_with_the_printed_choices_only() -> None:

@@ -8,10 +8,12 @@ same as if everything were in memory.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import geometry_of
 from incrowd.contracts import Progress
+from incrowd.errors import InputError
 from incrowd.flow import Attribute, Microdata
 from incrowd.schema import Shape
 
@@ -43,16 +46,29 @@ class FilePart:
         return self.last - self.first
 
 
+def _nameless(folder: Path, shape: tuple[int, int]) -> NDArray[np.int32]:
+    """An array in a file without a name, its room on the disk taken beforehand: later would be too late."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            os.posix_fallocate(file.fileno(), 0, 4 * shape[0] * shape[1])
+            return np.memmap(file, np.int32, "r+", shape=shape)
+    except OSError as error:
+        raise InputError(
+            f"memory_rows: cannot spill into {folder.parent}: {error.strerror}; raise it, or make room"
+        ) from None
+
+
 class Spill:
     """All records in files, cut until each partition fits into memory, which holds `fits` records.
 
-    The folder is private; it gets two files of ``4 (d + 1) n`` bytes each.
+    The folder is private; it gets two files of ``4 (d + 1) n`` bytes each. They have no names, so that they
+    end with the process, however it ends.
     """
 
     def __init__(self, data: Microdata, rules: CutRules, fits: int, folder: Path) -> None:
         n, d = data.codes.shape
         self.data, self.rules, self.fits = data, rules, fits
-        self.files = [np.memmap(folder / name, np.int32, "w+", shape=(d + 1, n)) for name in ("even", "odd")]
+        self.files = [_nameless(folder, (d + 1, n)) for _ in range(2)]
         for a in range(0, n, PIECE):
             self.files[0][:d, a : a + PIECE] = data.codes[a : a + PIECE].T
             self.files[0][d, a : a + PIECE] = np.arange(a, min(a + PIECE, n))

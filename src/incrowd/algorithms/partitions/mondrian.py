@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_eno
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
 from incrowd.predicate import Predicate, ValueDomain
+from incrowd.spills import spill_folder
 
 if TYPE_CHECKING:
     from incrowd.kernels.cuts import Geometry, Work
@@ -112,7 +112,8 @@ class StrictMondrian(Mondrian):
         ``two-sided`` also tries to cut below the median; ``printed`` does not, and then may stop early.
     memory_rows : int
         Partitions with more records than this are cut by frequency sets from a file, as section 2.3.1 of the
-        paper has it. 0 keeps everything in memory.
+        paper has it. The file lies beside the release; 0, or a release without a folder, keeps everything
+        in memory.
     """
 
     median: str = "two-sided"
@@ -140,8 +141,9 @@ class StrictMondrian(Mondrian):
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         if guards and self.memory_rows:
             raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
-        if 0 < self.memory_rows < len(data) and len(data) >= self.k:
-            return Partition(MondrianRun(self, data).spilled(self.memory_rows, progress))
+        folder = spill_folder()
+        if folder is not None and 0 < self.memory_rows < len(data) and len(data) >= self.k:
+            return Partition(MondrianRun(self, data).spilled(self.memory_rows, folder, progress))
         return super().group(data, guards, progress)
 
 
@@ -188,12 +190,11 @@ class MondrianRun:
             kernels.grow(points, spare, rules, geometry, queries, work, labels)
         return labels if distinct is None else labels[distinct.of]
 
-    def spilled(self, fits: int, progress: Progress) -> NDArray[np.int32]:
+    def spilled(self, fits: int, folder: Path, progress: Progress) -> NDArray[np.int32]:
         """Partitions of more than `fits` records from a file: the same groups as `unguarded`."""
         from incrowd.algorithms.partitions.frequency import Spill
 
-        with TemporaryDirectory(prefix="incrowd-") as folder:
-            return Spill(self.data, self.recipe.rules(), fits, Path(folder)).group(self._inside, progress)
+        return Spill(self.data, self.recipe.rules(), fits, folder).group(self._inside, progress)
 
     def _inside(self, codes: NDArray[np.int32], turn: int) -> NDArray[np.int32]:
         from incrowd.kernels import mondrian as kernels

@@ -1,0 +1,136 @@
+"""Being asked to end (INT, TERM, HUP): tidy up, say one sentence, exit with 1; never a traceback.
+
+Only the command line installs this. A signal raises `KeyboardInterrupt` while a command runs, so that
+whatever is open is closed on the way out. Three things could go wrong with that, and are seen to:
+
+* Outside a command there is nothing to close: the program ends at once.
+* Python swallows an interrupt in a destructor or a callback, prints a traceback and goes on. Then, and at a
+  second signal, what is left behind is removed right there and the program ends.
+* Between the first and the last step of a commit nobody can say what was published. There a signal waits;
+  once the release has its name it comes too late, and the command ends as if it had never come.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPED = "stopped; nothing was published"
+EXIT_CODE = 1
+
+
+@dataclass
+class _State:
+    installed: bool = False
+    running: bool = False  # is a command running, which can be left by an exception?
+    held: int = 0
+    wanted: bool = False  # has a signal come?
+    told: bool = False
+    cleaners: list[Callable[[], object]] = field(default_factory=list)
+
+
+_state = _State()
+
+
+def install() -> None:
+    """Handle signals from now on; those that the parent wants ignored stay so (nohup)."""
+    if _state.installed:
+        return
+    _state.installed = True
+    sys.unraisablehook = _unraisable
+    for number in SIGNALS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _handle)
+
+
+def _handle(*_: object) -> None:
+    if _state.held:
+        _state.wanted = True
+    elif _state.running and not _state.wanted:
+        _state.wanted = True
+        raise KeyboardInterrupt
+    else:
+        _end_here()
+
+
+def _unraisable(problem: Any) -> None:
+    if issubclass(problem.exc_type, KeyboardInterrupt):
+        _end_here()
+    sys.__unraisablehook__(problem)
+
+
+def _end_here() -> NoReturn:
+    """Leave nothing behind, say so unless it was said, and end without going back to what was going on."""
+    ignore()
+    clean_up()
+    if not _state.told:
+        with suppress(OSError):
+            os.write(2, f"incrowd: {STOPPED}\n".encode())
+    os._exit(EXIT_CODE)
+
+
+def ignore() -> None:
+    """It is too late to stop: the command has done what it does."""
+    _state.wanted = False
+    if _state.installed:
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """A command that may be left by `KeyboardInterrupt`; afterwards signals do nothing."""
+    _state.running = _state.installed
+    try:
+        yield
+    finally:
+        ignore()
+        _state.running = False
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """No interrupt inside; one that came meanwhile is raised at the end."""
+    _state.held += 1
+    try:
+        yield
+    finally:
+        _state.held -= 1
+    check()
+
+
+def check() -> None:
+    """Raise an interrupt that came while interrupts were held, or that was swallowed by others' code."""
+    if _state.wanted and _state.running and not _state.held:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def cleaned_by(cleaner: Callable[[], object]) -> Iterator[None]:
+    """Something that must not be left behind; cleaning once more must do no harm.
+
+    Left by an exception, it stays on the list: an interrupt may have come on the way out.
+    """
+    if _state.installed:
+        _state.cleaners.append(cleaner)
+    yield
+    if cleaner in _state.cleaners:
+        _state.cleaners.remove(cleaner)
+
+
+def clean_up() -> None:
+    """Do what was not come to on the way out."""
+    for cleaner in reversed(_state.cleaners):
+        with suppress(OSError):
+            cleaner()
+
+
+def told() -> None:
+    """The sentence has been said."""
+    _state.told = True

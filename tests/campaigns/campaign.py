@@ -1,0 +1,153 @@
+"""A campaign: many cases, each made from a seed and its number alone, so that any can be run again.
+
+A case ends in a word (how it ended), or raises `Fault` with the kind of fault and where to look. Faults that
+are known and still open are listed in `open_faults`; any other fails the campaign.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from campaigns.open_faults import OPEN
+
+STEPS = 20_000_000  # calls of functions that a case may take: a hang is found by counting, not by the clock
+KEPT = 20  # cases of each kind of fault that are written down
+SAVED = 200  # times in the course of a campaign
+
+Case = Callable[[random.Random, Path], str]
+
+
+class Fault(Exception):
+    """A case that ended as none may: the kind of fault in a few words, and what happened."""
+
+    def __init__(self, kind: str, what: str = "") -> None:
+        super().__init__(f"{kind}: {what}")
+        self.kind, self.what = kind, what
+
+
+class TooManySteps(BaseException):
+    """Not an Exception: nobody on the way may catch it."""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What is tried, how often at night and in CI, and what must never happen."""
+
+    name: str
+    bar: str
+    case: Case
+    nightly: int
+    in_ci: int
+
+
+@dataclass
+class Progress:
+    """How far a campaign has come; all that a state file holds about it."""
+
+    seed: int
+    done: int = 0
+    ends: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[list[Any]]] = field(default_factory=dict)
+
+    def unexplained(self) -> dict[str, int]:
+        return {kind: count for kind, count in self.faults.items() if kind not in OPEN}
+
+
+class State:
+    """A file that says how far every campaign has come; a run that was stopped goes on from there."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._known: dict[str, Any] = {}
+        if path is not None and path.exists():
+            self._known = json.loads(path.read_text(encoding="utf-8"))
+
+    def of(self, name: str, seed: int) -> Progress:
+        """What is known of a campaign with this seed; another seed begins anew."""
+        known = self._known.get(name)
+        return Progress(**known) if known and known["seed"] == seed else Progress(seed)
+
+    def save(self, name: str, progress: Progress) -> None:
+        self._known[name] = asdict(progress)
+        if self.path is not None:
+            new = self.path.with_suffix(".new")
+            new.write_text(json.dumps(self._known, indent=1), encoding="utf-8")
+            new.replace(self.path)
+
+
+def run(
+    campaign: Campaign, count: int, seed: int, state: State | None = None, shown: bool = False
+) -> Progress:
+    """Run cases up to the given number, from where the state file says it stopped."""
+    state = state or State(None)
+    progress = state.of(campaign.name, seed)
+    every = max(1, min(100, count // SAVED))
+    while progress.done < count:
+        _one(campaign, progress)
+        if progress.done % every == 0 or progress.done == count:
+            state.save(campaign.name, progress)
+            if shown:
+                _show(campaign.name, progress, count)
+    return progress
+
+
+def _one(campaign: Campaign, progress: Progress) -> None:
+    number = progress.done
+    try:
+        end = run_case(campaign, progress.seed, number)
+        progress.ends[end] = progress.ends.get(end, 0) + 1
+    except Fault as fault:
+        progress.faults[fault.kind] = progress.faults.get(fault.kind, 0) + 1
+        kept = progress.examples.setdefault(fault.kind, [])
+        if len(kept) < KEPT:
+            kept.append([number, fault.what[:300]])
+    progress.done += 1
+
+
+def run_case(campaign: Campaign, seed: int, number: int) -> str:
+    """One case in a folder of its own; what is not a `Fault` is one of its own kind."""
+    rng = random.Random(f"{campaign.name} {seed} {number}")
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        try:
+            return _limited(lambda: campaign.case(rng, Path(folder)))
+        except TooManySteps:
+            raise Fault("hang", f"more than {STEPS:,} steps") from None
+        except Fault:
+            raise
+        except Exception as error:
+            raise Fault(f"uncaught {type(error).__name__}", repr(error)) from error
+
+
+def _limited(work: Callable[[], str]) -> str:
+    left = STEPS
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal left
+        if event == "call":
+            left -= 1
+            if left == 0:
+                sys.setprofile(None)
+                raise TooManySteps
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        return work()
+    finally:
+        sys.setprofile(before)
+
+
+def _show(name: str, progress: Progress, count: int) -> None:
+    faults = sum(progress.faults.values())
+    sys.stderr.write(f"\r{name}: {progress.done:,} of {count:,}, faults {faults:,}   ")
+    if progress.done >= count:
+        sys.stderr.write("\n")

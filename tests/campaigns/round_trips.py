@@ -1,0 +1,85 @@
+"""Publish a random table, then verify it from disk: a true release is never rejected.
+
+Over every method, with and without persons who have several rows, equivalence classes and rows that overlap,
+CSV, Parquet and typed Parquet. Verified twice: with what the audit keeps, and by the policy alone.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaigns.campaign import Campaign, Fault
+from campaigns.tables import random_request
+from incrowd.algorithms.catalogue import METHODS
+
+from incrowd.commands.verify import verify
+from incrowd.errors import IncrowdError, NotVerified
+from incrowd.policy import Policy
+from incrowd.publishing.pipeline import Form, publish_to
+from incrowd.release.stage import audit_folder
+
+# A Parquet file is read by a child process, which takes most of a second: one of 25 cases is enough.
+FORMS = [*[Form()] * 48, Form("parquet"), Form("parquet", typed=True)]
+
+
+def case(rng: random.Random, folder: Path) -> str:
+    method = rng.choice(sorted(METHODS))
+    entity = not (METHODS[method].overlapping or METHODS[method].joins) and rng.random() < 0.4
+    form = rng.choice(FORMS)
+    try:
+        table, policy = random_request(rng, folder, method, entity)
+        publish_to(table, policy, folder / "out", form)
+    except NotVerified as refusal:
+        raise Fault(f"publisher and verifier disagree{_of(entity)}", f"{method}: {refusal}") from None
+    except IncrowdError:
+        return "refused"
+    public = folder / "public.csv" if METHODS[method].joins else None
+    trip = Trip(method, entity, folder / "out", table, public)
+    trip.verified(None)
+    trip.verified(policy)
+    return trip.without_audit(policy)
+
+
+def _of(entity: bool) -> str:
+    return " (entity)" if entity else ""
+
+
+@dataclass(frozen=True)
+class Trip:
+    """A release that was written, and what it was made from."""
+
+    method: str
+    entity: bool
+    release: Path
+    table: Path
+    public: Path | None
+
+    def verified(self, policy: Policy | None) -> None:
+        try:
+            verdict = verify(self.release, self.table, policy, public=self.public)
+        except IncrowdError as refusal:
+            raise self._rejected(str(refusal)) from None
+        if not verdict.passed:
+            raise self._rejected(str(verdict.failures[0]))
+
+    def _rejected(self, why: str) -> Fault:
+        return Fault(f"a true release is rejected from disk{_of(self.entity)}", f"{self.method}: {why}")
+
+    def without_audit(self, policy: Policy) -> str:
+        """By the policy alone; some releases need the links that only their audit has, and say so."""
+        linked = (audit_folder(self.release) / "links.json").exists()
+        shutil.rmtree(audit_folder(self.release))
+        if not linked:
+            self.verified(policy)
+            return "accepted"
+        try:
+            passed = verify(self.release, self.table, policy, public=self.public).passed
+        except IncrowdError:
+            passed = False
+        return "accepted, even without its links" if passed else "accepted with its links"
+
+
+ROUND_TRIPS = Campaign("round trips", "0 true releases rejected", case, nightly=14_000, in_ci=150)

@@ -1,0 +1,106 @@
+"""Campaigns of CI's size: the first cases of each, always the same ones. Nights run them at length."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from campaigns.campaign import Campaign, Fault, Progress, State, run, run_case
+from campaigns.every import CAMPAIGNS
+from campaigns.mutants import Mutant, every_mutant, mutants_of, survives
+from campaigns.page import page
+
+SEED = 7
+QUICK = [name for name in CAMPAIGNS if name != "mutants of the verifier"]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_no_fault_but_those_known_to_be_open(name: str) -> None:
+    campaign = CAMPAIGNS[name]
+    progress = run(campaign, campaign.in_ci, SEED)
+    assert progress.done == campaign.in_ci
+    assert not progress.unexplained(), progress.examples
+    assert sum(progress.ends.values()) > campaign.in_ci // 2
+
+
+# Mutants
+
+
+def test_the_verifier_as_it_is_passes_and_a_mutant_does_not() -> None:
+    """A control for the tool itself: nothing changed survives, a check turned round does not."""
+    assert survives(Mutant("incrowd.verifier.nowhere", 0, "", "", ""))
+    wanted = ("comparison flipped", "refusal removed", "call removed")
+    for how in wanted:
+        mutant = next(each for each in every_mutant() if each.how == how and each.module.endswith(".folder"))
+        assert not survives(mutant), mutant.id
+
+
+def test_a_mutant_is_known_by_what_it_says_not_by_its_line(tmp_path: Path) -> None:
+    ids = [mutant.id for mutant in every_mutant()]
+    assert len(ids) > 1_000
+    assert len(set(ids)) == len(ids)
+    assert {mutant.how for mutant in every_mutant()} >= {
+        "comparison flipped",
+        "and for or",
+        "number off by one",
+    }
+
+
+# The runner
+
+
+def lottery(rng: random.Random, _: Path) -> str:
+    drawn = rng.randrange(4)
+    if drawn == 0:
+        raise Fault("lost", "nothing drawn")
+    return "won" if drawn == 1 else "again"
+
+
+LOTTERY = Campaign("lottery", "", lottery, nightly=100, in_ci=10)
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+    whole = run(LOTTERY, 40, 3)
+    state = tmp_path / "state.json"
+    run(LOTTERY, 13, 3, State(state))
+    assert run(LOTTERY, 40, 3, State(state)) == whole
+    assert run(LOTTERY, 40, 4, State(state)) != whole, "another seed begins anew"
+
+
+def test_a_case_can_be_run_again_by_its_number() -> None:
+    progress = run(LOTTERY, 40, 3)
+    number = progress.examples["lost"][0][0]
+    with pytest.raises(Fault, match="lost"):
+        run_case(LOTTERY, 3, number)
+
+
+def test_what_nobody_expected_and_what_never_ends_are_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: random.Random, __: Path) -> str:
+        raise KeyError("x")
+
+    def endless(_: random.Random, __: Path) -> str:
+        while True:
+            str.upper("x")
+            random.Random(1)
+
+    monkeypatch.setattr("campaigns.campaign.STEPS", 1_000)
+    with pytest.raises(Fault, match="uncaught KeyError"):
+        run_case(Campaign("broken", "", broken, 1, 1), 1, 0)
+    with pytest.raises(Fault, match="hang"):
+        run_case(Campaign("endless", "", endless, 1, 1), 1, 0)
+
+
+def test_the_page_has_every_figure() -> None:
+    progress = Progress(1, 10, {"accepted": 8}, {"strange": 2}, {"strange": [[4, "a `b`|c"]]})
+    text = page({"round trips": progress}, "2026-01-01")
+    assert "| round trips | 0 true releases rejected | 1 | 10 | 0 | 2 |" in text
+    assert "**not explained**" in text
+    assert "a 'b'/c" in text
+
+
+def test_every_module_of_the_verifier_has_mutants() -> None:
+    from campaigns.mutants import SOURCE
+
+    empty = [path.name for path in SOURCE.rglob("*.py") if not mutants_of(path)]
+    assert set(empty) <= {"__init__.py", "failure.py", "subject.py", "registry.py"}

@@ -1,0 +1,244 @@
+"""INT, TERM and HUP at chosen points: one sentence, exit code 1, nothing left; or the release is all there.
+
+Nothing depends on time: a process sends itself the signal at the n-th function that Python calls, from the
+first import to the last line at exit, or at a place that a test names.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from incrowd.commands.verify import verify
+from incrowd.examples import write_example
+from incrowd.interrupts import SIGNALS, STOPPED
+
+SENTENCE = f"incrowd: {STOPPED}\n"
+POINTS = int(os.environ.get("INCROWD_SIGNALS", "18"))  # of a run, for each command
+
+# Count calls of Python functions and send the signal at one of them; 0 only counts.
+AT_CALL = """
+import atexit, os, signal, sys
+import incrowd.interrupts
+number, at = int(sys.argv[1]), int(sys.argv[2])
+sys.argv[:] = ["incrowd", *sys.argv[3:]]
+seen = 0
+def count(frame, event, argument):
+    global seen
+    if event == "call":
+        seen += 1
+        if seen == at:
+            sys.setprofile(None)
+            os.kill(os.getpid(), number)
+if at == 0:
+    atexit.register(lambda: os.write(1, f"calls {seen}".encode()))
+incrowd.interrupts.install()
+sys.setprofile(count)
+from incrowd import _command_line
+_command_line()
+"""
+
+# Send the signal inside a destructor, where Python would swallow the interrupt and go on.
+IN_DESTRUCTOR = """
+import os, sys
+from incrowd import _command_line
+from incrowd.publishing import draft
+number = int(sys.argv.pop(1))
+class Torn:
+    def __del__(self):
+        os.kill(os.getpid(), number)
+        for _ in range(1000):
+            pass
+real = draft.encode
+def torn(*words):
+    Torn()
+    return real(*words)
+draft.encode = torn
+_command_line()
+"""
+
+# Others' code that swallows everything: the interrupt is noticed before the release gets its name.
+SWALLOWED = """
+import os, sys
+from incrowd import _command_line
+from incrowd.publishing import pipeline
+number = int(sys.argv.pop(1))
+real = pipeline._verified
+def swallowing(*words):
+    try:
+        os.kill(os.getpid(), number)
+        for _ in range(1000):
+            pass
+    except BaseException:
+        pass
+    return real(*words)
+pipeline._verified = swallowing
+_command_line()
+"""
+
+# In the middle of a commit: it waits, and then it is too late.
+IN_COMMIT = """
+import os, sys
+from incrowd import _command_line
+from incrowd.release import stage
+number = int(sys.argv.pop(1))
+real = stage._rename
+def interrupted(*words):
+    os.kill(os.getpid(), number)
+    return real(*words)
+stage._rename = interrupted
+_command_line()
+"""
+
+# Twice: the second one comes while the first is being answered.
+TWICE = """
+import os, sys
+from incrowd import _command_line
+from incrowd.publishing import pipeline
+from incrowd.release import stage
+number = int(sys.argv.pop(1))
+real = stage._discard
+def again(folder):
+    os.kill(os.getpid(), number)
+    return real(folder)
+def first(*words):
+    stage._discard = again
+    os.kill(os.getpid(), number)
+    for _ in range(1000):
+        pass
+pipeline._verified = first
+_command_line()
+"""
+
+AT_EXIT = """
+import atexit, os, sys
+from incrowd import _command_line
+number = int(sys.argv.pop(1))
+atexit.register(lambda: os.kill(os.getpid(), number))
+_command_line()
+"""
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_example(tmp_path_factory.mktemp("clinic"), rows=60)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def run(script: str, place: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=place,
+        env={**os.environ, "TMPDIR": str(place.parent / "tmp")},
+        start_new_session=True,
+    )
+
+
+def left(place: Path) -> list[str]:
+    return sorted(path.name for path in [*place.iterdir(), *(place.parent / "tmp").iterdir()])
+
+
+def publishing(clinic: Path) -> tuple[object, ...]:
+    return "publish", clinic / "patients.csv", "-p", clinic / "policy.toml", "-k", 3, "-o", "out"
+
+
+def assert_stopped(ran: subprocess.CompletedProcess[str], place: Path) -> None:
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", SENTENCE)
+    assert left(place) == []
+
+
+def assert_published(ran: subprocess.CompletedProcess[str], place: Path, clinic: Path) -> None:
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert left(place) == ["out", "out.audit"]
+    assert verify(place / "out", clinic / "patients.csv").passed
+
+
+@pytest.mark.parametrize("sent", SIGNALS, ids=lambda sent: sent.name)
+def test_wherever_a_signal_comes_it_is_one_sentence_or_a_whole_release(
+    clinic: Path, place: Path, sent: signal.Signals
+) -> None:
+    """From the first import over the last line: points spread evenly over all calls of a run."""
+    whole = run(AT_CALL, place, int(sent), 0, *publishing(clinic))
+    calls = int(whole.stdout.split("calls ")[1])
+    assert calls > 10_000
+    wanted = max(POINTS // 3, 2)
+    ends = []
+    for point in range(wanted):
+        parent = place.parent / f"{sent.name}-{point}"
+        (parent / "work").mkdir(parents=True)
+        (parent / "tmp").mkdir()
+        at = 1 + point * (calls - 1) // (wanted - 1)
+        ran = run(AT_CALL, parent / "work", int(sent), at, *publishing(clinic))
+        assert "Traceback" not in ran.stderr, at
+        if ran.returncode == 0:
+            assert_published(ran, parent / "work", clinic)
+        else:
+            assert_stopped(ran, parent / "work")
+        ends.append(ran.returncode)
+    assert 1 in ends
+
+
+SWALLOWERS = {
+    "destructor": (IN_DESTRUCTOR, signal.SIGINT),
+    "swallowed": (SWALLOWED, signal.SIGTERM),
+    "twice": (TWICE, signal.SIGHUP),
+}
+
+
+@pytest.mark.parametrize("how", SWALLOWERS)
+def test_an_interrupt_that_python_would_swallow_still_ends_the_run(
+    clinic: Path, place: Path, how: str
+) -> None:
+    script, sent = SWALLOWERS[how]
+    assert_stopped(run(script, place, int(sent), *publishing(clinic)), place)
+
+
+@pytest.mark.parametrize("script", [IN_COMMIT, AT_EXIT], ids=["commit", "exit"])
+def test_after_the_last_step_has_begun_a_signal_comes_too_late(
+    clinic: Path, place: Path, script: str
+) -> None:
+    assert_published(run(script, place, int(signal.SIGINT), *publishing(clinic)), place, clinic)
+
+
+def test_a_signal_that_the_parent_ignores_is_ignored(clinic: Path, place: Path) -> None:
+    """As nohup does for HUP."""
+    sent = int(signal.SIGHUP)
+    ignoring = f"import signal; signal.signal({sent}, signal.SIG_IGN)\n" + IN_DESTRUCTOR
+    assert_published(run(ignoring, place, sent, *publishing(clinic)), place, clinic)
+
+
+def test_a_parquet_reader_does_not_outlive_a_run_that_was_killed(tmp_path: Path) -> None:
+    """The kernel ends it with its parent; nobody else could."""
+    script = (
+        "import os, signal, subprocess, sys\n"
+        "from incrowd.tables import parquet_reader\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'from incrowd.tables import parquet_reader as p\\n"
+        "p._end_with_parent(); print(flush=True)\\nwhile True: pass'], stdout=-1)\n"
+        "child.stdout.readline()\n"
+        "print(child.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    child = int(ran.stdout)
+    try:
+        for _ in range(10_000_000):
+            if Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                break
+    except FileNotFoundError:
+        pass
+    else:
+        state = Path(f"/proc/{child}/stat")
+        assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
