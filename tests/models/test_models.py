@@ -29,8 +29,8 @@ from incrowd.models import (
     KAnonymity,
     Plain,
     RecursiveDiversity,
-    TransparentDiversity,
     SensitiveGroups,
+    TransparentDiversity,
     from_policy,
     reached,
 )
