@@ -13,8 +13,8 @@ from pathlib import Path
 
 from campaigns.campaign import Campaign, Fault
 from campaigns.tables import random_request
-from incrowd.algorithms.catalogue import METHODS
 
+from incrowd.algorithms.base import all_methods
 from incrowd.commands.verify import verify
 from incrowd.errors import IncrowdError, NotVerified
 from incrowd.policy import Policy
@@ -26,8 +26,8 @@ FORMS = [*[Form()] * 48, Form("parquet"), Form("parquet", typed=True)]
 
 
 def case(rng: random.Random, folder: Path) -> str:
-    method = rng.choice(sorted(METHODS))
-    entity = not (METHODS[method].overlapping or METHODS[method].joins) and rng.random() < 0.4
+    method = rng.choice(sorted(all_methods()))
+    entity = not (all_methods()[method].overlapping or all_methods()[method].joins) and rng.random() < 0.4
     form = rng.choice(FORMS)
     try:
         table, policy = random_request(rng, folder, method, entity)
@@ -36,7 +36,7 @@ def case(rng: random.Random, folder: Path) -> str:
         raise Fault(f"publisher and verifier disagree{_of(entity)}", f"{method}: {refusal}") from None
     except IncrowdError:
         return "refused"
-    public = folder / "public.csv" if METHODS[method].joins else None
+    public = folder / "public.csv" if all_methods()[method].joins else None
     trip = Trip(method, entity, folder / "out", table, public)
     trip.verified(None)
     trip.verified(policy)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from incrowd.algorithms.catalogue import METHODS
 from support.requested import COLUMNS, MODELS, PLACES
 
+from incrowd.algorithms.base import all_methods
 from incrowd.policy import Policy
 
 Texts = list[str]
@@ -55,7 +55,7 @@ def write_places(folder: Path) -> None:
 
 def random_request(rng: random.Random, folder: Path, method: str, entity: bool) -> tuple[Path, Policy]:
     """A table in the folder, and a policy that asks for this method."""
-    chosen = METHODS[method]
+    chosen = all_methods()[method]
     if chosen.joins:
         return _joined_request(rng, folder, method)
     names = [name for name in sorted(COLUMNS) if not (COLUMNS[name][0].get("mean") and chosen.overlapping)]
@@ -81,7 +81,7 @@ def random_request(rng: random.Random, folder: Path, method: str, entity: bool) 
 
 
 def _promise(rng: random.Random, method: str) -> dict[str, Any]:
-    chosen = METHODS[method]
+    chosen = all_methods()[method]
     if chosen.needs_plain:
         return {"plain": {"p": "0.8", "d": "0.5"}, "max_suppression": "0.5"}
     if chosen.buckets:
