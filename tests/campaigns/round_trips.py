@@ -27,7 +27,8 @@ FORMS = [*[Form()] * 48, Form("parquet"), Form("parquet", typed=True)]
 
 def case(rng: random.Random, folder: Path) -> str:
     method = rng.choice(sorted(all_methods()))
-    entity = not (all_methods()[method].overlapping or all_methods()[method].joins) and rng.random() < 0.4
+    chosen = all_methods()[method]
+    entity = not (chosen.overlapping or chosen.joins or chosen.transparent) and rng.random() < 0.4
     form = rng.choice(FORMS)
     try:
         table, policy = random_request(rng, folder, method, entity)

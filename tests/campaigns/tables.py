@@ -86,10 +86,10 @@ def _promise(rng: random.Random, method: str) -> dict[str, Any]:
         return {"plain": {"p": "0.8", "d": "0.5"}, "max_suppression": "0.5"}
     if chosen.buckets:
         return {"l": 2}
-    if chosen.overlapping and not chosen.diverse:
+    if chosen.transparent:
+        return rng.choice([{}, {"l": 2}]) if chosen.overlapping else {"l": 2}
+    if chosen.overlapping:
         return {}
-    if chosen.diverse:
-        return rng.choice([{}, {"l": 2}])
     return dict(MODELS[rng.choice(sorted(MODELS))])
 
 
