@@ -15,6 +15,7 @@ from forgeries.nonhomogeneous import WITNESSES, K, N, code, ring
 from forgeries.randomized_diversity import DRAWN, DRAWN_FORGERIES, Diverse, L, diverse, labels, rings
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.catalogued import catalogued
 from support.golden import golden
 from support.overlapping_tables import Lines
 from support.verifier_cases import Case, assert_rejected, long_texts, verified
@@ -311,6 +312,7 @@ def test_a_ring_of_two_values_is_safe_and_rejected_all_the_same() -> None:
 
 def written(release: Diverse, folder: Path) -> tuple[Path, Path]:
     """A release with its audit, and the original."""
+    catalogued(release, "ring")
     release.write(folder / "release")
     release.write_original(folder / "original.csv")
     audit = folder / "release.audit"

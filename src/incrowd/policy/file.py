@@ -39,9 +39,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; decimals are kept exactly as they are written."""
     text = _read_text(path)
     if _LONG_KEY.search(_QUOTED.sub('""', text)):
-        raise PolicyError(
-            f"{path} is no policy: a key has more than {MOST_PARTS} dots"
-        )
+        raise PolicyError(f"{path} is no policy: a key has more than {MOST_PARTS} dots")
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
