@@ -81,10 +81,10 @@ class Release:
     manifest: dict[str, Any]
     schema: Schema = SCHEMA
     claims: tuple[Claim, ...] = CLAIMS
-    accepted: tuple[str, ...] = ()
-    levels: bool = False
     truth: list[int] = field(default_factory=list)
     after: list[Callable[[Path], None]] = field(default_factory=list)
+    accepted: tuple[str, ...] = ()
+    levels: bool = False
 
     def at(self, name: str) -> int:
         return self.names.index(name)

@@ -14,7 +14,7 @@ from support.requested import COLUMNS, Request, asked, atoms, classes_of, folder
 from incrowd import tables
 from incrowd.commands.measure import measure
 from incrowd.commands.verify import verify
-from incrowd.errors import TableError
+from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
@@ -252,7 +252,11 @@ def test_a_table_of_texts_stays_as_it_is() -> None:
 def test_a_typed_column_does_not_take_the_name_of_another(tmp_path: Path) -> None:
     table = Table.of({"age": ["1", "2", "3", "4"], "age_lo": ["x"] * 4})
     policy = Policy(quasi_identifiers=["age"], keep=["age_lo"], privacy={"k": 2})
-    with pytest.raises(TableError, match="same name"):
+    with pytest.raises(PolicyError, match="age_lo: typed columns call an end of age so; rename the column"):
         publish_to(table, policy, tmp_path / "out", TYPED)
     assert list(tmp_path.iterdir()) == []
+    days = Table.of({"a": [f"2024-01-0{i}" for i in range(1, 5)], "a_lo": ["1", "2", "3", "4"]})
+    both = Policy(quasi_identifiers={"a": {"type": "date"}, "a_lo": {"type": "numeric"}}, privacy={"k": 2})
+    with pytest.raises(PolicyError, match="a_lo: typed columns call an end of a so"):
+        publish_to(days, both, tmp_path / "out", TYPED)
     publish_to(table, policy, tmp_path / "out", Form("parquet"))

@@ -18,6 +18,7 @@ from forgeries.classes import METHOD
 from forgeries.join import JOIN_FORGERIES, OWN, Joined, checked, good, large, ordered_by
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.catalogued import catalogued
 from support.golden import golden
 from support.verifier_cases import Case, assert_rejected, long_texts, verified
 from twins import k_join_anonymity as naive
@@ -44,7 +45,7 @@ HINTED = pytest.mark.parametrize("hinted", [False, True], ids=["found", "hinted"
 
 
 def verified_folder(
-    release: Joined, folder: Path, hinted: bool = False, links: Any = None, **more: Any
+    release: Joined, folder: Path, hinted: bool = False, links: Any = None, asked: Any = None, **more: Any
 ) -> Verdict:
     folder.mkdir(exist_ok=True)
     release.write(folder / "release")
@@ -58,7 +59,7 @@ def verified_folder(
     return verify(
         folder / "release",
         original,
-        Expected(release.schema, release.claims, method=METHOD),
+        Expected(release.schema, release.claims, method=METHOD, public=asked or {}),
         **(given | more),
     )
 
@@ -102,7 +103,9 @@ def test_rows_alone_are_accepted_without_their_values(tmp_path: Path, hinted: bo
 def test_a_source_and_a_date_may_be_said(tmp_path: Path) -> None:
     release = good()
     release.manifest["public"] |= {"source": "the voters' register", "date": "2024-02-29"}
-    assert verified_folder(release, tmp_path).passed
+    said = {"source": "the voters' register", "date": "2024-02-29"}
+    assert verified_folder(release, tmp_path / "as asked", asked=said).passed
+    assert failed(verified_folder(release, tmp_path / "not asked"))[0] == "manifest"
 
 
 @HINTED
@@ -664,6 +667,7 @@ def table_of(names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Tabl
 
 def written(release: Joined, folder: Path, linked: bool = True) -> Path:
     """A release with its audit beside it."""
+    catalogued(release, "kja-refine")
     release.write(folder / "release")
     release.write_original(folder / "original.csv")
     audit = folder / "release.audit"

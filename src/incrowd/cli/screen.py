@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,6 +45,8 @@ ANONYMITY = {  # kinds of anonymity, as measures and audits name them
     "global_k1": "every row has k persons who cannot be ruled out",
     "k_factor": "a randomized assignment exists with no match above 1/k",
 }
+
+_CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029]")  # JSON allows them bare, and terminals obey some
 
 
 def console() -> Console:
@@ -89,7 +92,8 @@ def print_json(content: object) -> None:
     """One JSON document on standard output."""
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     try:
-        sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=ascii_only, default=str) + "\n")
+        text = json.dumps(content, indent=2, ensure_ascii=ascii_only, default=str)
+        sys.stdout.write(_CONTROLS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
         sys.stdout.flush()  # a full disk is noticed here, where it can still be told
     except BrokenPipeError:
         _reader_left()

@@ -152,9 +152,12 @@ def _both(
     """What the columns are, and the rows of another tool's table as cells."""
     shown = tables.read(published, lists=True)
     schema = policy.schema(table) if policy is not None else _guessed(table, shown, quasi)
-    gaps = schema.missing - {""}
+    gaps = {name: schema.missing - {""} for name in shown.names}
+    for column in schema.having(Role.QUASI):  # a label above the leaves is no gap, whatever it is called
+        gaps[column.name] = schema.missing - {"", *(label for row in column.levels for label in row[1:])}
     columns = tuple(
-        TextColumn(c.codes, tuple(None if text in gaps else text for text in c.texts)) for c in shown.columns
+        TextColumn(c.codes, tuple(None if text in gaps[name] else text for text in c.texts))
+        for name, c in zip(shown.names, shown.columns, strict=True)
     )
     return schema, Table(shown.names, columns)
 

@@ -12,6 +12,7 @@ from incrowd.contracts import Watch, catalogue, unwatched
 from incrowd.errors import IncrowdError, InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.join.sources import check_public
+from incrowd.models import together
 from incrowd.models.k_anonymity import MATCHING
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_kept_columns, check_names
@@ -21,6 +22,7 @@ from incrowd.schema import MANIFEST, Claim, Verdict
 from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
 
+ANY_K = 2  # whether options are what a method knows does not depend on k
 MODELS = ("model", "join model", MATCHING)  # families of models that claims name
 
 
@@ -43,8 +45,8 @@ def verify(
         The table that it was made from.
     policy : Policy, dict or path, optional
         The release must then be one that the policy asks for: its claims, method, options, accepted exposures
-        and share of suppressed records, no others. Without it, roles and hierarchies are those of the audit
-        beside the release, and the manifest is taken at its word as to what was asked for.
+        and share of suppressed records, no others. Without it, roles, hierarchies and where a public table is
+        from are those of the audit beside the release, and the manifest is taken at its word as to the rest.
     public, check : path or frame, optional
         The public table that was joined and its second source, in the place of those that the policy names.
 
@@ -85,7 +87,7 @@ def _asked(folder: ReleaseFolder, request: Request) -> Expected:
 
 def _stated(folder: ReleaseFolder) -> Expected:
     """What the manifest says was asked for, in words that the catalogue knows; or it is no release."""
-    schema = folder.schema
+    schema, _ = folder.schema, folder.public  # what is not given is no fault of the release
     try:
         claims, accepted = folder.claims, folder.manifest.get("accepted", [])
         if not claims:
@@ -94,15 +96,16 @@ def _stated(folder: ReleaseFolder) -> Expected:
         chosen = method(str(folder.method["name"]))
         options: Mapping[str, Any] = folder.method["options"]
         hidden = chosen.unpublished if options.get("choose") in chosen.unpublished else {}
-        algorithm = chosen.configured(folder.k, {**options, **hidden})
+        algorithm = chosen.configured(ANY_K, {**options, **hidden})
         check_kept_columns(folder.original, schema, accepted)
         return Expected(
             schema,
-            tuple(_in_the_models_words(claim, folder) for claim in claims),
+            together(_in_the_models_words(claim, folder) for claim in claims),
             accepted,
             "as stated",
             algorithm.described(options),
             algorithm.full_domain,
+            folder.audited_provenance,
         )
     except (IncrowdError, TypeError, AttributeError, KeyError) as problem:
         words = problem if isinstance(problem, IncrowdError) else "its method or claims cannot be read"

@@ -16,7 +16,7 @@ from incrowd.errors import PolicyError
 from incrowd.flow import Microdata
 from incrowd.models.counting import dense, tally
 from incrowd.models.k_anonymity import ONE_ROW_EACH
-from incrowd.models.l_diversity import ROWS_COUNT
+from incrowd.models.l_diversity import MINIMALITY, ROWS_COUNT
 from incrowd.schema import Claim
 
 KNOWS_OUTLIERS = (
@@ -111,7 +111,9 @@ class Plain(Setting):
         parameters = {name: getattr(self, name) for name in stated} | {"columns": weights}
         adversary = KNOWS_OUTLIERS + ("" if self.form == "corner" else INSIDE)
         counted = ONE_ROW_EACH if data.entity is None else ROWS_COUNT
-        return (Claim(self.name, parameters, "", adversary, (counted, SAME_SCALE, WHO_IS_REMOVED)),)
+        return (
+            Claim(self.name, parameters, "", adversary, (counted, SAME_SCALE, WHO_IS_REMOVED, MINIMALITY)),
+        )
 
 
 def plain_of(asked: Mapping[str, Any], k: int, sensitive: Sequence[str]) -> Plain:

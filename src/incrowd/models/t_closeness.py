@@ -26,9 +26,10 @@ from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Sensitive
 from incrowd.hierarchy import Hierarchy
 from incrowd.models.counting import Counting, Counts, counted_both_ways, dense
-from incrowd.models.l_diversity import ColumnModel
+from incrowd.models.l_diversity import MINIMALITY, ColumnModel
 from incrowd.schema import Kind
 
+DISTRIBUTION = "the distribution of the whole table may be known to everyone"
 SAFE = 2**62  # below it int64 does not overflow, with a factor of two to spare
 Whole = NDArray[np.int64]
 
@@ -204,7 +205,7 @@ class Closeness(ColumnModel):
     distance: str
     column: str
     more_is_safer: ClassVar[bool] = False
-    assumed: ClassVar[tuple[str, ...]] = ("the distribution of the whole table may be known to everyone",)
+    assumed: ClassVar[tuple[str, ...]] = (MINIMALITY, DISTRIBUTION)
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "t": Share(Fraction(0), Fraction(1)),
         "distance": Choice(("equal", "ordered", "hierarchical")),

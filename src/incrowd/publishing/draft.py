@@ -228,7 +228,8 @@ class Draft:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the publisher should know."""
-        found = (GUARDED,) if any(MINIMALITY in claim.assumptions for claim in self.claims) else ()
+        guarded = any(claim.column and MINIMALITY in claim.assumptions for claim in self.claims)
+        found = (GUARDED,) if guarded else ()
         if self.stand_ins is not None:
             return (*self.stand_ins.joined.counts.warnings(), *found)
         candidates = self.randomized.candidates

@@ -256,7 +256,7 @@ def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
     if form.format == "csv":
         tables.write_csv(made.table, data)
     else:
-        typed = typed_columns(made.data, made.regions) if form.typed else None
+        typed = typed_columns(made.data, made.regions, made.table.names) if form.typed else None
         tables.write_parquet(made.table, data, typed)
     manifest = {**made.manifest, "files": {data.name: _described(data)}}
     if made.buckets is not None:

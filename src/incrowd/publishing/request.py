@@ -85,7 +85,7 @@ class Request:
 
     def claims(self, private: Microdata) -> tuple[Claim, ...]:
         """What a release of this table may say about itself."""
-        return tuple(claim for model in self.promised for claim in model.claims(private))
+        return models.together(claim for model in self.promised for claim in model.claims(private))
 
     def expected(self, schema: Schema, private: Microdata) -> Expected:
         """What the verifier must demand of a release."""

@@ -219,6 +219,15 @@ class ReleaseFolder:
         raise InputError(f"{problem}; pass the policy with {option('policy')}")
 
     @cached_property
+    def audited_provenance(self) -> dict[str, str]:
+        """Who published the public table, and when, as the audit has it from the policy."""
+        try:
+            said = json.loads((self.audit / "audit.json").read_text(encoding="utf-8"))["manifest"][PUBLIC]
+            return {key: str(said[key]) for key in ("source", "date") if key in said}
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
+            return {}
+
+    @cached_property
     def public(self) -> PublicTables | None:
         """The public table and its second source; None where no people of one have rows."""
         said = None if self.policy is None else self.policy.public

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from incrowd.cells import escaped
-from incrowd.errors import TableError
+from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
 from incrowd.values import number_text, read_number
@@ -17,8 +17,24 @@ if TYPE_CHECKING:
     from incrowd.tables.parquet_writer import Members, Span, Typed
 
 
-def typed_columns(data: Microdata, regions: Regions) -> Mapping[str, Typed]:
+ENDS = ("_lo", "_hi", "_missing")
+
+
+def _check_names(data: Microdata, published: Sequence[str]) -> None:
+    """Refuse columns that are called like the ends of another."""
+    taken = {name.casefold(): name for name in published}
+    for attribute in data.attributes:
+        for end in ENDS if attribute.shape is Shape.RANGE else ():
+            if (other := taken.get((attribute.name + end).casefold())) is not None:
+                raise PolicyError(
+                    f"{other}: typed columns call an end of {attribute.name} so; rename the column, or write "
+                    "texts"
+                )
+
+
+def typed_columns(data: Microdata, regions: Regions, published: Sequence[str]) -> Mapping[str, Typed]:
     """How each range and each set is written; labels of hierarchies stay texts."""
+    _check_names(data, published)
     found: dict[str, Typed] = {}
     for attribute, cells in zip(data.attributes, regions.cells, strict=True):
         if attribute.shape is Shape.RANGE:
@@ -53,7 +69,7 @@ def _words(codes: Sequence[int], words: Sequence[str]) -> tuple[str, ...]:
     """What a list says; of everything only that, as a text does: it names no value."""
     if len(codes) == len(words) > 1:
         return (EVERYTHING,)
-    return tuple(sorted(words[code] for code in codes))
+    return tuple(sorted((words[code] for code in codes), key=lambda word: (word != MISSING, word)))
 
 
 def as_cells(table: Table, schema: Schema) -> Table:
