@@ -125,7 +125,7 @@ def blind_joined(
             fate[id] = place, next((doubt for doubt, there in doubts.items() if there), "external")
     if any(fate.get(id, (0, "gone"))[1] != "external" for id in inside):
         raise Wrong("unlisted")
-    others = [(place, what) for id, (place, what) in fate.items() if id not in inside]
+    others = [end for id, end in fate.items() if id not in inside]
     for _, end in others:
         counts[end] += 1
-    return [*(fate[id][0] for id in inside), *(p for p, end in others if end == "external")], counts
+    return [*(fate[id][0] for id in inside), *(place for place, end in others if end == "external")], counts

@@ -32,7 +32,7 @@ from incrowd.verifier.columns import (
     numbers_of,
 )
 from incrowd.verifier.csv_file import Codes, CsvRows, fingerprint
-from incrowd.verifier.failure import CheckFailed, decimal, require, whole
+from incrowd.verifier.failure import CheckFailed, exactly, require, whole
 from incrowd.verifier.values import value
 
 PUBLIC, SECOND = "the public table", "the table that confirms the public one"
@@ -295,7 +295,7 @@ def check_presence(claim: Claim, counts: PrivateCounts, kind: Ints, mine: Bools)
     words = "classes have another number of private people than their rows say"
     require(not wrong, f"{wrong} {words}, as far as it is known who is behind which row")
     reached = max(map(Fraction, private.tolist(), people.tolist()))
-    most, certain = decimal(claim, "most"), claim.parameters["certain"]
+    most, certain = exactly(claim.parameters["most"], "most"), claim.parameters["certain"]
     require(certain in ("yes", "no"), "whether presence may be certain is neither yes nor no")
     require(reached <= most, "a class has a larger share of private people than is claimed")
     require(reached < 1 or certain == "yes", "everybody of a class is private, and that was not accepted")
