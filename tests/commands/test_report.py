@@ -75,7 +75,7 @@ def policy_of(method: str) -> dict[str, Any]:
             "table": "public.csv",
             "id": "id",
             "membership_secret": True,
-            "conflicts": "microdata",
+            "conflicts": "public",
         }
     return parts
 
