@@ -64,7 +64,7 @@ def policy_of(method: str) -> dict[str, Any]:
         },
         "sensitive": ["ill"],
         "method": method,
-        "accept": ACCEPTED[method],
+        "accept": [*ACCEPTED[method], *(["certain-presence"] if method in JOINS else [])],
         "privacy": {"k": 3, **({"l": 3} if method in APART else {})},
     }
     if method in PLAIN:
@@ -83,7 +83,7 @@ def policy_of(method: str) -> dict[str, Any]:
 def made(method: str, folder: Path, form: Form = Form()) -> tuple[Path, dict[str, Any]]:  # noqa: B008
     """A release of a few people, and what its private report needs."""
     table = write(folder / "t.csv", people(N) | {"ill": [str(i * 5 % 23) for i in range(N)]})
-    write(folder / "public.csv", people(3 * N, N // 2))
+    write(folder / "public.csv", people(3 * N))
     policy = Policy.from_dict(policy_of(method), folder)
     written = publish_to(table, policy, folder / "out", form)
     return written.folder, {"original": table, "policy": policy, "attacks": False}

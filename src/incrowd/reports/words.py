@@ -43,6 +43,9 @@ MEANS: Mapping[str, str] = {
     "k-join-anonymity": "Every equivalence class has at least {k} people, some of them from a public table, "
     "who have rows as well. An adversary who looks for a person and does not know who is in the private "
     "table picks the right row with a probability of at most 1/{k} (journalist risk).",
+    "even-presence": "Every row states how many people its class has, and how many are in the private "
+    "table. All of a class are there with the same probability, even for an adversary who re-runs the "
+    "program; it is at most {most}.",
 }
 UNKNOWN = "This report has no explanation of this promise; its parameters are given."
 
