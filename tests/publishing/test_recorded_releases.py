@@ -24,7 +24,10 @@ from incrowd.examples import write_example
 pytestmark = pytest.mark.quick
 FIGURES = TESTS / "recorded" / "demo_releases.json"
 PLAIN = ("expc", "gnof", "gof", "remove-outliers")
-DRAWN = {"ring l": 0.1, "transparent l": 0.1}  # groups are dealt by chance: how far the loss may be from the recorded one
+DRAWN = {
+    "ring l": 0.1,
+    "transparent l": 0.1,
+}  # groups are dealt by chance: how far the loss may be from the recorded one
 QUASI = ("age", "sex", "zip", "education", "marital_status")
 
 
