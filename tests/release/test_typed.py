@@ -14,7 +14,7 @@ from support.requested import COLUMNS, Request, asked, atoms, classes_of, folder
 from incrowd import tables
 from incrowd.commands.measure import measure
 from incrowd.commands.verify import verify
-from incrowd.errors import TableError
+from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
