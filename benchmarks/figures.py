@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
@@ -30,6 +31,8 @@ from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, St
 from incrowd.algorithms.partitions.single import SingleDimensional
 from incrowd.contracts import silent
 from incrowd.flow import Microdata
+from incrowd.schema import Verdict
+from incrowd.verifier import verify as verify_folder
 
 N = 1_000_000
 K = 10
@@ -139,6 +142,50 @@ def publish_census(_kd: float) -> Iterator[Figure]:
         yield Figure("publish census, peak memory", size, memory / 1500, "of 1.5 GB", 1.0)
 
 
+_DROPPED = (
+    *("CIT", "INDP", "OCCP", "ESR", "WKHP", "MIL", "DIS", "HICOV", "NP", "NPF", "TEN", "RNTP", "HINCP"),
+    *("PINCP", "PWGTP", "STATE"),
+)
+
+
+def verify_alone(_kd: float) -> Iterator[Figure]:
+    """`verify` with nothing but the files, against the same check inside `publish`, which has the links."""
+    from incrowd import Policy
+    from incrowd.commands import verify as command
+    from incrowd.publishing import pipeline
+
+    data = real_data()
+    if data is None:
+        print("verify alone: skipped, no real tables (set INCROWD_DATA)", file=sys.stderr)
+        return
+    policy = Policy.from_dict(
+        {
+            "quasi_identifiers": ["PUMA", "AGEP", "SEX", "RAC1P", "HISP", "SCHL", "MAR", "COW"],
+            "sensitive": ["WAGP"],
+            "drop": [*_DROPPED],
+            "privacy": {"k": K},
+        }
+    )
+    with tempfile.TemporaryDirectory() as name:
+        source, inside = Path(name) / "census.csv", list[float]()
+        with (
+            gzip.open(data / "acs2024_census" / "census.csv.gz", "rb") as packed,
+            source.open("wb") as target,
+        ):
+            shutil.copyfileobj(packed, target)
+
+        def timed(*given: Any, **more: Any) -> Verdict:
+            found: list[Verdict] = []
+            inside.append(cpu(lambda: found.append(verify_folder(*given, **more)), 2))
+            return found[0]
+
+        vars(pipeline)["verify"] = timed
+        pipeline.publish_to(source, policy, Path(name) / "out")
+        vars(pipeline)["verify"] = verify_folder
+        alone = cpu(lambda: command.verify(Path(name) / "out", source, policy), 2)
+        yield Figure("verify alone", f"n=542119 d=8 k={K}", alone / inside[0], "inside publish", 2.0)
+
+
 _ARGUMENTS = ["publish", "census.csv", "-p", "policy.toml", "-o", "out", "--json"]
 _COPY = (
     "import duckdb; duckdb.execute(\"COPY (SELECT * FROM read_csv('census.csv')) "
@@ -238,6 +285,7 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "mondrian kernels": mondrian_kernels,
     "single": single_dimensional,
     "publish census": publish_census,
+    "verify alone": verify_alone,
     "adult loss": adult_loss,
     "agglomerative": agglomerative,
     "expansion": expansion,

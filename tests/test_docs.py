@@ -153,7 +153,7 @@ def test_a_check_of_the_verifier_is_described(check: str) -> None:
 
 def test_the_screen_explains_every_check_of_the_verifier() -> None:
     steps = [step.name for step in (*BEFORE_CLAIMS, *AFTER_CLAIMS)]
-    assert ["files", "manifest", *steps] == list(CHECKS)
+    assert ["files", "manifest", *steps, "bytes"] == list(CHECKS)
 
 
 def commands() -> dict[str, set[str]]:

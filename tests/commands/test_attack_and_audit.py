@@ -18,6 +18,7 @@ from incrowd.commands.attack import attack
 from incrowd.commands.audit import audit
 from incrowd.examples import write_example
 from incrowd.policy import Policy
+from incrowd.publishing.pipeline import publish_to
 
 ATTACKS = ["order", "degree", "matching", "probability", "rerun"]
 CORRUPTIONS = [f"corruption-{known}" for known in range(1, 6)]
@@ -400,3 +401,20 @@ def test_refused_in_one_message(bad: Bad, place: Path) -> None:
     assert said.code == 2
     if ran.err.startswith("incrowd: "):
         assert said.json == {"error": ran.err.removeprefix("incrowd: ")[:-1], "exit_code": 2}
+
+
+def test_a_label_that_also_means_missing_is_a_label(tmp_path: Path) -> None:
+    """The policy calls the text Unknown missing, and the hierarchy has a node of that name."""
+    (tmp_path / "jobs.csv").write_text("cook;Food;*\nwaiter;Food;*\nspy;Unknown;*\nagent;Unknown;*\n")
+    jobs = ["cook", "waiter"] * 4 + ["spy", "agent"] * 4
+    table = tmp_path / "people.csv"
+    table.write_text("job,ill\n" + "".join(f"{job},{i % 2}\n" for i, job in enumerate(jobs)))
+    parts = {"quasi_identifiers": {"job": {"hierarchy": "jobs.csv"}}, "sensitive": ["ill"]}
+    asked = Policy.from_dict(
+        {**parts, "missing": ["", "Unknown"], "privacy": {"k": 5}, "method": "mondrian"}, folder=tmp_path
+    )
+    written = publish_to(table, asked, tmp_path / "out")
+    assert "Unknown" in (written.folder / "data.csv").read_text()
+    alone, folder = (audit(table, what, asked) for what in (written.folder / "data.csv", written.folder))
+    assert alone.classes == folder.classes
+    assert alone.classes["global_1k"] == 8

@@ -40,6 +40,7 @@ from incrowd.tables import (
 )
 from incrowd.tables.parquet_writer import Members, Span
 from incrowd.tables.texts import column_of, float_text
+from incrowd.verifier.columns import restored
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
 TRICKY = st.text("aé\U0001f600,;|\t\"'\r\n=+-@ 1.", max_size=6)
@@ -222,6 +223,18 @@ def test_csv_is_written_with_as_few_quotes_as_possible(tmp_path: Path) -> None:
 def test_a_lonely_empty_cell_is_quoted_lest_its_line_be_skipped(tmp_path: Path) -> None:
     write_csv(Table.of({"a": ["x", "", None]}), tmp_path / "o.csv")
     assert (tmp_path / "o.csv").read_text() == 'a\nx\n""\n""\n'
+
+
+@given(st.text(";\t\r\n'=+-@x1", max_size=12))
+@settings(deadline=None, max_examples=500)
+def test_nothing_that_a_spreadsheet_cuts_off_is_a_formula(text: str) -> None:
+    """Wherever it cuts a cell or a line, no part starts like a formula; and the text comes back."""
+    shown = protected(text)
+    assert unprotected(shown) == text
+    parts = re.split("[;\t\r\n]", shown)
+    plain = re.fullmatch(r"[+-]?[0-9]+", shown) is not None
+    assert plain or not any(part.startswith(("=", "+", "-", "@")) for part in parts)
+    assert restored(shown) == text
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import gzip
 import itertools
 import random
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,7 @@ from incrowd.verifier.cells import parse
 from incrowd.verifier.checks import AFTER_CLAIMS, BEFORE_CLAIMS, Checklist
 from incrowd.verifier.claims.registry import MODELS
 from incrowd.verifier.columns import Numbering, fold, numbers_of, restored
+from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.order import check_order
 from incrowd.verifier.values import number, tree_of
@@ -677,3 +681,61 @@ def test_two_words_for_missing_are_no_variety() -> None:
     claim = Claim("distinct-l-diversity", {"l": 2}, "ill")
     case = Case(Lines(("age", "ill"), records), Lines(("age", "ill"), rows), schema, [claim])
     assert [check.name for check in verified(case).failures] == ["distinct-l-diversity (ill)"]
+
+
+# What a cell costs
+
+
+HOSTILE = (
+    "[" + "," * 7,
+    "[1,2",
+    "{a|b",
+    "{\\|",
+    "\\",
+    "\\a",
+    "{[1,2]|",
+    "9",
+    "1e9",
+    "{|",
+    "*",
+    "'=",
+    ";=",
+    "{a\\",
+)
+
+
+def steps(work: Callable[[], object]) -> int:
+    """Lines of Python and calls that a piece of work takes."""
+    count = 0
+
+    def tick(_frame: Any, _event: str, _arg: Any) -> Any:
+        nonlocal count
+        count += 1
+        return tick
+
+    before = sys.gettrace()
+    sys.settrace(tick)
+    try:
+        with contextlib.suppress(CheckFailed):
+            work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def read_cell(domain: ColumnDomain, text: str) -> None:
+    domain.regions([restored(text)], canonical=True)
+
+
+@pytest.mark.parametrize("ending", ["", "]", "}", "\\"])
+@pytest.mark.parametrize("sign", HOSTILE)
+def test_a_cell_costs_what_it_is_long(sign: str, ending: str) -> None:
+    """Twice the cell takes at most a little more than twice the steps, in every shape."""
+    for kind, shape in ((Kind.NUMERIC, Shape.RANGE), (Kind.DATE, Shape.RANGE), (Kind.CATEGORICAL, Shape.SET)):
+        taken = []
+        for length in (2_000, 4_000, 8_000):
+            text = sign * (length // len(sign)) + ending
+            domain = ColumnDomain(Column("a", Role.QUASI, kind, shape), [], frozenset({""}))
+            taken.append(steps(partial(read_cell, domain, text)))
+        assert taken[1] <= 2.2 * taken[0] + 200
+        assert taken[2] <= 2.2 * taken[1] + 200

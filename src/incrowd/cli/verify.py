@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from incrowd.schema import Check, Verdict
 
 
+HELD = "All claims of the release hold."
+
+
 @app.command()
 def verify(
     folder: options.ReleaseDir,
@@ -43,7 +46,7 @@ def verify(
         overrides = (k, l, t, plain, max_suppression, method, settings or None, accept or None)
         if policy is None and any(each is not None for each in overrides):
             raise InputError(
-                "--k, --l, --t and the method change what a policy options.demands; pass the policy with -p"
+                "--k, --l, --t and the method change what a policy demands; pass the policy with -p"
             )
         given = None if policy is None else Policy.load(policy)
         limits: dict[str, Any] = {"l": l, "t": t, "plain": plain, "max_suppression": max_suppression}
@@ -59,7 +62,9 @@ def show(verdict: Verdict) -> None:
     out = screen.console()
     rows = [(_outcome(c), c.name, c.detail or CHECKS.get(c.name, "")) for c in verdict.checks]
     out.print(screen.table("", ("", "check", ""), rows))
-    out.print("All claims of the release hold." if verdict.passed else "The release is REJECTED.")
+    gone = next((c.detail for c in verdict.checks if c.name == "rows" and "no row" in c.detail), "")
+    held = f"All claims of the release hold, but it may not be complete: {gone}." if gone else HELD
+    out.print(held if verdict.passed else "The release is REJECTED.")
 
 
 def _outcome(check: Check) -> str:

@@ -18,6 +18,7 @@ from incrowd.policy import Policy
 from incrowd.policy.exposures import check_kept_columns, check_names
 from incrowd.publishing.request import Request, requested
 from incrowd.release.folder import ReleaseFolder
+from incrowd.release.typed import written_again
 from incrowd.schema import MANIFEST, Claim, Verdict
 from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
@@ -132,8 +133,14 @@ def _parquet(folder: ReleaseFolder) -> tuple[Table | None, Table | None]:
     if (folder.path / "data.csv").exists():
         raise NotVerified(f"{folder.path} holds two data files, and a release has one")
     try:
-        bucketed = (folder.path / "sensitive.parquet").exists()
-        return folder.rows, folder.buckets if bucketed else None
+        buckets = folder.buckets if (folder.path / "sensitive.parquet").exists() else None
+        for name, table in (("data.parquet", folder.rows), ("sensitive.parquet", buckets)):
+            if table is not None and not written_again(table, folder.schema, folder.path / name):
+                raise TableError(
+                    f"{name} has other bytes than this version of the writer gives these rows: it says more, "
+                    "or another version wrote it"
+                )
+        return folder.rows, buckets
     except TableError as problem:
         raise NotVerified(f"the release cannot be read, so it is not what it claims: {problem}") from None
 

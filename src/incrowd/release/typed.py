@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from incrowd.cells import escaped
+from incrowd.cells import atoms, escaped, range_ends, read_cell
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
@@ -121,3 +123,45 @@ def _canonical(text: str) -> str:
     """A number without the zeros that a decimal type adds; a date as it is."""
     number = read_number(text)
     return text if number is None else number_text(number)
+
+
+def written_again(cells: Table, schema: Schema, path: Path) -> bool:
+    """Is a Parquet file, byte for byte, what is written for these cells, typed or as texts?
+
+    So it carries no metadata, row groups, dictionary entries or encodings of another's choice.
+    """
+    from incrowd.tables import write_parquet
+
+    wanted = path.read_bytes()
+    with TemporaryDirectory(prefix="incrowd-") as folder:
+        for form in ({}, _types_of(cells, schema)):
+            again = Path(folder) / f"{len(form)}.parquet"
+            if not again.exists():
+                write_parquet(cells, again, form)
+            if again.read_bytes() == wanted:
+                return True
+    return False
+
+
+def _types_of(cells: Table, schema: Schema) -> dict[str, Typed]:
+    """How each range and each set of published cells would be typed."""
+    from incrowd.tables.parquet_writer import Members, Span
+
+    found: dict[str, Typed] = {}
+    for column in schema.having(Role.QUASI):
+        if column.name not in cells.names:  # buckets have no quasi-identifiers
+            continue
+        parts = [read_cell(text or "") for text in cells.column(column.name).texts]
+        if column.shape is Shape.RANGE:
+            ends = tuple(_ends(part.atoms) for part in parts)
+            found[column.name] = Span(column.kind, ends, tuple(part.missing for part in parts))
+        elif column.shape is Shape.SET:
+            texts = cells.column(column.name).texts
+            found[column.name] = Members(tuple(tuple(atoms(text or "")) for text in texts))
+    return found
+
+
+def _ends(found: Sequence[str]) -> tuple[str, str] | None:
+    if not found:
+        return None
+    return next(iter(range_ends(found[0])), (found[0], found[0]))
