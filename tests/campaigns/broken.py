@@ -19,13 +19,14 @@ from campaigns.campaign import Campaign, Fault
 from campaigns.tables import random_request
 
 from incrowd import tables
-from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import Algorithm, all_methods
 from incrowd.errors import IncrowdError, NotVerified
 from incrowd.flow import Table
 from incrowd.publishing import draft as drafting
 from incrowd.publishing.pipeline import publish_to
 from incrowd.publishing.render import manifest, published_table
+
+METHODS = all_methods()
 
 Break = Callable[[random.Random, type[Algorithm]], Any]
 CLASSES = sorted(
@@ -181,7 +182,7 @@ BREAKS: dict[str, Break] = {
     "bytes: the original itself": publish_the_original,
     "bytes: half a file": half_a_file,
 }
-# A bug that may have had no effect (a row lost where records may be suppressed): then the release must be right,
+# A bug that may have had no effect (a row lost where records may be suppressed): then the release is right,
 # which is looked at once more.
 HARMLESS = (
     "completeness: a row lost",

@@ -18,7 +18,9 @@ from campaigns.tables import write_table
 from support.canaries import everything_in
 from support.commands import Ran, incrowd
 
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
+
+METHODS = all_methods()
 
 ROWS = 48
 FORMS: list[tuple[str, ...]] = [*[()] * 18, ("--format", "parquet"), ("--format", "parquet", "--typed")]
@@ -69,7 +71,7 @@ def _lay(rng: random.Random, folder: Path, mark: str, method: str) -> str:
     said += 'entity = "who"\n' if entity == "entity" else ""
     said += f"accept = {['all']}\n".replace("'", '"')
     said += '[quasi_identifiers]\nage = {type = "numeric"}\nzip = {hierarchy = {prefix = [2, 1]}}\n'
-    said += "[privacy]\nk = 3\n" + ("l = 2\n" if METHODS[method].buckets else "")
+    said += "[privacy]\nk = 3\n" + ("l = 2\n" if METHODS[method].buckets or method == "transparent" else "")
     if METHODS[method].needs_plain:
         said += "max_suppression = 0.5\n[privacy.plain]\np = 0.8\nd = 0.5\n"
     (folder / "policy.toml").write_text(said, encoding="utf-8")
@@ -78,7 +80,7 @@ def _lay(rng: random.Random, folder: Path, mark: str, method: str) -> str:
 
 def _takes_entity(method: str) -> bool:
     chosen = METHODS[method]
-    return not (chosen.overlapping or chosen.buckets or chosen.needs_plain)
+    return not (chosen.overlapping or chosen.buckets or chosen.needs_plain or chosen.transparent)
 
 
 @contextmanager

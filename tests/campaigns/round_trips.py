@@ -14,12 +14,14 @@ from pathlib import Path
 from campaigns.campaign import Campaign, Fault
 from campaigns.tables import random_request
 
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.commands.verify import verify
 from incrowd.errors import IncrowdError, NotVerified
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.stage import audit_folder
+
+METHODS = all_methods()
 
 # A Parquet file is read by a child process, which takes most of a second: one of 25 cases is enough.
 FORMS = [*[Form()] * 48, Form("parquet"), Form("parquet", typed=True)]

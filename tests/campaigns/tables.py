@@ -10,8 +10,10 @@ from typing import Any
 
 from support.requested import COLUMNS, MODELS, PLACES
 
-from incrowd.algorithms.catalogue import METHODS
+from incrowd.algorithms.base import all_methods
 from incrowd.policy import Policy
+
+METHODS = all_methods()
 
 Texts = list[str]
 
@@ -84,12 +86,12 @@ def _promise(rng: random.Random, method: str) -> dict[str, Any]:
     chosen = METHODS[method]
     if chosen.needs_plain:
         return {"plain": {"p": "0.8", "d": "0.5"}, "max_suppression": "0.5"}
-    if chosen.buckets:
+    if chosen.buckets or method == "transparent":
         return {"l": 2}
-    if chosen.overlapping and not chosen.diverse:
-        return {}
-    if chosen.diverse:
+    if chosen.transparent:
         return rng.choice([{}, {"l": 2}])
+    if chosen.overlapping:
+        return {}
     return dict(MODELS[rng.choice(sorted(MODELS))])
 
 
