@@ -26,10 +26,12 @@ from incrowd.publishing import draft as drafting
 from incrowd.publishing.pipeline import publish_to
 from incrowd.publishing.render import manifest, published_table
 
+METHODS = all_methods()
+
 Break = Callable[[random.Random, type[Algorithm]], Any]
 CLASSES = sorted(
     name
-    for name, method in all_methods().items()
+    for name, method in METHODS.items()
     if not (method.joins or method.overlapping or method.buckets or method.needs_plain)
 )
 
@@ -180,7 +182,7 @@ BREAKS: dict[str, Break] = {
     "bytes: the original itself": publish_the_original,
     "bytes: half a file": half_a_file,
 }
-# A bug that may have no effect (a row lost where records may be suppressed): then the release must be right,
+# A bug that may have had no effect (a row lost where records may be suppressed): then the release is right,
 # which is looked at once more.
 HARMLESS = (
     "completeness: a row lost",
@@ -194,7 +196,7 @@ HARMLESS = (
 def case(rng: random.Random, folder: Path) -> str:
     method, name = rng.choice(CLASSES), rng.choice(sorted(BREAKS))
     table, policy = random_request(rng, folder, method, entity=False)
-    with BREAKS[name](rng, all_methods()[method]):
+    with BREAKS[name](rng, METHODS[method]):
         try:
             publish_to(table, policy, folder / "out")
         except NotVerified:

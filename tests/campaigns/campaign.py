@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -18,7 +19,10 @@ from typing import Any
 
 from campaigns.open_faults import OPEN
 
-STEPS = 20_000_000  # calls of functions that a case may take: a hang is found by counting, not by the clock
+# Calls of functions that a case may take: a hang is found by counting, not by the clock. What is compiled for
+# the first time does not count.
+STEPS = 20_000_000
+COMPILING = re.compile(r"/(numba|llvmlite)/")
 KEPT = 20  # cases of each kind of fault that are written down
 SAVED = 200  # times in the course of a campaign
 
@@ -130,9 +134,9 @@ def run_case(campaign: Campaign, seed: int, number: int) -> str:
 def _limited(work: Callable[[], str]) -> str:
     left = STEPS
 
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+    def count(frame: FrameType, event: str, _argument: Any) -> None:
         nonlocal left
-        if event == "call":
+        if event == "call" and not COMPILING.search(frame.f_code.co_filename):
             left -= 1
             if left == 0:
                 sys.setprofile(None)

@@ -20,6 +20,8 @@ from support.commands import Ran, incrowd
 
 from incrowd.algorithms.base import all_methods
 
+METHODS = all_methods()
+
 ROWS = 48
 FORMS: list[tuple[str, ...]] = [*[()] * 18, ("--format", "parquet"), ("--format", "parquet", "--typed")]
 BAD = [
@@ -33,7 +35,7 @@ BAD = [
 
 def case(rng: random.Random, folder: Path) -> str:
     mark = f"Kanari{rng.randrange(16**8):08x}"
-    method = rng.choice(sorted(name for name in all_methods() if not all_methods()[name].joins))
+    method = rng.choice(sorted(name for name in METHODS if not METHODS[name].joins))
     source = _lay(rng, folder, mark, method)
     with _inside(folder):
         words = ["publish", source, "-p", "policy.toml", "-o", "out", *rng.choice(FORMS)]
@@ -69,16 +71,16 @@ def _lay(rng: random.Random, folder: Path, mark: str, method: str) -> str:
     said += 'entity = "who"\n' if entity == "entity" else ""
     said += f"accept = {['all']}\n".replace("'", '"')
     said += '[quasi_identifiers]\nage = {type = "numeric"}\nzip = {hierarchy = {prefix = [2, 1]}}\n'
-    said += "[privacy]\nk = 3\n" + ("l = 2\n" if all_methods()[method].buckets else "")
-    if all_methods()[method].needs_plain:
+    said += "[privacy]\nk = 3\n" + ("l = 2\n" if METHODS[method].buckets or method == "transparent" else "")
+    if METHODS[method].needs_plain:
         said += "max_suppression = 0.5\n[privacy.plain]\np = 0.8\nd = 0.5\n"
     (folder / "policy.toml").write_text(said, encoding="utf-8")
     return source
 
 
 def _takes_entity(method: str) -> bool:
-    chosen = all_methods()[method]
-    return not (chosen.overlapping or chosen.buckets or chosen.needs_plain)
+    chosen = METHODS[method]
+    return not (chosen.overlapping or chosen.buckets or chosen.needs_plain or chosen.transparent)
 
 
 @contextmanager

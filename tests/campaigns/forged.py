@@ -33,6 +33,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "hilbert": {"t": "0.6"},
     "incognito": {"max_suppression": "0.1"},
     "ring": {},
+    "transparent": {"l": 2},
     "kk": {},
     "anatomy": {"l": 2},
 }

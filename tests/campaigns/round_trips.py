@@ -21,6 +21,8 @@ from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.stage import audit_folder
 
+METHODS = all_methods()
+
 # A Parquet file is read by a child process, which takes most of a second: one of 25 cases is enough.
 FORMS = [*[Form()] * 48, Form("parquet"), Form("parquet", typed=True)]
 

@@ -13,6 +13,8 @@ from support.requested import COLUMNS, MODELS, PLACES
 from incrowd.algorithms.base import all_methods
 from incrowd.policy import Policy
 
+METHODS = all_methods()
+
 Texts = list[str]
 
 
@@ -55,7 +57,7 @@ def write_places(folder: Path) -> None:
 
 def random_request(rng: random.Random, folder: Path, method: str, entity: bool) -> tuple[Path, Policy]:
     """A table in the folder, and a policy that asks for this method."""
-    chosen = all_methods()[method]
+    chosen = METHODS[method]
     if chosen.joins:
         return _joined_request(rng, folder, method)
     names = [name for name in sorted(COLUMNS) if not (COLUMNS[name][0].get("mean") and chosen.overlapping)]
@@ -81,13 +83,13 @@ def random_request(rng: random.Random, folder: Path, method: str, entity: bool) 
 
 
 def _promise(rng: random.Random, method: str) -> dict[str, Any]:
-    chosen = all_methods()[method]
+    chosen = METHODS[method]
     if chosen.needs_plain:
         return {"plain": {"p": "0.8", "d": "0.5"}, "max_suppression": "0.5"}
-    if chosen.buckets:
+    if chosen.buckets or method == "transparent":
         return {"l": 2}
     if chosen.transparent:
-        return rng.choice([{}, {"l": 2}]) if chosen.overlapping else {"l": 2}
+        return rng.choice([{}, {"l": 2}])
     if chosen.overlapping:
         return {}
     return dict(MODELS[rng.choice(sorted(MODELS))])
