@@ -87,6 +87,7 @@ def test_who_does_not_fit_is_skipped_with_the_reason() -> None:
         "expc": "[privacy.plain]",
         "k1-nearest": "accept unsafe-one-sided",
         "anatomy": "l",
+        "transparent": "give l",
     }.items():
         assert words in said[name]
     assert {"mondrian", "kfactor", "agglomerative"} <= {trial.method for trial, _ in found.by()}

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import incrowd
 from support.golden import vectors
-from support.method_names import ACCEPTED, APART, CROWDS, JOINS, PLAIN
+from support.method_names import ACCEPTED, APART, CROWDS, JOINS, NEED_L, PLAIN
 from twins import query as naive
 
 from incrowd import Policy, publish
@@ -286,7 +286,7 @@ def policy_of(method: str, folder: Path, tree: bool) -> Policy:
     if method not in (*CROWDS, *APART, *JOINS, *PLAIN):
         quasi["age"] = {"type": "numeric", "mean": True}
     privacy: dict[str, Any] = {"k": 3}
-    if method in APART:
+    if method in (*APART, *NEED_L):
         privacy["l"] = 2
     if method in PLAIN:
         privacy |= {"plain": {"p": "0.9", "d": "1.5"}, "max_suppression": "0.9"}

@@ -8,8 +8,9 @@ from incrowd.policy.exposures import UNSAFE_ONE_SIDED
 CROWDS = sorted(name for name, method in all_methods().items() if method.overlapping)
 APART = sorted(name for name, method in all_methods().items() if method.exact_rows)
 JOINS = sorted(name for name, method in all_methods().items() if method.joins)
+NEED_L = [name for name, method in all_methods().items() if method.transparent and not method.overlapping]
 PLAIN = [name for name, method in all_methods().items() if method.needs_plain]  # hide outliers
-ALONE = [name for name in all_methods() if name not in (*JOINS, *PLAIN)]  # need no public table, no outliers
+ALONE = [name for name in all_methods() if name not in (*JOINS, *PLAIN, *NEED_L)]  # take k and nothing else
 PARTITIONS = sorted(set(ALONE) - set(CROWDS) - set(APART))
 IN_ROWS = [name for name in ALONE if name not in APART]  # sensitive values stand in the rows
 ONE_SIDED = [name for name in CROWDS if UNSAFE_ONE_SIDED in all_methods()[name](k=2).exposures()]
