@@ -14,7 +14,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -192,22 +192,31 @@ def _belief(view: View, weights: Mapping[tuple[str, ...], Fraction]) -> Belief:
     )
 
 
-def row_chances(
-    people: Mapping[str, Sequence[str]], policy: Policy, runs: int
-) -> tuple[Mapping[tuple[int, Row], int], Mapping[Row, int]]:
-    """How often each person was behind rows of each kind, and how many rows are of that kind.
+@dataclass
+class RowCounts:
+    """Of runs in which rows said the same: how often each person was behind rows of each kind."""
 
-    Everybody has a value of their own, which tells who is behind a row. What rows say is not up to chance.
+    kinds: Counter[Row]
+    runs: int = 0
+    met: Counter[tuple[int, Row]] = field(default_factory=Counter)
+
+
+def row_chances(people: Mapping[str, Sequence[str]], policy: Policy, runs: int) -> list[RowCounts]:
+    """Who is behind which row, run after run; everybody has a value of their own, which tells it.
+
+    The adversary sees what rows say. Where that is up to chance, only runs in which they say the same count
+    together.
     """
     size = len(next(iter(people.values())))
     source = Table.of({**people, SENSITIVE: [str(i) for i in range(size)]})
-    met: Counter[tuple[int, Row]] = Counter()
-    kinds: Counter[Row] | None = None
+    found: dict[View, RowCounts] = {}
     for _ in range(runs):
         made = draft(source, policy, unwatched).table
         rows = list(zip(*(made.column(name).rows() for name in people), strict=True))
-        met.update(zip((int(value or "") for value in made.column(SENSITIVE).rows()), rows, strict=True))
-        assert kinds in (None, Counter(rows)), "what rows say depends on chance"
         kinds = Counter(rows)
-    assert kinds is not None
-    return met, kinds
+        counts = found.setdefault(frozenset(kinds.items()), RowCounts(kinds))
+        counts.runs += 1
+        counts.met.update(
+            zip((int(value or "") for value in made.column(SENSITIVE).rows()), rows, strict=True)
+        )
+    return list(found.values())

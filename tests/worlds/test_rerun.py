@@ -15,9 +15,11 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from support.worlds import SENSITIVE, TooManyDraws, beliefs, row_chances
 
+from incrowd import assign
 from incrowd.algorithms.base import Algorithm, all_methods
 from incrowd.contracts import Choice, Switch, unwatched
 from incrowd.errors import IncrowdError, Infeasible
@@ -144,14 +146,15 @@ def tail(hits: int, runs: int, chance: Fraction) -> float:
     return float(sum(terms))
 
 
-def sampled_break(people: Mapping[str, list[str]], policy: Policy, bound: Fraction) -> str:
+def sampled_break(people: Mapping[str, list[str]], policy: Policy, bound: Fraction, runs: int = RUNS) -> str:
     """Who is behind some row more often than chance allows; empty if nobody is."""
-    met, kinds = row_chances(people, policy, RUNS)
-    pairs = len(met)
-    for (person, row), times in met.items():
-        expected = min(Fraction(1), bound * kinds[row])
-        if times > expected * RUNS and tail(times, RUNS, expected) < UNLIKELY / pairs:
-            return f"person {person} is behind {kinds[row]} rows in {times} of {RUNS} runs"
+    found = row_chances(people, policy, runs)
+    pairs = sum(len(counts.met) for counts in found)
+    for counts in found:
+        for (person, row), times in counts.met.items():
+            expected = min(Fraction(1), bound * counts.kinds[row])
+            if times > expected * counts.runs and tail(times, counts.runs, expected) < UNLIKELY / pairs:
+                return f"person {person} is behind {counts.kinds[row]} rows {times} of {counts.runs} times"
     return ""
 
 
@@ -201,6 +204,26 @@ def test_what_is_claimed_of_values_holds_or_is_said_not_to(method: str, guard: s
             for claim in held:
                 assert agrees(claim, belief.row, belief.likeliest, belief.fewest), (claim.model, belief)
     assert tried
+
+
+# Twelve people, so that rings have three tuples or more: in smaller classes all rows are equal.
+AGES = {"q0": [str(age) for age in (1, 2, 4, 5, 7, 9, 11, 12, 14, 17, 18, 20)]}
+
+
+def test_rings_over_tuples_find_nobody_behind_a_row() -> None:
+    """Tuples of l people are dealt by chance; whatever rows say then, nobody is behind one above 1/k."""
+    policy = policy_of("ring", AGES, {}, k=4, l=2)
+    claimed = [claim.model for claim in claims_of(AGES, "0123456789ab", policy)]
+    assert claimed == ["k-factor", "transparent-l-diversity"]
+    assert not sampled_break(AGES, policy, Fraction(1, 4), 6 * RUNS)
+
+
+def test_tuples_that_keep_their_rows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: neither tuples nor people change places."""
+    monkeypatch.setattr(assign, "one_of_disjoint_matchings", lambda edges, _entropy: np.arange(len(edges)))
+    monkeypatch.setattr(assign, "_places", lambda kind, _entropy: np.argsort(kind, kind="stable"))
+    policy = policy_of("ring", AGES, {}, k=4, l=2)
+    assert sampled_break(AGES, policy, Fraction(1, 4), 6 * RUNS)
 
 
 def test_whoever_keeps_the_own_row_is_found() -> None:
