@@ -77,6 +77,10 @@ def public(**said: Any) -> dict[str, Any]:
     return with_(method="kja-direct", public={**PUBLIC, **said}, sensitive={})
 
 
+def differing(conflicts: str) -> dict[str, Any]:
+    return public(table="differs.csv", conflicts=conflicts) | {"accept": ["unsafe-join"]}
+
+
 Pair = tuple[dict[str, Any], dict[str, Any]]
 PAIRS: dict[str, Pair] = {
     "identifiers": (with_(), with_(identifiers=["id"], drop=[*BASE["drop"], "name"])),
@@ -148,7 +152,7 @@ PAIRS: dict[str, Pair] = {
     "Public.source": (public(source="a register"), public(source="another")),
     "Public.date": (public(date="2024-02-29"), public()),
     "Public.check": (public(check="second.csv"), public()),
-    "Public.conflicts": (public(table="differs.csv", conflicts="microdata"), public(table="differs.csv")),
+    "Public.conflicts": (differing("microdata"), differing("refuse")),
 }
 SAME = {
     "identifiers": "neither an identifier nor a dropped column is published; one that joins is named by id",
@@ -177,7 +181,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.append([*map(str, person), ill, str(rng.integers(100, 200)), f"note {i % 3}"])
     write(folder / "people.csv", NAMES, rows)
     (folder / "ills.csv").write_text("\n".join(LEVELS) + "\n")
-    known = [[row[0], row[1], row[2], row[3]] for row in rows[:100]]
+    known = [[row[0], row[1], row[2], row[3]] for row in rows]
     others = [[f"q{i:03}", f"o{i}", str(rng.integers(20, 60)), "FM"[i % 2]] for i in range(200)]
     names = ("id", "name", "age", "sex")
     write(folder / "public.csv", names, [*known, *others])

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from incrowd.algorithms.base import method
-from incrowd.commands.verify import MODELS
-from incrowd.contracts import catalogue
 from incrowd.encode import encode
 from incrowd.flow import Table
+from incrowd.policy import Policy
+from incrowd.publishing.request import requested
+from incrowd.schema import Role, Schema
 
 
-def catalogued(release: Any, name: str, accepted: tuple[str, ...] = ("near-unique-keep",)) -> None:
-    """Let the manifest name a method of the catalogue, and claims their adversaries and assumptions."""
-    columns = {
-        column: [row[j] for row in release.original] for j, column in enumerate(release.original_names)
-    }
-    data = encode(Table.of(columns), release.schema)
-    models = {model: made for family in MODELS for model, made in catalogue(family).items()}
-    found = []
-    for claim in release.claims:
-        about = {"column": claim.column} if claim.column else {}
-        found += models[claim.model](**claim.parameters, **about).claims(data)
-    release.claims = tuple(found)
-    release.manifest["claims"] = [claim.to_dict() for claim in found]
-    release.manifest["method"] = method(name).configured(2, {}).described({})
-    release.manifest["accepted"] = list(accepted)
+def catalogued(release: Any, method: str, public_id: str) -> None:
+    """Let the release claim k alone, as a method with a public table does, and name that method.
+
+    Kept columns are dropped, since people of a public table have none.
+    """
+    columns = [replace(c, role=Role.DROP) if c.role is Role.KEEP else c for c in release.schema.columns]
+    release.schema = Schema(tuple(columns), release.schema.missing)
+    rows = map(list, zip(*release.original, strict=True))
+    data = encode(Table.of(dict(zip(release.original_names, rows, strict=True))), release.schema)
+    named = {role: [column.name for column in release.schema.having(role)] for role in Role}
+    policy = Policy(
+        identifiers=named[Role.IDENTIFIER],
+        quasi_identifiers=named[Role.QUASI],
+        sensitive=named[Role.SENSITIVE],
+        method=method,
+        accept=["all"],
+        privacy={"k": min(claim.parameters["k"] for claim in release.claims if "k" in claim.parameters)},
+        public={"table": "public.csv", "id": public_id, "membership_secret": True},
+    )
+    request = requested(policy)
+    release.claims = request.claims(data)
+    release.manifest["claims"] = [claim.to_dict() for claim in release.claims]
+    release.manifest["method"] = request.method
+    release.manifest["accepted"] = ["all"]

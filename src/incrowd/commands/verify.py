@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from incrowd.algorithms.base import method
-from incrowd.contracts import Watch, catalogue, unwatched
+from incrowd.contracts import Watch, unwatched
 from incrowd.errors import IncrowdError, InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.join.sources import check_public
-from incrowd.models import together
-from incrowd.models.k_anonymity import MATCHING
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_kept_columns, check_names
 from incrowd.publishing.request import Request, requested
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.typed import written_again
-from incrowd.schema import MANIFEST, Claim, Verdict
+from incrowd.schema import MANIFEST, Role, Verdict
 from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
 
-ANY_K = 2  # whether options are what a method knows does not depend on k
-MODELS = ("model", "join model", MATCHING)  # families of models that claims name
+DIVERSITY, L_KINDS = "-l-diversity", ("distinct", "entropy", "recursive", "frequency")
 
 
 def verify(
@@ -90,40 +88,55 @@ def _stated(folder: ReleaseFolder) -> Expected:
     """What the manifest says was asked for, in words that the catalogue knows; or it is no release."""
     schema, _ = folder.schema, folder.public  # what is not given is no fault of the release
     try:
-        claims, accepted = folder.claims, folder.manifest.get("accepted", [])
+        claims = folder.claims
         if not claims:
             raise InputError(f"{folder.path / MANIFEST} claims nothing, so there is nothing to confirm")
-        check_names(accepted)
-        chosen = method(str(folder.method["name"]))
-        options: Mapping[str, Any] = folder.method["options"]
-        hidden = chosen.unpublished if options.get("choose") in chosen.unpublished else {}
-        algorithm = chosen.configured(ANY_K, {**options, **hidden})
-        check_kept_columns(folder.original, schema, accepted)
-        return Expected(
-            schema,
-            together(_in_the_models_words(claim, folder) for claim in claims),
-            accepted,
-            "as stated",
-            algorithm.described(options),
-            algorithm.full_domain,
-            folder.audited_provenance,
-        )
+        request = requested(_stated_policy(folder))
+        check_names(request.policy.accept)
+        check_kept_columns(folder.original, schema, request.policy.accept)
+        asked = request.expected(schema, folder.own_data)
+        return replace(asked, max_suppression="as stated", public=folder.audited_provenance)
     except (IncrowdError, TypeError, AttributeError, KeyError) as problem:
         words = problem if isinstance(problem, IncrowdError) else "its method or claims cannot be read"
         raise NotVerified(f"the release is not what it claims: {words}") from None
 
 
-def _in_the_models_words(claim: Claim, folder: ReleaseFolder) -> Claim:
-    """The same claim with the adversary and the assumptions of its model."""
-    known = {name: model for family in MODELS for name, model in catalogue(family).items()}
-    if claim.model not in known:
-        raise InputError("it claims a model that nobody knows")
-    given: dict[str, Any] = dict(claim.parameters)
-    if isinstance(given.get("columns"), Mapping):
-        given |= {"columns": tuple(given["columns"]), "weights": given["columns"]}
-    model = known[claim.model](**given, **({"column": claim.column} if claim.column else {}))
-    [found] = model.claims(folder.own_data)
-    return Claim(claim.model, claim.parameters, found.column, found.adversary, found.assumptions)
+def _stated_policy(folder: ReleaseFolder) -> Policy:
+    """The policy that asks for what the manifest states, as far as claims and method go."""
+    schema, said = folder.schema, folder.method
+    options, chosen = dict(said["options"]), method(str(said["name"]))
+    if options.get("choose") in chosen.unpublished:
+        options |= chosen.unpublished
+    privacy: dict[str, Any] = {}
+    for claim in folder.claims:
+        given: dict[str, Any] = dict(claim.parameters)
+        privacy |= {word: given[word] for word in ("k", "l", "c", "t") if word in given}
+        if claim.model.endswith(DIVERSITY):
+            kind = claim.model.removesuffix(DIVERSITY)
+            privacy |= {"l_kind": kind} if kind in L_KINDS else {}
+        if claim.model == "t-closeness":
+            privacy["t_distance"] = given["distance"]
+        if claim.model == "plain":
+            columns = given.pop("columns")
+            given["rescale"] = given["rescale"] == "yes"
+            privacy["plain"] = {**given, "columns": list(columns), "weights": columns}
+    if Fraction(said["max_suppression"]):
+        privacy["max_suppression"] = said["max_suppression"]
+    joined = folder.public and {"table": "", "id": folder.public.id, "membership_secret": True}
+    names = {role: [column.name for column in schema.having(role)] for role in Role}
+    return Policy(
+        identifiers=names[Role.IDENTIFIER],
+        quasi_identifiers={column.name: {"mean": column.mean} for column in schema.having(Role.QUASI)},
+        sensitive=names[Role.SENSITIVE],
+        keep=names[Role.KEEP],
+        drop=names[Role.DROP],
+        entity=next(iter(names[Role.ENTITY]), None),
+        method=chosen.name,
+        options=options,
+        accept=folder.manifest.get("accepted", []),
+        privacy=privacy,
+        public=joined,
+    )
 
 
 def _parquet(folder: ReleaseFolder) -> tuple[Table | None, Table | None]:
