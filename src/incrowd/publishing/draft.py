@@ -67,7 +67,8 @@ from incrowd.schema import Claim, Role, Schema
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
 GUARDED = (
-    f"l and t are kept in every class, but {MINIMALITY}; for l against them too, use the method transparent"
+    f"l and t are kept in every class, but {MINIMALITY}; for l against them too, use the method transparent, "
+    "which takes one sensitive column"
 )
 
 
@@ -360,9 +361,10 @@ def _counted(
         return None
     counts = PrivateCounts.of(grouping.labels[grouping.kept], grouping.kept < len(people.table))
     if counts.certain and not CERTAIN_PRESENCE.accepted(request.policy.accept):
+        classes = "class" if counts.certain == 1 else "classes"
         raise Exposure(
             CERTAIN_PRESENCE.name,
-            f"in {counts.certain} equivalence classes everybody is in the private table, and the numbers of "
+            f"in {counts.certain} equivalence {classes} everybody is in the private table, and the numbers of "
             "people would say so; set the option presence to a share below 1, raise k, or join a longer "
             "public table",
         )
