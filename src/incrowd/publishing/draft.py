@@ -364,8 +364,8 @@ def _counted(
         classes = "class" if counts.certain == 1 else "classes"
         raise Exposure(
             CERTAIN_PRESENCE.name,
-            f"in {counts.certain} equivalence {classes} everybody is in the private table, and the numbers of "
-            "people would say so; set the option presence to a share below 1, raise k, or join a longer "
+            f"in {counts.certain} equivalence {classes} everybody is in the private table, and the numbers "
+            "of people would say so; set the option presence to a share below 1, raise k, or join a longer "
             "public table",
         )
     return counts
