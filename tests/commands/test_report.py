@@ -29,7 +29,6 @@ from incrowd.flow import Table
 from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
-from incrowd.release.folder import JOINED
 from incrowd.reports.released import MOST_BINS, classes_of, columns_of, size_facts
 from incrowd.reports.spread import before_and_after
 from incrowd.reports.words import MEANS, UNKNOWN, meaning
@@ -319,7 +318,7 @@ def test_a_row_counts_evenly_for_what_its_cell_leaves_possible(pairs: list[tuple
 
 
 def test_every_promise_has_words() -> None:
-    assert set(MEANS) == {*catalogue("model"), *catalogue("matching model"), JOINED}
+    assert set(MEANS) == {*catalogue("model"), *catalogue("matching model"), *catalogue("join model")}
     assert meaning("k-anonymity", {}, "") == UNKNOWN
 
 

@@ -155,7 +155,7 @@ def test_people_who_are_written_differently_do_not_confuse_the_judge() -> None:
 
 def test_a_class_of_private_people_alone_is_refused() -> None:
     private, public = tables_of(30, 6)
-    alone = asked(privacy={"k": 3}).with_(accept=[])
+    alone = asked(privacy={"k": 3}, accept=[])
     with pytest.raises(Exposure, match="everybody is in the private table") as refused:
         publish(private, alone, public=public)
     assert refused.value.name == "certain-presence"

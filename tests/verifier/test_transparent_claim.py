@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from forgeries.classes import METHOD
 from forgeries.nonhomogeneous import Overlapping
 from forgeries.transparent import TRANSPARENT, TRANSPARENT_FORGERIES, K, L, tuples
 from hypothesis import given, settings
@@ -28,7 +29,7 @@ def verified_folder(release: Overlapping, folder: Path, hinted: bool = False) ->
     return verify(
         folder / "release",
         CsvRows(folder / "original.csv"),
-        Expected(release.schema, release.claims),
+        Expected(release.schema, release.claims, method=METHOD),
         witness=Witness(links, release.neighbourhoods),
     )
 

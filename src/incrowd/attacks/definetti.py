@@ -92,8 +92,8 @@ def definetti(
     --------
     >>> value = np.array([0, 1, 0, 2, 1, 2] * 20)
     >>> sex_and_job = np.stack([value % 2, value], axis=1)
-    >>> definetti(sex_and_job, [2, 3], np.arange(120) // 2, value).rate
-    Rate(won=120, tried=120)
+    >>> definetti(sex_and_job, [2, 3], np.arange(120) // 2, value).rate.won
+    120
     """
     truth = value if truth is None else truth
     group = np.unique(group, return_inverse=True)[1].reshape(-1)
@@ -250,8 +250,9 @@ def commonest(groups: Ints, own: Ints, lines: BucketValues) -> tuple[Rate, int, 
     Examples
     --------
     >>> lines = BucketValues(np.array([0, 0, 0, 1]), np.array([2, 2, 5, 7]))
-    >>> commonest(np.array([0, 0, 0, 1]), np.array([2, 5, 2, 7]), lines)
-    (Rate(won=3, tried=4), 1, Fraction(1, 1))
+    >>> rate, surely, largest = commonest(np.array([0, 0, 0, 1]), np.array([2, 5, 2, 7]), lines)
+    >>> rate.won, rate.tried, surely, largest
+    (3, 4, 1, Fraction(1, 1))
     """
     if not groups.size:
         return Rate(0, 0), 0, Fraction(0)

@@ -86,7 +86,11 @@ def _asked(folder: ReleaseFolder, request: Request) -> Expected:
 
 def _stated(folder: ReleaseFolder) -> Expected:
     """What the manifest says was asked for, in words that the catalogue knows; or it is no release."""
-    schema, _ = folder.schema, folder.public  # what is not given is no fault of the release
+    schema, _, _ = (
+        folder.schema,
+        folder.original,
+        folder.public,
+    )  # what is not given is no fault of the release
     try:
         claims = folder.claims
         if not claims:

@@ -418,4 +418,4 @@ def test_a_policy_gives_the_workload_in_sql() -> None:
     )
     release = publish(table, policy)
     assert release.verdict.passed
-    assert release.manifest["method"]["options"]["workload"] == asked
+    assert "workload" not in release.manifest["method"]["options"]  # it may name values that no cell does

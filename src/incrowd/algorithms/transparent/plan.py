@@ -91,8 +91,8 @@ def packed(counts: Counts, l: int) -> list[dict[int, int]]:  # noqa: E741
 
     Examples
     --------
-    >>> packed({0: 3, 1: 3, 2: 2, 3: 2, 4: 2}, 2)
-    [{0: 3, 1: 3}, {2: 2, 3: 2, 4: 2}]
+    >>> sorted(sorted(values) for values in packed({0: 3, 1: 3, 2: 2, 3: 2, 4: 2}, 2))
+    [[0, 1], [2, 3, 4]]
     """
     heap = [(0, number) for number in range(l)]
     heapify(heap)
