@@ -202,5 +202,5 @@ def test_ctrl_c_leaves_nothing(module: str, step: str, sent: signal.Signals, cli
     ran.send_signal(sent)
     out, err = ran.communicate(timeout=30)
     assert (ran.returncode, out, err) == (1, "", "incrowd: stopped; nothing was published\n")
-    assert bool(staged) == (step == "_verified")  # by then there is a stage to clear away
+    assert staged or step == "encode"  # at the end there is a stage to clear away
     assert not os.listdir()

@@ -8,13 +8,14 @@ they would make. Nothing depends on time. Linux on x86-64 or ARM only; `reason_n
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import platform
 import signal
 import struct
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import NoReturn
 
 # Numbers of the calls that write, or make, rename or remove a name; 0 where there is no such call.
@@ -86,7 +87,36 @@ def reason_not_to_run() -> str:
 
 
 def traced(run: Callable[[], object], kill_at: int) -> Traced:
-    """Fork, run, and kill it at the entry of the given call that writes; 0 lets it run to its end."""
+    """Run it apart, and kill it at the entry of the given call that writes; 0 lets it run to its end.
+
+    The tracer is a process of its own: it waits for whatever the run starts, and must not wait for others.
+    """
+    ours, theirs = os.pipe()
+    tracer = os.fork()
+    if tracer == 0:
+        _tell(run, kill_at, theirs)
+    os.close(theirs)
+    with os.fdopen(ours, encoding="utf-8") as told:
+        said = json.load(told)
+    os.waitpid(tracer, 0)
+    if "error" in said:
+        raise OSError(*said["error"])
+    return Traced(**said)
+
+
+def _tell(run: Callable[[], object], kill_at: int, where: int) -> NoReturn:
+    try:
+        try:
+            said = asdict(_traced(run, kill_at))
+        except OSError as error:
+            said = {"error": [error.errno, error.strerror]}
+        with os.fdopen(where, "w", encoding="utf-8") as told:
+            json.dump(said, told)
+    finally:
+        os._exit(0)
+
+
+def _traced(run: Callable[[], object], kill_at: int) -> Traced:
     child = os.fork()
     if child == 0:
         _become_traced(run)
