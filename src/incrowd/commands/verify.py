@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,8 @@ def _stated_policy(folder: ReleaseFolder) -> Policy:
         if claim.model == "plain":
             columns = given.pop("columns")
             given["rescale"] = given["rescale"] == "yes"
-            privacy["plain"] = {**given, "columns": list(columns), "weights": columns}
+            weights = {name: Decimal(weight) for name, weight in columns.items()}
+            privacy["plain"] = {**given, "columns": list(columns), "weights": weights}
     if Fraction(said["max_suppression"]):
         privacy["max_suppression"] = said["max_suppression"]
     joined = folder.public and {"table": "", "id": folder.public.id, "membership_secret": True}
