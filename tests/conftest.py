@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,10 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 from support.places import DATA
 from support.vacuity import pytest_runtest_call as pytest_runtest_call
+
+# Whoever started the tests may have told them to ignore it (nohup); what they start must not.
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # In CI the same examples every time: a rare one is found by runs elsewhere, not by whoever lands next.
 settings.register_profile("incrowd", deadline=None, print_blob=True, derandomize="CI" in os.environ)

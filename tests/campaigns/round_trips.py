@@ -85,4 +85,4 @@ class Trip:
         return "accepted, even without its links" if passed else "accepted with its links"
 
 
-ROUND_TRIPS = Campaign("round trips", "0 true releases rejected", case, nightly=14_000, in_ci=150)
+ROUND_TRIPS = Campaign("round trips", "0 true releases rejected", case, nightly=14_000, in_ci=60)

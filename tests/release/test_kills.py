@@ -33,7 +33,7 @@ from incrowd.release import stage
 from incrowd.release.stage import PREFIX, audit_folder, sweep
 
 Order = dict[str, Any]
-KILLS = int(os.environ.get("INCROWD_KILLS", "24"))  # of each kind of run; 0 kills it at every single call
+KILLS = int(os.environ.get("INCROWD_KILLS", "8"))  # of each kind of run; 0 kills it at every single call
 ROLES: dict[str, Any] = {"quasi_identifiers": ["age", "sex"], "sensitive": ["ill"], "identifiers": ["name"]}
 POLICY = Policy(**ROLES, privacy={"k": 3, "l": 2})
 SPILLING = Policy(**ROLES, privacy={"k": 3}, options={"choose": "widest", "memory_rows": 9})

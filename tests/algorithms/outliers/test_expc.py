@@ -48,7 +48,7 @@ limits = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("name", APPROACHES)
 @given(table=plain_tables(), limit=limits, printed=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_every_approach_equals_its_twin(
     name: str, table: PlainTable, limit: dict[str, Any], printed: bool
 ) -> None:
