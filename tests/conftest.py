@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from support.places import DATA
 from support.vacuity import pytest_runtest_call as pytest_runtest_call
 
 # Whoever started the tests may have told them to ignore it (nohup); what they start must not.
-if hasattr(signal, "SIGHUP"):
+if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # In CI the same examples every time: a rare one is found by runs elsewhere, not by whoever lands next.

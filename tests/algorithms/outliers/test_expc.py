@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -91,7 +92,8 @@ def differs(table: PlainTable, loss: str = "zero-based") -> bool:
     ("tables", "spans"), [(260, (17, 19, 74, 23, 101)), (150, (9,)), (150, (7, 15, 31))], ids=str
 )
 def test_ties_are_those_of_fractions(tables: int, spans: tuple[int, ...], rng: np.random.Generator) -> None:
-    """As many tables as rounded places were tried on: none differs."""
+    """None differs; a night tries as many tables as rounded places were tried on."""
+    tables = tables if os.environ.get("INCROWD_SEEDS") == "all" else tables // 5
     chosen = [rng.choice(spans, int(rng.integers(1, 4))).tolist() for _ in range(tables)]
     assert sum(differs(odd_table(rng, each), str(rng.choice(LOSSES))) for each in chosen) == 0
 
