@@ -14,9 +14,12 @@ from hypothesis import is_hypothesis_test, settings
 from support.places import DATA
 from support.vacuity import pytest_runtest_call as pytest_runtest_call
 
-# Whoever started the tests may have told them to ignore it (nohup); what they start must not.
-if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Whoever started the tests may have made them ignore signals (nohup, a shell's &); what they start must not.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # In CI the same examples every time: a rare one is found by runs elsewhere, not by whoever lands next.
 settings.register_profile("incrowd", deadline=None, print_blob=True, derandomize="CI" in os.environ)
