@@ -357,6 +357,11 @@ def _counted(
     grouping: Partition | Neighbourhoods, people: EncodedPeople, request: Request
 ) -> PrivateCounts | None:
     """How many people of each class are private, where that is published; everybody only if accepted."""
+    if people.stand_ins is not None and not (grouping.kept >= len(people.table)).any():
+        CERTAIN_PRESENCE.refuse(
+            request.policy.accept,
+            "here nobody else has a row, and the number of rows shows it; raise k, or join a longer list",
+        )
     if request.algorithm.most_present_share is None:
         return None
     counts = PrivateCounts.of(grouping.labels[grouping.kept], grouping.kept < len(people.table))

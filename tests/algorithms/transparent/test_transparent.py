@@ -240,7 +240,7 @@ def test_guarded_l_says_what_it_does_not_hold_against_and_names_what_does() -> N
 BARS = {"transparent": {2: 0.10, 3: 0.17, 5: 0.34}, "ring": {2: 0.14, 3: 0.21, 5: 0.37}}
 
 
-@pytest.mark.skipif("CI" in os.environ, reason="a minute on a busy machine")
+@pytest.mark.skipif("CI" in os.environ, reason="takes a minute: ./run test and ./run nightly do it elsewhere")
 @pytest.mark.parametrize("l", [2, 3, 5])
 @pytest.mark.parametrize("name", list(BARS))
 def test_adult_loses_no_more_than_it_may(name: str, l: int, real_data: Path) -> None:  # noqa: E741
