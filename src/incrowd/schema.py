@@ -62,8 +62,10 @@ class Column:
 
     `levels` are the rows of its hierarchy as written (leaf first, top last), `order` the values of an
     ordered column from low to high, `family` its permissible sets, `format` how its dates are written
-    (strptime; empty means ISO). `mean` asks for the class mean beside the range. A `shape` that is not
-    given follows from the rest: a node where there is a hierarchy, a range for numbers and dates, else a set.
+    (strptime; empty means ISO). `mean` asks for the class mean beside the range. What a hierarchy names is
+    `public` where the whole of it may go with a release. The `description` is for readers. A `shape` that is
+    not given follows from the rest: a node where there is a hierarchy, a range for numbers and dates, else a
+    set.
     """
 
     name: str
@@ -75,6 +77,8 @@ class Column:
     family: tuple[frozenset[str], ...] = ()
     format: str = ""
     mean: bool = False
+    public: bool = False
+    description: str = ""
 
     def __post_init__(self) -> None:
         if not self.shape:
@@ -152,6 +156,8 @@ CHECKS: Mapping[str, str] = {
     "order": "the rows are not in the order of the original table",
     "domains": "the manifest states exactly the values that published cells name",
     "levels": "every cell is at the hierarchy level that the manifest states for its column",
+    "hierarchies": "the hierarchies name the labels that cells and totals name, and those above them",
+    "totals": "every total is the number of rows with such a value, and about at least k persons",
     "means": "all class means are correct, and none is of fewer than five values unless accepted",
     "odds": "a randomized assignment with the stated match probability is possible",
     "bytes": "the manifest is, byte for byte, what it says written again, as data files are",

@@ -56,7 +56,7 @@ SIZES = (4, *[7] * 8)
 METHOD = {"name": "mondrian", "options": {"choose": "gain"}, "paper": "multidimensional", "form": "hardened"}
 KEYS = (
     *("format", "version", "tool", "method", "claims", "accepted", "columns", "rows", "missing", "apart"),
-    *("match_probability", "public", "levels", "files"),
+    *("match_probability", "public", "levels", "totals", "hierarchies", "files"),
 )
 OF_PUBLIC = ("sha256", "kind", "rows", "id", "source", "date", "checked_against")
 
@@ -114,17 +114,40 @@ class Release:
         folder.mkdir()
         with (folder / "data.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([self.names, *self.rows])
-        data = (folder / "data.csv").read_bytes()
+        for name, table in self.beside().items():
+            with (folder / name).open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerows(table)
         manifest = copy.deepcopy(self.manifest)
         if "files" not in manifest:
-            manifest["files"] = {"data.csv": {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}}
+            manifest["files"] = {path.name: described(path) for path in sorted(folder.iterdir())}
         (folder / "release.json").write_text(manifest_text(manifest), encoding="utf-8")
         for spoil in self.after:
             spoil(folder)
 
+    def beside(self) -> dict[str, list[list[str]]]:
+        """The tables beside the rows, by their files: hierarchies, as far as cells name their labels."""
+        trees = [c for c in self.schema.having(Role.QUASI) if c.levels]
+        lines = [[c.name, *line] for c in trees for line in tree_lines(c, named(self.column(c.name)))]
+        return {"hierarchies.csv": [["column", "label", "above", "leaf"], *lines]} if trees else {}
+
     def write_original(self, path: Path) -> None:
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([self.original_names, *self.original])
+
+
+def described(path: Path) -> dict[str, Any]:
+    """A file, as a manifest describes it."""
+    return {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "bytes": path.stat().st_size}
+
+
+def tree_lines(column: Column, labels: list[str]) -> list[list[str]]:
+    """Each label with the next one above it, and whether it is a leaf; so for those above it."""
+    found = {}
+    for row in column.levels:
+        for at, text in enumerate(row[:-1]):
+            if any(label in row[: at + 1] for label in labels):
+                found[text] = [row[at + 1], "no" if at else "yes"]
+    return [[text, *found[text]] for text in sorted(found)]
 
 
 def people(n: int, rng: random.Random) -> list[list[str]]:
@@ -253,7 +276,12 @@ def manifest(schema: Schema, claims: tuple[Claim, ...], table: dict[str, list[st
         "columns": columns,
         "rows": {"published": rows, "suppressed": 0},
         "missing": "missing",
+        **({"hierarchies": {"file": "hierarchies.csv", "whole": []}} if of_trees(schema) else {}),
     }
+
+
+def of_trees(schema: Schema) -> bool:
+    return any(c.levels for c in schema.having(Role.QUASI))
 
 
 Spoiler = Callable[[Release], None]

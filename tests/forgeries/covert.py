@@ -6,13 +6,12 @@ how lines end, which cells are quoted, the order of keys, the form of a number, 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forgeries.classes import Release, Spoiler, manifest, manifest_text
+from forgeries.classes import Release, Spoiler, described, manifest, manifest_text
 
 COVERT: dict[str, tuple[str, Spoiler]] = {}
 Change = Callable[[bytes], bytes]
@@ -43,8 +42,7 @@ def data(caught_by: str, change: Change) -> tuple[str, Spoiler]:
         path.write_bytes(change(before))
         assert path.read_bytes() != before
         said = json.loads(told.read_text(encoding="utf-8"))
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        said["files"] = {"data.csv": {"sha256": digest, "bytes": path.stat().st_size}}
+        said["files"]["data.csv"] = described(path)
         told.write_text(manifest_text(said), encoding="utf-8")
 
     return caught_by, lambda r: r.after.append(after)

@@ -41,6 +41,10 @@ def publish(
     max_suppression: options.MostLeftOut = None,
     settings: options.Settings = None,
     accept: options.Accept = None,
+    totals: Annotated[
+        bool | None,
+        typer.Option("--totals/--no-totals", help="State how many rows have which value (docs/totals.md)."),
+    ] = None,
     format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     typed: Annotated[
         bool, typer.Option("--typed", help="Parquet: intervals as two columns, sets as lists.")
@@ -73,6 +77,7 @@ def publish(
                 keep=options.split_names(keep),
                 drop=options.split_names(drop),
                 **asked,
+                totals=totals,
                 format=format,
                 typed=typed,
                 replace=replace,

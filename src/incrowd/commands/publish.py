@@ -33,6 +33,7 @@ def publish(
     method: str | None = None,
     options: Mapping[str, Any] | None = None,
     accept: Sequence[str] = (),
+    totals: bool | None = None,
     public: object = None,
     check: object = None,
     format: str = "csv",
@@ -57,6 +58,8 @@ def publish(
         The promise; overrides the policy.
     method, options, accept
         The method, its options, and known exposures that are accepted by name; override the policy.
+    totals : bool, optional
+        State how many rows have which value of each quasi-identifier; overrides the policy.
     public, check : path or frame, optional
         The public table of k-join-anonymity and its second source, in the place of those of the policy.
     format, typed, replace
@@ -100,6 +103,7 @@ def publish(
         t=_decimal(t),
         plain=plain,
         max_suppression=_decimal(max_suppression),
+        totals=totals,
     )
     if output is not None:
         form = Form(format, typed, replace)

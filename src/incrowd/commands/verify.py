@@ -19,6 +19,7 @@ from incrowd.policy.exposures import check_kept_columns, check_names
 from incrowd.publishing.request import Request, requested
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.typed import written_again
+from incrowd.reports.datasheet import datasheet
 from incrowd.schema import MANIFEST, Role, Verdict
 from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
@@ -65,7 +66,7 @@ def verify(
     expected = _stated(folder) if folder.policy is None else _asked(folder, requested(folder.policy))
     links = folder.links if folder.public is None else folder.people_behind_rows
     return verify_folder(
-        ReleaseFiles(folder.path, *_parquet(folder)),
+        ReleaseFiles(folder.path, *_parquet(folder), datasheet),
         rows_of(folder.source, folder.original),
         expected,
         witness=Witness(links),
@@ -142,6 +143,7 @@ def _stated_policy(folder: ReleaseFolder) -> Policy:
         accept=folder.manifest.get("accepted", []),
         privacy=privacy,
         public=joined,
+        totals="totals" in folder.manifest,
     )
 
 

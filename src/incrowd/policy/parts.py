@@ -120,6 +120,19 @@ def _family(value: object) -> object:
     return tuple(_names(subset) for subset in value)
 
 
+LONGEST_DESCRIPTION = 500
+
+
+def _sentences(value: object) -> object:
+    """Words for readers, by column: one printable line each."""
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a table with one text for each column")
+    for text in value.values():
+        if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= LONGEST_DESCRIPTION:
+            raise ValueError(f"must be one line of text for each column, at most {LONGEST_DESCRIPTION} signs")
+    return dict(zip(_columns(list(value)), value.values(), strict=True))
+
+
 Texts = Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_type=list[str])]
 Columns = Annotated[tuple[str, ...], BeforeValidator(_columns, json_schema_input_type=list[str])]
 Plain = Annotated[dict[str, Any], BeforeValidator(_options, json_schema_input_type=dict[str, Any])]
@@ -131,6 +144,7 @@ Subsets = Annotated[
 ]
 
 
+Descriptions = Annotated[dict[str, str], BeforeValidator(_sentences)]
 Weights = Annotated[dict[str, Annotated[int | str, _between("0", "1000000")]], BeforeValidator(_by_column)]
 
 
@@ -185,6 +199,10 @@ class Quasi(Described):
     mean: bool = Field(
         default=False, description="Publish the mean of each equivalence class beside its range."
     )
+    public: bool = Field(
+        default=False,
+        description="The hierarchy is public knowledge: all of it becomes part of the release.",
+    )
     publish: Literal["range", "node", "set"] | None = Field(
         default=None,
         description="The form of a generalized cell; by default it follows from type and hierarchy.",
@@ -194,6 +212,8 @@ class Quasi(Described):
     def _publishable(self) -> Self:
         if self.family is not None and (self.hierarchy is not None or self.publish not in (None, "set")):
             raise ValueError("has a family, which is published as sets and without a hierarchy")
+        if self.public and self.hierarchy is None:
+            raise ValueError("says public, which is for a hierarchy")
         if self.complete and self.family is None:
             raise ValueError("says complete, which is for a family")
         if self.publish == "node" and self.hierarchy is None:

@@ -22,6 +22,7 @@ from incrowd.policy.file import Location, read_toml, sentences
 from incrowd.policy.parts import (
     Columns,
     Described,
+    Descriptions,
     Part,
     Plain,
     PlainGroups,
@@ -67,6 +68,10 @@ class Policy(Part):
         A method of the catalogue (`incrowd.methods`), by default mondrian, and its options.
     accept : list of str
         Known exposures that are accepted, by name.
+    totals : bool
+        State how many rows have which value of each quasi-identifier, in lines of at least k persons.
+    descriptions : dict
+        What published columns mean, in a sentence each for the readers of a release.
     public : dict, optional
         The public table of k-join-anonymity: ``table``, ``id``, ``membership_secret``.
 
@@ -97,6 +102,14 @@ class Policy(Part):
     privacy: Privacy = Field(default=Privacy(), description="What is promised.")
     options: Plain = Field(default_factory=dict, description="Options of the method.")
     public: Public | None = Field(default=None, description="The public table of k-join-anonymity.")
+
+    totals: bool = Field(
+        default=False, description="State how many rows have which value of each quasi-identifier."
+    )
+
+    descriptions: Descriptions = Field(
+        default_factory=dict, description="What a column means, for the readers of a release."
+    )
 
     _folder: Path = PrivateAttr(default=Path())
 
@@ -169,9 +182,10 @@ class Policy(Part):
         method: str | None = None,
         options: Mapping[str, Any] | None = None,
         accept: Sequence[str] = (),
+        totals: bool | None = None,
         **privacy: Any,
     ) -> Policy:
-        """A copy with another method, more options, more accepted exposures, or another promise.
+        """A copy with another method, more options, more accepted exposures, another promise, or totals.
 
         The other keywords are those of ``[privacy]``; None leaves a number as it is. Options belong to
         a method: naming another method leaves the old one's behind.
@@ -184,6 +198,7 @@ class Policy(Part):
             "options": {**kept, **(options or {})},
             "accept": list(dict.fromkeys((*self.accept, *accept))),
             "privacy": {**parts.get("privacy", {}), **changes},
+            "totals": self.totals if totals is None else totals,
         }
         return Policy.from_dict(parts, folder=self._folder)
 
@@ -211,7 +226,7 @@ class Policy(Part):
         """
         roles = dict(self._said())
         known = {same_name(name): name for name in table.names}
-        absent = [name for name in roles if name not in known]
+        absent = [name for name in (*roles, *self.descriptions) if name not in known]
         if absent:
             raise PolicyError(unknown("in the table", absent, table.names))
         homeless = [name for plain, name in known.items() if plain not in roles]
@@ -224,8 +239,9 @@ class Policy(Part):
 
     def _column(self, name: str, role: Role, table: Table, public: Table | None) -> Column:
         said = self.quasi_identifiers.get(same_name(name)) or self.sensitive.get(same_name(name))
+        description = self.descriptions.get(same_name(name), "") if role.published else ""
         if said is None:
-            return Column(name, role)
+            return Column(name, role, description=description)
         texts = _met(table.column(name), self.missing)
         more = _met_outside(public, name, self.missing) if role is Role.QUASI else []
         kind = _kind_of_both(said, texts, more, name)
@@ -241,6 +257,8 @@ class Policy(Part):
             family=_permissible(quasi, both, name),
             format=said.format,
             mean=quasi.mean,
+            public=quasi.public,
+            description=description,
         )
 
 
@@ -252,6 +270,8 @@ _SHOWN: dict[str, Any] = {
     "privacy": {},
     "options": {},
     "public": None,
+    "totals": False,
+    "descriptions": {},
 }
 Policy.__signature__ = Signature(
     [Parameter(name, Parameter.KEYWORD_ONLY, default=_SHOWN.get(name, ())) for name in Policy.model_fields]

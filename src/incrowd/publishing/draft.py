@@ -53,6 +53,7 @@ from incrowd.publishing.disclosure import (
     row_disclosure,
     value_disclosure,
 )
+from incrowd.publishing.hierarchies import hierarchies
 from incrowd.publishing.render import (
     Buckets,
     PrivateCounts,
@@ -62,7 +63,12 @@ from incrowd.publishing.render import (
     published_table,
 )
 from incrowd.publishing.request import Request, check_suppression, requested
-from incrowd.schema import Claim, Role, Schema
+from incrowd.publishing.totals import totals
+from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
+from incrowd.release.hierarchies import HIERARCHIES
+from incrowd.release.totals import FILE as TOTALS_FILE
+from incrowd.release.totals import TOTALS
+from incrowd.schema import Claim, Role, Schema, Shape
 
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
@@ -201,6 +207,18 @@ class Draft:
         )
 
     @cached_property
+    def totals(self) -> Table | None:
+        """How many rows have which value, where that is asked for."""
+        return totals(self.data, self.policy.k) if self.policy.totals else None
+
+    @cached_property
+    def hierarchies(self) -> Table | None:
+        """Which label lies under which, where columns have hierarchies."""
+        columns = [column for column in self.schema.having(Role.QUASI) if column.shape is Shape.TREE]
+        public = {column.name for column in columns if column.public}
+        return hierarchies(self.data.attributes, self.regions, self.totals, public) if columns else None
+
+    @cached_property
     def manifest(self) -> dict[str, Any]:
         """What the release says about itself, without the files that are still to be written."""
         pairs = zip(self.data.attributes, self.regions.cells, strict=True)
@@ -216,6 +234,11 @@ class Draft:
         if self.grouping.levels is not None:
             levels = zip(self.data.attributes, self.grouping.levels, strict=True)
             found["levels"] = {column.name: level for column, level in levels if column.tree is not None}
+        if self.policy.totals:
+            found[TOTALS] = {"file": TOTALS_FILE}
+        if self.hierarchies is not None:
+            whole = [column.name for column in self.schema.having(Role.QUASI) if column.public]
+            found[HIERARCHIES] = {"file": HIERARCHIES_FILE, "whole": whole}
         return found
 
     @property

@@ -28,8 +28,12 @@ from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
 from incrowd.release.audit import LINKS, SCHEMA, schema_as_dict
 from incrowd.release.folder import read_buckets, read_rows
+from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.stage import audit_folder, commit, private_folder, stage
+from incrowd.release.totals import FILE as TOTALS_FILE
 from incrowd.release.typed import typed_columns
+from incrowd.reports.datasheet import FILE as DATASHEET
+from incrowd.reports.datasheet import datasheet
 from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Role, Verdict
 from incrowd.spills import spilling_into
@@ -187,7 +191,7 @@ def publish_in_memory(
     sensitive = None if made.buckets is None else made.buckets.table
     verdict = verify_rows(
         made.original,
-        PublishedTables(made.table, sensitive, stated),
+        PublishedTables(made.table, sensitive, stated, totals=made.totals, hierarchies=made.hierarchies),
         made.request.expected(made.schema, made.people.private),
         witness=_witness(made),
         public=_public(made),
@@ -265,6 +269,13 @@ def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
         write(made.buckets.table, values)
         manifest["apart"] = {"file": values.name, **manifest["apart"]}
         manifest["files"][values.name] = _described(values)
+    for name, table in ((HIERARCHIES_FILE, made.hierarchies), (TOTALS_FILE, made.totals)):
+        if table is not None:
+            tables.write_csv(table, folder / name)
+            manifest["files"][name] = _described(folder / name)
+    (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8")
+    manifest["files"][DATASHEET] = _described(folder / DATASHEET)
+    manifest["files"] = dict(sorted(manifest["files"].items()))
     _write_json(folder / MANIFEST, manifest)
     return manifest
 
@@ -280,7 +291,7 @@ def _verified(made: Draft, folder: Path, form: Form, progress: Progress) -> Verd
     rows = read_rows(folder, lambda: made.schema) if parquet else None
     sensitive = read_buckets(folder) if parquet and made.buckets is not None else None
     return verify(
-        ReleaseFiles(folder, rows, sensitive),
+        ReleaseFiles(folder, rows, sensitive, datasheet),
         rows_of(made.source, made.original),
         made.request.expected(made.schema, made.people.private),
         witness=_witness(made),

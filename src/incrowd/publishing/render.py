@@ -276,6 +276,7 @@ def manifest(
                 **({"domain": domains[column.name]} if column.role is Role.QUASI else {}),
                 **({"mean": True} if column.mean else {}),
                 **({"apart": True} if buckets is not None and column.role is Role.SENSITIVE else {}),
+                **({"description": column.description} if column.description else {}),
             }
             for column in schema.published
         ],

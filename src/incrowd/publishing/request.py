@@ -99,6 +99,7 @@ class Request:
             self.method,
             self.algorithm.full_domain,
             {key: text for key, text in said.items() if text is not None},
+            self.policy.totals,
         )
 
     def check_feasible(self, data: Microdata) -> None:
@@ -130,6 +131,7 @@ def requested(policy: Policy) -> Request:
     if policy.public is not None and not algorithm.joins:
         raise PolicyError(f"{policy.method} takes no public table; leave out [public]")
     allowed = allowance_of(policy)
+    _check_totals(algorithm, policy, allowed)
     for exposure, remedy in algorithm.exposures().items():
         exposure.refuse(policy.accept, remedy)
     if policy.public is not None and policy.public.conflicts == "microdata":
@@ -138,6 +140,24 @@ def requested(policy: Policy) -> Request:
         sought = SoughtDiversity.name
         promised = tuple(SoughtDiversity(each) if each.name == sought else each for each in promised)
     return Request(policy, algorithm, promised, allowed)
+
+
+def _check_totals(algorithm: Algorithm, policy: Policy, allowed: Allowance | None) -> None:
+    """Refuse totals where they would say more than the adversary of the promise knows, or nothing."""
+    if not policy.totals:
+        return
+    if algorithm.joins:
+        reason = "the private people have a value would say who is likelier to be one"
+        raise PolicyError(f"totals: how many of {reason}; leave out totals with {policy.method}")
+    if allowed is not None:
+        raise PolicyError(
+            "totals: where records may be suppressed, totals would help to find out whose; leave out totals, "
+            "or plain and max_suppression"
+        )
+    if algorithm.exact_rows:
+        raise PolicyError(
+            f"totals: the rows of {policy.method} are exact and say it already; leave out totals"
+        )
 
 
 def _join_terms(algorithm: Algorithm, policy: Policy) -> JoinTerms:

@@ -33,6 +33,8 @@ def schema_as_dict(schema: Schema) -> dict[str, Any]:
                 "family": [sorted(subset) for subset in column.family],
                 "format": column.format,
                 "mean": column.mean,
+                "public": column.public,
+                "description": column.description,
             }
             for column in schema.columns
         ],
@@ -53,6 +55,8 @@ def schema_from_dict(content: Mapping[str, Any]) -> Schema:
                 family=tuple(frozenset(subset) for subset in said["family"]),
                 format=said["format"],
                 mean=said["mean"],
+                public=said["public"],
+                description=said["description"],
             )
             for said in content["columns"]
         )

@@ -29,7 +29,11 @@ from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
 from incrowd.release.buckets import BucketCounts, bucket_counts
+from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
+from incrowd.release.hierarchies import HIERARCHIES, PublishedHierarchy, read_hierarchies
 from incrowd.release.stage import audit_folder
+from incrowd.release.totals import FILE as TOTALS_FILE
+from incrowd.release.totals import TOTALS
 from incrowd.release.typed import as_cells
 from incrowd.schema import FORMAT_VERSION, MANIFEST, Claim, Column, Kind, Role, Schema, Shape
 
@@ -192,6 +196,22 @@ class ReleaseFolder:
     def bucket_counts(self) -> BucketCounts | None:
         """How many values the buckets have, and how frequent they are; None without buckets."""
         return bucket_counts(self.buckets, self.path) if self.bucketed else None
+
+    @cached_property
+    def totals(self) -> Table | None:
+        """How many rows have which value; None where that is not stated."""
+        return self._beside(TOTALS, TOTALS_FILE)
+
+    @cached_property
+    def hierarchies(self) -> Mapping[str, PublishedHierarchy]:
+        """Which label lies under which, by column, as far as the release says it."""
+        table, said = self._beside(HIERARCHIES, HIERARCHIES_FILE), self.manifest.get(HIERARCHIES)
+        whole = said.get("whole") if isinstance(said, dict) else None
+        return {} if table is None else read_hierarchies(table, whole if isinstance(whole, list) else [])
+
+    def _beside(self, key: str, file: str) -> Table | None:
+        """A file beside the rows, where the manifest has it."""
+        return tables.unprotected_table(tables.read(self.path / file)) if key in self.manifest else None
 
     # What is private: the audit, the original, the public table
 

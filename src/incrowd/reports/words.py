@@ -86,7 +86,7 @@ ALWAYS = (
     "publish about them, may reduce an equivalence class to one person.",
     "That columns have the right roles. A column that others know, but that is published unchanged, breaks "
     "the promise.",
-    "Anonymity in the sense of a law. People must decide that; this report helps them.",
+    "Anonymity in the sense of a law. People must decide that; what is said here helps them.",
 )
 
 

@@ -7,7 +7,7 @@ of that check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -50,6 +50,8 @@ from incrowd.verifier.claims.subject import BothTables, ClaimSubject, Equivalenc
 from incrowd.verifier.columns import Ints, RowSource, fold
 from incrowd.verifier.domain import check_levels
 from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.hierarchies import WHAT as HIERARCHIES
+from incrowd.verifier.hierarchies import check_hierarchies
 from incrowd.verifier.means import ClassSums, check_means
 from incrowd.verifier.order import check_both_orders, check_order
 from incrowd.verifier.request import (
@@ -61,6 +63,8 @@ from incrowd.verifier.request import (
     silent,
 )
 from incrowd.verifier.tables import read
+from incrowd.verifier.totals import WHAT as TOTALS
+from incrowd.verifier.totals import check_totals
 from incrowd.verifier.truth import person_of_each_row, record_of_each_row
 
 SMALL_MEANS = frozenset({"small-means", "all"})
@@ -151,6 +155,7 @@ class ReleaseChecks:
         self._subject: ClaimSubject
         self._row_group: Ints | None = None
         self._groups: ClaimSubject
+        self._in_totals: Mapping[str, frozenset[str]] = {}  # labels that totals name
 
     def run(self, checklist: Checklist) -> tuple[str, ...]:
         """Run the required checks in order; the names of all that are required."""
@@ -175,6 +180,8 @@ class ReleaseChecks:
         require(len(set(names)) == len(names), "two published columns have the same name")
         buckets = request.published.sensitive is not None
         require(expected.bucketed or not buckets, f"{WHAT} is given, but no claim is about it")
+        stated = request.published.totals is not None
+        require(expected.totals or not stated, f"{TOTALS} is given, but nobody asked for it")
         public = request.public is not None
         require(expected.joined or not public, "a public table is given, but no claim is about it")
         if expected.joined:
@@ -316,6 +323,26 @@ class ReleaseChecks:
         """What the cells of each quasi-identifier name."""
         return {name: domain.named() for name, domain in self._tables.domains.items()}
 
+    def totals(self) -> None:
+        request, expected = self.request, self.request.expected
+        everybody = request.max_suppression is None and not expected.joined
+        require(everybody, "totals would speak of people who have no row, or of another table's")
+        undo, columns = request.published.beside_undo, request.schema.having(Role.QUASI)
+        table, missing = request.published.totals, request.schema.missing
+        self._in_totals = check_totals(table, undo, columns, missing, self._tables, expected.claims)
+
+    def hierarchies(self) -> None:
+        request = self.request
+        undo, columns = request.published.beside_undo, request.schema.having(Role.QUASI)
+        named = {
+            name: frozenset(domain.named().get("labels", [])) | self._in_totals.get(name, frozenset())
+            for name, domain in self._tables.domains.items()
+        }
+        table = request.published.hierarchies
+        if table is None:
+            raise CheckFailed(f"{HIERARCHIES} is not there")
+        check_hierarchies(table, undo, columns, request.schema.missing, named)
+
     def levels(self) -> None:
         regions = dict(zip(self._tables.domains, self._tables.coded.regions, strict=True))
         check_levels(self.request.stated.levels, self._tables.domains, regions, self._tables.cells)
@@ -358,6 +385,13 @@ BEFORE_CLAIMS = (
         "levels",
         ReleaseChecks.levels,
         lambda request: request.expected.levels or request.stated.levels is not None,
+        basic=False,
+    ),
+    CheckStep("totals", ReleaseChecks.totals, lambda request: request.expected.totals, basic=False),
+    CheckStep(
+        "hierarchies",
+        ReleaseChecks.hierarchies,
+        lambda request: request.published.hierarchies is not None,
         basic=False,
     ),
     CheckStep("means", ReleaseChecks.means, lambda request: bool(request.means), basic=False),

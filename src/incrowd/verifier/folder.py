@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -31,9 +31,14 @@ from incrowd.verifier.values import written
 
 CSV, PARQUET = "data.csv", "data.parquet"
 SENSITIVE = {CSV: "sensitive.csv", PARQUET: "sensitive.parquet"}  # only where values are published in buckets
+TOTALS_FILE = "totals.csv"  # only where totals are stated
+HIERARCHIES_FILE = "hierarchies.csv"  # only where columns have hierarchies
+DATASHEET = "README.md"
 LARGEST_MANIFEST = 2**26
 KEYS = {"format", "version", "tool", "method", "claims", "accepted", "columns", "rows", "missing", "files"}
 LEVELS = "levels"  # only where whole levels of hierarchies are published
+TOTALS = "totals"  # only where they were asked for
+HIERARCHIES = "hierarchies"  # only where columns have such
 BUCKETS, MATCHES, PUBLIC = "apart", "match_probability", "public"  # only with claims about them
 SHARE = "max_suppression"
 METHOD_KEYS = ("name", "options", "paper", "form")
@@ -47,13 +52,15 @@ _PLAIN_DECIMAL = re.compile(r"(0|[1-9][0-9]*)(\.0|\.[0-9]*[1-9])?")
 class ReleaseFiles:
     """A release folder, with the rows of its Parquet files, which the verifier cannot read by itself.
 
-    The folder holds the data file, the manifest, the sensitive values if they are in buckets, and nothing
-    else. `rows` and `sensitive` are those of data.parquet and of sensitive.parquet.
+    The folder holds the data file, the manifest, the sensitive values if they are in buckets, totals where
+    they are stated, hierarchies where there are any, a datasheet, and nothing else. `rows` and `sensitive`
+    are those of data.parquet and of sensitive.parquet; `datasheet` gives the text that goes with a manifest.
     """
 
     folder: str | Path
     rows: RowSource | None = None
     sensitive: RowSource | None = None
+    datasheet: Callable[[Mapping[str, Any]], str] | None = None
 
 
 def verify(
@@ -99,26 +106,50 @@ class OpenedFolder:
     def published(self) -> PublishedTables:
         """What is published: the verifier reads CSV by itself, anything else is given to it."""
         rows, sensitive = self._files.rows, self._files.sensitive
+        files = self._beside.items()
+        beside: dict[str, Any] = {
+            key: CsvRows(self.path / file, delimiter=",", canonical=True) for key, file in files
+        }
         if rows is not None:
             if CSV in self._names:
                 raise InputError(f"the verifier reads {CSV} by itself; pass no other rows")
-            return PublishedTables(rows, sensitive, self._stated, canonical=True)
+            return PublishedTables(rows, sensitive, self._stated, canonical=True, **beside)
         if PARQUET in self._names:
             raise InputError(f"{PARQUET} must be read by the caller; pass its rows in ReleaseFiles")
         if self._expected.bucketed:
             sensitive = CsvRows(self.path / SENSITIVE[CSV], delimiter=",", canonical=True)
         data = CsvRows(self.path / CSV, delimiter=",", canonical=True)
-        return PublishedTables(data, sensitive, self._stated, protected=True, canonical=True)
+        return PublishedTables(data, sensitive, self._stated, protected=True, canonical=True, **beside)
+
+    @property
+    def _beside(self) -> dict[str, str]:
+        """The files that must stand beside the rows, always CSV, by their keys in the manifest."""
+        wanted = {
+            TOTALS: (TOTALS_FILE, self._expected.totals),
+            HIERARCHIES: (HIERARCHIES_FILE, self._expected.hierarchies),
+        }
+        return {key: file for key, (file, there) in wanted.items() if there}
+
+    @property
+    def _described_beside(self) -> dict[str, dict[str, Any]]:
+        """What the manifest must say of them."""
+        said: dict[str, dict[str, Any]] = {key: {"file": file} for key, file in self._beside.items()}
+        if HIERARCHIES in said:
+            whole = [column.name for column in self._expected.schema.having(Role.QUASI) if column.public]
+            said[HIERARCHIES]["whole"] = whole
+        return said
 
     def check_files(self) -> None:
         """Exactly the manifest and the data, all plain files, the data byte for byte as the manifest says.
 
         The data are one file, and where sensitive values are in buckets, a second one of the same format.
         """
-        buckets = self._expected.bucketed
-        allowed = [sorted([MANIFEST, name, *([SENSITIVE[name]] if buckets else [])]) for name in SENSITIVE]
+        buckets, more = self._expected.bucketed, [MANIFEST, *self._beside.values()]
+        allowed = [sorted([*more, name, *([SENSITIVE[name]] if buckets else [])]) for name in SENSITIVE]
         what = "the rows and the sensitive values" if buckets else "one data file"
-        require(self._names in allowed, f"the folder does not hold exactly {MANIFEST} and {what}")
+        what = ", ".join([*self._beside.values(), what])
+        names = [name for name in self._names if name != DATASHEET]
+        require(names in allowed, f"the folder does not hold exactly {MANIFEST} and {what}")
         for name in self._names:
             plain = stat.S_ISREG((self.path / name).lstat().st_mode)
             require(plain, f"{name} is not a regular file")
@@ -131,7 +162,7 @@ class OpenedFolder:
         """Known keys only, and exactly what was asked for."""
         stated, expected = self._manifest, self._expected
         extra = {MATCHES: expected.randomized, BUCKETS: expected.bucketed, PUBLIC: expected.joined}
-        extra[LEVELS] = expected.levels
+        extra |= {LEVELS: expected.levels} | dict.fromkeys(self._beside, True)
         wanted = KEYS | {key for key, there in extra.items() if there}
         require(set(stated) == wanted, "the manifest has unknown keys, or lacks some")
         require(stated["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
@@ -156,6 +187,8 @@ class OpenedFolder:
         public_rows, second_rows = stated_rows(stated[PUBLIC], public) if expected.joined else (None, None)
         if expected.joined:
             _check_provenance(stated[PUBLIC], expected.public)
+        same = all(_exactly(stated[key], said) for key, said in self._described_beside.items())
+        require(same, "the manifest does not describe the files of totals or hierarchies as they must be")
         self._stated = Stated(
             rows=rows,
             max_suppression=share,
@@ -168,12 +201,17 @@ class OpenedFolder:
         )
 
     def check_bytes(self, domains: Mapping[str, Any]) -> None:
-        """The manifest is, byte for byte, what it says rendered again."""
-        wanted = json.dumps(self._rendered(domains), indent=2, ensure_ascii=False) + "\n"
+        """The manifest is, byte for byte, what it says rendered again; so is the datasheet."""
+        rendered = self._rendered(domains)
+        wanted = json.dumps(rendered, indent=2, ensure_ascii=False) + "\n"
         same = (self.path / MANIFEST).read_bytes() == wanted.encode()
         require(
             same, "the manifest is not written in its one form: order of keys, blanks, or forms of numbers"
         )
+        if DATASHEET in self._names:
+            said = None if self._files.datasheet is None else self._files.datasheet(rendered).encode()
+            same = (self.path / DATASHEET).read_bytes() == said
+            require(same, f"{DATASHEET} is not the text that belongs to this manifest")
 
     def _rendered(self, domains: Mapping[str, Any]) -> dict[str, Any]:
         """What was asked for and found out, in the order in which it is written."""
@@ -197,6 +235,7 @@ class OpenedFolder:
             found[PUBLIC] = _in_order(stated[PUBLIC])
         if expected.levels:
             found[LEVELS] = {name: stated[LEVELS][name] for name in domains if name in stated[LEVELS]}
+        found |= self._described_beside
         data = sorted(name for name in self._names if name != MANIFEST)
         return found | {"files": {name: fingerprint(self.path / name) for name in data}}
 
@@ -271,6 +310,7 @@ def _columns(expected: Expected) -> list[dict[str, Any]]:
             **({"shape": column.shape.value} if column.role is Role.QUASI else {}),
             **({"mean": True} if column.mean else {}),
             **({"apart": True} if buckets and column.role is Role.SENSITIVE else {}),
+            **({"description": column.description} if column.description else {}),
         }
         for column in shown
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InputError
-from incrowd.schema import Claim, Column, Role, Schema
+from incrowd.schema import Claim, Column, Role, Schema, Shape
 from incrowd.verifier.claims import registry
 from incrowd.verifier.claims.buckets import GROUP
 from incrowd.verifier.claims.join import COUNTS, PublicTable
@@ -33,7 +33,7 @@ class Expected:
     accepted by name. `max_suppression` is the share of records that may have no row, None if everybody must
     have one. `method` is what the manifest must state of the method: name, options, paper, form and whether
     whole `levels` of hierarchies are published; `public` what it must state of who published the public
-    table, and when.
+    table, and when. With `totals` the release must state how many rows have which value.
     """
 
     schema: Schema
@@ -43,6 +43,7 @@ class Expected:
     method: Mapping[str, Any] | None = None
     levels: bool = False
     public: Mapping[str, str] = field(default_factory=dict)
+    totals: bool = False
 
     def __post_init__(self) -> None:
         if not self.claims:
@@ -57,6 +58,11 @@ class Expected:
     def randomized(self) -> bool:
         """Must the release state how likely its matches are?"""
         return registry.requires(self.claims, registry.MATCHES)
+
+    @property
+    def hierarchies(self) -> bool:
+        """Must the release say which labels lie under which?"""
+        return any(column.shape is Shape.TREE for column in self.schema.having(Role.QUASI))
 
     @property
     def counted(self) -> bool:
@@ -106,7 +112,8 @@ class Stated:
 class PublishedTables:
     """What is published.
 
-    `sensitive` is the table of sensitive values by group, where they are published in buckets. In CSV files
+    `sensitive` is the table of sensitive values by group, where they are published in buckets, `totals` that
+    of one-way totals, where they are stated, `hierarchies` that of labels. In CSV files
     texts are `protected` against being run as formulas. In files, each cell must be `canonical`: written in
     the one form that its meaning has.
     """
@@ -116,10 +123,17 @@ class PublishedTables:
     stated: Stated = Stated()
     protected: bool = False
     canonical: bool = False
+    totals: RowSource | None = None
+    hierarchies: RowSource | None = None
 
     @property
     def undo(self) -> Callable[[str], str]:
         return restored if self.protected else as_is
+
+    @property
+    def beside_undo(self) -> Callable[[str], str]:
+        """What stands beside the rows of a written release, totals and hierarchies, is always CSV."""
+        return restored if self.canonical else as_is
 
 
 @dataclass(frozen=True, slots=True, eq=False)

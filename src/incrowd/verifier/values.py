@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 from incrowd.schema import EVERYTHING, Column, Kind
@@ -78,13 +78,15 @@ class HierarchyTree:
     """A hierarchy with its leaves in depth-first order, so that every node is a span of leaves.
 
     ``leaf[text]`` is a leaf's place, ``span[label]`` the first and last leaf under a label, and
-    ``starts[h]`` the first leaves of the nodes h levels up. ``root`` is the label of the top.
+    ``starts[h]`` the first leaves of the nodes h levels up. ``root`` is the label of the top;
+    ``above[label]`` is the next one above another.
     """
 
     leaf: dict[str, int]
     span: dict[str, tuple[int, int]]
     starts: tuple[tuple[int, ...], ...]
     root: str
+    above: dict[str, str]
 
     @property
     def height(self) -> int:
@@ -110,11 +112,14 @@ def tree_of(levels: Sequence[Sequence[str]]) -> HierarchyTree:
         tuple(sorted({low for (level, _), (low, _) in spans.items() if level == height}))
         for height in range(len(rows[0]))
     )
-    names = _names(spans)
+    called = _names(spans)
+    names = {called[key]: span for key, span in spans.items()}
     top = rows[0][-1]
     levelled = f"{top} (level {len(rows[0]) - 1})"
     root = levelled if levelled in names else top
-    return HierarchyTree({row[0]: place for place, row in enumerate(rows)}, names, starts, root)
+    ways = [[called[key] for key in enumerate(row)] for row in rows]
+    above = {low: high for way in ways for low, high in pairwise(way) if low != high}
+    return HierarchyTree({row[0]: place for place, row in enumerate(rows)}, names, starts, root, above)
 
 
 def _depth_first(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -139,12 +144,12 @@ def _spans(rows: list[tuple[str, ...]]) -> dict[tuple[int, str], tuple[int, int]
     return spans
 
 
-def _names(spans: dict[tuple[int, str], tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    """Labels as they are published: one that means two things says its level, unless it is a leaf."""
+def _names(spans: dict[tuple[int, str], tuple[int, int]]) -> dict[tuple[int, str], str]:
+    """Labels as they are published, by level: one that means two things says it, unless it is a leaf."""
     meanings: dict[str, set[tuple[int, int]]] = {}
     for (_, label), span in spans.items():
         meanings.setdefault(label, set()).add(span)
     return {
-        label if level == 0 or len(meanings[label]) == 1 else f"{label} (level {level})": span
-        for (level, label), span in spans.items()
+        (level, label): label if level == 0 or len(meanings[label]) == 1 else f"{label} (level {level})"
+        for level, label in spans
     }

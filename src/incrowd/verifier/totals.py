@@ -1,0 +1,129 @@
+"""One-way totals: counted again from the original, none about fewer than k persons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from incrowd.schema import EVERYTHING, Claim, Column, Shape
+from incrowd.verifier.claims.subject import BothTables
+from incrowd.verifier.columns import Ints, RowSource
+from incrowd.verifier.csv_file import Codes
+from incrowd.verifier.domain import CellRegions, ColumnDomain
+from incrowd.verifier.failure import CheckFailed, require
+
+HEADER = ("column", "value", "rows")
+WHAT = "the table of totals"
+_WHOLE = re.compile(r"[1-9][0-9]{0,17}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnTotals:
+    """The lines of one column: cells, and how many rows each says there are."""
+
+    cells: tuple[str, ...]
+    rows: Ints
+
+
+def check_totals(
+    table: RowSource | None,
+    undo: Callable[[str], str],
+    columns: Sequence[Column],
+    missing: frozenset[str],
+    tables: BothTables,
+    claims: Sequence[Claim],
+) -> dict[str, frozenset[str]]:
+    """Every line is true, no line is about fewer than k persons, and nobody is left over.
+
+    Gives the labels of hierarchies that lines name, by column.
+    """
+    if table is None:
+        raise CheckFailed(f"{WHAT} is not there")
+    require(tuple(map(undo, table.names)) == HEADER, f"{WHAT} does not have exactly its three columns")
+    sizes = [k for claim in claims if isinstance(k := claim.parameters.get("k"), int)]
+    require(bool(sizes), "no claim has a k, so nothing says how few persons a total may be about")
+    stated = _read(table, undo)
+    named = [column.name for column in columns]
+    require(list(stated) == named, f"{WHAT} is not about every quasi-identifier once, in their order")
+    labels = {}
+    for column in columns:
+        own = tables.quasi[column.name]
+        domain = ColumnDomain(column, own.texts, missing)
+        try:
+            _check_column(stated[column.name], domain, own.codes, tables.entity, max(sizes))
+        except CheckFailed as fault:
+            raise CheckFailed(f"{WHAT}, {column.name}: {fault}") from None
+        labels[column.name] = frozenset(domain.named().get("labels", []))
+    return labels
+
+
+def _read(table: RowSource, undo: Callable[[str], str]) -> dict[str, ColumnTotals]:
+    lines = []
+    for cells in table:
+        texts = [undo(text) for text in cells if text is not None]
+        whole = len(texts) == len(HEADER) and bool(_WHOLE.fullmatch(texts[-1]))
+        require(whole, f"a line of {WHAT} lacks something, or counts no rows")
+        lines.append(texts)
+    found = {}
+    for name, group in groupby(lines, itemgetter(0)):
+        require(name not in found, f"{WHAT} comes back to a column")
+        of_column = list(group)
+        rows = np.array([int(text) for _, _, text in of_column], np.int64)
+        found[name] = ColumnTotals(tuple(cell for _, cell, _ in of_column), rows)
+    return found
+
+
+def _check_column(
+    stated: ColumnTotals, domain: ColumnDomain, codes: Codes, entity: Codes | None, k: int
+) -> None:
+    regions = domain.regions(stated.cells, canonical=True)
+    line_of_rank = _narrowest(stated, regions, domain)
+    line = line_of_rank[domain.ranks][codes]
+    require(not (line < 0).any(), "somebody's value is in no line")
+    counted = np.bincount(line, minlength=len(stated.cells))
+    require(np.array_equal(counted, stated.rows), "a total is not the number of rows in the original table")
+    require(bool((_largest(line, entity) * k <= counted).all()), f"a total is about fewer than {k} persons")
+    require(_in_order(stated.cells, regions, domain.column), "lines are not in the order they must have")
+
+
+def _narrowest(stated: ColumnTotals, regions: CellRegions, domain: ColumnDomain) -> Ints:
+    """For each rank the narrowest line that holds it, -1 if none does.
+
+    Nodes of a hierarchy lie inside each other, and everything inside ``*``; others have nothing in common.
+    """
+    lines, ranks = len(stated.cells), np.arange(domain.size)
+    holds = [regions.hold(np.full(domain.size, line), ranks) for line in range(lines)]
+    width = [int(held.sum()) for held in holds]
+    nested = domain.column.shape is Shape.TREE
+    of_rank = np.full(domain.size, -1, np.int64)
+    for line in sorted(range(lines), key=width.__getitem__, reverse=True):
+        over = of_rank[holds[line]]
+        inside = over[over >= 0]
+        others = [stated.cells[other] for other in np.unique(inside).tolist()]
+        require(nested or set(others) <= {EVERYTHING}, "two lines have values in common")
+        of_rank[holds[line]] = line
+    return of_rank
+
+
+def _largest(line: Ints, entity: Codes | None) -> Ints:
+    """How many rows of each line the person has who has most of them."""
+    if entity is None:
+        return np.ones(int(line.max()) + 1, np.int64)
+    size = int(entity.max()) + 1
+    pair, rows = np.unique(line * size + entity, return_counts=True)
+    most = np.zeros(int(line.max()) + 1, np.int64)
+    np.maximum.at(most, pair // size, rows)
+    return most
+
+
+def _in_order(cells: Sequence[str], regions: CellRegions, column: Column) -> bool:
+    """Ranges go up, missing before them; others are sorted by their texts, and ``*`` is last."""
+    if column.shape is Shape.RANGE:
+        ends = list(zip(regions.low.tolist(), regions.high.tolist(), strict=True))
+        return ends == sorted(ends)
+    return list(cells) == sorted(cells, key=lambda cell: (cell == EVERYTHING, cell))
