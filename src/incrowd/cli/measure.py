@@ -54,6 +54,9 @@ def measure(
 def show(loss: Mapping[str, Any]) -> None:
     """Every measure with its meaning, then column by column."""
     out = screen.console()
+    for line in loss["two_way"]["headline"]:
+        out.print(screen.folded(line))
+    out.print(f"Information loss (GCP) {loss['loss']['gcp']:.4f}")
     rows = [(name, screen.number(value), MEANINGS.get(name, "")) for name, value in loss["loss"].items()]
     classes = f"{loss['classes']:,} equivalence classes, the smallest of {loss['smallest_class']:,}"
     title = f"{loss['rows']:,} rows in {classes}"
@@ -62,6 +65,7 @@ def show(loss: Mapping[str, Any]) -> None:
     names = SHOWN_PER_COLUMN
     per_column = [(name, *(screen.number(values[m]) for m in names)) for name, values in columns.items()]
     out.print(screen.table("", ("column", *names), per_column))
+    _show_tables(loss["two_way"])
     counted = loss["range_counts"]
     if counted["error"] is not None:
         wrong = f"{counted['error']:.1%} on average"
@@ -82,6 +86,21 @@ def show(loss: Mapping[str, Any]) -> None:
         out.print(f"Note: {note}")
     if "workload" in loss:
         _show_workload(loss["workload"])
+
+
+def _show_tables(told: Mapping[str, Any]) -> None:
+    """How far tables with each column are off, and what is kept of its connections."""
+    rows = [
+        (
+            name,
+            *("" if one[key] is None else f"{one[key]:.1%}" for key in ("one_way", "two_way", "skill")),
+            "yes" if one["usable"] else "no",
+        )
+        for name, one in told["columns"].items()
+    ]
+    if rows:
+        header = ("column", "one-way error", "two-way error", "skill", "can be asked about")
+        screen.console().print(screen.table("Tables of one and two columns", header, rows))
 
 
 def _readable(exact: object) -> str:

@@ -119,6 +119,8 @@ def show(written: Written, source: Path, joined: Path | None = None) -> None:
         out.print(
             f"  suppressed: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many"
         )
+    for line in written.two_way.sentences():
+        out.print(screen.folded(line, "  "))
     out.print(f"  information loss (GCP) {written.loss()['gcp']:.4f}")
     for warning in written.warnings:
         out.print(f"  note: {warning}")

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -161,6 +162,20 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> A
     for row in rows:
         shown.add_row(*(Text(visible(cell)) for cell in row))
     return shown
+
+
+def folded(text: str, indent: str = "", width: int = 80) -> str:
+    """A sentence in lines of at most so many signs, but for names that are longer.
+
+    Examples
+    --------
+    >>> print(folded("Not published: name, address.", "  ", 20))
+      Not published:
+        name, address.
+    """
+    wrapper = textwrap.TextWrapper(width, indent, f"{indent}  ", break_long_words=False)
+    wrapper.break_on_hyphens = False
+    return wrapper.fill(visible(text))
 
 
 def number(value: object) -> str:

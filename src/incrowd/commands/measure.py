@@ -20,16 +20,18 @@ from incrowd.flow import Microdata, Table
 from incrowd.graph import components, consistency, levels
 from incrowd.measures import (
     Published,
+    TwoWayError,
     average_relative_error,
     covered_by,
+    joined_weights,
     measure_all,
+    measure_two_way,
     per_attribute,
     presence,
     random_boxes,
-    weights_of,
 )
 from incrowd.measures import published as read_published
-from incrowd.measures.buckets import BucketTable
+from incrowd.measures.two_way import two_way_words
 from incrowd.policy import Policy
 from incrowd.release.folder import ReleaseFolder, is_folder
 from incrowd.results import Result, Row
@@ -43,15 +45,16 @@ BOXES, SHARE = 100, 0.1  # range counts that are asked, and how much of the doma
 
 @dataclass(frozen=True, repr=False)
 class Measured(Result):
-    """Every measure of a release: equivalence classes, information loss, anonymity that is reached."""
+    """Every measure of a release: two-column tables, information loss, classes, anonymity that is reached."""
 
     facts: Mapping[str, Any]
 
     def headline(self) -> str:
         loss = float(self.facts["loss"]["gcp"])
+        tables = two_way_words(self.facts["two_way"])
         return (
-            f"information loss (GCP) {loss:.3f}; {self.facts['rows']:,} rows in {self.facts['classes']:,} "
-            f"equivalence classes, the smallest of {self.facts['smallest_class']:,}"
+            f"{tables}information loss (GCP) {loss:.3f}; {self.facts['rows']:,} rows in "
+            f"{self.facts['classes']:,} equivalence classes, the smallest of {self.facts['smallest_class']:,}"
         )
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
@@ -128,6 +131,7 @@ def measure(
         "k": found.k,
         "loss": measure_all(found.own, found.people, found.k),
         "columns": per_attribute(found.own, found.people),
+        "two_way": _two_way(found).to_dict(),
         "range_counts": _range_counts(found),
     }
     if questions is not None:
@@ -181,16 +185,19 @@ def _joined(folder: ReleaseFolder) -> _MeasuredTables:
 
 def _weights(folder: ReleaseFolder) -> tuple[NDArray[Any] | None, str]:
     """How many people of the private table each row stands for; or why nobody can tell."""
-    kind, rows = str(folder.method["name"]), folder.rows
     try:
-        if "group" not in rows.names:
-            return weights_of("kja-direct"), ""
-        lines, named = BucketTable.read(folder.buckets), rows.column("group")
-        number = {text: code for code, text in enumerate(lines.names)}
-        of_row = np.array([number.get(text, -1) for text in named.texts], np.int32)[named.codes]
-        return weights_of("kja-refine", of_row, lines.people), ""
+        return joined_weights(folder.rows, folder.buckets if folder.bucketed else None), ""
     except TableError as problem:
-        return None, f"{kind}: {problem}"
+        return None, f"{folder.method['name']}: {problem}"
+
+
+def _two_way(found: _MeasuredTables) -> TwoWayError:
+    if found.uncounted:
+        return TwoWayError(why_not=found.uncounted)
+    buckets = None if found.folder is None or not found.folder.bucketed else found.folder.buckets
+    return measure_two_way(
+        found.original, found.schema, found.people, found.shown, found.rows, buckets, found.weights
+    )
 
 
 def _range_counts(found: _MeasuredTables, boxes: int = BOXES, share: float = SHARE) -> dict[str, Any]:

@@ -266,7 +266,7 @@ class _ValueLine:
 
     def __init__(self, attribute: Attribute, real: Sequence[int]) -> None:
         self.kind = attribute.kind
-        self.places = _places(attribute, real)
+        self.places = places_of(attribute, real)
         self.order = sorted(self.places, key=self.places.__getitem__)
         self.sorted_places = [self.places[code] for code in self.order]
         self.zero = _quantity(attribute.texts[self.order[0]], attribute.kind) if self.order else None
@@ -283,7 +283,7 @@ class _ValueLine:
         return range(bisect_left(self.sorted_places, lower), bisect_right(self.sorted_places, upper))
 
 
-def _places(attribute: Attribute, real: Sequence[int]) -> dict[int, float]:
+def places_of(attribute: Attribute, real: Sequence[int]) -> dict[int, float]:
     """Where each real code lies. Leaves are numbered by their tree, so there the texts must say it."""
     if attribute.tree is None:
         ordered = attribute.shape is Shape.RANGE or attribute.kind is not Kind.CATEGORICAL

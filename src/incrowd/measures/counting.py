@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import PolicyError, TableError, unknown
-from incrowd.flow import Attribute, Codes, Microdata, distinct_rows
+from incrowd.flow import Attribute, Codes, Microdata, Table, distinct_rows
 from incrowd.measures.boxes import (
     Among,
     Between,
@@ -31,6 +31,7 @@ from incrowd.measures.boxes import (
     check_names,
     check_ways,
 )
+from incrowd.measures.buckets import BucketTable
 from incrowd.measures.cells import CellCoverage
 from incrowd.measures.published import Published
 
@@ -76,6 +77,16 @@ def weights_of(
         raise TableError("the table of sensitive values has a group with more people than published rows")
     shared = _numbers(people, exact) / _numbers(np.maximum(rows, 1), exact)
     return shared[groups]  # type: ignore[no-any-return]
+
+
+def joined_weights(rows: Table, buckets: Table | None) -> Weights | None:
+    """The same of the rows of a release that is joined with a public table, and its buckets if it has any."""
+    if buckets is None or "group" not in rows.names:
+        return weights_of(DIRECT)
+    lines, named = BucketTable.read(buckets), rows.column("group")
+    number = {text: code for code, text in enumerate(lines.names)}
+    of_row = np.array([number.get(text, -1) for text in named.texts], np.int32)[named.codes]
+    return weights_of(REFINE, of_row, lines.people)
 
 
 def estimates(

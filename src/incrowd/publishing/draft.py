@@ -29,7 +29,17 @@ from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency, factor, lambda_star
 from incrowd.join.people import Joined, encode_joined, join
 from incrowd.join.sources import Sources, read_sources
-from incrowd.measures import covered_by, measure_all, measure_own, presence, published_from_regions
+from incrowd.measures import (
+    Published,
+    TwoWayError,
+    covered_by,
+    joined_weights,
+    measure_all,
+    measure_own,
+    measure_two_way,
+    presence,
+    published_from_regions,
+)
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (
@@ -278,10 +288,25 @@ class Draft:
         With a public table, of the private one's people alone.
         """
         everyone, private, k = self.people.everyone, self.people.private, self.policy.k
-        shown = published_from_regions(self.regions, everyone.attributes, self.assignment.region)
         if self.stand_ins is None:
-            return measure_all(shown, everyone, k)
-        return measure_own(shown, self.behind < len(private), private, k)
+            return measure_all(self._shown, everyone, k)
+        return measure_own(self._shown, self.behind < len(private), private, k)
+
+    def two_way(self) -> TwoWayError:
+        """How far two-column tables are off that a reader makes of the release."""
+        buckets, weights = None if self.buckets is None else self.buckets.table, None
+        if self.stand_ins is not None:
+            try:
+                weights = joined_weights(self.table, buckets)
+            except TableError as problem:
+                return TwoWayError(why_not=f"{self.policy.method}: {problem}")
+        people, rows = self.people.private, self.table
+        return measure_two_way(self.original, self.schema, people, self._shown, rows, buckets, weights)
+
+    @cached_property
+    def _shown(self) -> Published:
+        """The rows as a reader reads them."""
+        return published_from_regions(self.regions, self.people.everyone.attributes, self.assignment.region)
 
 
 def draft(source: object, policy: Policy, watch: Watch, public: object = None, check: object = None) -> Draft:

@@ -22,6 +22,8 @@ from incrowd import interrupts, tables
 from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
+from incrowd.measures import TwoWayError
+from incrowd.measures.two_way import two_way_words
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.publishing.disclosure import Disclosure
@@ -78,8 +80,8 @@ class Release(Result):
     def headline(self) -> str:
         facts, claims = self.verdict.facts, [claim["model"] for claim in self.manifest["claims"]]
         promised = ", ".join(dict.fromkeys(claims))
-        loss = float(self.loss()["gcp"])
-        return f"{facts['rows']:,} rows, verified: {promised}; information loss (GCP) {loss:.3f}"
+        loss, tables = float(self.loss()["gcp"]), two_way_words(self.two_way.to_dict())
+        return f"{facts['rows']:,} rows, verified: {promised}; {tables}information loss (GCP) {loss:.3f}"
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
         """The first rows."""
@@ -131,9 +133,15 @@ class Release(Result):
         """Every measure of information loss."""
         return dict(self._loss)
 
+    @cached_property
+    def two_way(self) -> TwoWayError:
+        """How far two-column tables of the release are off; computed from the original, so not published."""
+        return self._draft.two_way()
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "verdict": self.verdict.to_dict(),
+            "two_way": self.two_way.to_dict(),
             "loss": self.loss(),
             "manifest": dict(self.manifest),
             "warnings": list(self.warnings),

@@ -1,0 +1,130 @@
+"""A release and its original in bins: for each published column the truth, and how far rows lie in each bin.
+
+Quasi-identifiers are spread over the values that their cells cover, evenly or by one-way totals. Sensitive
+and kept columns are exact; values in buckets are spread by the counts of their bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import TableError
+from incrowd.flow import Microdata, Table, TextColumn
+from incrowd.measures.bins import attribute_bins, text_bins
+from incrowd.measures.buckets import BucketTable
+from incrowd.measures.parts import parted
+from incrowd.measures.published import Published
+from incrowd.measures.raking import OneWayTotal, rake_column
+from incrowd.schema import Role, Schema
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Totals = Mapping[str, Sequence[OneWayTotal]]
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadColumn:
+    """A published column in bins: the truth, and how far each published row lies in each bin.
+
+    ``truth`` (n,) is the bin of each person, ``cell`` (r,) the cell of each row, ``share`` (c, b) how much of
+    each cell lies in each bin. In ``exact`` columns a cell is a bin. Values in buckets have the number of the
+    bucket for a cell, and their own bins line by line (``lines``).
+    """
+
+    name: str
+    truth: Ints
+    cell: Ints
+    share: Floats
+    exact: bool = False
+    lines: Ints | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self.share.shape[1])
+
+    @cached_property
+    def spans(self) -> Ints:
+        """From which bin to before which other one each cell reaches: (c, 2)."""
+        some = self.share > 0
+        return np.stack([some.argmax(axis=1), self.size - some[:, ::-1].argmax(axis=1)], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpreadTable:
+    """All published columns in bins. ``people`` (r,) stand behind each row, ``counts`` behind each line."""
+
+    columns: tuple[SpreadColumn, ...]
+    people: Floats
+    counts: Ints | None = None
+
+
+def spread_table(
+    original: Table,
+    schema: Schema,
+    people: Microdata,
+    shown: Published,
+    rows: Table,
+    buckets: Table | None = None,
+    weights: NDArray[Any] | None = None,
+    totals: Totals | None = None,
+) -> SpreadTable:
+    """A release and its original in bins.
+
+    Parameters
+    ----------
+    original, schema, people
+        The original as texts, what its columns are, and its quasi-identifiers as codes.
+    shown, rows
+        The published rows: their cells, and their texts.
+    buckets : Table, optional
+        The sensitive values of each bucket, where they are published so.
+    weights : array, optional
+        How many people of the original stand behind each row, by default one (`weights_of`).
+    totals : mapping, optional
+        One-way totals by column: cells of these columns are spread so that they come out (`raking`).
+    """
+    each = np.ones(len(shown)) if weights is None else np.asarray(weights, np.float64)
+    columns = {}
+    for j, attribute in enumerate(people.attributes):
+        bins = attribute_bins(attribute, people.codes[:, j])
+        given = () if totals is None else totals.get(attribute.name, ())
+        found = parted(attribute, shown.cells[j], bins, [total.side for total in given])
+        carried = np.bincount(shown.rows[j], each, len(shown.cells[j]))
+        weight = rake_column(found, carried, given).weights if given else np.ones(found.parts.values.size)
+        share = found.parts.shares(weight, found.bin, bins.size)
+        cell = shown.rows[j].astype(np.int64)
+        columns[attribute.name] = SpreadColumn(attribute.name, bins.of[people.codes[:, j]], cell, share)
+    lines = None if buckets is None else BucketTable.read(buckets, rows.column("group").texts)
+    for said in schema.having(Role.SENSITIVE, Role.KEEP):
+        source = original.column(said.name)
+        bins = text_bins(said, source, schema.missing)
+        truth = bins.of[source.codes]
+        if lines is not None and said.name in lines.values:
+            of_line = _bins_of(lines.values[said.name], source, bins.of, said.name)
+            share = np.zeros((len(lines.names), bins.size))
+            np.add.at(share, (lines.group, of_line), lines.count)
+            share /= np.maximum(share.sum(axis=1, keepdims=True), 1)
+            group = rows.column("group").codes.astype(np.int64)
+            columns[said.name] = SpreadColumn(said.name, truth, group, share, lines=of_line)
+        elif said.name in rows.names:
+            cell = _bins_of(rows.column(said.name), source, bins.of, said.name)
+            columns[said.name] = SpreadColumn(said.name, truth, cell, np.eye(bins.size), exact=True)
+    ordered = tuple(columns[column.name] for column in schema.columns if column.name in columns)
+    return SpreadTable(ordered, each, None if lines is None else lines.count)
+
+
+def _bins_of(column: TextColumn, original: TextColumn, of: Ints, name: str) -> Ints:
+    """The bin of each row of a column whose texts are those of the original."""
+    known = {text: of[place] for place, text in enumerate(original.texts)}
+    places = [known.get(text, -1) for text in column.texts]
+    met = np.unique(column.codes)
+    strange = sum(places[place] < 0 for place in met.tolist())
+    if strange:
+        raise TableError(f"{strange} distinct texts of the published column {name} are not in the original")
+    return np.array(places, np.int64)[column.codes]
