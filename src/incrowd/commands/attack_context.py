@@ -21,6 +21,7 @@ from incrowd.attacks.linked import SharedValues, known_rows, shared_values
 from incrowd.attacks.outliers import PLAIN, OutlierHunt, claimed_setting
 from incrowd.attacks.registry import Context, NotTried, Outcome
 from incrowd.attacks.target import Target
+from incrowd.attacks.totals import StatedTotals
 from incrowd.commands.learn_features import places
 from incrowd.contracts import Promise, catalogue, silent, unwatched
 from incrowd.distance_outliers import Setting
@@ -105,6 +106,7 @@ class OneTable:
             "records": lambda: target,
             "hierarchical": lambda: target if trees else None,
             "left_out": lambda: self.everyone if self.kept.size < len(self.everyone.data) else None,
+            "stated": self._stated,
             "remade": self._remade,
             "outliers": self._outliers,
             "columns": self._columns,
@@ -117,6 +119,9 @@ class OneTable:
             second=lambda: Target(other.shown, other.data, _truth_by_links(other), k_of(other.claims)),
             shared=lambda: _shared(self.folder, other),
         )
+
+    def _stated(self) -> StatedTotals | None:
+        return None if self.folder.totals is None else StatedTotals.of(self.target, self.folder.totals)
 
     def _remade(self) -> Published | NotTried:
         return RERUN_OF_EXACT_ROWS if self.folder.bucketed else remade(self.folder, self.kept)

@@ -49,12 +49,42 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Density:
+    """How common values are along the line: ``weight[i]`` from ``edges[i]`` up to ``edges[i+1]``.
+
+    Edges are in the column's own units, 10^-scale; ``missing`` is the weight of a missing value.
+    """
+
+    edges: Floats
+    weight: Floats
+    missing: float
+
+    def between(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """How much lies from low up to high, and its first moment."""
+        amount = np.concatenate([[0.0], np.cumsum(self.weight * np.diff(self.edges))])
+        squares = np.concatenate([[0.0], np.cumsum(self.weight * np.diff(self.edges**2) / 2)])
+        ends = np.clip(low, self.edges[0], self.edges[-1]), np.clip(high, self.edges[0], self.edges[-1])
+        parts = [
+            np.clip(np.searchsorted(self.edges, end, "right") - 1, 0, self.weight.size - 1) for end in ends
+        ]
+        upto = [
+            (
+                amount[part] + self.weight[part] * (end - self.edges[part]),
+                squares[part] + self.weight[part] * (end**2 - self.edges[part] ** 2) / 2,
+            )
+            for part, end in zip(parts, ends, strict=True)
+        ]
+        (before, first), (after, last) = upto
+        return np.maximum(after - before, 0.0), last - first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RangeColumn:
     """Cells that are values or ranges of numbers or days.
 
     ``low``, ``high`` (c,) are ends in units of 10^-scale, 0 where a cell is only missing, so that ``real`` is
     not set; ``unit`` is how many of them make one step if values are taken to be whole, 0 if they lie
-    anywhere between.
+    anywhere between. Values lie evenly in their cells, or by the ``density`` that totals give.
     """
 
     name: str
@@ -65,6 +95,7 @@ class RangeColumn:
     missing: Flags
     scale: int
     unit: int
+    density: Density | None = None
 
     def __len__(self) -> int:
         return self.low.size
@@ -79,8 +110,13 @@ class RangeColumn:
             some = self.real & (low <= last) & (high >= first)
             possible |= some
             certain |= some & (first <= low) & (high <= last)
-            inside[some] += _spread(np.maximum(low[some], first), np.minimum(high[some], last), unit)[0]
-        all_of_it = _spread(low, high, unit)[0] + (self.missing & (unit > 0))
+            cut = np.maximum(low[some], first), np.minimum(high[some], last)
+            inside[some] += self._spread(*cut, unit, asked.scale)[0]
+        known = self._spread(low, high, unit, asked.scale)[0]
+        if self.density is None:
+            all_of_it = known + (self.missing & (unit > 0))
+        else:
+            all_of_it = known + self.missing * self.density.missing
         point = all_of_it == 0
         share = np.where(point, possible, inside / np.where(point, 1.0, all_of_it))
         return CellMatch(certain & ~self.missing, possible, np.where(self.real, share, 0.0))
@@ -96,7 +132,7 @@ class RangeColumn:
             lower, upper = np.maximum(low, first), np.minimum(high, last)
             least = np.where(some, np.minimum(least, lower), least)
             most = np.where(some, np.maximum(most, upper), most)
-            amount, middle = _spread(lower, upper, unit)
+            amount, middle = self._spread(lower, upper, unit, asked.scale)
             weight += np.where(some, amount, 0)
             total += np.where(some, amount * middle, 0)
         halfway = (least.astype(np.float64) + most.astype(np.float64)) / 4
@@ -109,6 +145,26 @@ class RangeColumn:
             f"the cells of {self.name} are ranges, so GROUP BY has no values to group by; ask for each range "
             f"by itself, as with {self.name} BETWEEN 20 AND 29"
         )
+
+    def _spread(self, low: Wholes, high: Wholes, unit: int, scale: int) -> tuple[Floats, Floats]:
+        """How much lies from low to high in half units of 10^-scale, and its middle.
+
+        Whole values are stretches of a step, from themselves up to the next.
+        """
+        if self.density is None:
+            return _spread(low, high, unit)
+        half_units = 2 * 10 ** (scale - self.scale)
+        step = self.unit
+        if unit:
+            first, last = (
+                (-(-low // unit) * step).astype(np.float64),
+                (high // unit * step + step).astype(float),
+            )
+        else:
+            first, last = low.astype(np.float64) / half_units, high.astype(np.float64) / half_units
+        amount, moment = self.density.between(first, np.maximum(first, last))
+        middle = np.where(amount > 0, moment / np.where(amount > 0, amount, 1.0), (first + last) / 2)
+        return amount / (step or 1), (middle - step / 2) * half_units
 
     def _at(self, scale: int) -> tuple[Wholes, Wholes, int]:
         """Both ends in half units of 10^-scale, and the step."""
@@ -151,7 +207,10 @@ class ValuesColumn:
     ``open`` (c,) whether values that no cell names may be in it. ``known`` (m,) is not set for values that
     mean missing. ``number`` (m,) are values in units of 10^-scale, where they have such. ``meant`` says for
     each name which values it stands for: itself, or the leaves under a label. With ``loose``, names are
-    labels of a hierarchy that is not at hand: what lies under which is not known.
+    labels of a hierarchy that is not at hand: what lies under which is not known. Values of a cell are
+    equally common, or by their ``weight`` (m,), and missing by ``missing_weight``, where totals give such.
+    ``unnamed`` (m,) marks those that stand for values without a name, of which nobody knows how many there
+    are; where that matters and nothing gives them a weight, there is no share.
     """
 
     name: str
@@ -166,6 +225,9 @@ class ValuesColumn:
     number: Wholes | None = None
     scale: int = 0
     loose: bool = False
+    weight: Floats | None = None
+    missing_weight: float = 1.0
+    unnamed: Flags | None = None
 
     def __len__(self) -> int:
         return self.missing.size
@@ -175,14 +237,42 @@ class ValuesColumn:
         return np.diff(self.start)
 
     def match(self, conditions: Sequence[Condition]) -> CellMatch:
-        allowed, others = self._allowed(conditions)
+        allowed, others = self.allowed(conditions)
         hits = self._per_cell(allowed)
         if self.loose:
             return self._match_labels(conditions, hits > 0)
         size = self.sizes
         certain = (hits == size) & (size > 0) & ~self.missing & ~self.open
-        share = hits / np.maximum(size + self.missing, 1)
-        return CellMatch(certain, (hits > 0) | (self.open & others), share)
+        possible = (hits > 0) | (self.open & others)
+        share: Floats | None = self._share(allowed)
+        if self.unnamed is not None:
+            nameless = self._per_cell(self.unnamed) > 0
+            if self.unknown(conditions):
+                certain, possible, share = certain & ~nameless, possible | nameless, None
+            doubt = possible & ~certain & nameless
+            share = None if self.weight is None and doubt.any() else share
+        return CellMatch(certain, possible, share)
+
+    def unknown(self, conditions: Sequence[Condition]) -> bool:
+        """Is something asked for by a name that the release does not know?"""
+        names = [canonical(text, self.kind) for one in conditions if one.by_name for text in one.literals]
+        return any(name not in self.meant for name in names)
+
+    def _share(self, allowed: Flags) -> Floats:
+        """How much of each cell has an allowed value; a cell that weighs nothing counts evenly."""
+        size = np.maximum(self.sizes + self.missing, 1)
+        even: Floats = self._per_cell(allowed) / size
+        if self.weight is None:
+            return even
+        total = self._weighed(np.ones(len(self.texts), np.bool_)) + self.missing * self.missing_weight
+        weighed: Floats = np.where(total > 0, self._weighed(allowed) / np.where(total > 0, total, 1.0), even)
+        return weighed
+
+    def _weighed(self, flags: Flags) -> Floats:
+        weight = np.ones(len(self.texts)) if self.weight is None else self.weight
+        upto = np.concatenate([[0.0], np.cumsum((weight * flags)[self.member])])
+        found: Floats = np.maximum(upto[self.start[1:]] - upto[self.start[:-1]], 0.0)
+        return found
 
     def _match_labels(self, conditions: Sequence[Condition], named: Flags) -> CellMatch:
         """A label that is asked for is certain; what another one holds is not known."""
@@ -190,7 +280,7 @@ class ValuesColumn:
         labelled = self.sizes > 0
         certain = named & ~self.missing & ~self.open & positive
         refused = [one for one in conditions if one.operator == "<>"]
-        possible = (labelled & (self._per_cell(self._allowed(refused)[0]) > 0)) | self.open
+        possible = (labelled & (self._per_cell(self.allowed(refused)[0]) > 0)) | self.open
         return CellMatch(
             certain, possible, None if (possible & ~certain).any() else certain.astype(np.float64)
         )
@@ -202,7 +292,7 @@ class ValuesColumn:
                 f"the cells of {self.name} are labels of a hierarchy that is not at hand; pass the policy "
                 f"that names its file with {option('policy')}"
             )
-        allowed, others = self._allowed(conditions)
+        allowed, others = self.allowed(conditions)
         taken = allowed[self.member]
         owner = np.repeat(np.arange(len(self)), self.sizes)[taken]
         numbers = self.number[self.member[taken]]
@@ -211,9 +301,10 @@ class ValuesColumn:
         high = np.full(len(self), bottom, self.number.dtype)
         np.minimum.at(low, owner, numbers)
         np.maximum.at(high, owner, numbers)
-        hits = np.bincount(owner, minlength=len(self))
-        total = np.bincount(owner, numbers.astype(np.float64), len(self))
-        return Ends(low, high, total / np.maximum(hits, 1), self.open & others, self.scale)
+        weight = np.ones(owner.size) if self.weight is None else self.weight[self.member[taken]]
+        hits = np.bincount(owner, weight, minlength=len(self))
+        total = np.bincount(owner, numbers.astype(np.float64) * weight, len(self))
+        return Ends(low, high, total / np.where(hits > 0, hits, 1.0), self.open & others, self.scale)
 
     def values(self) -> list[str]:
         if self.loose:
@@ -221,14 +312,15 @@ class ValuesColumn:
                 f"the cells of {self.name} are labels of a hierarchy that is not at hand, so GROUP BY has no "
                 f"values; pass the policy that names its file with {option('policy')}"
             )
-        named = [text for text, known in zip(self.texts, self.known, strict=True) if known]
+        listed = self.known if self.unnamed is None else self.known & ~self.unnamed
+        named = [text for text, known in zip(self.texts, listed, strict=True) if known]
         return sorted(set(named))
 
     def _per_cell(self, flags: Flags) -> NDArray[np.int64]:
         upto = np.concatenate([[0], np.cumsum(flags[self.member])])
         return upto[self.start[1:]] - upto[self.start[:-1]]  # type: ignore[no-any-return]
 
-    def _allowed(self, conditions: Sequence[Condition]) -> tuple[Flags, bool]:
+    def allowed(self, conditions: Sequence[Condition]) -> tuple[Flags, bool]:
         """Which values satisfy all conditions, and whether one that no cell names might."""
         if self.number is not None and self.kind in (Kind.NUMERIC, Kind.DATE):
             return self._on_the_line(conditions)

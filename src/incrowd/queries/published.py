@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -22,8 +22,10 @@ from incrowd.policy.parts import same_name
 from incrowd.predicate import decimals, in_units
 from incrowd.queries.answer import Ints
 from incrowd.queries.columns import LARGEST, PublishedColumn, RangeColumn, ValuesColumn, Wholes
+from incrowd.queries.raking import ColumnTotals, bounding, lines_by_column, raked
 from incrowd.release.folder import ReleaseFolder
-from incrowd.schema import Column, Kind, Role, Schema, Shape
+from incrowd.release.hierarchies import PublishedHierarchy
+from incrowd.schema import EVERYTHING, Column, Kind, Role, Schema, Shape
 from incrowd.values import Value, infer_kind, read_date, read_number, read_texts, value_text
 
 Quantity = int | Decimal | date
@@ -31,11 +33,14 @@ Quantity = int | Decimal | date
 
 @dataclass(frozen=True, slots=True)
 class PublicKnowledge:
-    """What a policy adds that is no secret: hierarchies that are files, texts for missing, forms of dates."""
+    """What is no secret: of a policy hierarchies that are files, texts for missing and forms of dates; and
+    the hierarchies that the release itself has.
+    """
 
     trees: Mapping[str, Hierarchy]
     missing: frozenset[str]
     formats: Mapping[str, str]
+    labels: Mapping[str, PublishedHierarchy] = field(default_factory=dict)
 
     @classmethod
     def of(cls, policy: Policy | None, schema: Schema) -> PublicKnowledge:
@@ -65,6 +70,9 @@ def generalised(
     tree = public.trees.get(column.name)
     if column.shape is Shape.TREE and tree is not None:
         return _nodes(column, cells, tree, public.missing)
+    labels = public.labels.get(column.name)
+    if column.shape is Shape.TREE and labels is not None:
+        return _labels(column, cells, labels)
     return _sets(column, cells)
 
 
@@ -155,6 +163,37 @@ def _nodes(
         values=[None if text in missing else value for text, value in read],
         meant=under,
     )
+
+
+def _labels(column: Column, cells: Sequence[CellParts], labels: PublishedHierarchy) -> ValuesColumn:
+    """Cells that are labels of a hierarchy which the release has, perhaps not all of it.
+
+    Of numbers and dates that is not enough to know what lies below which.
+    """
+    if column.kind in (Kind.NUMERIC, Kind.DATE) and not labels.whole:
+        return _sets(column, cells)
+    under = labels.under
+    found = [
+        under[EVERYTHING]
+        if cell.everything
+        else [part for atom in cell.atoms for part in under.get(unescaped(atom), [])]
+        for cell in cells
+    ]
+    strange = sum(unescaped(atom) not in under for cell in cells for atom in cell.atoms)
+    if strange:
+        raise HierarchyError(f"{strange} labels of {column.name} in the rows are not in its hierarchy")
+    values = read_texts(labels.parts, column.kind)
+    made = _members(
+        column,
+        labels.parts,
+        found,
+        missing=[cell.missing for cell in cells],
+        open=[False] * len(cells),
+        values=values,
+        meant=under,
+    )
+    unnamed = np.array([part not in labels.leaves for part in labels.parts], np.bool_)
+    return replace(made, unnamed=unnamed if unnamed.any() else None)
 
 
 def _members(
@@ -287,7 +326,7 @@ class DistinctRows:
     numbers rows that are equal in their quasi-identifiers. ``means`` are class means, and which of them each
     row has. ``group`` (r,) is the group of each where sensitive values are in ``buckets``. ``uncertain`` says
     that rows may be of people of a public table, and of how many is not known; with ``at_least_one``, one of
-    each class is of the private table.
+    each class is of the private table. Where ``totals`` are stated, cells are spread by them.
     """
 
     columns: Mapping[str, PublishedColumn]
@@ -300,6 +339,7 @@ class DistinctRows:
     buckets: QueriedBuckets | None = None
     uncertain: bool = False
     at_least_one: bool = False
+    totals: Mapping[str, ColumnTotals] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -318,14 +358,22 @@ def read_published(release: object, policy: Policy | None) -> DistinctRows:
     schema = folder.published_schema
     buckets = folder.buckets if folder.bucketed else None
     known = PublicKnowledge.of(policy or folder.policy, schema)
-    return distinct_rows_of(folder.rows, schema, known, buckets, folder.manifest)
+    known = replace(known, labels=folder.hierarchies)
+    return distinct_rows_of(folder.rows, schema, known, buckets, folder.manifest, folder.totals)
 
 
 def distinct_rows_of(
-    rows: Table, schema: Schema, public: PublicKnowledge, buckets: Table | None, manifest: Mapping[str, Any]
+    rows: Table,
+    schema: Schema,
+    public: PublicKnowledge,
+    buckets: Table | None,
+    manifest: Mapping[str, Any],
+    totals: Table | None = None,
 ) -> DistinctRows:
     """The distinct rows of a release, with what the manifest tells of the people behind them."""
     _check_names(rows, schema, buckets)
+    stated = {} if totals is None else lines_by_column(totals)
+    bounds: dict[str, ColumnTotals] = {}
     columns: dict[str, PublishedColumn] = {}
     means = {}
     for said in schema.columns:
@@ -339,6 +387,11 @@ def distinct_rows_of(
         if places:  # else every class has too few known values
             means[said.name] = rows.column(f"{said.name}_mean")
         columns[said.name] = generalised(said, texts, places, public)
+        if said.name in stated:
+            carried = np.bincount(rows.column(said.name).codes, minlength=len(texts))
+            columns[said.name] = raked(columns[said.name], carried, stated[said.name])
+            if (bound := bounding(columns[said.name], stated[said.name])) is not None:
+                bounds[said.name] = bound
     quasi = [column.name for column in schema.having(Role.QUASI)]
     extra = [f"{name}_mean" for name in means] + (["group"] if buckets is not None else [])
     first, which = _distinct(rows, [*columns, *extra])
@@ -355,6 +408,7 @@ def distinct_rows_of(
         None if buckets is None or group is None else read_buckets(buckets, schema, group.texts, public),
         uncertain=joined and buckets is None,
         at_least_one=isinstance(method, dict) and method.get("name") == "kja-direct",
+        totals=None if totals is None else bounds,
     )
 
 

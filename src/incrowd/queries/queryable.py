@@ -30,8 +30,9 @@ from incrowd.schema import Kind, Schema
 
 MOST_GROUPS = 1_000  # answers of one GROUP BY
 EVENLY = "values lie evenly in their cells, and columns have nothing to do with each other"
-IN_GROUPS = f"{EVENLY}; so do sensitive values and rows of a group"
-WITH_MEANS = f"{EVENLY}; where a class mean is published, it stands for all of its class"
+RAKED = "values are as common in a cell as the totals say, and columns have nothing to do with each other"
+IN_GROUPS = "; so do sensitive values and rows of a group"
+WITH_MEANS = "; where a class mean is published, it stands for all of its class"
 
 PLACE = "in the release"
 
@@ -163,10 +164,10 @@ class Queryable:
     def _answer(self, aggregate: str, column: str | None, where: Where) -> Answer:
         asked = where if column is None else {**where, column: where.get(column, ())}
         found = self._found(asked)
-        least, most = self._people(found)
+        least, most = self._within_totals(asked, *self._people(found))
         lower: Bound | None = least
         upper: Bound | None = most
-        guess = None if found.weight is None else float(found.weight.sum())
+        guess = None if found.weight is None else min(max(float(found.weight.sum()), least), most)
         if column is not None and aggregate != "COUNT":
             if most:
                 lower, upper, guess = self._measured(aggregate, column, asked[column], found)
@@ -187,9 +188,10 @@ class Queryable:
     def _assumption(self, aggregate: str, column: str | None, guess: float | None) -> str:
         """What an estimate takes for granted, or why there is none."""
         if guess is not None:
+            spread = EVENLY if self.published.totals is None else RAKED
             if self.published.buckets is not None:
-                return IN_GROUPS
-            return WITH_MEANS if aggregate != "COUNT" and column in self.published.means else EVENLY
+                return spread + IN_GROUPS
+            return spread + (WITH_MEANS if aggregate != "COUNT" and column in self.published.means else "")
         if self.published.uncertain:
             return "no estimate: the release does not say how many people of the private table a class has"
         if aggregate in ("MIN", "MAX"):
@@ -239,6 +241,18 @@ class Queryable:
             return found.taken.bounds
         least = int(found.certain.sum()) if self.published.at_least_one else 0
         return least, int(found.taken.count.sum())
+
+    def _within_totals(self, asked: Where, least: int, most: int) -> tuple[int, int]:
+        """The same bounds, closer where totals say how many people a condition can be about at all."""
+        totals = self.published.totals
+        if not asked or totals is None:
+            return least, most
+        everybody = int(self.published.count.sum())
+        found = [totals[name].bounds(some) for name, some in asked.items() if name in totals]
+        lacking = sum(everybody - certain for certain, _ in found)
+        if len(found) == len(asked):
+            least = max(least, everybody - lacking)
+        return least, min([most, *(possible for _, possible in found)])
 
     def _measured(
         self, aggregate: str, column: str, conditions: Sequence[Condition], found: _MatchingRows

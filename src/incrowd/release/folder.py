@@ -7,6 +7,8 @@ read here.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -210,8 +212,18 @@ class ReleaseFolder:
         return {} if table is None else read_hierarchies(table, whole if isinstance(whole, list) else [])
 
     def _beside(self, key: str, file: str) -> Table | None:
-        """A file beside the rows, where the manifest has it."""
-        return tables.unprotected_table(tables.read(self.path / file)) if key in self.manifest else None
+        """A file beside the rows, where the manifest has it; unlike other tables it may have no lines."""
+        if key not in self.manifest:
+            return None
+        try:
+            text = (self.path / file).read_bytes().decode()
+            header, *lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+            columns = dict(
+                zip(header, zip(*lines, strict=True) if lines else ((),) * len(header), strict=True)
+            )
+        except (OSError, ValueError, csv.Error):
+            raise InputError(f"{self.path / file} cannot be read") from None
+        return tables.unprotected_table(Table.of(columns))
 
     # What is private: the audit, the original, the public table
 
