@@ -15,12 +15,11 @@ import numpy as np
 
 from incrowd.attacks.registry import AttackResult, Rate, attack, one_of
 from incrowd.attacks.target import Floats, Ints, Target
-from incrowd.errors import TableError
-from incrowd.flow import Attribute, Codes, Table
+from incrowd.flow import Codes, Table
 from incrowd.measures import CellCoverage
-from incrowd.measures.cells import parse_cells
 from incrowd.measures.parts import Parts
 from incrowd.measures.raking import rake
+from incrowd.measures.totals import line_of_codes, lines_by_column
 
 KNOWS = "the person's row, and which values the columns have"
 
@@ -35,23 +34,9 @@ class StatedTotals:
     @classmethod
     def of(cls, target: Target, table: Table) -> StatedTotals:
         """Read the lines of a file of totals against the domains of the original."""
-        by_column: dict[str, list[tuple[str, int]]] = {}
-        for column, cell, rows in table:
-            if column is None or cell is None or rows is None or not rows.isdecimal():
-                raise TableError("the totals of the release cannot be read")
-            by_column.setdefault(column, []).append((cell, int(rows)))
+        by_column = lines_by_column(table)
         stated = [attribute for attribute in target.data.attributes if attribute.name in by_column]
-        return cls(target, {each.name: _line_of_codes(each, by_column[each.name]) for each in stated})
-
-
-def _line_of_codes(attribute: Attribute, lines: list[tuple[str, int]]) -> tuple[Ints, Ints]:
-    """The narrowest line that holds each code, -1 if none does; and how many rows each line counts."""
-    held = parse_cells(attribute, [cell for cell, _ in lines])
-    of = np.full(len(attribute), -1, np.int64)
-    for line in np.argsort(-held.count, kind="stable").tolist():
-        for run in range(held.starts[line], held.starts[line + 1]):
-            of[held.first[run] : held.last[run] + 1] = line
-    return of, np.array([rows for _, rows in lines], np.int64)
+        return cls(target, {each.name: line_of_codes(each, by_column[each.name]) for each in stated})
 
 
 @attack("totals", 295, ("stated",))

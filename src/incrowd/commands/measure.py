@@ -31,6 +31,7 @@ from incrowd.measures import (
     random_boxes,
 )
 from incrowd.measures import published as read_published
+from incrowd.measures.totals import one_way_totals
 from incrowd.measures.two_way import two_way_words
 from incrowd.policy import Policy
 from incrowd.release.folder import ReleaseFolder, is_folder
@@ -194,9 +195,11 @@ def _weights(folder: ReleaseFolder) -> tuple[NDArray[Any] | None, str]:
 def _two_way(found: _MeasuredTables) -> TwoWayError:
     if found.uncounted:
         return TwoWayError(why_not=found.uncounted)
-    buckets = None if found.folder is None or not found.folder.bucketed else found.folder.buckets
+    folder, people = found.folder, found.people
+    buckets = None if folder is None or not folder.bucketed else folder.buckets
+    totals = None if folder is None else one_way_totals(folder.totals, people.attributes)
     return measure_two_way(
-        found.original, found.schema, found.people, found.shown, found.rows, buckets, found.weights
+        found.original, found.schema, people, found.shown, found.rows, buckets, found.weights, totals
     )
 
 

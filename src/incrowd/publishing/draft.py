@@ -40,6 +40,8 @@ from incrowd.measures import (
     presence,
     published_from_regions,
 )
+from incrowd.measures.totals import FILE as TOTALS_FILE
+from incrowd.measures.totals import TOTALS, one_way_totals
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (
@@ -76,8 +78,6 @@ from incrowd.publishing.request import Request, check_suppression, requested
 from incrowd.publishing.totals import totals
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES
-from incrowd.release.totals import FILE as TOTALS_FILE
-from incrowd.release.totals import TOTALS
 from incrowd.schema import Claim, Role, Schema, Shape
 
 Ints = NDArray[np.int64]
@@ -301,7 +301,10 @@ class Draft:
             except TableError as problem:
                 return TwoWayError(why_not=f"{self.policy.method}: {problem}")
         people, rows = self.people.private, self.table
-        return measure_two_way(self.original, self.schema, people, self._shown, rows, buckets, weights)
+        totals = one_way_totals(self.totals, people.attributes)
+        return measure_two_way(
+            self.original, self.schema, people, self._shown, rows, buckets, weights, totals
+        )
 
     @cached_property
     def _shown(self) -> Published:

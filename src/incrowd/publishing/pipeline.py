@@ -23,6 +23,7 @@ from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.measures import TwoWayError
+from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.two_way import two_way_words
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
@@ -32,7 +33,6 @@ from incrowd.release.audit import LINKS, SCHEMA, schema_as_dict
 from incrowd.release.folder import read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.stage import audit_folder, commit, private_folder, stage
-from incrowd.release.totals import FILE as TOTALS_FILE
 from incrowd.release.typed import typed_columns
 from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from incrowd.cells import escaped
 from incrowd.errors import Infeasible
 from incrowd.flow import Attribute, Cells, Microdata, Table
+from incrowd.measures.totals import HEADER
 from incrowd.publishing.render import cell_texts
-from incrowd.release.totals import HEADER
 from incrowd.schema import EVERYTHING, MISSING, Shape
 
 PARTS = 20  # a line of numbers or dates holds at least one in so many rows

@@ -17,12 +17,13 @@ from incrowd.flow import Table, TextColumn, distinct_rows
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
 from incrowd.measures.buckets import BucketTable
+from incrowd.measures.totals import lines_by_column
 from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
 from incrowd.predicate import decimals, in_units
 from incrowd.queries.answer import Ints
 from incrowd.queries.columns import LARGEST, PublishedColumn, RangeColumn, ValuesColumn, Wholes
-from incrowd.queries.raking import ColumnTotals, bounding, lines_by_column, raked
+from incrowd.queries.raking import ColumnTotals, bounding, raked
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.hierarchies import PublishedHierarchy
 from incrowd.schema import EVERYTHING, Column, Kind, Role, Schema, Shape

@@ -16,31 +16,17 @@ from numpy.typing import NDArray
 
 from incrowd.cells import range_ends, read_cell, unescaped
 from incrowd.errors import TableError
-from incrowd.flow import Table
 from incrowd.measures.parts import Parts
 from incrowd.measures.raking import rake
+from incrowd.measures.totals import Line
 from incrowd.predicate import Condition, in_units
 from incrowd.queries.columns import Density, PublishedColumn, RangeColumn, ValuesColumn
-from incrowd.release.totals import FILE, HEADER
 from incrowd.schema import EVERYTHING, Kind
 from incrowd.values import read_date, read_number
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Quantity = int | Decimal | date
-Line = tuple[str, int]  # a cell, and how many rows it counts
-
-
-def lines_by_column(table: Table) -> dict[str, list[Line]]:
-    """The lines of a file of totals."""
-    if table.names != HEADER:
-        raise TableError(f"{FILE} does not have the columns {', '.join(HEADER)}")
-    found: dict[str, list[Line]] = {}
-    for column, cell, rows in table:
-        if column is None or cell is None or rows is None or not rows.isdecimal():
-            raise TableError(f"{FILE} has a line that is none: a cell is empty, or no number of rows")
-        found.setdefault(column, []).append((cell, int(rows)))
-    return found
 
 
 def raked(column: PublishedColumn, rows: Ints, lines: Sequence[Line]) -> PublishedColumn:

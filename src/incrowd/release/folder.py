@@ -27,6 +27,8 @@ from incrowd.flow import Microdata, Table
 from incrowd.join.people import Joined, encode_joined, join
 from incrowd.measures import Published
 from incrowd.measures import published as read_published
+from incrowd.measures.totals import FILE as TOTALS_FILE
+from incrowd.measures.totals import TOTALS
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
@@ -34,8 +36,6 @@ from incrowd.release.buckets import BucketCounts, bucket_counts
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES, PublishedHierarchy, read_hierarchies
 from incrowd.release.stage import audit_folder
-from incrowd.release.totals import FILE as TOTALS_FILE
-from incrowd.release.totals import TOTALS
 from incrowd.release.typed import as_cells
 from incrowd.schema import FORMAT_VERSION, MANIFEST, Claim, Column, Kind, Role, Schema, Shape
 
