@@ -22,9 +22,7 @@ def scene(lines: list[tuple[str, str, str]]) -> StatedTotals:
     shown = Table.of({"city": ["{a|b}", "{a|b}", "{a|b}", "{a|b}", "c", "c"]})
     policy = Policy(quasi_identifiers=["city"], privacy={"k": 2})
     data = encode(table, policy.schema(table))
-    stated = Table.of(
-        {name: column for name, column in zip(("column", "value", "rows"), zip(*lines), strict=True)}
-    )
+    stated = Table.of(dict(zip(("column", "value", "rows"), zip(*lines, strict=True), strict=True)))
     return StatedTotals.of(Target(published(shown, data), data, np.arange(6)), stated)
 
 
