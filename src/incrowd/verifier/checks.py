@@ -50,8 +50,8 @@ from incrowd.verifier.claims.subject import BothTables, ClaimSubject, Equivalenc
 from incrowd.verifier.columns import Ints, RowSource, fold
 from incrowd.verifier.domain import check_levels
 from incrowd.verifier.failure import CheckFailed, require
-from incrowd.verifier.hierarchies import WHAT as HIERARCHIES
-from incrowd.verifier.hierarchies import check_hierarchies
+from incrowd.verifier.labels import WHAT as HIERARCHIES
+from incrowd.verifier.labels import check_hierarchies
 from incrowd.verifier.means import ClassSums, check_means
 from incrowd.verifier.order import check_both_orders, check_order
 from incrowd.verifier.request import (
