@@ -361,7 +361,11 @@ def test_wrong_requests(words: tuple[str, ...], reason: str, place: Path) -> Non
     said = incrowd("report", place / "out", *(word.format(place=place) for word in words))
     assert said.code == 2
     assert reason in said.err + said.out
-    assert sorted(path.name for path in (place / "out").iterdir()) == ["data.csv", "release.json"]
+    assert sorted(path.name for path in (place / "out").iterdir()) == [
+        "README.md",
+        "data.csv",
+        "release.json",
+    ]
 
 
 def test_facts_for_machines(place: Path) -> None:
