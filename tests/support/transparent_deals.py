@@ -62,7 +62,12 @@ def numberings(colours: int) -> list[tuple[int, ...]]:
 def dealt(hands: Sequence[People], buckets: Sequence[PlannedBucket]) -> Iterator[tuple[Coloured, ...]]:
     """All ways to deal hands into buckets and to number colours, each as likely as another."""
     piles = [
-        [(b, c, colour[value]) for b, one in enumerate(buckets) for c, colour in enumerate(one.colours) if value in colour]
+        [
+            (b, c, colour[value])
+            for b, one in enumerate(buckets)
+            for c, colour in enumerate(one.colours)
+            if value in colour
+        ]
         for value in range(len(hands))
     ]
     ways = [
@@ -238,7 +243,7 @@ def posterior(made: Released) -> Posterior:
 
 
 def _believe(found: Posterior, groups: Groups, values: Shown, weights: Sequence[int], kinds: int) -> None:
-    total = sum(weights[: kinds])
+    total = sum(weights[:kinds])
     found.split += len(groups) > 1
     found.largest = max(found.largest, Fraction(max(weights), total))
     for group, held in zip(groups, values, strict=True):

@@ -8,18 +8,16 @@ which of its rows changes nothing that can be seen: its rows are equal but for t
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from support.transparent_deals import Coloured, Groups, People, Released, Shown, Tuples
+from support.transparent_deals import Coloured, Groups, People, Shown, Tuples
 from support.transparent_worlds import World
 from support.worlds import Draws
 
@@ -85,7 +83,9 @@ class TupleRows(Tuples):
         own = super().groups_of(buckets)
         rings = self.neighbourhoods(buckets)
         of = {person: number for number, group in enumerate(own) for person in group}
-        equal = {number for number, group in enumerate(own) if rings.alike is not None and rings.alike[group[0]]}
+        equal = {
+            number for number, group in enumerate(own) if rings.alike is not None and rings.alike[group[0]]
+        }
         members = rings.members.reshape(len(rings), -1)
         around = tuple(
             group if number in equal else tuple(sorted(members[group[0]].tolist()))

@@ -41,6 +41,7 @@ from incrowd.algorithms.transparent.deal import Bucket
 from incrowd.algorithms.transparent.split import ColourSplit, Ground
 from incrowd.entropy import Entropy
 
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remember how buckets were split, and let the adversary know the order of values.
