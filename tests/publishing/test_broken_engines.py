@@ -154,7 +154,7 @@ BROKEN: dict[str, tuple[str, Callable[[pytest.MonkeyPatch, str], None]]] = {
 
 
 # Whole columns make classes of eleven and more here: one too small by one, or for a mean, does not come up.
-# So it is for a mean in classes of six, the least that have k = 4 people and as many of each of three colours.
+# Nor does one for a mean where k = 4 and l = 3: a class with equally many of three colours has six or more.
 NEVER = {("off_by_one_k", "incognito"), ("small_means", "incognito"), ("small_means", "transparent")}
 
 

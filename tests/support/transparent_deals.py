@@ -2,7 +2,7 @@
 
 Chance is asked for orders of hands, but which of its people a bucket gets is all that comes of one, and every
 choice is as likely. So choices are gone through instead of orders, and what the splitter makes of people with
-colours is looked up. `tests/worlds/test_transparent_deals.py` compares this with the program run draw by draw.
+colours is looked up. `tests/worlds/test_transparent.py` compares this with the program, run draw by draw.
 
 The order of values, which settles ties between them, is known to the adversary here. It is drawn apart from
 people: what holds for every order holds for whoever does not know it. Values of other frequencies in each
@@ -98,7 +98,7 @@ class Released(ABC):
     swaps: bool = True
     made: dict[tuple[Coloured, ...], Any] = field(default_factory=dict)
     cut: dict[World, list[People]] = field(default_factory=dict)
-    split: dict[Coloured, Any] = field(default_factory=dict)
+    split: dict[Coloured, SplitBucket] = field(default_factory=dict)
 
     @property
     @abstractmethod
@@ -178,7 +178,10 @@ class Tuples(Released):
     def neighbourhoods(self, buckets: Sequence[SplitBucket]) -> Neighbourhoods:
         return tuple_rings(plain_data(self.table.points), buckets, self.table.l, self.k)
 
-    def groups_of(self, buckets: Sequence[SplitBucket]) -> Groups:
+    def groups_of(self, buckets: Sequence[SplitBucket]) -> Any:
+        return self.tuples(buckets)
+
+    def tuples(self, buckets: Sequence[SplitBucket]) -> Groups:
         rings = self.neighbourhoods(buckets)
         assert rings.parts is not None
         assert rings.tuples is not None

@@ -80,7 +80,7 @@ class TupleRows(Tuples):
     drawn: Callable[[Neighbourhoods], dict[People, Fraction]] = assignments
 
     def groups_of(self, buckets: Sequence[SplitBucket]) -> Rows:
-        own = super().groups_of(buckets)
+        own = self.tuples(buckets)
         rings = self.neighbourhoods(buckets)
         of = {person: number for number, group in enumerate(own) for person in group}
         equal = {
@@ -103,7 +103,7 @@ class TupleRows(Tuples):
 
 @dataclass
 class OneRing(TupleRows):
-    """A class of tuples as the splitter could make it, of people whose values are put into colours by hand."""
+    """A class of tuples as the splitter could make it; which colour each value has is said by hand."""
 
     colour_of: tuple[int, ...] = ()  # of each value
 

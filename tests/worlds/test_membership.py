@@ -1,11 +1,11 @@
 """Membership against somebody who re-runs the program on every candidate for the private table.
 
-Each table has 6 to 8 people. Every set of them, of whatever size, is a world, and all are equally likely: each
-person is private with probability 1/2, apart from the others. The adversary knows the public table, the
-release, the program, who shares a class, and even the order in which people were mixed. What they conclude of a
-person, counted over the worlds that give the same release, is compared with what the claim ``even-presence``
-says. The same is done for whoever also knows how many people are private: then it holds for every belief
-beforehand in which people are alike, however likely each number is.
+Each table has 6 to 8 people. Every set of them, of whatever size, is a world, and all are equally likely:
+each person is private with probability 1/2, apart from the others. The adversary knows the public table, the
+release, the program, who shares a class, and even the order in which people were mixed. What they conclude
+of a person, counted over the worlds that give the same release, is compared with what the claim
+``even-presence`` says. The same is done for whoever also knows how many people are private: then it holds
+for every belief beforehand in which people are alike, however likely each number is.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ SEVEN = [(6, 2), (3, 0), (0, 0), (3, 2), (2, 2), (6, 0), (6, 3)]
 
 def test_seven_people_of_whom_six_were_certain() -> None:
     """Once one of them was known to be public and the others to be private, and a class of k had k-1."""
-    data = CodeTable(SEVEN, [("range", list(range(7)))] * 2).data
+    data = CodeTable([*SEVEN], [("range", list(range(7)))] * 2).data
     town = Town(data, range(7), 3, 6)
     assert set(faults(Refinement, [town])) == {"releases", "sizes"}
     assert faults(AdaptiveRefinement, [town])["certain"]

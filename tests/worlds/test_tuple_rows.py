@@ -1,8 +1,8 @@
 """Rings over tuples: everybody is behind a row with exactly 1/k, and has a value with at most 1/l.
 
-All worlds, all deals, all assignments, for an adversary who re-runs the program and even knows who is in which
-tuple. In the program a ring needs ten people or more, for smaller classes have equal rows; single rings are
-looked at with as few as six.
+All worlds, all deals, all assignments, for an adversary who re-runs the program and even knows who is in
+which tuple. In the program a ring needs ten people or more, for smaller classes have equal rows; single
+rings are looked at with as few as six.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ LAWS = [(3, 2), *SMALL_RINGS] if NIGHTLY else [(3, 2), (4, 3), (5, 4)]
 
 @pytest.mark.parametrize(("tuples", "window"), LAWS)
 def test_every_tuple_gets_each_of_its_rows_as_often(tuples: int, window: int) -> None:
-    """By all that the assignment can draw, for every ring that comes of classes with up to four in a window."""
+    """By all that the assignment can draw, for rings of classes with up to four tuples in a window."""
     bucket, k = one_ring(tuples, 0, window)
     rings = tuple_rings(Small(AGES[: 2 * tuples], (0,), 2, k).data((0,) * 2 * tuples), [bucket], 2, k)
     assert rings.tuples is not None
