@@ -29,11 +29,12 @@ def cut_by_need(
     """Mondrian by gain, in which each node says how many both sides must have; a veto ends a node."""
     rule = {"choose": "gain", "strict": strict, "printed": False, "odd": "left", "allows": lambda _side: True}
     found: Groups = []
+    where = [tuple(point) for point in points]
     pending = [list(range(len(points)))]
     while pending:
         node = pending.pop()
         least = need(node)
-        cut = definitions.chosen_cut(points, node, 0, axes, least, rule) if len(node) >= 2 * least else None
+        cut = definitions.chosen_cut(where, node, 0, axes, least, rule) if len(node) >= 2 * least else None
         if cut is None or not all(map(allows, cut[1])):
             found.append(node)
         else:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support import transparent_deals
-from support.transparent_deals import Classes, Tuples
+from support.transparent_deals import Classes, Released, Tuples
 from support.transparent_worlds import (
     Distribution,
     Small,
@@ -131,6 +131,55 @@ def _colours(buckets: list[Bucket]) -> tuple[int, ...]:
     (bucket,) = buckets
     assert bucket.colours is not None
     return tuple(bucket.colours.tolist())
+
+
+def spans(view: View, ages: Sequence[int]) -> frozenset[tuple[int, int, tuple[int, ...]]]:
+    """What rows show of who is together: ages that overlap are one part, with all its values."""
+    parts: list[tuple[int, int, tuple[int, ...]]] = []
+    for low, high, own in sorted(
+        (min(ages[i] for i in who), max(ages[i] for i in who), v) for who, v in view
+    ):
+        if parts and low <= parts[-1][1]:
+            first, last, others = parts.pop()
+            parts.append((first, max(last, high), tuple(sorted(others + own))))
+        else:
+            parts.append((low, high, own))
+    return frozenset(parts)
+
+
+@pytest.mark.parametrize("made", [Classes, Tuples])
+def test_five_people_of_whom_one_was_certain(made: type[Released]) -> None:
+    """Once, with values d a d b c, it was certain that the third has d: now nobody has a value above 1/2.
+
+    The adversary sees rows alone, and does not know who is in which class.
+    """
+    ages, truth = (1, 3, 4, 5, 5), (0, 1, 0, 2, 3)
+    table = NAMED["the five of the finding"]
+    found = made(table)
+    odds: dict[Any, dict[World, Fraction]] = defaultdict(dict)
+    for world in table.worlds():
+        shown: Distribution = defaultdict(Fraction)
+        for order in transparent_deals.by_order(found, world):
+            for view, weight in order.items():
+                shown[spans(view, ages)] += weight
+        for seen_, weight in shown.items():
+            odds[seen_][world] = weight
+    chances = {seen_: chances_of(of, 5, 4) for seen_, of in odds.items()}
+    assert len(table.worlds()) == 60
+    assert max(max(own.values()) for own in chances.values()) == Fraction(1, 2)
+    whole = frozenset({(1, 5, (0, 0, 1, 2, 3))})
+    assert truth in odds[whole]
+    less = Fraction(19, 48)
+    assert [chances[whole][i, 0] for i in range(5)] == [less, less, Fraction(5, 12), less, less]
+
+
+def chances_of(worlds: Mapping[World, Fraction], people: int, values: int) -> dict[tuple[int, int], Fraction]:
+    total = sum(worlds.values())
+    return {
+        (i, v): sum((w for world, w in worlds.items() if world[i] == v), Fraction(0)) / total
+        for i in range(people)
+        for v in range(values)
+    }
 
 
 # ---- controls: one rule broken in each
