@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from scipy.stats import chi2
-from support.method_names import ACCEPTED, IN_ROWS
+from support.method_names import ACCEPTED, BESIDE_K, IN_ROWS
 from typer.main import get_command
 
 import incrowd
@@ -97,6 +97,11 @@ def people(n: int = 60) -> Table:
     return Table.of({"age": [str(20 + i % 30) for i in range(n)], "note": [f"n{i}" for i in range(n)]})
 
 
+def policy_of(method: str) -> Policy:
+    privacy = {"k": 3, **BESIDE_K[method]}
+    return Policy(quasi_identifiers=["age"], sensitive=["note"], privacy=privacy, accept=ACCEPTED[method])
+
+
 @pytest.mark.parametrize("method", IN_ROWS)
 def test_every_release_draws_from_the_operating_system(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
@@ -106,7 +111,7 @@ def test_every_release_draws_from_the_operating_system(method: str, monkeypatch:
         return real(size)
 
     monkeypatch.setattr(os, "urandom", counted)
-    policy = Policy(quasi_identifiers=["age"], sensitive=["note"], privacy={"k": 3}, accept=ACCEPTED[method])
+    policy = policy_of(method)
     orders = [incrowd.publish(people(), policy, method=method).table.column("note").rows() for _ in range(2)]
     assert len([size for size in asked if size == 8 * 60]) >= 2
     assert orders[0] != orders[1]
@@ -119,7 +124,7 @@ def test_what_the_system_gives_decides_the_order(method: str, monkeypatch: pytes
     n = 120  # from 100 rows on the judge looks at more than neighbours
     falling = np.arange(n, 0, -1, dtype=np.uint64).tobytes()
     monkeypatch.setattr(os, "urandom", lambda size: (falling * (size // len(falling) + 1))[:size])
-    policy = Policy(quasi_identifiers=["age"], sensitive=["note"], privacy={"k": 3}, accept=ACCEPTED[method])
+    policy = policy_of(method)
     with pytest.raises(incrowd.NotVerified, match="order"):
         incrowd.publish(people(n), policy, method=method)
 

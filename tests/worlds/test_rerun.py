@@ -15,11 +15,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 from support.worlds import SENSITIVE, TooManyDraws, beliefs, row_chances
 
-from incrowd import assign
 from incrowd.algorithms.base import Algorithm, all_methods
 from incrowd.contracts import Choice, Switch, unwatched
 from incrowd.errors import IncrowdError, Infeasible
@@ -211,19 +209,11 @@ AGES = {"q0": [str(age) for age in (1, 2, 4, 5, 7, 9, 11, 12, 14, 17, 18, 20)]}
 
 
 def test_rings_over_tuples_find_nobody_behind_a_row() -> None:
-    """Tuples of l people are dealt by chance; whatever rows say then, nobody is behind one above 1/k."""
+    """The whole program, sampled; `test_tuple_rows.py` has all that can be drawn, and a control."""
     policy = policy_of("ring", AGES, {}, k=4, l=2)
     claimed = [claim.model for claim in claims_of(AGES, "0123456789ab", policy)]
     assert claimed == ["k-factor", "transparent-l-diversity"]
     assert not sampled_break(AGES, policy, Fraction(1, 4), 6 * RUNS)
-
-
-def test_tuples_that_keep_their_rows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: neither tuples nor people change places."""
-    monkeypatch.setattr(assign, "one_of_disjoint_matchings", lambda edges, _entropy: np.arange(len(edges)))
-    monkeypatch.setattr(assign, "_places", lambda kind, _entropy: np.argsort(kind, kind="stable"))
-    policy = policy_of("ring", AGES, {}, k=4, l=2)
-    assert sampled_break(AGES, policy, Fraction(1, 4), 20 * RUNS)
 
 
 def test_whoever_keeps_the_own_row_is_found() -> None:

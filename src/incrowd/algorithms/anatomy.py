@@ -47,6 +47,7 @@ class Anatomy(Algorithm):
         "disclose about sensitive values, stays unknown; anything about two releases of the same people"
     )
     buckets: ClassVar[bool] = True
+    needs_l: ClassVar[bool] = True
     exact_rows: ClassVar[bool] = True
 
     def exposures(self) -> Mapping[KnownExposure, str]:

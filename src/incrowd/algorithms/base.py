@@ -75,6 +75,7 @@ class Algorithm(Limited, ABC):
     # For the pipeline.
     joins: ClassVar[bool] = False  # takes a public table
     needs_plain: ClassVar[bool] = False  # protects outliers: needs [privacy.plain]
+    needs_l: ClassVar[bool] = False  # is there for sensitive values: k alone is refused
     suppresses: ClassVar[bool] = False  # leaves records out, up to its field max_suppression
     overlapping: ClassVar[bool] = False  # non-homogeneous: makes neighbourhoods, no equivalence classes
     buckets: ClassVar[bool] = False  # publishes sensitive values in buckets, beside the rows

@@ -107,6 +107,7 @@ class Transparent(Algorithm):
         "quasi-identifiers; that presence is not disclosed; anything about two releases of the same people"
     )
     transparent: ClassVar[bool] = True
+    needs_l: ClassVar[bool] = True
     strict: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "stratum": Limit(1), "swaps": Switch()}
 
