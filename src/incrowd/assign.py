@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from incrowd.entropy import Entropy, draws_below, shuffled, system
 from incrowd.flow import Assignment, Codes, Neighbourhoods
+from incrowd.kernels import matching
 
 CHUNK = 1 << 16  # random bytes drawn at once, few enough to stay in a near cache
 
@@ -87,8 +88,6 @@ def _drawn_rows(members: Codes, tuples: Codes | None, entropy: Entropy) -> NDArr
 
 def _rows_of_records(members: Codes) -> Codes:
     """The records of each row (n, k) -> the rows of each record (n, k), ascending."""
-    from incrowd.kernels import matching
-
     listed = np.empty(members.shape, np.int32 if members.size < 2**31 else np.int64)
     matching.incidence(members, listed, np.zeros(len(members), np.int32))
     rows: Codes = (listed // members.shape[1]).astype(np.int32)
@@ -180,8 +179,6 @@ class _RegularGraph:
 
     @classmethod
     def of(cls, edges: Codes) -> _RegularGraph:
-        from incrowd.kernels import matching
-
         n, k = edges.shape
         root, degree = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
         whole = n > 0 and k > 0 and matching.components(edges, root, degree)
@@ -201,8 +198,6 @@ class _RegularGraph:
 
     def settled(self, held: Codes, over: NDArray[np.bool_], row: NDArray[np.int64]) -> _RegularGraph:
         """What is left without the edges held and without components that are over; these get their rows."""
-        from incrowd.kernels import matching
-
         edges, places = self.edges, (self.label, self.record_at, self.row_at)
         left = matching.settle(edges, held, over, *places, row)
         fewer = edges.reshape(-1)[: left * (self.degree - 1)].reshape(left, self.degree - 1)
@@ -227,8 +222,6 @@ def small_ring(n: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _without_small_rings(parts: _RegularGraph, row: NDArray[np.int64], entropy: Entropy) -> _RegularGraph:
     """Give the records of small rings their rows by `SMALL_RINGS` -> all other components."""
-    from incrowd.kernels import matching
-
     k = parts.degree
     sizes = [n for n, degree in SMALL_RINGS if degree == k]
     if not sizes:
@@ -259,17 +252,13 @@ class _RandomBytes:
         self.left = np.empty(0, np.uint8)
 
     def feed(self, step: Callable[[NDArray[np.uint8], int], int]) -> None:
-        from incrowd.kernels.matching import OUT_OF_BYTES
-
-        while (read := step(self.left, 0)) == OUT_OF_BYTES:
+        while (read := step(self.left, 0)) == matching.OUT_OF_BYTES:
             self.left = np.frombuffer(self.entropy(self.size), dtype=np.uint8)
         self.left = self.left[read:]
 
 
 def _half(edges: Codes, dice: _RandomBytes) -> Codes:
     """A random half of a graph of even degree: half the edges of every record and every row."""
-    from incrowd.kernels import matching
-
     n, degree = edges.shape
     number: type[np.signedinteger[Any]] = np.int32 if edges.size < 2**31 else np.int64
     dice.feed(partial(matching.pair_up, edges, np.zeros(1, np.int64)))
@@ -285,8 +274,6 @@ def _half(edges: Codes, dice: _RandomBytes) -> Codes:
 
 def _matching(edges: Codes, dice: _RandomBytes) -> Codes:
     """A random perfect matching -> the slot of each record's row among its edges."""
-    from incrowd.kernels import matching
-
     held, owner, scratch = (np.full(edges.shape[0], matching.NOBODY, np.int32) for _ in range(3))
     dice.feed(partial(matching.match, edges, held, owner, scratch, np.zeros(2, np.int64)))
     return held
@@ -306,8 +293,6 @@ def figure_seven(edges: Codes, entropy: Entropy = system, permuted: bool = True)
     >>> sorted(figure_seven(ring).tolist())
     [0, 1, 2]
     """
-    from incrowd.kernels import matching
-
     parts = _RegularGraph.of(edges)
     n, k = edges.shape
     dice = _RandomBytes(entropy, max(CHUNK, 16 * n))  # a walk must fit

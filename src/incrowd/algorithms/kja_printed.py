@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.flow import Codes, Microdata, records_by_label
+from incrowd.kernels import kja as kernels
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]
@@ -52,8 +53,6 @@ class GroupBoxes:
 
     @classmethod
     def over(cls, data: Microdata, labels: Codes) -> GroupBoxes:
-        from incrowd.kernels import kja as kernels
-
         groups, d = int(labels.max()) + 1, len(data.attributes)
         sets = np.array([attribute.shape is Shape.SET for attribute in data.attributes])
         starts = np.cumsum([0, *np.where(sets, [len(attribute) for attribute in data.attributes], 0)])
@@ -68,8 +67,6 @@ class GroupBoxes:
 
     def holding(self, codes: Codes) -> Codes:
         """The first box that holds each of these people (m,), -1 if none does."""
-        from incrowd.kernels import kja as kernels
-
         by, starts, listed = self._shortest_lists(codes)
         found = np.full(len(codes), -1, np.int32)
         boxes = kernels.HeldCodes(self.low, self.high, self.gaps, self.gap, self.named, self.first)
@@ -78,8 +75,6 @@ class GroupBoxes:
 
     def _shortest_lists(self, codes: Codes) -> tuple[int, Ints, Codes]:
         """The column by which fewest boxes must be tried, and the boxes that hold each of its codes."""
-        from incrowd.kernels import kja as kernels
-
         d = self.low.shape[1]
         counts = [self._holders(j, int(codes[:, j].max(initial=-1)) + 1) for j in range(d)]
         by = int(np.argmin([held[codes[:, j]].sum() for j, held in enumerate(counts)])) if len(codes) else 0

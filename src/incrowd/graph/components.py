@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.flow import Codes
 from incrowd.graph.consistency import Counts, Graph, Ints
+from incrowd.kernels import boxtree
+from incrowd.kernels import flow as flows
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +76,10 @@ def components(graph: Graph, hint: NDArray[np.integer] | None = None) -> Compone
     TableError
         If records cannot be assigned to rows one to one.
     """
-    from incrowd.kernels.flow import strong_components
-
     flow = _flow_of(graph, hint) if hint is not None else None
     if flow is None:
         flow = assignment(graph)
-    labels = strong_components(*residual(graph, flow))
+    labels = flows.strong_components(*residual(graph, flow))
     left = graph.record_weight.size
     return Components(graph, flow, labels[:left], labels[left:])
 
@@ -130,11 +130,9 @@ class GraphComponents:
 
 def residual(graph: Graph, flow: Ints) -> tuple[Ints, Codes]:
     """The digraph of an assignment, as CSR: records, then rows; edges, then assigned edges backwards."""
-    from incrowd.kernels.boxtree import turned
-
     left, right = graph.record_weight.size, graph.row_weight.size
     # Edges that assign nobody lead to a row behind all others, whose list is then cut off.
-    back, owners = turned(graph.indptr, np.where(flow > 0, graph.indices, right), right + 1)
+    back, owners = boxtree.turned(graph.indptr, np.where(flow > 0, graph.indices, right), right + 1)
     indptr = np.concatenate([graph.indptr, graph.indptr[-1] + back[1:-1]])
     return indptr, np.concatenate([graph.indices + np.int32(left), owners[: back[-2]]])
 
@@ -164,8 +162,6 @@ def send(graph: Graph, supply: Ints, capacity: Ints, demand: Ints) -> tuple[int,
     -------
     The amount, what each edge carries, and the source side of a least cut: records, then rows.
     """
-    from incrowd.kernels.flow import max_flow, network, reachable
-
     records, rows = supply.size, demand.size
     source, sink = records + rows, records + rows + 1
     left, right = np.arange(records), records + np.arange(rows)
@@ -175,11 +171,11 @@ def send(graph: Graph, supply: Ints, capacity: Ints, demand: Ints) -> tuple[int,
     tail = np.concatenate([graph.tails[order], np.full(records, source), right])
     head = np.concatenate([graph.indices[order].astype(np.int64) + records, left, np.full(rows, sink)])
     room = np.concatenate([capacity[order], supply[left], demand])
-    net, place = network(sink + 1, tail, head, room)
-    sent = int(max_flow(net, source, sink))
+    net, place = flows.network(sink + 1, tail, head, room)
+    sent = int(flows.max_flow(net, source, sink))
     flow = np.empty_like(capacity)
     flow[order] = net.room[net.mate[place[: order.size]]]
-    return sent, flow, reachable(net, source)[:source]
+    return sent, flow, flows.reachable(net, source)[:source]
 
 
 def _flow_of(graph: Graph, hint: NDArray[np.integer]) -> Ints | None:
