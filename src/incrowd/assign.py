@@ -1,11 +1,13 @@
 """Randomized assignment of records to rows, and the order of rows, from a cryptographic source.
 
 An assignment that can be repeated protects nobody: a seed, or the state of an ordinary generator, can be
-found from a few known identities. Releases draw from the operating system; only tests bring another source.
+found from a few known identities. Releases draw from the operating system. The source is an argument
+everywhere, but only tests bring one of their own.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -14,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.entropy import Entropy, draws_below, shuffled, system
 from incrowd.flow import Assignment, Codes, Neighbourhoods
 from incrowd.kernels import matching
 
+Entropy = Callable[[int], bytes]
 CHUNK = 1 << 16  # random bytes drawn at once, few enough to stay in a near cache
 
 # Laws for rings of N records with few candidates k: {(N, k): weights and patterns}. A pattern says how many
@@ -37,6 +39,55 @@ SMALL_RINGS = {
     (7, 4): "3:0000000 3:0030211 3:0031021 4:0031102 10:0031111 7:0202021 2:0202111 3:0210211 2:0331313 "
     "3:0331322 4:0332132 4:0332213 11:0332222 7:1313132 4:1321322 2:3333333",
 }
+
+
+def system(size: int) -> bytes:
+    """Random bytes from the operating system."""
+    return os.urandom(size)
+
+
+def shuffled(n: int, entropy: Entropy = system) -> NDArray[np.int64]:
+    """A uniformly random permutation of 0..n-1.
+
+    Rows are sorted by random 64-bit keys. All orders are equally likely as long as the keys differ; keys
+    with a tie (less than one draw in a million for ten million rows) are thrown away and drawn again.
+    """
+    while True:
+        keys = np.frombuffer(entropy(8 * n), dtype=np.uint64)
+        order = np.argsort(keys, kind="stable")
+        ranked = keys[order]
+        if not (ranked[1:] == ranked[:-1]).any():
+            return order.astype(np.int64)
+
+
+def draws_below(limit: int, size: int, entropy: Entropy = system) -> NDArray[np.uint64]:
+    """As many independent numbers below `limit`, each equally likely.
+
+    Examples
+    --------
+    >>> bool((draws_below(10, 1000) < 10).all())
+    True
+    """
+    top = (1 << 64) // limit * limit - 1
+    found = np.empty(0, np.uint64)
+    while found.size < size:
+        words = np.frombuffer(entropy(8 * (size - found.size)), dtype=np.uint64)
+        found = np.append(found, words[words <= top])
+    return found % np.uint64(limit)
+
+
+def draw_below(limit: int, entropy: Entropy = system) -> int:
+    """A whole number below `limit`, each with the same probability.
+
+    Examples
+    --------
+    >>> 0 <= draw_below(10) < 10
+    True
+    """
+    while True:
+        number = int.from_bytes(entropy(8), "big")
+        if number < (1 << 64) // limit * limit:
+            return number % limit
 
 
 def whole_classes(n: int, entropy: Entropy = system) -> Assignment:

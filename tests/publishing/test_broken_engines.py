@@ -12,7 +12,7 @@ import pytest
 from support.method_names import BESIDE_K, PARTITIONS
 from support.requested import people
 
-from incrowd import assign, entropy
+from incrowd import assign
 from incrowd.algorithms.base import Algorithm, all_methods
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.commands.publish import publish
@@ -60,7 +60,7 @@ def reverses_order(n: int) -> Assignment:
 
 def shuffles_private_parts(n: int) -> Assignment:
     """Values of others, as if classes did not matter."""
-    return Assignment(entropy.shuffled(n), entropy.shuffled(n))
+    return Assignment(assign.shuffled(n), assign.shuffled(n))
 
 
 def sorts_by_illness(patch: pytest.MonkeyPatch, method: str) -> None:

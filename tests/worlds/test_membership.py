@@ -26,8 +26,8 @@ from support.tables_of_codes import CodeTable
 import incrowd as ic
 from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.kja import BASES, AdaptiveRefinement, Direct, KJoinAnonymization, Refinement
+from incrowd.assign import Entropy
 from incrowd.contracts import silent, unwatched
-from incrowd.entropy import Entropy
 from incrowd.errors import Exposure, Infeasible
 from incrowd.flow import Microdata, Sensitive, Table
 from incrowd.models import Closeness, DistinctDiversity, EntropyDiversity, FrequencyDiversity

@@ -39,7 +39,7 @@ from support.transparent_worlds import (
 from incrowd.algorithms.transparent import deal
 from incrowd.algorithms.transparent.deal import Bucket
 from incrowd.algorithms.transparent.split import ColourSplit, Ground
-from incrowd.entropy import Entropy
+from incrowd.assign import Entropy
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from support.transparent_deals import Classes, Groups, Released, Tuples, by_orde
 from support.transparent_worlds import Small, classes_of, tuples_of, values_of
 
 from incrowd.algorithms.transparent.method import SplitBucket
-from incrowd.entropy import system
+from incrowd.assign import system
 
 NIGHTLY = os.environ.get("INCROWD_SEEDS") == "all"
 BOTH = pytest.mark.parametrize("made", [Classes, Tuples])

@@ -43,6 +43,24 @@ def geometry_of(data: Microdata) -> cuts.Geometry:
     )
 
 
+def room_to_cut(n: int, geometry: cuts.Geometry) -> cuts.Work:
+    """Scratch space of the kernels that cut n rows."""
+    d, codes, nodes = geometry.shape.size, geometry.position.size, geometry.parent.size
+    return cuts.Work(
+        tally=np.zeros(1 << 12, np.int64),
+        side=np.zeros(n, np.int8),
+        place=np.zeros(n, np.int32),
+        low=np.zeros(d, np.int64),
+        high=np.zeros(d, np.int64),
+        tried=np.zeros(d, np.bool_),
+        stamp=np.zeros((2, codes), np.int64),
+        clock=np.zeros(2, np.int64),
+        child_mass=np.zeros(nodes, np.int64),
+        child_low=np.zeros(nodes, np.int64),
+        child_high=np.zeros(nodes, np.int64),
+    )
+
+
 def _scale(attribute: Attribute) -> float:
     """One over the width of the domain; 0 for a single value, which then costs nothing."""
     width = attribute.span if attribute.shape is Shape.RANGE else float(len(attribute) - 1)

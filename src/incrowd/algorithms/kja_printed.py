@@ -21,18 +21,14 @@ Ints = NDArray[np.int64]
 MOST_BOXES = 100_000  # that are tried for one group; beyond that, one after the other is left out
 
 
-def around(data: Microdata, private: Microdata, groups: Codes) -> Codes:
+def around(data: Microdata, own: NDArray[np.bool_], groups: Codes) -> Codes:
     """The groups of private people, joined by each public one inside the box of one; -1 for the others."""
-    own = own_people(data)
     home = np.full(len(data), -1, np.int32)
     home[own] = groups
-    home[~own] = GroupBoxes.over(private, groups).holding(data.codes[~own])
+    home[~own] = GroupBoxes.over(Microdata(data.codes[own], data.attributes), groups).holding(
+        data.codes[~own]
+    )
     return home
-
-
-def own_people(data: Microdata) -> NDArray[np.bool_]:
-    """Who is of the private table; everybody where no public one is joined."""
-    return np.ones(len(data), np.bool_) if data.own is None else data.own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,13 +89,12 @@ class GroupBoxes:
         return np.cumsum(change)[:-1]
 
 
-def trimmed(data: Microdata, labels: Codes, k: int, how: str) -> Ints:
+def trimmed(data: Microdata, own: NDArray[np.bool_], labels: Codes, k: int, how: str) -> Ints:
     """The people of the public table to be left out of their groups, so that boxes get smaller.
 
     The paper's form only (section 4). A group that stayed large, or a box that was not made smaller, proves
     that whoever stands at its border is in the private table.
     """
-    own = own_people(data)
     places = np.column_stack([p[data.codes[:, j]] for j, p in enumerate(places_of(data))]).astype(np.int64)
     gone = []
     for people in records_by_label(labels):

@@ -31,8 +31,8 @@ from incrowd.algorithms.partitions.lexicographic import (
     sorted_row,
 )
 from incrowd.algorithms.transparent.method import STRATUM, SplitBucket, TransparentClasses
+from incrowd.assign import Entropy, system
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, Switch, register
-from incrowd.entropy import Entropy, system
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Neighbourhoods
 from incrowd.kernels import ring as kernels

@@ -15,15 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm, watched
-from incrowd.algorithms.costs import geometry_of
+from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm, spill_folder, watched
+from incrowd.algorithms.costs import geometry_of, room_to_cut
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
 from incrowd.kernels import cuts
 from incrowd.kernels import mondrian as kernels
 from incrowd.predicate import Predicate, ValueDomain
-from incrowd.spills import spill_folder
 
 CHOICES = ("widest", "round-robin", "gain", "workload")
 ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
@@ -270,14 +269,14 @@ class MondrianRun:
     def prepare(
         self, codes: NDArray[np.int32], weights: NDArray[np.int32], turn: int = 0
     ) -> tuple[kernels.Points, kernels.Points, kernels.CutRules, cuts.Geometry, kernels.Queries, cuts.Work]:
-        n, d = codes.shape
+        n = len(codes)
         small = max((len(a) for a in self.data.attributes), default=0) < 2**15
         columns: Any = np.ascontiguousarray(codes.T, dtype=np.int16 if small else np.int32)
         points = kernels.Points(columns, weights, np.arange(n, dtype=np.int32))
         spare = kernels.Points(np.empty_like(columns), np.empty_like(weights), np.empty(n, np.int32))
         geometry = geometry_of(self.data)
         queries = queries_of(self.recipe.workload, self.data.attributes)
-        work = cuts.scratch(n, d, geometry.position.size, geometry.parent.size)
+        work = room_to_cut(n, geometry)
         return points, spare, self.recipe.rules(turn), geometry, queries, work
 
 

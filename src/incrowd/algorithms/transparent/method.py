@@ -13,8 +13,8 @@ from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.transparent.deal import dealt
 from incrowd.algorithms.transparent.split import ColourSplit, Ground
 from incrowd.algorithms.transparent.strata import strata
+from incrowd.assign import Entropy, system
 from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Progress, Switch, need_enough, register
-from incrowd.entropy import Entropy, system
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.costs import geometry_of
+from incrowd.algorithms.costs import geometry_of, room_to_cut
 from incrowd.algorithms.partitions.mondrian import StrictMondrian, queries_of
 from incrowd.flow import Codes, Microdata
 from incrowd.kernels import cuts, mondrian
@@ -35,8 +35,7 @@ class Ground:
     @classmethod
     def under(cls, data: Microdata) -> Ground:
         geometry = geometry_of(data)
-        n, d = data.codes.shape
-        work = cuts.scratch(n, d, geometry.position.size, geometry.parent.size)
+        work = room_to_cut(len(data), geometry)
         small = max((len(a) for a in data.attributes), default=0) < 2**15
         return cls(geometry, queries_of((), data.attributes), work, small)
 
