@@ -163,10 +163,8 @@ def skill(error: float | None, single: float | None) -> float | None:
 def two_way_error(table: SpreadTable, withheld: Sequence[str] = ()) -> TwoWayError:
     """Measure E2, skill, and which columns can be asked about."""
     columns = table.columns
-    distinct = _Distinct.of(table)
-    margins = [np.bincount(column.truth, minlength=column.size) for column in columns]
     chosen = pairs_of(len(columns))
-    errors = [_pair_errors(table, distinct, margins, i, j) for i, j in chosen]
+    errors, margins = pair_errors(table, chosen), _margins(table)
     one_way = [_one_way(table, *pair) for pair in zip(columns, margins, strict=True)]
     of_columns = []
     for place, column in enumerate(columns):
@@ -191,6 +189,16 @@ def two_way_error(table: SpreadTable, withheld: Sequence[str] = ()) -> TwoWayErr
         len(chosen),
         len(columns) * (len(columns) - 1) // 2,
     )
+
+
+def pair_errors(table: SpreadTable, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    """For each pair of columns the error of the estimate, and that of the product of its true margins."""
+    distinct, margins = _Distinct.of(table), _margins(table)
+    return [_pair_errors(table, distinct, margins, i, j) for i, j in pairs]
+
+
+def _margins(table: SpreadTable) -> list[Ints]:
+    return [np.bincount(column.truth, minlength=column.size) for column in table.columns]
 
 
 def _mean(numbers: Sequence[float]) -> float | None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from incrowd import assign, tables
 from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.outliers.repair import repaired
-from incrowd.contracts import Plainness, Promise, Watch
+from incrowd.contracts import Notice, Plainness, Promise, Watch, unnoticed
 from incrowd.encode import encode
 from incrowd.entropy import system
 from incrowd.errors import Exposure, NotVerified, TableError
@@ -40,6 +40,7 @@ from incrowd.measures import (
     presence,
     published_from_regions,
 )
+from incrowd.measures.demand import demand
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.totals import TOTALS, one_way_totals
 from incrowd.models.l_diversity import MINIMALITY
@@ -263,7 +264,8 @@ class Draft:
     def warnings(self) -> tuple[str, ...]:
         """What the publisher should know."""
         guarded = any(claim.column and MINIMALITY in claim.assumptions for claim in self.claims)
-        found = (GUARDED,) if guarded else ()
+        asked = demand(self.people.private, self.policy.k)
+        found = (*((GUARDED,) if guarded else ()), *((asked.sentence(),) if asked.too_much else ()))
         if self.stand_ins is not None:
             return (*self.stand_ins.joined.counts.warnings(), *found)
         candidates = self.randomized.candidates
@@ -312,12 +314,21 @@ class Draft:
         return published_from_regions(self.regions, self.people.everyone.attributes, self.assignment.region)
 
 
-def draft(source: object, policy: Policy, watch: Watch, public: object = None, check: object = None) -> Draft:
+def draft(
+    source: object,
+    policy: Policy,
+    watch: Watch,
+    public: object = None,
+    check: object = None,
+    notice: Notice = unnoticed,
+) -> Draft:
     """All stages up to the verifier; `public` and `check` take the place of what the policy names."""
     check_names(policy.accept)
     request = requested(policy)
     people = _read(source, request, watch, public, check)
     request.check_feasible(people.private)
+    if (asked := demand(people.private, policy.k)).too_much:
+        notice(asked.sentence())
     grouping = grouped(people.everyone, request.algorithm, request.promised, watch, people.private)
     if people.stand_ins is None:
         check_suppression(grouping, request.allowed)
