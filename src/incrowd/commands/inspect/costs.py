@@ -27,10 +27,13 @@ from incrowd.measures import published_from_regions
 from incrowd.measures.bins import attribute_bins, bits, text_bins
 from incrowd.measures.demand import Demand, demand, room_for
 from incrowd.measures.parts import parted
+from incrowd.measures.raking import rake_column
 from incrowd.measures.spread import SpreadColumn, SpreadTable
+from incrowd.measures.totals import one_way_totals
 from incrowd.measures.two_way import pair_errors, pairs_of, percent, skill
 from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
+from incrowd.publishing.totals import totals
 from incrowd.results import Result, Row
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import infer_kind
@@ -44,8 +47,8 @@ UNRECOGNISED = "outsiders may know it"  # why a column is a quasi-identifier tha
 PROTECTED = frozenset((
     "age", "agep", "agegroup", "sex", "gender", "birth", "birthdate", "birthday", "born", "dob", "date",
     "day", "month", "year", "zip", "zipcode", "postcode", "postal", "plz", "fsa", "puma", "area", "place",
-    "address", "state", "province", "county", "city", "town", "region", "district", "neighbourhood", "neighborhood",
-    "country",
+    "address", "state", "province", "county", "city", "town", "region", "district", "neighbourhood",
+    "neighborhood", "country",
 ))  # fmt: skip  # what people are known by; never advised against
 
 Ints = NDArray[np.int64]
@@ -137,7 +140,7 @@ def cost_of_columns(table: Table, policy: Policy, watch: Watch = unwatched) -> P
     quasi = len(schema.having(Role.QUASI))
     size = min(len(table), MOST_ROWS, max(MOST_CELLS // quasi, 1_000))
     sample = table.take(np.arange(size) * len(table) // size)
-    trial = _Trial.of(sample, schema, policy.k)
+    trial = _Trial.of(sample, schema, policy)
     progress = watch("measure")
     names = [attribute.name for attribute in trial.data.attributes]
     advice = _advice(profiled(sample), trial.data)
@@ -202,15 +205,16 @@ class _Trial:
     data: Microdata
     exact: tuple[SpreadColumn, ...]
     k: int
+    stated: bool
 
     @classmethod
-    def of(cls, sample: Table, schema: Schema, k: int) -> _Trial:
+    def of(cls, sample: Table, schema: Schema, policy: Policy) -> _Trial:
         exact = []
         for said in schema.having(Role.SENSITIVE, Role.KEEP):
             column = sample.column(said.name)
             bins = text_bins(said, column, schema.missing)
             exact.append(_exact(said.name, bins.of[column.codes], bins.size))
-        return cls(encode(sample, schema), tuple(exact), k)
+        return cls(encode(sample, schema), tuple(exact), policy.k, policy.totals)
 
     def errors(
         self,
@@ -231,7 +235,7 @@ class _Trial:
         spread = {column.name: column for column in self.exact}
         if columns:
             data = Microdata(np.ascontiguousarray(np.stack(columns, axis=1)), tuple(attributes))
-            spread |= {column.name: column for column in _generalized(data, self.k)}
+            spread |= {column.name: column for column in _generalized(data, self.k, self.stated)}
         for j, attribute in enumerate(self.data.attributes):
             if attribute.name in exact:
                 bins = attribute_bins(attribute, self.data.codes[:, j])
@@ -249,15 +253,19 @@ def _exact(name: str, truth: Ints, size: int) -> SpreadColumn:
     return SpreadColumn(name, truth, truth, np.eye(size), exact=True)
 
 
-def _generalized(data: Microdata, k: int) -> list[SpreadColumn]:
-    """The quasi-identifiers as Mondrian publishes them, in bins."""
+def _generalized(data: Microdata, k: int, stated: bool) -> list[SpreadColumn]:
+    """The quasi-identifiers as Mondrian publishes them, in bins, spread by totals if these are stated."""
+    given = one_way_totals(totals(data, min(k, len(data))) if stated else None, data.attributes) or {}
     classes = method("mondrian")(k=min(k, len(data))).group(data, (), silent)
     shown = published_from_regions(generalize(data, classes), data.attributes)
     found = []
     for j, attribute in enumerate(data.attributes):
         bins = attribute_bins(attribute, data.codes[:, j])
-        column = parted(attribute, shown.cells[j], bins)
-        share = column.parts.shares(np.ones(column.bin.size), column.bin, bins.size)
+        lines = given.get(attribute.name, ())
+        column = parted(attribute, shown.cells[j], bins, [line.side for line in lines])
+        carried = np.bincount(shown.rows[j], minlength=len(shown.cells[j]))
+        weight = rake_column(column, carried, lines).weights if lines else np.ones(column.bin.size)
+        share = column.parts.shares(weight, column.bin, bins.size)
         truth = bins.of[data.codes[:, j]]
         found.append(SpreadColumn(attribute.name, truth, shown.rows[j].astype(np.int64), share))
     return found
