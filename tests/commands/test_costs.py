@@ -293,3 +293,38 @@ def test_the_command_writes_a_policy_that_publishes(tmp_path: Path) -> None:
     assert again.exit_code == 0, again.output
     assert "can be asked about: " in again.output
     assert run.invoke(app, ["inspect", names[0], "-p", names[1]]).exit_code == 2
+
+
+def test_stated_totals_make_two_column_tables_better_and_measure_says_the_same(tmp_path: Path) -> None:
+    table = Table.of(clinic(600)[0])
+    text = policy_text(profiled(table))
+    plain = Policy.from_dict({**tomllib.loads(text), "totals": False})
+    even, raked = (incrowd.publish(table, plain, totals=stated).two_way for stated in (False, True))
+    assert even.error is not None
+    assert raked.error is not None
+    assert raked.error < even.error / 1.3
+    assert (even.totals, raked.totals) == (False, True)
+    assert any("state totals" in line for line in even.sentences()) == ((even.skill or 0) < 0)
+    incrowd.publish(table, plain, tmp_path / "release", totals=True)
+    measured = incrowd.measure(tmp_path / "release", table)
+    assert measured["two_way"]["error"] == pytest.approx(raked.error, abs=1e-6)
+    cheaper = cost_of_columns(table, plain.with_(totals=True))
+    assert cheaper.error is not None
+    assert cheaper.error == pytest.approx(raked.error, abs=1e-6)
+
+
+def test_a_joined_release_that_does_not_count_people_says_why_there_is_no_error(tmp_path: Path) -> None:
+    from incrowd.examples import write_example
+
+    write_example(tmp_path)
+    asked = Policy.load(tmp_path / "join.toml")
+    found = incrowd.publish(tmp_path / "patients.csv", asked, method="kja-refine").two_way
+    assert found.error is not None
+    assert 0 < found.error < 1
+    parts = asked.to_dict()
+    parts["privacy"] = {"k": parts["privacy"]["k"]}
+    direct = Policy.from_dict({**parts, "method": "kja-direct", "options": {}}, folder=tmp_path)
+    silent = incrowd.publish(tmp_path / "patients.csv", direct).two_way
+    assert (silent.error, silent.columns) == (None, ())
+    assert "does not say how many people" in silent.why_not
+    assert silent.sentences()[0].startswith("How far two-column tables are off is not known")
