@@ -1,0 +1,174 @@
+"""Where the verifier decides: just enough is accepted, a hair less is refused, and in words of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from forgeries.classes import METHOD, good
+from support.verifier_cases import Case, verified
+
+from incrowd.schema import MANIFEST, Claim, Column, Kind, Role, Schema, Shape, Verdict
+from incrowd.verifier import CsvRows, Expected, verify
+from incrowd.verifier.claims import classes, plain_neighbours
+from incrowd.verifier.claims.join_presence import even_presence
+from incrowd.verifier.claims.plain_distance import corner_values, quasi_axis, sensitive_axis
+from incrowd.verifier.columns import CodedColumn
+from incrowd.verifier.domain import ColumnDomain
+from incrowd.verifier.failure import CheckFailed
+
+
+@dataclass
+class Lines:
+    names: Sequence[str]
+    rows: Sequence[Sequence[str | None]]
+
+    def __iter__(self) -> Any:
+        return iter(self.rows)
+
+
+def failure(verdict: Verdict) -> tuple[str, str]:
+    return verdict.failures[0].name, verdict.failures[0].detail
+
+
+def of_values(rows: Sequence[tuple[str, str]], column: Column, claim: Claim, missing: str = "") -> Verdict:
+    schema = Schema((Column("group", Role.QUASI), column), missing=frozenset([missing]))
+    table = Lines(("group", column.name), rows)
+    return verified(Case(table, table, schema, [claim]))
+
+
+# Claims
+
+
+@pytest.mark.parametrize("counts", [[3, 1], [2, 2, 1], [5, 1, 1], [7, 3, 2, 1]], ids=str)
+@pytest.mark.parametrize("hair", [-1, 1], ids=["less", "more"])
+def test_many_digits_decide_entropy_as_whole_numbers_do(
+    monkeypatch: pytest.MonkeyPatch, counts: list[int], hair: int
+) -> None:
+    """n^n >= l^n ∏ c^c; l is taken a hair beside the largest that is reached."""
+    n, taken = sum(counts), np.prod([count**count for count in counts], dtype=object)
+    reached = Fraction(n) / Fraction(float(taken) ** (1 / n))
+    limit = reached.limit_denominator(10**6) + Fraction(hair, 1000)
+    enough = Fraction(n) ** n >= limit**n * int(taken)
+    assert enough == (hair < 0)
+    assert classes._enough_entropy(counts, limit) == enough
+    monkeypatch.setattr(classes, "MOST_EXACT", 0)
+    assert classes._enough_entropy(counts, limit) == enough
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_one_in_k_rows_is_the_most_that_a_person_may_have(k: int) -> None:
+    """Two persons share a class of four rows: with two each k is 2, with three and one it is 1."""
+    schema = Schema((Column("age", Role.QUASI), Column("who", Role.ENTITY)))
+    claims = [Claim("k-anonymity", {"k": k})]
+    for persons, reached in (("aabb", 2), ("aaab", 1), ("aaabbb", 2)):
+        original = Lines(("age", "who"), [("x", person) for person in persons])
+        verdict = verified(Case(original, Lines(("age",), [("x",)] * len(persons)), schema, claims))
+        assert verdict.passed == (k <= reached), verdict.failures
+
+
+def test_a_distance_that_nobody_knows_is_refused() -> None:
+    claim = Claim("t-closeness", {"t": "1", "distance": "chebyshev"}, "ill")
+    verdict = of_values([("U", "a"), ("U", "b")], Column("ill", Role.SENSITIVE), claim)
+    assert failure(verdict) == (
+        "t-closeness (ill, chebyshev)",
+        "the verifier does not know this distance",
+    )
+
+
+@pytest.mark.parametrize(
+    "levels", [(("a", "p", "all"), ("b", "p", "all")), (("a", "p"), ("b", "p"))], ids=len
+)
+def test_missing_that_is_no_leaf_hangs_from_the_root(levels: tuple[tuple[str, ...], ...]) -> None:
+    """U is all missing, V half a, half b; in the table missing is one half, so that half moves to the top."""
+    column = Column("ill", Role.SENSITIVE, levels=levels)
+    rows = [("U", "")] * 4 + [("V", "a"), ("V", "a"), ("V", "b"), ("V", "b")]
+    for t, kept in (("0.5", True), ("0.499", False)):
+        claim = Claim("t-closeness", {"t": t, "distance": "hierarchical"}, "ill")
+        assert of_values(rows, column, claim).passed == kept
+
+
+def test_presence_needs_rows_that_state_it() -> None:
+    claim = Claim("even-presence", {"k": 2, "most": "1", "certain": "no"})
+    subject: Any = SimpleNamespace(tables=SimpleNamespace(counts=None))
+    with pytest.raises(CheckFailed, match="do not say how many people"):
+        even_presence(claim, subject)
+
+
+# Plain classes
+
+
+def test_a_value_without_a_place_names_its_column() -> None:
+    column, found = Column("pay", Role.SENSITIVE, Kind.NUMERIC), CodedColumn(np.zeros(1, np.int32), ["x"])
+    with pytest.raises(CheckFailed, match="column pay: a text is not a number"):
+        sensitive_axis(column, found, found, frozenset(), Fraction(1))
+
+
+def test_corners_where_leaves_are_not_in_the_order_of_their_numbers() -> None:
+    """Under p lie 9, 1 and 5: the corners are 1 and 9, not the first and the last leaf."""
+    levels = (("9", "p"), ("1", "p"), ("5", "p"), ("2", "q"), ("30", "q"), ("7", "q"))
+    column = Column("age", Role.QUASI, Kind.NUMERIC, Shape.TREE, levels=levels)
+    texts = [row[0] for row in levels]
+    domain = ColumnDomain(column, texts, frozenset())
+    axis = quasi_axis(domain, np.arange(6, dtype=np.int32), Fraction(1))
+    cells = ["p", "q", "*", "5"]
+    found = corner_values(domain, axis, domain.regions(cells), cells)
+    places = [[axis.places[value] for value in values] for values in found]
+    assert places == [[1, 9], [2, 30], [1, 30], [5]]
+
+
+def test_halves_are_all_pairs_and_each_names_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_neighbours, "PAIRS_AT_ONCE", 3)
+    who, sure = np.arange(10, 17), np.arange(7)
+    point = np.array([0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 6])
+    part = np.arange(100, 112)
+    pieces = list(plain_neighbours._halves(who, sure, point, part))
+    pairs = [pair for w, _, p, t in pieces for pair in zip(w[p].tolist(), t.tolist(), strict=True)]
+    assert pairs == list(zip(who[point].tolist(), part.tolist(), strict=True))
+    assert np.concatenate([piece[0] for piece in pieces]).tolist() == who.tolist()
+    assert np.concatenate([piece[1] for piece in pieces]).tolist() == sure.tolist()
+    assert max(piece[0].size for piece in pieces) < 4
+    assert all(piece[2].size <= 3 or piece[0].size == 1 for piece in pieces)
+
+
+# Reading
+
+
+def test_a_name_may_have_a_line_feed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('"a\nb","c\n\nd",e\n1,2,3\n')
+    rows = CsvRows(tmp_path / "t.csv")
+    assert list(rows.names) == ["a\nb", "c\n\nd", "e"]
+    assert list(rows) == [["1", "2", "3"]]
+
+
+def test_a_value_of_the_original_that_cannot_be_read_names_its_column() -> None:
+    schema = Schema((Column("age", Role.QUASI, Kind.NUMERIC, Shape.RANGE),))
+    original, published = Lines(("age",), [("x",), ("3",)]), Lines(("age",), [("3",), ("3",)])
+    verdict = verified(Case(original, published, schema, [Claim("k-anonymity", {"k": 1})]))
+    assert failure(verdict) == ("cells", "column age of the original table: a text is not a number")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[1, 2]", "the manifest is not a JSON object"),
+        ('{"version": NaN}', "the manifest holds something that is not a number"),
+        ('{"version": -Infinity}', "the manifest holds something that is not a number"),
+        ("{", "the manifest is not JSON"),
+    ],
+    ids=["a list", "nan", "infinite", "broken"],
+)
+def test_a_manifest_that_is_none(tmp_path: Path, text: str, words: str) -> None:
+    release = good()
+    release.write(tmp_path / "release")
+    release.write_original(tmp_path / "original.csv")
+    (tmp_path / "release" / MANIFEST).write_text(text)
+    expected = Expected(release.schema, release.claims, method=METHOD)
+    verdict = verify(tmp_path / "release", CsvRows(tmp_path / "original.csv"), expected)
+    assert failure(verdict) == ("files", words)
