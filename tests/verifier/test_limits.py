@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,8 @@ from incrowd.verifier.claims.join_presence import even_presence
 from incrowd.verifier.claims.plain_distance import corner_values, quasi_axis, sensitive_axis
 from incrowd.verifier.columns import CodedColumn
 from incrowd.verifier.domain import ColumnDomain
-from incrowd.verifier.failure import CheckFailed
+from incrowd.verifier.failure import CheckFailed, exactly
+from incrowd.verifier.means import ClassSums, check_means
 
 
 @dataclass
@@ -62,6 +64,23 @@ def test_many_digits_decide_entropy_as_whole_numbers_do(
     assert classes._enough_entropy(counts, limit) == enough
 
 
+def test_a_tie_is_enough_entropy_up_to_the_largest_class_that_whole_numbers_decide(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(classes, "MOST_EXACT", 3)
+    assert classes._enough_entropy([2, 2, 2], Fraction(3))
+    assert not classes._enough_entropy([2, 2, 2], Fraction(3) + Fraction(1, 10**30))
+
+
+def test_what_logarithms_leave_open_is_decided_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too little entropy by just as much as logarithms leave open, and not a hair more."""
+    rows, limit = [("U", text) for text in "aaab"], "1.76"
+    entropy = np.log(4.0) - (3 * np.log(3.0) + 1 * np.log(1.0)) / 4.0
+    monkeypatch.setattr(classes, "CLOSE", float(math.log(Fraction(limit)) - entropy))
+    claim = Claim("entropy-l-diversity", {"l": limit}, "ill")
+    assert failure(of_values(rows, Column("ill", Role.SENSITIVE), claim))[0] == "entropy-l-diversity (ill)"
+
+
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_one_in_k_rows_is_the_most_that_a_person_may_have(k: int) -> None:
     """Two persons share a class of four rows: with two each k is 2, with three and one it is 1."""
@@ -99,6 +118,78 @@ def test_presence_needs_rows_that_state_it() -> None:
     subject: Any = SimpleNamespace(tables=SimpleNamespace(counts=None))
     with pytest.raises(CheckFailed, match="do not say how many people"):
         even_presence(claim, subject)
+
+
+def test_a_claim_about_all_rows_names_no_column() -> None:
+    claim = Claim("k-anonymity", {"k": 1}, "ill")
+    verdict = of_values([("U", "a")], Column("ill", Role.SENSITIVE), claim)
+    assert failure(verdict) == (
+        "k-anonymity (ill)",
+        "k-anonymity is about all rows, not about one column",
+    )
+
+
+@pytest.mark.parametrize(
+    "rows", [["1b", "1b", "2a", "3a"], ["1a", "1a", "1a", "2b"]], ids=["in votes", "in rows"]
+)
+def test_frequency_is_counted_in_rows_and_in_votes(rows: list[str]) -> None:
+    """Somebody's rows share one vote: either count alone would see two values equally often."""
+    schema = Schema((Column("age", Role.QUASI), Column("who", Role.ENTITY), Column("ill", Role.SENSITIVE)))
+    original = Lines(("age", "who", "ill"), [("x", person, ill) for person, ill in rows])
+    published = Lines(("age", "ill"), [("x", ill) for _, ill in rows])
+    for l, kept in ((1, True), (2, False)):  # noqa: E741
+        claim = Claim("frequency-l-diversity", {"l": l}, "ill")
+        assert verified(Case(original, published, schema, [claim])).passed == kept
+
+
+def test_what_is_reached_is_that_of_the_worst_class() -> None:
+    column = Column("ill", Role.SENSITIVE)
+    rows = [("U", text) for text in "abcde"] + [("V", text) for text in "aaab"]
+    entropy = Claim("entropy-l-diversity", {"l": "1.5"}, "ill")
+    recursive = Claim("recursive-l-diversity", {"c": "4", "l": 2}, "ill")
+    skewed = math.exp(math.log(4) - 3 * math.log(3) / 4)
+    for some, claim, reached in (
+        (rows, entropy, f"{math.floor(skewed * 1e4) / 1e4:.4f}"),
+        (rows[:5], entropy, "5.0000"),
+        (rows, recursive, "3.0000"),
+        (rows[:5], recursive, "0.2500"),
+    ):
+        verdict = of_values(some, column, claim)
+        assert verdict.passed
+        assert list(verdict.facts["reached"].values()) == [reached]
+
+
+@pytest.mark.parametrize("text", ["1/2", "-1", " 1", "1_0", "", "nan", 0.5, 1, None], ids=repr)
+def test_a_decimal_is_written_in_digits(text: Any) -> None:
+    with pytest.raises(CheckFailed, match="p is not a decimal number"):
+        exactly(text, "p")
+
+
+# Means
+
+
+def means(own: Sequence[str], shown: str, small_too: bool = False) -> None:
+    """One class of these values shows this mean."""
+    row_class = np.zeros(len(own), np.int64)
+    codes = np.arange(len(own), dtype=np.int32)
+    column = CodedColumn(np.zeros(len(own), np.int32), [shown])
+    sums = ClassSums.of(row_class, codes, own, frozenset([""]))
+    check_means("age", row_class, column, sums, small_too)
+
+
+def test_a_mean_needs_five_values_not_five_rows() -> None:
+    means(["1", "2", "3", "4", "5", ""], "3.0")
+    means(["1", "2", "3", "4", "", ""], "")
+    with pytest.raises(CheckFailed, match="fewer than 5 values shows its mean"):
+        means(["1", "2", "3", "4", "", ""], "2.5")
+    with pytest.raises(CheckFailed, match="with enough values does not show"):
+        means(["1", "2", "3", "4", "5"], "")
+
+
+def test_where_few_are_accepted_one_value_has_a_mean_and_none_has_not() -> None:
+    means(["7", ""], "7.0", small_too=True)
+    with pytest.raises(CheckFailed, match="a class without values shows a mean"):
+        means(["", ""], "0.0", small_too=True)
 
 
 # Plain classes
