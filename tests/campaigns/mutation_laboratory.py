@@ -74,7 +74,8 @@ class Laboratory:
         properties = {item.nodeid for item in session.items if is_hypothesis_test(getattr(item, "obj", None))}
         for test in {getattr(item, "obj", None) for item in session.items if item.nodeid in properties}:
             _calm(test)
-        chosen = [item for item in session.items if not quick or item.nodeid not in properties]
+        slow = properties | {item.nodeid for item in session.items if "hinted" in item.nodeid}
+        chosen = [item for item in session.items if not quick or item.nodeid not in slow]
         self.items = {item.nodeid: item for item in chosen}
         self.config = session.config
         self.functions = _functions()

@@ -144,13 +144,14 @@ def write_log(path: Path, again: bool, control_only: bool, shown: Callable[[str]
 def serve(quick: bool) -> None:
     """Say what the control found; then for each number that comes how the mutant ended."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    questions = os.fdopen(os.dup(0), encoding="utf-8")  # pytest takes the usual ones away
 
     def work(session: pytest.Session) -> None:
         laboratory = Laboratory(session, quick=quick)
         laboratory.control()
         answers.write(json.dumps(laboratory.known.failed) + "\n")
         answers.flush()
-        for line in sys.stdin:
+        for line in questions:
             answers.write(json.dumps(laboratory.judge(every_mutant()[int(line)])) + "\n")
             answers.flush()
 
@@ -163,7 +164,11 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="judge only who was not noticed before")
     parser.add_argument("--control", action="store_true", help="run the control alone")
     parser.add_argument("--serve", action="store_true", help="judge the mutants whose numbers come in")
-    parser.add_argument("--quick", action="store_true", help="without properties")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="without properties and known links",
+    )
     parser.add_argument("--anew", type=Path, nargs=2, help=argparse.SUPPRESS)
     words = parser.parse_args()
     if words.anew:

@@ -18,6 +18,7 @@ from support.verifier_cases import Case, verified
 from incrowd.schema import MANIFEST, Claim, Column, Kind, Role, Schema, Shape, Verdict
 from incrowd.verifier import CsvRows, Expected, verify
 from incrowd.verifier.claims import classes, plain_neighbours
+from incrowd.verifier.claims import closeness as closeness_claims
 from incrowd.verifier.claims.join_presence import even_presence
 from incrowd.verifier.claims.plain_distance import corner_values, quasi_axis, sensitive_axis
 from incrowd.verifier.columns import CodedColumn
@@ -101,16 +102,84 @@ def test_a_distance_that_nobody_knows_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "levels", [(("a", "p", "all"), ("b", "p", "all")), (("a", "p"), ("b", "p"))], ids=len
-)
-def test_missing_that_is_no_leaf_hangs_from_the_root(levels: tuple[tuple[str, ...], ...]) -> None:
-    """U is all missing, V half a, half b; in the table missing is one half, so that half moves to the top."""
+def closeness(t: str, distance: str) -> Claim:
+    return Claim("t-closeness", {"t": t, "distance": distance}, "ill")
+
+
+HALVES = [("U", ""), ("U", ""), ("V", "a"), ("V", "b")]
+HANGING: dict[str, tuple[tuple[tuple[str, ...], ...], list[tuple[str, str]], str, str]] = {
+    "one top": ((("a", "p"), ("b", "p")), HALVES, "0.5", "0.499"),
+    "two tops": ((("a", "p"), ("b", "q")), HALVES, "0.5", "0.499"),
+    "no tops": ((("a",), ("b",)), HALVES, "0.5", "0.499"),
+    "one leaf": ((("a", "p"),), [("U", ""), ("V", "a")], "0.5", "0.499"),
+    "one leaf and no top": ((("a",),), [("U", ""), ("V", "a")], "0.5", "0.499"),
+    # V has 1/3 too many a: 1/6 goes to b at half the height, 1/6 to missing over the top
+    "two levels": (
+        (("a", "p", "r"), ("b", "p", "r")),
+        [("U", ""), ("U", "a"), ("U", "b"), ("V", "a"), ("V", "a"), ("V", "a")],
+        "0.25",
+        "0.249",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HANGING)
+def test_missing_that_is_no_leaf_hangs_from_the_root(name: str) -> None:
+    levels, rows, enough, less = HANGING[name]
     column = Column("ill", Role.SENSITIVE, levels=levels)
-    rows = [("U", "")] * 4 + [("V", "a"), ("V", "a"), ("V", "b"), ("V", "b")]
-    for t, kept in (("0.5", True), ("0.499", False)):
-        claim = Claim("t-closeness", {"t": t, "distance": "hierarchical"}, "ill")
-        assert of_values(rows, column, claim).passed == kept
+    assert of_values(rows, column, closeness(enough, "hierarchical")).passed
+    assert not of_values(rows, column, closeness(less, "hierarchical")).passed
+
+
+def test_a_column_that_is_all_missing_is_close() -> None:
+    column = Column("ill", Role.SENSITIVE, levels=(("a", "p"), ("b", "p")))
+    assert of_values([("U", ""), ("V", "")], column, closeness("0", "hierarchical")).passed
+
+
+@pytest.mark.parametrize(
+    ("column", "distance", "words"),
+    [
+        (Column("ill", Role.SENSITIVE), "ordered", "the values of the column have no order"),
+        (Column("ill", Role.SENSITIVE), "hierarchical", "the column has no hierarchy"),
+        (
+            Column("ill", Role.SENSITIVE, levels=(("a", "p"),)),
+            "hierarchical",
+            "a value of the column is not in its hierarchy",
+        ),
+    ],
+    ids=["no order", "no hierarchy", "no leaf"],
+)
+def test_a_distance_needs_what_it_is_measured_over(column: Column, distance: str, words: str) -> None:
+    verdict = of_values([("U", "a"), ("U", "b")], column, closeness("1", distance))
+    assert failure(verdict) == (f"t-closeness (ill, {distance})", words)
+
+
+@pytest.mark.parametrize(
+    "rows", [["U1b", "U1b", "U2a", "U3a", "V4a", "V5b"], ["U1a", "U1a", "U1a", "U2b", "V3a", "V4b"]]
+)
+def test_closeness_is_counted_in_rows_and_in_votes(rows: list[str]) -> None:
+    """By one count both classes have a and b equally often, by the other they have not."""
+    schema = Schema((Column("age", Role.QUASI), Column("who", Role.ENTITY), Column("ill", Role.SENSITIVE)))
+    original = Lines(("age", "who", "ill"), [tuple(row) for row in rows])
+    published = Lines(("age", "ill"), [(row[0], row[2]) for row in rows])
+    for t, kept in (("1", True), ("0", False)):
+        assert verified(Case(original, published, schema, [closeness(t, "equal")])).passed == kept
+
+
+@pytest.mark.parametrize("cells", [1, 6])
+def test_classes_are_close_however_many_are_looked_at_at_once(
+    monkeypatch: pytest.MonkeyPatch, cells: int
+) -> None:
+    column = Column("ill", Role.SENSITIVE, levels=(("a", "p"), ("b", "p"), ("c", "q")))
+    rows = [(text[0], ill) for text in ("Taab", "Uabc", "Vbcc", "Wccc") for ill in text[1:]]
+    whole = of_values(rows, column, closeness("1", "hierarchical")).facts["reached"]
+    monkeypatch.setattr(closeness_claims, "CELLS_AT_ONCE", cells)
+    assert of_values(rows, column, closeness("1", "hierarchical")).facts["reached"] == whole
+
+
+def test_of_shares_that_floats_cannot_tell_apart_the_largest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closeness_claims, "CLOSE", 1.0)
+    assert closeness_claims.farthest(([1, 2, 0], [3, 3, 3])) == Fraction(2, 3)
 
 
 def test_presence_needs_rows_that_state_it() -> None:
@@ -217,8 +286,8 @@ def test_corners_where_leaves_are_not_in_the_order_of_their_numbers() -> None:
 def test_halves_are_all_pairs_and_each_names_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plain_neighbours, "PAIRS_AT_ONCE", 3)
     who, sure = np.arange(10, 17), np.arange(7)
-    point = np.array([0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 6])
-    part = np.arange(100, 112)
+    point = np.array([0, 0, 1, 2, 2, 2, 2, 3, 4, 4, 5, 5, 6, 6])
+    part = np.arange(100, 114)
     pieces = list(plain_neighbours._halves(who, sure, point, part))
     pairs = [pair for w, _, p, t in pieces for pair in zip(w[p].tolist(), t.tolist(), strict=True)]
     assert pairs == list(zip(who[point].tolist(), part.tolist(), strict=True))
