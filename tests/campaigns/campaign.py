@@ -26,7 +26,7 @@ COMPILING = re.compile(r"/(numba|llvmlite)/")
 KEPT = 20  # cases of each kind of fault that are written down
 SAVED = 200  # times in the course of a campaign
 
-Case = Callable[[random.Random, Path], str]
+Case = Callable[..., str]
 
 
 class Fault(Exception):
@@ -43,13 +43,18 @@ class TooManySteps(BaseException):
 
 @dataclass(frozen=True)
 class Campaign:
-    """What is tried, how often at night and in CI, and what must never happen."""
+    """What is tried, how often at night and in CI, and what must never happen.
+
+    A case gets a generator of random numbers and a folder of its own; one of a `listed` campaign, which goes
+    through a list, gets its number alone.
+    """
 
     name: str
     bar: str
     case: Case
     nightly: int
     in_ci: int
+    listed: bool = False
 
 
 @dataclass
@@ -122,7 +127,8 @@ def run_case(campaign: Campaign, seed: int, number: int) -> str:
     rng = random.Random(f"{campaign.name} {seed} {number}")
     with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
         try:
-            return _limited(lambda: campaign.case(rng, Path(folder)))
+            given = (number,) if campaign.listed else (rng, Path(folder))
+            return _limited(lambda: campaign.case(*given))
         except TooManySteps:
             raise Fault("hang", f"more than {STEPS:,} steps") from None
         except Fault:

@@ -6,7 +6,7 @@ from campaigns.broken import BROKEN
 from campaigns.canaries import CANARIES
 from campaigns.forged import FORGED
 from campaigns.hostile import HOSTILE
-from campaigns.mutants import MUTANTS
+from campaigns.mutation_campaign import MUTANTS
 from campaigns.round_trips import ROUND_TRIPS
 
 CAMPAIGNS = {
