@@ -15,6 +15,8 @@ from campaigns.campaign import Campaign, Fault
 from campaigns.mutants import Key, every_mutant, explained
 
 SERVER = Path(__file__).with_name("mutation_testing.py")
+# Modules all of whose mutants were judged: each is noticed or explained. By day some of these are drawn.
+SETTLED = ("claims.classes", "claims.closeness", "failure", "means")
 NOTICED = ("noticed", "never ends")
 # How a reason begins: the same for every table; only how long it takes or how much memory; only the words of
 # a message or remark; only tables too large to test; a second check stands behind it.

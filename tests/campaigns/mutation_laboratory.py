@@ -70,13 +70,11 @@ class Known:
 class Laboratory:
     """Collected tests and a verifier to change. Everything is done in forked children."""
 
-    def __init__(self, session: pytest.Session, known: Known | None = None, quick: bool = False) -> None:
-        properties = {item.nodeid for item in session.items if is_hypothesis_test(getattr(item, "obj", None))}
-        for test in {getattr(item, "obj", None) for item in session.items if item.nodeid in properties}:
-            _calm(test)
-        slow = properties | {item.nodeid for item in session.items if "hinted" in item.nodeid}
-        chosen = [item for item in session.items if not quick or item.nodeid not in slow]
-        self.items = {item.nodeid: item for item in chosen}
+    def __init__(self, session: pytest.Session, known: Known | None = None) -> None:
+        for test in {getattr(item, "obj", None) for item in session.items}:
+            if is_hypothesis_test(test):
+                _calm(test)
+        self.items = {item.nodeid: item for item in session.items}
         self.config = session.config
         self.functions = _functions()
         self.killers: dict[str, list[str]] = defaultdict(list)

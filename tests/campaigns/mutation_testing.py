@@ -16,6 +16,7 @@ import json
 import math
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +37,7 @@ from campaigns.mutation_laboratory import (  # noqa: E402
 )
 
 WHERE = ("tests/verifier", "src/incrowd/verifier")
+QUICK = ("tests/verifier/test_limits.py", "tests/verifier/test_verifier.py")
 FIRST_ROUND = 2.0  # seconds of tests for each mutant, before those are looked at that survive so many
 
 
@@ -65,9 +67,14 @@ class Plugin:
 
     def __init__(self, work: Callable[[pytest.Session], None]) -> None:
         self.work = work
+        self.errors = os.fdopen(os.dup(2), "w", encoding="utf-8")
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self.work(session)
+        try:
+            self.work(session)
+        except Exception:
+            traceback.print_exc(file=self.errors)  # pytest would write it where nobody looks
+            raise
         return True
 
 
@@ -147,7 +154,7 @@ def serve(quick: bool) -> None:
     questions = os.fdopen(os.dup(0), encoding="utf-8")  # pytest takes the usual ones away
 
     def work(session: pytest.Session) -> None:
-        laboratory = Laboratory(session, quick=quick)
+        laboratory = Laboratory(session)
         laboratory.control()
         answers.write(json.dumps(laboratory.known.failed) + "\n")
         answers.flush()
@@ -155,7 +162,7 @@ def serve(quick: bool) -> None:
             answers.write(json.dumps(laboratory.judge(every_mutant()[int(line)])) + "\n")
             answers.flush()
 
-    with_tests(work)
+    with_tests(work, QUICK if quick else WHERE)
 
 
 def main() -> None:
@@ -167,7 +174,7 @@ def main() -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="without properties and known links",
+        help="with two files of tests only",
     )
     parser.add_argument("--anew", type=Path, nargs=2, help=argparse.SUPPRESS)
     words = parser.parse_args()

@@ -204,8 +204,8 @@ def test_a_claim_about_all_rows_names_no_column() -> None:
 def test_frequency_is_counted_in_rows_and_in_votes(rows: list[str]) -> None:
     """Somebody's rows share one vote: either count alone would see two values equally often."""
     schema = Schema((Column("age", Role.QUASI), Column("who", Role.ENTITY), Column("ill", Role.SENSITIVE)))
-    original = Lines(("age", "who", "ill"), [("x", person, ill) for person, ill in rows])
-    published = Lines(("age", "ill"), [("x", ill) for _, ill in rows])
+    original = Lines(("age", "who", "ill"), [("x", row[0], row[1]) for row in rows])
+    published = Lines(("age", "ill"), [("x", row[1]) for row in rows])
     for l, kept in ((1, True), (2, False)):  # noqa: E741
         claim = Claim("frequency-l-diversity", {"l": l}, "ill")
         assert verified(Case(original, published, schema, [claim])).passed == kept
@@ -232,6 +232,15 @@ def test_what_is_reached_is_that_of_the_worst_class() -> None:
 def test_a_decimal_is_written_in_digits(text: Any) -> None:
     with pytest.raises(CheckFailed, match="p is not a decimal number"):
         exactly(text, "p")
+
+
+@pytest.mark.parametrize("share", [Fraction(-1, 10), Fraction(11, 10)], ids=str)
+def test_no_more_than_everybody_may_be_left_out(share: Fraction) -> None:
+    table = Lines(("age",), [("x",)])
+    schema, claims = Schema((Column("age", Role.QUASI),)), [Claim("k-anonymity", {"k": 1})]
+    words = "the share of rows that may be suppressed is not between 0 and 1"
+    verdict = verified(Case(table, table, schema, claims, max_suppression=share))
+    assert failure(verdict) == ("rows", words)
 
 
 # Means
