@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaigns.campaign import Campaign, Fault
+from campaigns.campaign import IN_MEMORY, Campaign, Fault
 from campaigns.tables import write_places, write_table
 
 from incrowd.commands.verify import verify
@@ -100,7 +100,7 @@ def good(method: str, number: int) -> Path:
 
 @functools.cache
 def _home() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="campaign-")
+    return tempfile.TemporaryDirectory(prefix="campaign-", dir=IN_MEMORY)
 
 
 def asked(method: str, place: Path) -> Policy:
