@@ -339,6 +339,13 @@ class ValueSets:
     def of(self, i: int) -> Codes:
         return self.codes[self.starts[i] : self.starts[i + 1]]
 
+    def take(self, which: NDArray[np.int64]) -> ValueSets:
+        """Some of them, in the order asked for."""
+        sizes = np.diff(self.starts)[which]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        entry = np.arange(starts[-1]) + np.repeat(self.starts[which] - starts[:-1], sizes)
+        return ValueSets(starts, self.codes[entry])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
@@ -357,6 +364,12 @@ class Cells:
 
     def __len__(self) -> int:
         return self.low.size
+
+    def take(self, which: NDArray[np.int64]) -> Cells:
+        """Some of them, in the order asked for."""
+        node = None if self.node is None else self.node[which]
+        sets = None if self.sets is None else self.sets.take(which)
+        return Cells(self.low[which], self.high[which], self.missing[which], node, sets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
