@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -60,6 +61,7 @@ class Campaign:
     case: Case
     nightly: int
     in_ci: int
+    fresh: bool = False  # its tables must be such as nobody has seen: a seed of the operating system's
 
 
 @dataclass
@@ -88,7 +90,12 @@ class State:
     def of(self, name: str, seed: int) -> Progress:
         """What is known of a campaign with this seed; another seed begins anew."""
         known = self._known.get(name)
-        return Progress(**known) if known and known["seed"] == seed else Progress(seed)
+        return Progress(**deepcopy(known)) if known and known["seed"] == seed else Progress(seed)
+
+    def unfinished(self, name: str, count: int) -> int | None:
+        """The seed of a run that was stopped before so many cases."""
+        known = self._known.get(name)
+        return known["seed"] if known and known["done"] < count else None
 
     def save(self, name: str, progress: Progress) -> None:
         self._known[name] = asdict(progress)
@@ -101,12 +108,18 @@ class State:
 def run(
     campaign: Campaign, count: int, seed: int, state: State | None = None, shown: bool = False
 ) -> Progress:
-    """Run cases up to the given number, from where the state file says it stopped."""
+    """Run cases up to the given number, from where the state file says it stopped.
+
+    Cases that failed are tried again first: what they found may be mended.
+    """
     state = state or State(None)
     progress = state.of(campaign.name, seed)
+    _again(campaign, progress)
+    state.save(campaign.name, progress)
     every = max(1, min(100, count // SAVED))
     while progress.done < count:
-        _one(campaign, progress)
+        _one(campaign, progress, progress.done)
+        progress.done += 1
         if progress.done % every == 0 or progress.done == count:
             state.save(campaign.name, progress)
             if shown:
@@ -114,8 +127,18 @@ def run(
     return progress
 
 
-def _one(campaign: Campaign, progress: Progress) -> None:
-    number = progress.done
+def _again(campaign: Campaign, progress: Progress) -> None:
+    failed = [number for cases in progress.examples.values() for number, _ in cases]
+    for kind, cases in list(progress.examples.items()):
+        progress.faults[kind] -= len(cases)
+        if not progress.faults[kind]:  # else there are more than were written down, and they stay
+            del progress.faults[kind]
+    progress.examples = {kind: [] for kind in progress.faults}
+    for number in sorted(failed):
+        _one(campaign, progress, number)
+
+
+def _one(campaign: Campaign, progress: Progress, number: int) -> None:
     try:
         end = run_case(campaign, progress.seed, number)
         progress.ends[end] = progress.ends.get(end, 0) + 1
@@ -124,7 +147,6 @@ def _one(campaign: Campaign, progress: Progress) -> None:
         kept = progress.examples.setdefault(fault.kind, [])
         if len(kept) < KEPT:
             kept.append([number, fault.what[:300]])
-    progress.done += 1
 
 
 def run_case(campaign: Campaign, seed: int, number: int) -> str:

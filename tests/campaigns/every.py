@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from campaigns.broken import BROKEN
 from campaigns.canaries import CANARIES
+from campaigns.candidates import CANDIDATES
 from campaigns.forged import FORGED
+from campaigns.holdout import HOLDOUT
 from campaigns.hostile import HOSTILE
 from campaigns.mutants import MUTANTS
 from campaigns.round_trips import ROUND_TRIPS
 
 CAMPAIGNS = {
-    campaign.name: campaign for campaign in (ROUND_TRIPS, FORGED, BROKEN, CANARIES, HOSTILE, MUTANTS)
+    campaign.name: campaign
+    for campaign in (ROUND_TRIPS, FORGED, BROKEN, CANARIES, HOSTILE, CANDIDATES, HOLDOUT, MUTANTS)
 }

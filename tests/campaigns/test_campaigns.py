@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from campaigns.__main__ import seed_of
 from campaigns.campaign import Campaign, Fault, Progress, State, run, run_case
 from campaigns.every import CAMPAIGNS
 from campaigns.mutants import Mutant, every_mutant, mutants_of, survives
@@ -72,6 +73,30 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     assert run(LOTTERY, 40, 4, State(state)) != whole, "another seed begins anew"
 
 
+def test_a_fault_that_was_mended_is_none_when_the_run_goes_on(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    before = run(LOTTERY, 40, 3, State(state))
+    mended = Campaign("lottery", "", lambda rng, _: "won", nightly=100, in_ci=10)
+    assert run(mended, 40, 3, State(state)).done == 40, "nothing is left to do but what failed"
+    after = run(mended, 50, 3, State(state))
+    assert before.faults["lost"] > 0
+    assert after.faults == {}
+    assert after.examples == {}
+    assert sum(after.ends.values()) == after.done == 50
+
+
+def test_tables_that_nobody_has_seen_have_a_seed_of_their_own_until_they_are_done(tmp_path: Path) -> None:
+    unseen = Campaign("lottery", "", lottery, nightly=100, in_ci=10, fresh=True)
+    state = State(tmp_path / "state.json")
+    first = seed_of(unseen, state, 20)
+    assert first != seed_of(unseen, state, 20)
+    run(unseen, 10, first, state)
+    assert seed_of(unseen, state, 20) == first
+    run(unseen, 20, first, state)
+    assert seed_of(unseen, state, 20) != first
+    assert seed_of(LOTTERY, state, 20) == 1
+
+
 def test_a_case_can_be_run_again_by_its_number() -> None:
     progress = run(LOTTERY, 40, 3)
     number = progress.examples["lost"][0][0]
@@ -89,10 +114,24 @@ def test_what_nobody_expected_and_what_never_ends_are_faults(monkeypatch: pytest
             random.Random(1)
 
     monkeypatch.setattr("campaigns.campaign.STEPS", 1_000)
+    monkeypatch.setattr("campaigns.campaign.LONG", 0.2)
     with pytest.raises(Fault, match="uncaught KeyError"):
         run_case(Campaign("broken", "", broken, 1, 1), 1, 0)
     with pytest.raises(Fault, match="hang"):
         run_case(Campaign("endless", "", endless, 1, 1), 1, 0)
+
+
+def test_what_takes_long_and_ends_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+
+    def slow(_: random.Random, __: Path) -> str:
+        tries.append(1)
+        while len(tries) == 1:
+            str.upper("x")
+        return "done"
+
+    monkeypatch.setattr("campaigns.campaign.LONG", 0.2)
+    assert run_case(Campaign("slow", "", slow, 1, 1), 1, 0) == "done, slow at first"
 
 
 def test_the_page_has_every_figure() -> None:

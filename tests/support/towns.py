@@ -177,13 +177,14 @@ def posterior(town: Town, way: KJoinAnonymization, models: Sequence[Any], held: 
 
 
 def value_towns(seed: int, tables: int) -> Iterator[tuple[Town, list[int]]]:
-    """Towns of at most seven, with values that no more than half of the private people share."""
     rng = np.random.default_rng(seed)
-    made = 0
-    for town in towns(seed, 100 * tables, 7):
-        if town.private not in (4, 5) or made == tables:
-            continue
+    return (drawn_values(rng) for _ in range(tables))
+
+
+def drawn_values(rng: np.random.Generator) -> tuple[Town, list[int]]:
+    """A town of at most seven, with values that no more than half of the private people share."""
+    while True:
+        town = drawn_town(rng, 7)
         held = sorted(int(v) for v in rng.integers(0, 4, town.private))
-        if max(Counter(held).values()) * 2 <= town.private:
-            made += 1
-            yield Town(town.data, town.keys, 2, town.private), held
+        if town.private in (4, 5) and max(Counter(held).values()) * 2 <= town.private:
+            return Town(town.data, town.keys, 2, town.private), held
