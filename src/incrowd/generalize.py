@@ -157,7 +157,9 @@ def _neighbourhood_cells(
         return _smallest_cells(attribute, codes, groups, convex)
     cells, of = _smallest_cells(attribute, codes, groups.and_(Groups.of(partition.parts)), convex)
     own, of_part = of[: len(partition)], of[len(partition) :]
-    used, shown = np.unique(np.where(partition.whole[:, j], of_part[partition.parts], own), return_inverse=True)
+    used, shown = np.unique(
+        np.where(partition.whole[:, j], of_part[partition.parts], own), return_inverse=True
+    )
     return cells.take(used), shown.reshape(-1)
 
 
