@@ -20,11 +20,11 @@ from campaigns.page import page
 
 
 def seed_of(campaign: Campaign, state: State, count: int) -> int:
-    """A new one for tables that nobody has seen, but for a run that goes on."""
-    if not campaign.fresh:
-        return 1
+    """That of a run that goes on; else the day's, so that nights differ, or one that nobody could choose."""
     begun = state.unfinished(campaign.name, count)
-    return secrets.randbits(32) if begun is None else begun
+    if begun is not None:
+        return begun
+    return secrets.randbits(32) if campaign.fresh else int(datetime.now(UTC).strftime("%Y%m%d"))
 
 
 def main() -> int:
@@ -32,7 +32,9 @@ def main() -> int:
         description="Campaigns against incrowd: seeded, and resumed where they stopped."
     )
     parser.add_argument(
-        "--seed", type=int, help="1 if left out; of campaigns with tables that nobody has seen, a new one"
+        "--seed",
+        type=int,
+        help="that of a run that goes on, if left out; else the day, or for tables that nobody has seen a new one",
     )
     parser.add_argument("--state", type=Path, default=Path("campaigns.json"))
     parser.add_argument("--page", type=Path, help="where to write the figures; standard output if left out")

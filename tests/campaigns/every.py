@@ -6,6 +6,7 @@ from campaigns.broken import BROKEN
 from campaigns.canaries import CANARIES
 from campaigns.candidates import CANDIDATES
 from campaigns.forged import FORGED
+from campaigns.forged_parquet import FORGED_PARQUET
 from campaigns.holdout import HOLDOUT
 from campaigns.hostile import HOSTILE
 from campaigns.mutants import MUTANTS
@@ -13,5 +14,8 @@ from campaigns.round_trips import ROUND_TRIPS
 
 CAMPAIGNS = {
     campaign.name: campaign
-    for campaign in (ROUND_TRIPS, FORGED, BROKEN, CANARIES, HOSTILE, CANDIDATES, HOLDOUT, MUTANTS)
+    for campaign in (
+        *(ROUND_TRIPS, FORGED, FORGED_PARQUET, BROKEN, CANARIES, HOSTILE),
+        *(CANDIDATES, HOLDOUT, MUTANTS),
+    )
 }
