@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument(
         "--seed",
         type=int,
-        help="that of a run that goes on, if left out; else the day, or for tables that nobody has seen a new one",
+        help="if left out, that of a run that goes on, or the day; for unseen tables a new one",
     )
     parser.add_argument("--state", type=Path, default=Path("campaigns.json"))
     parser.add_argument("--page", type=Path, help="where to write the figures; standard output if left out")

@@ -25,7 +25,7 @@ from campaigns.tables import write_places, write_table
 from incrowd.commands.verify import verify
 from incrowd.errors import IncrowdError
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish_to
+from incrowd.publishing.pipeline import Form, publish_to
 
 METHODS: dict[str, dict[str, Any]] = {
     "mondrian": {"l": 2},
@@ -38,6 +38,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "anatomy": {"l": 2},
 }
 ROWS = 60
+CSV = Form()
 
 
 @dataclass
@@ -81,9 +82,9 @@ class Release:
 
 
 @functools.cache
-def good(method: str, number: int) -> Path:
-    """A folder with a good release of an invented table; made once for each method and number."""
-    place = Path(_home().name, f"{method}-{number}")
+def good(method: str, number: int, form: Form = CSV) -> Path:
+    """A folder with a good release of an invented table; made once for each method, number and form."""
+    place = Path(_home().name, f"{method}-{number}-{form.format}-{form.typed}")
     place.mkdir()
     rng = random.Random(f"{method} {number}")
     columns = {
@@ -94,7 +95,7 @@ def good(method: str, number: int) -> Path:
         "ill": [rng.choice(["flu", "ulcer", "cough", "angina"]) for _ in range(ROWS)],
     }
     write_places(place)
-    publish_to(write_table(place / "table.csv", columns), asked(method, place), place / "out")
+    publish_to(write_table(place / "table.csv", columns), asked(method, place), place / "out", form)
     return place
 
 

@@ -6,24 +6,21 @@ left out. Whatever a reader then makes of them, the file is not the one that the
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import random
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
-from campaigns.campaign import IN_MEMORY, Campaign, Fault
-from campaigns.forged import ROWS, asked
-from campaigns.tables import write_places, write_table
+from campaigns.campaign import Campaign, Fault
+from campaigns.forged import asked, good
 
 from incrowd.commands.verify import verify
 from incrowd.errors import IncrowdError
-from incrowd.publishing.pipeline import Form, publish_to
+from incrowd.publishing.pipeline import Form
 
 METHODS = ("mondrian", "incognito", "ring", "anatomy")
 OPTIONS = (
@@ -34,30 +31,6 @@ OPTIONS = (
     "WRITE_BLOOM_FILTER false",
     "PARQUET_VERSION v2",
 )
-
-
-@functools.cache
-def good(method: str, typed: bool) -> Path:
-    """A folder with a good release, made once."""
-    place = Path(_home().name, f"{method}-{typed}")
-    place.mkdir()
-    rng = random.Random(f"{method} {typed}")
-    columns = {
-        "name": [f"person {i}" for i in range(ROWS)],
-        "age": [str(rng.randint(20, 70)) for _ in range(ROWS)],
-        "sex": [rng.choice("FM") for _ in range(ROWS)],
-        "place": [rng.choice(["Ulm", "Bonn", "Nice"]) for _ in range(ROWS)],
-        "ill": [rng.choice(["flu", "ulcer", "cough", "angina"]) for _ in range(ROWS)],
-    }
-    write_places(place)
-    table = write_table(place / "table.csv", columns)
-    publish_to(table, asked(method, place), place / "out", Form("parquet", typed=typed))
-    return place
-
-
-@functools.cache
-def _home() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="campaign-", dir=IN_MEMORY)
 
 
 def with_other_options(rng: random.Random, path: Path) -> None:
@@ -99,7 +72,7 @@ FORGERS: list[Callable[[random.Random, Path], None]] = [
 
 def case(rng: random.Random, folder: Path) -> str:
     method, forge = rng.choice(METHODS), rng.choice(FORGERS)
-    place = good(method, rng.random() < 0.5)
+    place = good(method, 0, Form("parquet", typed=rng.random() < 0.5))
     for name in ("out", "out.audit"):
         shutil.copytree(place / name, folder / name)
     path = rng.choice(sorted((folder / "out").glob("*.parquet")))

@@ -138,7 +138,7 @@ def test_what_takes_long_and_ends_is_no_fault(monkeypatch: pytest.MonkeyPatch) -
 def test_the_page_has_every_figure() -> None:
     progress = Progress(1, 10, {"accepted": 8}, {"strange": 2}, {"strange": [[4, "a `b`|c"]]})
     text = page({"round trips": progress}, "2026-01-01")
-    assert "| round trips | 0 true releases rejected | 1 | 10 | 0 | 2 |" in text
+    assert "| round trips | 0 true releases rejected | 1 | 10 | 16,000 | 0 | 2 |" in text
     assert "**not explained**" in text
     assert "a 'b'/c" in text
 

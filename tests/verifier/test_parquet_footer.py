@@ -44,6 +44,7 @@ def test_what_incrowd_writes_passes(form: str, tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     write_parquet(TABLE, path, TYPED[form])
     check_container(path)
+    assert pq.ParquetFile(path).metadata.metadata is None
 
 
 def test_several_row_groups_pass(tmp_path: Path) -> None:
