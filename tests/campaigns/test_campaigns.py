@@ -6,12 +6,17 @@ import os
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
+from campaigns import candidates, holdout
 from campaigns.__main__ import seed_of
 from campaigns.campaign import Campaign, Fault, Progress, State, run, run_case
 from campaigns.every import CAMPAIGNS
 from campaigns.mutants import Mutant, every_mutant, mutants_of, survives
 from campaigns.page import page
+
+from incrowd import assign
+from incrowd.algorithms.kja import AdaptiveRefinement
 
 SEED = 7
 QUICK = [name for name in CAMPAIGNS if name != "mutants of the verifier"]
@@ -24,6 +29,29 @@ def test_no_fault_but_those_known_to_be_open(name: str) -> None:
     assert progress.done == campaign.in_ci
     assert not progress.unexplained(), progress.examples
     assert sum(progress.ends.values()) > campaign.in_ci // 2
+
+
+# Controls: what is known to break is found
+
+
+def test_candidates_find_who_is_certain_where_cuts_are_adapted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "drawn_way", lambda _, k: AdaptiveRefinement(k))
+    assert run(CAMPAIGNS["candidates for a private table"], 25, SEED).unexplained()
+
+
+@pytest.mark.parametrize("kind", ["rows", "values"])
+def test_the_hold_out_finds_a_program_without_chance(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody keeps the own row; and a veto on values whose claims do not say that they are withdrawn."""
+    if kind == "rows":
+        monkeypatch.setattr(assign, "one_of_disjoint_matchings", lambda edges, _: np.arange(len(edges)))
+        monkeypatch.setattr(holdout, "requests_alone", lambda: [("ring", {})])
+        monkeypatch.setattr(holdout, "KINDS", [holdout.rows_of_any_method])
+    else:
+        monkeypatch.setattr(holdout, "MINIMALITY", "nothing")
+        monkeypatch.setattr(holdout, "requests_guarded", lambda: [("lexicographic", "frequency")])
+        monkeypatch.setattr(holdout, "KINDS", [holdout.values_of_any_method])
+    found = run(CAMPAIGNS["hold-out"], 12 if kind == "rows" else 80, SEED)
+    assert set(found.unexplained()) == {"above the promise"}
 
 
 # Mutants
