@@ -116,7 +116,7 @@ def asked(method: str, place: Path) -> Policy:
         "privacy": {"k": 3, **METHODS[method]},
         "method": method,
         "accept": ["exact-rows", "correlated-values"] if method == "anatomy" else [],
-        "totals": method in ("mondrian", "ring", "anatomy"),
+        "totals": method in ("mondrian", "ring", "kk"),
     }
     return Policy.from_dict(parts, place)
 

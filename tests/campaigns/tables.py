@@ -81,7 +81,7 @@ def random_request(rng: random.Random, folder: Path, method: str, entity: bool) 
         parts["privacy"]["max_suppression"] = rng.choice(["0.1", "0.25"])
     if entity:
         parts["entity"] = "who"
-    if "max_suppression" not in parts["privacy"]:
+    if "max_suppression" not in parts["privacy"] and method != "anatomy":
         parts["totals"] = rng.random() < 0.4
     return table, Policy.from_dict(parts, folder)
 
