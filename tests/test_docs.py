@@ -161,7 +161,10 @@ def commands() -> dict[str, set[str]]:
     found: Any = typer.main.get_command(app)
     return {
         name: {
-            flag for option in command.params if option.param_type_name == "option" for flag in option.opts
+            flag
+            for option in command.params
+            if option.param_type_name == "option"
+            for flag in (*option.opts, *option.secondary_opts)
         }
         for name, command in found.commands.items()
     }
@@ -316,6 +319,7 @@ def test_the_readme_snippet_publishes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert release.verdict.passed
     assert f'release.loss()["gcp"]  # {release.loss()["gcp"]:.4f}' in snippet
     assert sorted(path.name for path in (tmp_path / "release-from-python").iterdir()) == [
+        "README.md",
         "data.csv",
         "release.json",
     ]

@@ -1,11 +1,13 @@
 """Randomized assignment of records to rows, and the order of rows, from a cryptographic source.
 
 An assignment that can be repeated protects nobody: a seed, or the state of an ordinary generator, can be
-found from a few known identities. Releases draw from the operating system; only tests bring another source.
+found from a few known identities. Releases draw from the operating system. The source is an argument
+everywhere, but only tests bring one of their own.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -14,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.entropy import Entropy, draws_below, shuffled, system
 from incrowd.flow import Assignment, Codes, Neighbourhoods
+from incrowd.kernels import matching
 
+Entropy = Callable[[int], bytes]
 CHUNK = 1 << 16  # random bytes drawn at once, few enough to stay in a near cache
 
 # Laws for rings of N records with few candidates k: {(N, k): weights and patterns}. A pattern says how many
@@ -36,6 +39,55 @@ SMALL_RINGS = {
     (7, 4): "3:0000000 3:0030211 3:0031021 4:0031102 10:0031111 7:0202021 2:0202111 3:0210211 2:0331313 "
     "3:0331322 4:0332132 4:0332213 11:0332222 7:1313132 4:1321322 2:3333333",
 }
+
+
+def system(size: int) -> bytes:
+    """Random bytes from the operating system."""
+    return os.urandom(size)
+
+
+def shuffled(n: int, entropy: Entropy = system) -> NDArray[np.int64]:
+    """A uniformly random permutation of 0..n-1.
+
+    Rows are sorted by random 64-bit keys. All orders are equally likely as long as the keys differ; keys
+    with a tie (less than one draw in a million for ten million rows) are thrown away and drawn again.
+    """
+    while True:
+        keys = np.frombuffer(entropy(8 * n), dtype=np.uint64)
+        order = np.argsort(keys, kind="stable")
+        ranked = keys[order]
+        if not (ranked[1:] == ranked[:-1]).any():
+            return order.astype(np.int64)
+
+
+def draws_below(limit: int, size: int, entropy: Entropy = system) -> NDArray[np.uint64]:
+    """As many independent numbers below `limit`, each equally likely.
+
+    Examples
+    --------
+    >>> bool((draws_below(10, 1000) < 10).all())
+    True
+    """
+    top = (1 << 64) // limit * limit - 1
+    found = np.empty(0, np.uint64)
+    while found.size < size:
+        words = np.frombuffer(entropy(8 * (size - found.size)), dtype=np.uint64)
+        found = np.append(found, words[words <= top])
+    return found % np.uint64(limit)
+
+
+def draw_below(limit: int, entropy: Entropy = system) -> int:
+    """A whole number below `limit`, each with the same probability.
+
+    Examples
+    --------
+    >>> 0 <= draw_below(10) < 10
+    True
+    """
+    while True:
+        number = int.from_bytes(entropy(8), "big")
+        if number < (1 << 64) // limit * limit:
+            return number % limit
 
 
 def whole_classes(n: int, entropy: Entropy = system) -> Assignment:
@@ -87,8 +139,6 @@ def _drawn_rows(members: Codes, tuples: Codes | None, entropy: Entropy) -> NDArr
 
 def _rows_of_records(members: Codes) -> Codes:
     """The records of each row (n, k) -> the rows of each record (n, k), ascending."""
-    from incrowd.kernels import matching
-
     listed = np.empty(members.shape, np.int32 if members.size < 2**31 else np.int64)
     matching.incidence(members, listed, np.zeros(len(members), np.int32))
     rows: Codes = (listed // members.shape[1]).astype(np.int32)
@@ -180,8 +230,6 @@ class _RegularGraph:
 
     @classmethod
     def of(cls, edges: Codes) -> _RegularGraph:
-        from incrowd.kernels import matching
-
         n, k = edges.shape
         root, degree = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
         whole = n > 0 and k > 0 and matching.components(edges, root, degree)
@@ -201,8 +249,6 @@ class _RegularGraph:
 
     def settled(self, held: Codes, over: NDArray[np.bool_], row: NDArray[np.int64]) -> _RegularGraph:
         """What is left without the edges held and without components that are over; these get their rows."""
-        from incrowd.kernels import matching
-
         edges, places = self.edges, (self.label, self.record_at, self.row_at)
         left = matching.settle(edges, held, over, *places, row)
         fewer = edges.reshape(-1)[: left * (self.degree - 1)].reshape(left, self.degree - 1)
@@ -227,8 +273,6 @@ def small_ring(n: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _without_small_rings(parts: _RegularGraph, row: NDArray[np.int64], entropy: Entropy) -> _RegularGraph:
     """Give the records of small rings their rows by `SMALL_RINGS` -> all other components."""
-    from incrowd.kernels import matching
-
     k = parts.degree
     sizes = [n for n, degree in SMALL_RINGS if degree == k]
     if not sizes:
@@ -259,17 +303,13 @@ class _RandomBytes:
         self.left = np.empty(0, np.uint8)
 
     def feed(self, step: Callable[[NDArray[np.uint8], int], int]) -> None:
-        from incrowd.kernels.matching import OUT_OF_BYTES
-
-        while (read := step(self.left, 0)) == OUT_OF_BYTES:
+        while (read := step(self.left, 0)) == matching.OUT_OF_BYTES:
             self.left = np.frombuffer(self.entropy(self.size), dtype=np.uint8)
         self.left = self.left[read:]
 
 
 def _half(edges: Codes, dice: _RandomBytes) -> Codes:
     """A random half of a graph of even degree: half the edges of every record and every row."""
-    from incrowd.kernels import matching
-
     n, degree = edges.shape
     number: type[np.signedinteger[Any]] = np.int32 if edges.size < 2**31 else np.int64
     dice.feed(partial(matching.pair_up, edges, np.zeros(1, np.int64)))
@@ -285,8 +325,6 @@ def _half(edges: Codes, dice: _RandomBytes) -> Codes:
 
 def _matching(edges: Codes, dice: _RandomBytes) -> Codes:
     """A random perfect matching -> the slot of each record's row among its edges."""
-    from incrowd.kernels import matching
-
     held, owner, scratch = (np.full(edges.shape[0], matching.NOBODY, np.int32) for _ in range(3))
     dice.feed(partial(matching.match, edges, held, owner, scratch, np.zeros(2, np.int64)))
     return held
@@ -306,8 +344,6 @@ def figure_seven(edges: Codes, entropy: Entropy = system, permuted: bool = True)
     >>> sorted(figure_seven(ring).tolist())
     [0, 1, 2]
     """
-    from incrowd.kernels import matching
-
     parts = _RegularGraph.of(edges)
     n, k = edges.shape
     dice = _RandomBytes(entropy, max(CHUNK, 16 * n))  # a walk must fit

@@ -6,18 +6,21 @@ form (``1`` and ``1.0``) share a code, and missing has a code like any other val
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import PolicyError, TableError, unknown
+from incrowd.errors import HierarchyError, PolicyError, TableError, unknown
 from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
 from incrowd.hierarchy import Family, Hierarchy
 from incrowd.hierarchy.builders import complete, grow
 from incrowd.schema import MISSING, Column, Kind, Role, Schema, Shape
 from incrowd.values import Value, offsets, read_column, read_texts, value_text
+
+GAP = -1  # the number of a missing value where tables are joined
+THE_PUBLIC = "the public table"
 
 
 def encode(table: Table, schema: Schema) -> Microdata:
@@ -71,14 +74,7 @@ class _Met:
     def of(cls, column: Column, table: Table, missing_texts: frozenset[str]) -> _Met:
         source = table.column(column.name)
         counts = np.bincount(source.codes, minlength=len(source.texts))
-        real, raw, gone = [], [], []
-        for place in np.flatnonzero(counts).tolist():
-            text = source.texts[place]
-            if text is None or text in missing_texts:
-                gone.append(place)
-            else:
-                real.append(place)
-                raw.append(text)
+        real, raw, gone = _occurring(source, missing_texts)
         values = read_column(raw, column.kind, column.format, column.name)
         _check_missing(column, values, missing_texts)
         return cls(column, source, missing_texts, counts, real, gone, values, [*map(value_text, values)])
@@ -92,10 +88,27 @@ class _Met:
         return lookup[self.source.codes]
 
 
+def _occurring(source: TextColumn, missing: frozenset[str]) -> tuple[list[int], list[str], list[int]]:
+    """The places of distinct texts that occur and are not missing, these texts, and places of missing."""
+    real, raw, gone = [], [], []
+    for place in np.unique(source.codes).tolist():
+        text = source.texts[place]
+        if text is None or text in missing:
+            gone.append(place)
+        else:
+            real.append(place)
+            raw.append(text)
+    return real, raw, gone
+
+
+def _missing_values(column: Column, missing_texts: frozenset[str]) -> set[Value]:
+    """If -9 means missing, -9.0 can be neither a number nor silently the same: what nobody may say."""
+    found = read_texts([*missing_texts], column.kind, column.format)
+    return {value for value in found if value is not None}
+
+
 def _check_missing(column: Column, values: Sequence[Value], missing_texts: frozenset[str]) -> None:
-    """If -9 means missing, -9.0 can be neither a number nor silently the same."""
-    gone = {value for value in read_texts([*missing_texts], column.kind, column.format) if value is not None}
-    twins = len(gone.intersection(values))
+    twins = len(_missing_values(column, missing_texts).intersection(values))
     if twins:
         raise TableError(
             f"{column.name} also writes {twins} of the values that mean missing in another form; "
@@ -248,3 +261,92 @@ def _entity(table: Table, schema: Schema) -> Codes | None:
             raise TableError(f"{column.name} says whose row it is, but is missing in {nameless} rows")
         return (np.cumsum(counts > 0, dtype=np.int32) - 1)[source.codes]
     return None
+
+
+def numbered(
+    column: Column, missing: frozenset[str], private: TextColumn, others: Mapping[str, TextColumn]
+) -> list[Codes]:
+    """The rows of one quasi-identifier in each table; equal values have one number, however they are written.
+
+    `others` are tables by what they are. Refused are texts that the column's type cannot be, and in the
+    public table also those that a hierarchy or an order lacks. An error names the row where the table is not
+    private.
+    """
+    seen: dict[str, int] = {}
+
+    def rows(source: TextColumn, places: Sequence[int], values: Iterable[str]) -> Codes:
+        lookup = np.full(len(source.texts), GAP, np.int32)
+        lookup[places] = [seen.setdefault(value, len(seen)) for value in values]
+        return lookup[source.codes]
+
+    places, texts, _ = _occurring(private, missing)
+    own = read_column(texts, column.kind, column.format, column.name)
+    coded = [rows(private, places, map(value_text, own))]
+    for what, source in others.items():
+        places, texts, _ = _occurring(source, missing)
+        theirs = _PublicColumn(column, source, places, texts, what)
+        values = theirs.canonical(missing)
+        if what == THE_PUBLIC:  # the second source only confirms: what it has besides does not matter
+            _check_domain(theirs, values)
+        coded.append(rows(source, places, values))
+    return coded
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PublicColumn:
+    """A column of a table that is joined, ``what`` it is: the texts that occur, and their places."""
+
+    column: Column
+    source: TextColumn
+    places: Sequence[int]
+    texts: Sequence[str]
+    what: str
+
+    def canonical(self, missing: frozenset[str]) -> list[str]:
+        """The one text of each value."""
+        kind, format = self.column.kind, self.column.format
+        values = read_texts(self.texts, kind, format)
+        unread = [value is None for value in values]
+        if any(unread):
+            kinds = "numbers" if kind is Kind.NUMERIC else f"dates ({format or 'YYYY-MM-DD'})"
+            raise TableError(
+                f"{self.count(unread)} are no {kinds}, {self.first_row(unread)}; list those that mean "
+                "missing under 'missing', or declare the column categorical"
+            )
+        gone = _missing_values(self.column, missing)
+        twins = [value in gone for value in values]
+        if any(twins):
+            raise TableError(
+                f"{self.count(twins)} mean missing in another form, {self.first_row(twins)}; name every form "
+                "under 'missing'"
+            )
+        return [value_text(value) for value in values if value is not None]
+
+    def count(self, wrong: Sequence[bool]) -> str:
+        return f"in {self.what}, {sum(wrong)} of the {len(wrong)} distinct values of {self.column.name}"
+
+    def first_row(self, wrong: Sequence[bool]) -> str:
+        flags = np.zeros(len(self.source.texts), np.bool_)
+        flags[self.places] = wrong
+        return f"first in row {int(flags[self.source.codes].argmax()) + 1} (the header not counted)"
+
+
+def _check_domain(met: _PublicColumn, values: Sequence[str]) -> None:
+    """Where the policy says which values there are, those of the public table must be among them."""
+    column = met.column
+    if column.levels:
+        known = set(grow(column.levels, column.kind, column.format, column.name).leaves)
+    elif column.kind is Kind.ORDERED:
+        known = set(column.order)
+    else:
+        return
+    strange = [value not in known for value in values]
+    if any(strange) and column.levels:
+        raise HierarchyError(
+            f"{met.count(strange)} are not in its hierarchy, {met.first_row(strange)}; add a row to the "
+            "hierarchy for each"
+        )
+    if any(strange):
+        raise TableError(
+            f"{met.count(strange)} are not in its list 'values', {met.first_row(strange)}; add them to it"
+        )

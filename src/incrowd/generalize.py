@@ -24,6 +24,7 @@ from incrowd.flow import (
     distinct_rows,
 )
 from incrowd.hierarchy import Hierarchy
+from incrowd.kernels import segments
 from incrowd.schema import Shape
 from incrowd.values import EXACT
 
@@ -78,8 +79,6 @@ class Groups:
     def bounds(self, codes: Codes) -> tuple[Codes, Codes]:
         """Smallest and largest code of each group."""
         if self.order.size > MANY:
-            from incrowd.kernels import segments
-
             low, high = np.empty(len(self), np.int32), np.empty(len(self), np.int32)
             segments.bounds(codes, self.order, self.starts, low, high)
             return low, high
@@ -323,8 +322,6 @@ def _end_to_end(counts: NDArray[np.int64], codes: NDArray[np.integer]) -> ValueS
 def _sets_of_groups(codes: Codes, groups: Groups, size: int) -> ValueSets:
     """The values of each group, ascending."""
     if len(groups) * size > DENSE:
-        from incrowd.kernels import segments
-
         values, counts = np.empty(groups.order.size, np.int32), np.empty(len(groups), np.int64)
         filled = segments.distinct(codes, groups.order, groups.starts, values, counts)
         return _end_to_end(counts, values[:filled])

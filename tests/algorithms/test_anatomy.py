@@ -19,9 +19,9 @@ from support.requested import Request, asked, holds, requests, rows_of
 from twins import anatomy as naive_anatomy
 
 import incrowd
-from incrowd import entropy
 from incrowd.algorithms import anatomy as hiding
 from incrowd.algorithms.anatomy import Anatomy
+from incrowd.assign import Entropy, system
 from incrowd.commands.publish import publish
 from incrowd.contracts import Eligible, silent
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified, PolicyError
@@ -56,7 +56,7 @@ def table_of(n: int) -> Microdata:
     return Microdata(np.zeros((n, 1), np.int32), (attribute,))
 
 
-def grouped(values: list[int], l: int, k: int, entropy: entropy.Entropy = entropy.system) -> list[int]:  # noqa: E741
+def grouped(values: list[int], l: int, k: int, entropy: Entropy = system) -> list[int]:  # noqa: E741
     dense = sorted(set(values))
     rule = Rule(np.array([dense.index(value) for value in values], np.int32), len(dense), l)
     assert isinstance(rule, Eligible)
@@ -338,7 +338,7 @@ def test_a_value_that_is_too_frequent_is_named_by_numbers_only() -> None:
 def test_every_draw_is_the_operating_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     asked_for: list[int] = []
 
-    def counted(size: int, real: entropy.Entropy = os.urandom) -> bytes:
+    def counted(size: int, real: Entropy = os.urandom) -> bytes:
         asked_for.append(size)
         return real(size)
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.golden import vectors
 from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import kja as naive
 
 from incrowd.algorithms.base import all_methods
-from incrowd.algorithms.kja import BASES, AdaptiveRefinement, Direct, Refinement
+from incrowd.algorithms.kja import BASES, CUTTING, AdaptiveRefinement, Direct, Refinement
 from incrowd.algorithms.kja_printed import GroupBoxes, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import Partitioner, catalogue, silent
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Attribute, Microdata, Partition
+from incrowd.flow import Attribute, Microdata, Partition, Sensitive
+from incrowd.models import FrequencyDiversity
 from incrowd.schema import Kind, Shape
 
 VECTORS = vectors("kja", "algorithms")
@@ -127,6 +130,94 @@ def test_first_groups_of_both_tables_have_enough_private_people(base: str, data:
         members = partition.labels == group
         assert people.own[members].any()
         assert np.unique(partition.buckets[members]).size == 1
+
+
+# What `kja-refine` puts together, by the definition in docs/claims/kja-refine.md
+
+
+@dataclass(frozen=True)
+class Town:
+    """People of both tables, k, and the values of the private ones."""
+
+    table: CodeTable
+    people: Microdata
+    k: int
+    values: list[int]
+
+    @property
+    def own(self) -> list[bool]:
+        return [i < len(self.values) for i in range(len(self.people))]
+
+    def guards(self, l: int) -> Any:  # noqa: E741
+        """Of values that are no more frequent than one in l; 0 asks for nothing."""
+        if not l:
+            return ()
+        named = Sensitive("d", Kind.CATEGORICAL, np.array(self.values, np.int32), 4)
+        private = Microdata(self.people.codes[: len(self.values)], self.people.attributes, (named,))
+        return FrequencyDiversity(l, "d").guards(private)
+
+
+@st.composite
+def towns(draw: st.DrawFn) -> Town:
+    k = draw(st.integers(1, 4))
+    table = draw(code_tables(least=st.just(k), most=30))
+    own = draw(st.integers(k, len(table.points)))
+    values = draw(st.lists(st.integers(0, 3), min_size=own, max_size=own))
+    return Town(table, joined(table, own), k, values)
+
+
+def together(partition: Partition) -> set[tuple[int, ...]]:
+    """The classes of each group of sensitive values."""
+    assert partition.buckets is not None
+    pairs = {(int(b), int(c)) for b, c in zip(partition.buckets, partition.labels, strict=True) if c >= 0}
+    return {tuple(sorted(c for b, c in pairs if b == group)) for group in {b for b, _ in pairs}}
+
+
+@pytest.mark.parametrize("base", KNOWN)
+@settings(max_examples=60)
+@given(town=towns(), l=st.sampled_from([0, 2, 3]))
+def test_groups_of_values_agree_with_naive(base: str, town: Town, l: int) -> None:  # noqa: E741
+    """Classes are those of both tables as one; groups follow from where they lie and from numbers."""
+    found = Refinement(town.k, base).group(town.people, town.guards(l), silent, as_they_stand)
+    classes = naive.direct(len(town.people), town.own, base_of(base, town.k, town.people))
+    assert groups_of(found) == classes
+
+    def need(private: list[int]) -> int:
+        return naive.enough([town.values[i] for i in private], town.k, l)
+
+    groups = naive.groups_of_values(town.table.points, town.table.axes, town.own, classes, need)
+    assert together(found) == set(map(tuple, groups))
+
+
+@settings(max_examples=100)
+@given(town=towns(), veto=st.integers(0, 3))
+def test_after_a_veto_nothing_else_is_tried(town: Town, veto: int) -> None:
+    def allows(private: Sequence[int]) -> bool:
+        return sum(town.values[i] for i in private) % 4 != veto
+
+    class Guarding:
+        def allows(self, rows: Any) -> bool:
+            return allows(rows.tolist())
+
+    found = Refinement(town.k).group(town.people, (Guarding(),), silent, as_they_stand)
+    about = town.table.points, town.table.axes, town.own, groups_of(found)
+    groups = naive.groups_of_values(*about, lambda _node: town.k, allows)
+    assert together(found) == set(map(tuple, groups))
+
+
+@pytest.mark.parametrize("base", CUTTING)
+@settings(max_examples=60)
+@given(town=towns(), data=st.data())
+def test_classes_with_a_bound_on_presence_agree_with_naive(
+    base: str, town: Town, data: st.DataObject
+) -> None:
+    least = -(-100 * len(town.values) // len(town.people))
+    assume(least < 100)
+    presence = f"0.{data.draw(st.integers(least, 99)):02d}"
+    share = Fraction(presence)
+    found = Refinement(town.k, base, presence=presence).group(town.people, (), silent, as_they_stand)
+    about = town.table.points, town.table.axes, town.own, town.k, share, base == "mondrian"
+    assert sorted(groups_of(found)) == sorted(naive.bounded_classes(*about))
 
 
 def test_guards_are_asked_about_private_people_alone() -> None:

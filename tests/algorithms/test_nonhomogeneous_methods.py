@@ -21,7 +21,7 @@ from support.requested import Request, asked, holds, people, requests, rows_of
 from twins import definitions as naive
 from twins import factor as naive_factor
 
-from incrowd import assign, entropy
+from incrowd import assign
 from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.nonhomogeneous.revisited import KFactorNeighbourhoods
 from incrowd.commands.publish import publish
@@ -283,7 +283,7 @@ def swaps_regions(regions: Any) -> Any:
 
 def at_random(neighbourhoods: Neighbourhoods, _entropy: object) -> Assignment:
     """Anyone behind any row."""
-    return Assignment(entropy.shuffled(len(neighbourhoods)), entropy.shuffled(len(neighbourhoods)))
+    return Assignment(assign.shuffled(len(neighbourhoods)), assign.shuffled(len(neighbourhoods)))
 
 
 def as_it_came(neighbourhoods: Neighbourhoods, _entropy: object) -> Assignment:

@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
-from support.method_names import PARTITIONS
-from support.requested import Request, classes_of, holds, requests, rows_of
+from support.method_names import ACCEPTED, BESIDE_K, JOINS, PARTITIONS, PLAIN
+from support.requested import Request, asked, classes_of, holds, requests, rows_of
 from support.verifier_cases import Case, verified
 from twins import definitions as naive
+from twins import transparent as naive_transparent
 
 from incrowd.algorithms.base import all_methods
 from incrowd.commands.publish import publish
-from incrowd.errors import Infeasible
+from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Partition, Table
 from incrowd.generalize import generalize
 from incrowd.policy import Policy
@@ -43,28 +44,39 @@ def made(request: Request, method: str) -> Release | None:
         return None
 
 
+def suited(request: Request, method: str) -> Request:
+    """What a method that is for l can be asked for: l by frequency, one row each. Others take anything."""
+    if not all_methods()[method].needs_l:
+        return request
+    privacy = {"k": request.policy.k, "l": 2, "l_kind": "frequency"}
+    columns = {name: texts for name, texts in request.columns.items() if name != "who"}
+    return Request(columns, asked(request.quasi, privacy), request.quasi)
+
+
 def keeps(request: Request, members: Sequence[int]) -> bool:
     """Does a class keep everything that was asked for?"""
-    asked = request.policy.privacy
+    privacy = request.policy.privacy
     table = [ord((text or " ")[0]) for text in request.columns["ill"]]
     persons = [hash(person) for person in request.persons]
     if not naive.keeps_even_k([persons[i] for i in members], request.policy.k):
         return False
     everybody = naive.as_votes(table, persons, range(len(table)))
     ways = ([table[i] for i in members], table), (naive.as_votes(table, persons, members), everybody)
-    return all(keeps_values(asked, *way) for way in ways)
+    return all(keeps_values(privacy, *way) for way in ways)
 
 
-def keeps_values(asked: Any, values: list[int], table: list[int]) -> bool:
-    if asked.t is not None and naive.equal_distance(values, table) > Fraction(str(asked.t)):
+def keeps_values(privacy: Any, values: list[int], table: list[int]) -> bool:
+    if privacy.t is not None and naive.equal_distance(values, table) > Fraction(str(privacy.t)):
         return False
-    if asked.l is None:
+    if privacy.l is None:
         return True
-    if asked.l_kind == "entropy":
-        return naive.keeps_entropy(values, asked.l)
-    if asked.l_kind == "recursive":
-        return naive.keeps_recursive(values, asked.c or 0, int(asked.l))
-    return naive.keeps_distinct(values, int(asked.l))
+    if privacy.l_kind == "frequency":
+        return naive_transparent.keeps_frequency(values, int(privacy.l))
+    if privacy.l_kind == "entropy":
+        return naive.keeps_entropy(values, privacy.l)
+    if privacy.l_kind == "recursive":
+        return naive.keeps_recursive(values, privacy.c or 0, int(privacy.l))
+    return naive.keeps_distinct(values, int(privacy.l))
 
 
 def everyone_is_there_once(request: Request, table: Table) -> None:
@@ -123,6 +135,7 @@ CHECKS: list[Callable[[Request, Table], None]] = [
 @settings(max_examples=150)
 @given(request_=requests())
 def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> None:
+    request_ = suited(request_, method)
     before = copy.deepcopy(dict(request_.columns))
     release = made(request_, method)
     assert request_.columns == before
@@ -176,7 +189,7 @@ def merged(draft: Draft, a: int, b: int) -> Case:
 @settings(max_examples=60)
 @given(request_=requests(rows=(16, 24), widest=2, copies=(8, 8, 4)), rng=st.randoms(use_true_random=False))
 def test_merging_two_classes_keeps_every_promise(method: str, request_: Request, rng: Any) -> None:
-    release = made(request_, method)
+    release = made(suited(request_, method), method)
     if release is None or len(release._draft.regions) < 2:
         reject()
     case = merged(release._draft, *rng.sample(range(len(release._draft.regions)), 2))
@@ -194,19 +207,33 @@ def test_rows_without_anything_private_are_judged_too(method: str, request_: Req
     one of them has the published means.
     """
     assume("height" not in request_.quasi)
+    request_ = suited(request_, method)
     columns = {name: texts for name, texts in request_.columns.items() if name not in ("tag", "who")}
     parts = request_.policy.to_dict() | {"keep": [], "entity": None}
     policy = Policy.from_dict(parts, request_.policy.folder)
     try:
         release = publish(Table.of(columns), policy, method=method)
     except Infeasible:
-        assert len(request_) < policy.k
+        one = range(len(request_))
+        assert not keeps(request_, one) if all_methods()[method].needs_l else len(request_) < policy.k
         reject()
     draft = release._draft
     unaided = Case(draft.original, draft.table, draft.schema, draft.claims)
     assert verified(unaided).passed
     cells = Counter(tuple(row[name] for name in request_.quasi) for row in rows_of(release.table))
     assert min(cells.values()) >= policy.k
+
+
+@pytest.mark.parametrize("method", [name for name in all_methods() if name not in (*JOINS, *PLAIN)])
+def test_a_method_is_refused_with_k_alone_if_it_says_that_it_needs_l(method: str) -> None:
+    """So whoever asks every method for what it says it needs leaves none out."""
+    columns = {"age": ["1", "2", "3", "4", "5", "6"], "ill": [*"abcabc"]}
+    policy = Policy(quasi_identifiers=["age"], sensitive=["ill"], privacy={"k": 3}, method=method)
+    policy = policy.with_(accept=ACCEPTED[method])
+    assert publish(Table.of(columns), policy.with_(**BESIDE_K[method])).verdict.passed
+    if all_methods()[method].needs_l:
+        with pytest.raises(PolicyError, match="give l"):
+            publish(Table.of(columns), policy)
 
 
 @pytest.mark.parametrize("method", all_methods())

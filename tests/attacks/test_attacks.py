@@ -157,7 +157,18 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[AttackResult]:
     one = clinic_with_everything(tmp_path_factory.mktemp("one"))
     two = town_with_everything(tmp_path_factory.mktemp("two"))
     three = some_left_out(tmp_path_factory.mktemp("three"))
-    return [found for found in (*one, *two, *three) if isinstance(found, AttackResult)]
+    four = with_totals(tmp_path_factory.mktemp("four"))
+    return [found for found in (*one, *two, *three, *four) if isinstance(found, AttackResult)]
+
+
+def with_totals(folder: Path) -> list[AttackResult]:
+    """Most are 20, the others of any age: in a wide cell 20 is the best guess."""
+    ages = [20 if i % 3 else 20 + i * 7 % 40 for i in range(200)]
+    (folder / "people.csv").write_text("\n".join(["age", *map(str, ages), ""]), encoding="utf-8")
+    policy = Policy(quasi_identifiers={"age": {}}, privacy={"k": 5}, totals=True)
+    publish(folder / "people.csv", policy).write(folder / "out")
+    found = run(folder / "out", folder / "people.csv").results
+    return [result for result in found if result.name == "totals"]
 
 
 def some_left_out(folder: Path) -> list[AttackResult]:

@@ -39,7 +39,7 @@ from incrowd.contracts import silent
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
-from incrowd.join.people import join
+from incrowd.join import join
 from incrowd.measures import published as read_published
 from incrowd.measures import published_from_regions
 from incrowd.schema import Column, Kind, Role, Schema

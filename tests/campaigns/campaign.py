@@ -176,9 +176,16 @@ def _tried(campaign: Campaign, seed: int, number: int, watched: Callable[[Callab
 
 
 def _stopwatched(work: Callable[[], str]) -> str:
-    """Stop work that takes long. Again and again: an exception in a destructor is swallowed."""
+    """Stop work that takes long. Again and again: an exception in a destructor is swallowed.
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
+    What is compiled for the first time is not broken off: numba would be left with half a kernel.
+    """
+
+    def stop(_number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if COMPILING.search(frame.f_code.co_filename):
+                return
+            frame = frame.f_back
         raise TakesLong
 
     before = signal.signal(signal.SIGPROF, stop)

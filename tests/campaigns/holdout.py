@@ -16,14 +16,6 @@ from typing import Any
 
 import numpy as np
 from campaigns.campaign import Campaign, Fault
-from support.dealt_worlds import (
-    classes_of,
-    distribution,
-    drawn_table,
-    largest_posterior,
-    remembered_splits,
-    tuples_of,
-)
 from support.promised import (
     GUARDS,
     MINIMALITY,
@@ -35,6 +27,9 @@ from support.promised import (
     with_plain,
 )
 from support.towns import drawn_values, posterior
+from support.transparent_deals import Classes, Tuples
+from support.transparent_deals import posterior as after_deals
+from support.transparent_worlds import drawn_table
 from support.worlds import SENSITIVE, beliefs
 
 from incrowd.algorithms.base import all_methods
@@ -122,15 +117,12 @@ def _compared(what: str, people: People, values: str, policy: Policy, claims: An
 
 
 def values_that_are_dealt(rng: random.Random) -> str:
-    """`transparent` and `ring` with l: every world and every draw of five or six people."""
-    table = drawn_table(np.random.default_rng(rng.getrandbits(64)))
-    made = rng.choice([classes_of, tuples_of])
-    with remembered_splits():
-        worst = largest_posterior(
-            table, lambda world: distribution(lambda chance: made(table, world, chance))
-        )
-    if worst * table.l > 1:
-        raise Fault("above the promise", f"{made.__name__} {worst} for l={table.l}: {table}")
+    """`transparent` and `ring` with l: every world and every deal of five to eight people."""
+    table = drawn_table(np.random.default_rng(rng.getrandbits(64)), rng.randint(5, 8), 1_000)
+    made = rng.choice([Classes, Tuples])
+    found = after_deals(made(table))
+    if found.largest * table.l > 1 or found.uneven:
+        raise Fault("above the promise", f"{made.__name__} {found} for l={table.l}: {table}")
     return "all worlds and draws of l, exact"
 
 

@@ -16,6 +16,7 @@ from support.canaries import (
     HEADER,
     MARK,
     NUMBERS,
+    POLICY,
     ROWS,
     N,
     everything_in,
@@ -24,7 +25,7 @@ from support.canaries import (
     write_table,
 )
 from support.commands import Ran, incrowd, listing
-from support.method_names import PARTITIONS, SAFE
+from support.method_names import BESIDE_K, COUNT_PERSONS, PARTITIONS, SAFE
 
 from incrowd import tables
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
@@ -65,11 +66,13 @@ def ends_published(texts: list[str]) -> set[str]:
 
 
 def publish_by(method: str, place: Path, *arguments: str) -> Ran:
-    """Crowds of one's own take no entity: there the person is a name like another."""
-    if method in SAFE:
-        policy = place / "policy.toml"
-        text = policy.read_text().replace('entity = "person"\n', "")
-        policy.write_text(text.replace('identifiers = ["name"]', 'identifiers = ["name", "person"]'))
+    """Some take no entity: there the person is a name like another."""
+    if method not in COUNT_PERSONS:
+        text = POLICY.replace('entity = "person"\n', "").replace(
+            'identifiers = ["name"]', 'identifiers = ["name", "person"]'
+        )
+        promised = "".join(f"{name} = {number}\n" for name, number in BESIDE_K[method].items())
+        (place / "policy.toml").write_text(text + promised)
     return publish("--method", method, *arguments)
 
 
@@ -157,7 +160,7 @@ def test_rows_are_all_there_in_another_order_each_time(method: str, place: Path)
         contents.append(sorted(rows))
     assert orders[0] != orders[1] != original != orders[0]
     assert sorted(orders[0]) == sorted(original)
-    if method in PARTITIONS:  # elsewhere who is behind which row is drawn anew
+    if method in COUNT_PERSONS:  # elsewhere who is behind which row, or in which class, is drawn anew
         assert contents[0] == contents[1]
 
 

@@ -139,7 +139,7 @@ def test_publish_by_policy(clinic: Path, place: Path) -> None:
     assert "promised and verified: k-anonymity (k = 10)" in ran.out
     assert "Next: incrowd verify out --original" in ran.out
     assert set(os.listdir()) == {"out", "out.audit"}
-    assert set(os.listdir("out")) == {"data.csv", "release.json"}
+    assert set(os.listdir("out")) == {"README.md", "data.csv", "release.json"}
     found = rows_of(place / "out" / "data.csv")
     assert len(found) == 400
     assert not {"name", "ssn"} & set(found[0])

@@ -43,85 +43,61 @@ from incrowd import _command_line
 _command_line()
 """
 
-# Send the signal inside a destructor, where Python would swallow the interrupt and go on.
-IN_DESTRUCTOR = """
-import os, sys
+# Around what a script does before the command runs: `send` sends the signal, and waits for it to be noticed.
+AROUND = """
+import atexit, os, sys
 from incrowd import _command_line
-from incrowd.publishing import draft
-number = int(sys.argv.pop(1))
-class Torn:
-    def __del__(self):
-        os.kill(os.getpid(), number)
-        for _ in range(1000):
-            pass
-real = draft.encode
-def torn(*words):
-    Torn()
-    return real(*words)
-draft.encode = torn
-_command_line()
-"""
-
-# Others' code that swallows everything: the interrupt is noticed before the release gets its name.
-SWALLOWED = """
-import os, sys
-from incrowd import _command_line
-from incrowd.publishing import pipeline
-number = int(sys.argv.pop(1))
-real = pipeline._verified
-def swallowing(*words):
-    try:
-        os.kill(os.getpid(), number)
-        for _ in range(1000):
-            pass
-    except BaseException:
-        pass
-    return real(*words)
-pipeline._verified = swallowing
-_command_line()
-"""
-
-# In the middle of a commit: it waits, and then it is too late.
-IN_COMMIT = """
-import os, sys
-from incrowd import _command_line
+from incrowd.publishing import draft, pipeline
 from incrowd.release import stage
 number = int(sys.argv.pop(1))
-real = stage._rename
-def interrupted(*words):
-    os.kill(os.getpid(), number)
-    return real(*words)
-stage._rename = interrupted
-_command_line()
-"""
-
-# Twice: the second one comes while the first is being answered.
-TWICE = """
-import os, sys
-from incrowd import _command_line
-from incrowd.publishing import pipeline
-from incrowd.release import stage
-number = int(sys.argv.pop(1))
-real = stage._discard
-def again(folder):
-    os.kill(os.getpid(), number)
-    return real(folder)
-def first(*words):
-    stage._discard = again
+def send():
     os.kill(os.getpid(), number)
     for _ in range(1000):
         pass
-pipeline._verified = first
+def before(module, name, do):
+    real = getattr(module, name)
+    def changed(*words):
+        do()
+        return real(*words)
+    setattr(module, name, changed)
+{}
 _command_line()
 """
 
-AT_EXIT = """
-import atexit, os, sys
-from incrowd import _command_line
-number = int(sys.argv.pop(1))
+# Send the signal inside a destructor, where Python would swallow the interrupt and go on.
+IN_DESTRUCTOR = AROUND.format("""
+class Torn:
+    def __del__(self):
+        send()
+before(draft, "encode", Torn)
+""")
+
+# Others' code that swallows everything: the interrupt is noticed before the release gets its name.
+SWALLOWED = AROUND.format("""
+def swallow():
+    try:
+        send()
+    except BaseException:
+        pass
+before(pipeline, "_verified", swallow)
+""")
+
+# In the middle of a commit: it waits, and then it is too late.
+IN_COMMIT = AROUND.format("""
+before(stage, "_rename", lambda: os.kill(os.getpid(), number))
+""")
+
+# Twice: the second one comes while the first is being answered.
+TWICE = AROUND.format("""
+def first():
+    before(stage, "_discard", lambda: os.kill(os.getpid(), number))
+    send()
+before(pipeline, "_verified", first)
+""")
+
+AT_EXIT = AROUND.format("""
 atexit.register(lambda: os.kill(os.getpid(), number))
-_command_line()
-"""
+""")
 
 
 @pytest.fixture(scope="module")

@@ -296,7 +296,7 @@ def test_audit_for_people(clinic: Path) -> None:
 
 
 def test_a_huge_table_gets_bounds(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["incrowd.graph.classes"], "MOST_EDGES", 10)  # a function has its name
+    monkeypatch.setattr(sys.modules["incrowd.graph.components"], "MOST_EDGES", 10)  # a function has its name
     found = audit(clinic / "patients.csv", clinic / "csv", Policy.load(clinic / "policy.toml"))
     assert found.level["lambda"] is None
     assert found.level["low"] <= found.level["high"] <= 0.1

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.canaries import BLURRED, MARK, NUMBERS, found_in, write_table
 from support.commands import incrowd
-from support.method_names import ACCEPTED, APART, JOINS, NEED_L, PLAIN
+from support.method_names import ACCEPTED, BESIDE_K, JOINS, PLAIN
 from support.page_reading import check_page
 
 from incrowd.algorithms.base import all_methods
@@ -64,7 +64,7 @@ def policy_of(method: str) -> dict[str, Any]:
         "sensitive": ["ill"],
         "method": method,
         "accept": [*ACCEPTED[method], *(["certain-presence"] if method in JOINS else [])],
-        "privacy": {"k": 3, **({"l": 3} if method in (*APART, *NEED_L) else {})},
+        "privacy": {"k": 3, **BESIDE_K[method]},
     }
     if method in PLAIN:
         plain = {"p": "0.8", "d": "1.3", "columns": ["age", "ill"]}
@@ -361,7 +361,11 @@ def test_wrong_requests(words: tuple[str, ...], reason: str, place: Path) -> Non
     said = incrowd("report", place / "out", *(word.format(place=place) for word in words))
     assert said.code == 2
     assert reason in said.err + said.out
-    assert sorted(path.name for path in (place / "out").iterdir()) == ["data.csv", "release.json"]
+    assert sorted(path.name for path in (place / "out").iterdir()) == [
+        "README.md",
+        "data.csv",
+        "release.json",
+    ]
 
 
 def test_facts_for_machines(place: Path) -> None:

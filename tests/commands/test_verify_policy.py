@@ -97,6 +97,9 @@ PAIRS: dict[str, Pair] = {
     "options": (with_(options={"choose": "widest"}), with_()),
     "options, at their default": (with_(options={"choose": "gain"}), with_()),
     "privacy": (privacy(k=5), privacy(k=4)),
+    "totals": (with_(totals=True), with_()),
+    "totals, the other way": (with_(), with_(totals=True)),
+    "descriptions": (with_(descriptions={"age": "in years"}), with_(descriptions={"age": "in days"})),
     "public": (public(), with_(method="kja-direct", sensitive={})),
     "Quasi.type": (with_(), quasi("age", type="categorical")),
     "Quasi.hierarchy": (
@@ -112,6 +115,10 @@ PAIRS: dict[str, Pair] = {
     "Quasi.complete": (
         quasi("ward", family=[["a", "b", "c"], ["b", "c", "d"]], complete=True),
         quasi("ward", family=[["a", "b", "c"], ["b", "c", "d"]]),
+    ),
+    "Quasi.public": (
+        quasi("zip", hierarchy={"prefix": [3, 2]}, public=True),
+        quasi("zip", hierarchy={"prefix": [3, 2]}),
     ),
     "Quasi.mean": (quasi("age", mean=True), with_()),
     "Quasi.publish": (with_(), quasi("age", publish="set")),

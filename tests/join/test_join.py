@@ -22,9 +22,8 @@ from incrowd.errors import Exposure, HierarchyError, IncrowdError, PolicyError, 
 from incrowd.examples import write_example
 from incrowd.flow import Table
 from incrowd.hierarchy.builders import read_levels
-from incrowd.join.people import Joined, encode_joined
-from incrowd.join.people import join as blind_join
-from incrowd.join.sources import check_public, read_sources
+from incrowd.join import Joined, check_public, encode_joined, read_sources
+from incrowd.join import join as blind_join
 from incrowd.policy import Policy
 from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.tables import read

@@ -17,8 +17,7 @@ from scipy.stats import chi2
 from twins import assign as naive_rings
 
 from incrowd import assign
-from incrowd.assign import figure_seven, one_of_disjoint_matchings
-from incrowd.entropy import draw_below, draws_below
+from incrowd.assign import draw_below, draws_below, figure_seven, one_of_disjoint_matchings
 from incrowd.kernels import matching
 
 ALPHA = 1e-6

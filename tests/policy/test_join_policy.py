@@ -12,7 +12,7 @@ import pytest
 
 from incrowd.errors import HierarchyError, IncrowdError, PolicyError, TableError
 from incrowd.flow import Table
-from incrowd.join.sources import check_public, provenance, read_sources
+from incrowd.join import check_public, provenance, read_sources
 from incrowd.policy import Policy
 from incrowd.policy.parts import Public
 from incrowd.schema import Kind, Schema

@@ -57,7 +57,7 @@ def test_what_is_written_says_the_same_in_every_form(laid: Path, form: str) -> N
     lines = list(rows_of(read_buckets(laid / form)))
     ending = FORMS[form].format
     found = sorted(path.name for path in (laid / form).iterdir())
-    assert found == sorted([f"data.{ending}", "release.json", f"sensitive.{ending}"])
+    assert found == sorted(["README.md", f"data.{ending}", "release.json", f"sensitive.{ending}"])
     table = [column.rows() for column in clinic().columns]
     assert Counter((row["age"], row["sex"]) for row in rows) == Counter(zip(*table[1:3], strict=True))
     values: Counter[str] = Counter()
@@ -69,7 +69,7 @@ def test_what_is_written_says_the_same_in_every_form(laid: Path, form: str) -> N
     )
     said = json.loads((laid / form / "release.json").read_text())
     assert said["apart"] == {"file": f"sensitive.{ending}", "groups": len({r["group"] for r in rows})}
-    assert set(said["files"]) == {f"data.{ending}", f"sensitive.{ending}"}
+    assert set(said["files"]) == {"README.md", f"data.{ending}", f"sensitive.{ending}"}
     assert [c.get("apart") for c in said["columns"]] == [None, None, True]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from support.method_names import PARTITIONS
+from support.method_names import COUNT_PERSONS
 from support.requested import COLUMNS, Request, Texts, asked, folder, rows_of
 from support.verifier_cases import Case, verified
 
@@ -222,7 +222,7 @@ def verified_again(method: str, request: Request, format: str) -> None:
         assert all(count * wanted.k <= rows[shown] for (shown, _), count in of.items())
 
 
-@pytest.mark.parametrize("method", PARTITIONS)
+@pytest.mark.parametrize("method", COUNT_PERSONS)
 @settings(max_examples=12)
 @given(request_=visited())
 def test_a_true_release_is_verified_again(method: str, request_: Request) -> None:
@@ -231,7 +231,7 @@ def test_a_true_release_is_verified_again(method: str, request_: Request) -> Non
 
 
 @settings(max_examples=6)
-@given(method=st.sampled_from(PARTITIONS), request_=visited())
+@given(method=st.sampled_from(COUNT_PERSONS), request_=visited())
 def test_a_true_release_in_parquet_is_verified_again(method: str, request_: Request) -> None:
     verified_again(method, request_, "parquet")
 

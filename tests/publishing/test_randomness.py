@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from scipy.stats import chi2
-from support.method_names import ACCEPTED, IN_ROWS
+from support.method_names import ACCEPTED, BESIDE_K, IN_ROWS
 from typer.main import get_command
 
 import incrowd
-from incrowd import assign, entropy
+from incrowd import assign
 from incrowd.cli.app import app
 from incrowd.contracts import catalogue, option_names
 from incrowd.flow import Table
@@ -31,7 +31,7 @@ def keys(*numbers: int) -> bytes:
     return struct.pack(f"={len(numbers)}Q", *numbers)
 
 
-def script(*answers: bytes) -> tuple[entropy.Entropy, list[int]]:
+def script(*answers: bytes) -> tuple[assign.Entropy, list[int]]:
     """A source that gives these answers in turn, and a list of how many bytes it was asked for."""
     asked: list[int] = []
     left: Iterator[bytes] = iter(answers)
@@ -50,7 +50,7 @@ def far_from_uniform(counts: Counter[tuple[int, ...]]) -> bool:
 
 
 def test_all_orders_are_equally_likely() -> None:
-    counts = Counter(tuple(entropy.shuffled(4).tolist()) for _ in range(DRAWS))
+    counts = Counter(tuple(assign.shuffled(4).tolist()) for _ in range(DRAWS))
     assert sum(counts.values()) == DRAWS
     assert not far_from_uniform(counts)
 
@@ -68,7 +68,7 @@ def test_a_biased_shuffle_would_be_noticed(rng: np.random.Generator) -> None:
 
 def test_rows_are_ordered_by_all_64_bits_of_their_keys() -> None:
     source, asked = script(keys(2**63, 1, 2**64 - 1, 0))
-    assert entropy.shuffled(4, source).tolist() == [3, 1, 0, 2]
+    assert assign.shuffled(4, source).tolist() == [3, 1, 0, 2]
     assert asked == [32]
 
 
@@ -79,13 +79,13 @@ def test_rows_are_ordered_by_all_64_bits_of_their_keys() -> None:
 )
 def test_ties_are_drawn_again(tied: bytes) -> None:
     source, asked = script(tied, tied, keys(3, 1, 2))
-    assert entropy.shuffled(3, source).tolist() == [1, 2, 0]
+    assert assign.shuffled(3, source).tolist() == [1, 2, 0]
     assert asked == [24, 24, 24]  # all keys anew: redrawing only the tied ones would favour some orders
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 1000])
 def test_an_order_names_every_row_once(n: int) -> None:
-    assert sorted(entropy.shuffled(n).tolist()) == list(range(n))
+    assert sorted(assign.shuffled(n).tolist()) == list(range(n))
 
 
 def test_whole_classes_put_each_record_behind_its_own_region() -> None:
@@ -97,16 +97,21 @@ def people(n: int = 60) -> Table:
     return Table.of({"age": [str(20 + i % 30) for i in range(n)], "note": [f"n{i}" for i in range(n)]})
 
 
+def policy_of(method: str) -> Policy:
+    privacy = {"k": 3, **BESIDE_K[method]}
+    return Policy(quasi_identifiers=["age"], sensitive=["note"], privacy=privacy, accept=ACCEPTED[method])
+
+
 @pytest.mark.parametrize("method", IN_ROWS)
 def test_every_release_draws_from_the_operating_system(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def counted(size: int, real: entropy.Entropy = os.urandom) -> bytes:
+    def counted(size: int, real: assign.Entropy = os.urandom) -> bytes:
         asked.append(size)
         return real(size)
 
     monkeypatch.setattr(os, "urandom", counted)
-    policy = Policy(quasi_identifiers=["age"], sensitive=["note"], privacy={"k": 3}, accept=ACCEPTED[method])
+    policy = policy_of(method)
     orders = [incrowd.publish(people(), policy, method=method).table.column("note").rows() for _ in range(2)]
     assert len([size for size in asked if size == 8 * 60]) >= 2
     assert orders[0] != orders[1]
@@ -119,7 +124,7 @@ def test_what_the_system_gives_decides_the_order(method: str, monkeypatch: pytes
     n = 120  # from 100 rows on the judge looks at more than neighbours
     falling = np.arange(n, 0, -1, dtype=np.uint64).tobytes()
     monkeypatch.setattr(os, "urandom", lambda size: (falling * (size // len(falling) + 1))[:size])
-    policy = Policy(quasi_identifiers=["age"], sensitive=["note"], privacy={"k": 3}, accept=ACCEPTED[method])
+    policy = policy_of(method)
     with pytest.raises(incrowd.NotVerified, match="order"):
         incrowd.publish(people(n), policy, method=method)
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import incrowd
 from support.golden import vectors
-from support.method_names import ACCEPTED, APART, CROWDS, JOINS, NEED_L, PLAIN
+from support.method_names import ACCEPTED, APART, BESIDE_K, CROWDS, JOINS, PLAIN
 from twins import query as naive
 
 from incrowd import Policy, publish
@@ -285,9 +285,7 @@ def policy_of(method: str, folder: Path, tree: bool) -> Policy:
     quasi["place"] = {"hierarchy": "places.csv"} if tree else {"type": "categorical"}
     if method not in (*CROWDS, *APART, *JOINS, *PLAIN):
         quasi["age"] = {"type": "numeric", "mean": True}
-    privacy: dict[str, Any] = {"k": 3}
-    if method in (*APART, *NEED_L):
-        privacy["l"] = 2
+    privacy: dict[str, Any] = {"k": 3, **BESIDE_K[method]}
     if method in PLAIN:
         privacy |= {"plain": {"p": "0.9", "d": "1.5"}, "max_suppression": "0.9"}
     keep = {} if method in (*APART, *JOINS) else {"keep": ["cost"]}

@@ -18,7 +18,7 @@ from support.golden import vectors
 from twins import kja_figures as naive
 from typer.testing import CliRunner
 
-from incrowd.algorithms.kja import Direct
+from incrowd.algorithms.kja import Direct, own_people
 from incrowd.cli.app import app
 from incrowd.contracts import silent
 from incrowd.errors import TableError
@@ -48,7 +48,6 @@ from incrowd.reproduce.kja.trials import (
     JoinSetting,
     Population,
     SmallestFirst,
-    own_of,
     perimeters,
     queries_for,
     renters,
@@ -113,7 +112,7 @@ def test_points_are_what_slow_twins_say(
         for query in asked[90]
     ]
     hides = ways(base, k) | ways(base, k, trimmed=True) | variants(k)
-    own, points = own_of(data).tolist(), places(data)
+    own, points = own_people(data).tolist(), places(data)
     for name, point in trial(data, hides, asked).items():
         partition = hides[name](data)
         labels = partition.labels.tolist()
@@ -144,7 +143,7 @@ def test_refinement_is_the_printed_one_nobody_gets_a_larger_box(
     data = few_values(rows).joined(JoinSample(8, 4, 3), 3)
     hides = ways(base, k)
     plain, refined = (hides[name](data).labels for name in (base, base + REF))
-    own = own_of(data)
+    own = own_people(data)
     before, after = (perimeters(data, labels)[labels[own]] for labels in (plain, refined))
     assert (after <= before + 1e-12).all()
 
@@ -218,7 +217,7 @@ def test_the_private_table_is_the_same_at_all_ratios(tmp_path: Path) -> None:
         found = []
         for ratio in (1, 3):
             data = source.joined(JoinSample(600, ratio, 1), 4)
-            own = own_of(data)
+            own = own_people(data)
             assert (len(data), own.sum(), len(data.attributes)) == (600 * ratio, 600, 4)
             found.append(sorted(map(tuple, data.codes[own].tolist())))
             assert own[:600].all()  # as the methods want it

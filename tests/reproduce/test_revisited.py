@@ -17,7 +17,8 @@ from incrowd.contracts import silent, unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Microdata, Neighbourhoods
 from incrowd.hierarchy import Family
-from incrowd.reproduce import papers, writing
+from incrowd.reproduce import outcome as writing
+from incrowd.reproduce import papers
 from incrowd.reproduce.outcome import Outcome
 from incrowd.reproduce.revisited import figures as revisited
 from incrowd.reproduce.revisited.trials import (

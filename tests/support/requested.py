@@ -146,7 +146,7 @@ def people(n: int = 240, quasi: Sequence[str] = ("age", "height", "sex", "place"
         "place": ["Ulm", "Bonn", "Köln", "Nice"],
     }
     columns: dict[str, list[str | None]] = {"name": [f"person {i}" for i in range(n)]}
-    ill: Texts = [rng.choice(["flu", "ulcer"]) for _ in range(n)]
+    ill: Texts = [rng.choice(["flu", "ulcer", "gout", "cough"]) for _ in range(n)]
     columns |= {name: [rng.choice(pools[name]) for _ in range(n)] for name in quasi}
     columns["ill"] = ill
     columns["tag"] = [f"t{i}" for i in range(n)]

@@ -1,15 +1,16 @@
 """Towns: people of a public table, every candidate for the private one, and what each release shows of it.
 
-Each town has 6 to 9 people, and every set of them of one size is a world. The adversary knows the public
-table, the release, the program, who shares a class, and even the order in which people were mixed.
+Each town has 6 to 8 people. Every set of them, of whatever size, is a world, and all are equally likely. The
+adversary knows the public table, the release, the program, who shares a class, and even the order in which
+people were mixed.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,8 +18,8 @@ import numpy as np
 from support.tables_of_codes import CodeTable
 
 from incrowd.algorithms.kja import KJoinAnonymization
+from incrowd.assign import Entropy
 from incrowd.contracts import silent
-from incrowd.entropy import Entropy
 from incrowd.errors import Infeasible
 from incrowd.flow import Microdata, Sensitive
 from incrowd.schema import Kind
@@ -53,7 +54,12 @@ class Town:
     private: int
 
     def worlds(self) -> Iterator[frozenset[int]]:
+        """Those with as many private people."""
         return map(frozenset, itertools.combinations(range(len(self.data)), self.private))
+
+    def all_worlds(self) -> Iterator[frozenset[int]]:
+        for private in range(1, len(self.data) + 1):
+            yield from replace(self, private=private).worlds()
 
     def mixed(self, people: Sequence[int]) -> Entropy:
         """A source that mixes people in the same way, whoever of them stands first."""
@@ -106,12 +112,12 @@ def disclosed(
     return Disclosed(frozenset(shown.values()), frozenset(told))
 
 
-def towns(seed: int, tables: int, most: int = 9) -> Iterator[Town]:
+def towns(seed: int, tables: int) -> Iterator[Town]:
     rng = np.random.default_rng(seed)
-    return (drawn_town(rng, most) for _ in range(tables))
+    return (drawn_town(rng) for _ in range(tables))
 
 
-def drawn_town(rng: np.random.Generator, most: int = 9) -> Town:
+def drawn_town(rng: np.random.Generator, most: int = 8) -> Town:
     """Any people, k and number of private ones."""
     n, k = int(rng.integers(6, most + 1)), int(rng.integers(2, 4))
     axes = [AXES[i] for i in rng.integers(0, 3, int(rng.integers(1, 3)))]
@@ -141,21 +147,27 @@ def wrong_about(town: Town, fits: Sequence[frozenset[int]], seen: Disclosed) -> 
 
 
 def faults_in(town: Town, way: KJoinAnonymization) -> Counter[str]:
-    """What goes wrong in all worlds of a town."""
+    """What goes wrong in all worlds of a town; also for whoever knows how many people are private."""
     by: dict[Disclosed, list[frozenset[int]]] = defaultdict(list)
-    for world in town.worlds():
+    for world in town.all_worlds():
         seen = town.release(way, world, {})
         if seen is not None:
             by[seen].append(world)
-    found = Counter({"releases": len(by)})
+    found = Counter({"releases": len(by), "sizes": 0})
     for seen, fits in by.items():
-        found.update(set(wrong_about(town, fits, seen)))
+        sizes = [[world for world in fits if len(world) == size] for size in {*map(len, fits)}]
+        found["sizes"] += len(sizes) > 1
+        known = sizes if len(sizes) > 1 else []
+        found.update({fault for worlds in (fits, *known) for fault in wrong_about(town, worlds, seen)})
     return found
 
 
-def faults(way: Any, tables: int, seed: int) -> Counter[str]:
-    """What goes wrong in all worlds of some towns; `way` makes the method for a k."""
-    return sum((faults_in(town, way(town.k)) for town in towns(seed, tables)), Counter())
+def faults(way: Any, some: Iterable[Town]) -> Counter[str]:
+    """What goes wrong in some towns; `way` makes the method for a k."""
+    found: Counter[str] = Counter()
+    for town in some:
+        found.update(faults_in(town, way(town.k)))
+    return found
 
 
 def posterior(town: Town, way: KJoinAnonymization, models: Sequence[Any], held: Sequence[int]) -> Fraction:

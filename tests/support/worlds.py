@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from incrowd import entropy
+from incrowd import assign
 from incrowd.contracts import unwatched
 from incrowd.errors import IncrowdError
 from incrowd.flow import Table
@@ -83,7 +83,7 @@ class Draws:
 @contextmanager
 def _replayed(draws: Draws) -> Iterator[None]:
     """Every module of the program draws from here, but for the order of rows."""
-    own = {name: getattr(entropy, name) for name in ("shuffled", "draws_below", "draw_below")}
+    own = {name: getattr(assign, name) for name in ("shuffled", "draws_below", "draw_below")}
     changed = []
     for name, module in list(sys.modules.items()):
         if not name.startswith("incrowd") or name in ORDER_OF_ROWS:

@@ -29,6 +29,12 @@ def person(row: Row, kinds: Mapping[str, str], missing: set[str]) -> tuple[objec
     return tuple(value(row[name], kind, missing) for name, kind in kinds.items())
 
 
+def described_by(
+    rows: Sequence[Row], kinds: Mapping[str, str], missing: set[str]
+) -> list[tuple[str | None, tuple[object, ...]]]:
+    return [(row["id"], person(row, kinds, missing)) for row in rows]
+
+
 def has_id(row: Row, missing: set[str]) -> bool:
     return bool(row["id"]) and row["id"] not in missing
 
@@ -58,9 +64,9 @@ def joined(
         raise Wrong("nameless")
     if len({row["id"] for row in private}) < len(private):
         raise Wrong("several")
-    inside = {row["id"]: person(row, kinds, missing) for row in private}
-    said = [(row["id"], person(row, kinds, missing)) for row in public]
-    second = [(row["id"], person(row, kinds, missing)) for row in check or ()]
+    inside = dict(described_by(private, kinds, missing))
+    said = described_by(public, kinds, missing)
+    second = described_by(check or (), kinds, missing)
     counts = dict.fromkeys(
         ("nameless", "repeated", "both", "conflicts", "incomplete", "alike", "unconfirmed", "external"), 0
     )
@@ -107,10 +113,10 @@ def blind_joined(
     A row counts if it is the first about somebody, complete, confirmed, and if nobody else in the public
     table has an id that differs only in how it is written.
     """
-    inside = {row["id"]: person(row, kinds, missing) for row in private}
+    inside = dict(described_by(private, kinds, missing))
     _, counts = joined(private, public, kinds, missing, check, "refuse" if conflicts == "refuse" else "any")
-    said = [(row["id"], person(row, kinds, missing)) for row in public]
-    second = [(row["id"], person(row, kinds, missing)) for row in check or ()]
+    said = described_by(public, kinds, missing)
+    second = described_by(check or (), kinds, missing)
     ids = {row["id"] for row in public if has_id(row, missing)}
     counts |= dict.fromkeys(("incomplete", "alike", "unconfirmed", "external"), 0)
     fate = {}

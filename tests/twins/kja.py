@@ -1,9 +1,13 @@
-"""Slow twins of Direct, Refinement and trimming, in plain Python; what makes groups is handed in."""
+"""Slow twins of Direct, both Refinements and trimming, in plain Python; what makes groups is handed in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, combinations
+from fractions import Fraction
+from itertools import chain, combinations, count
+from typing import Any
+
+from twins import definitions
 
 Point = Sequence[int]
 Groups = list[list[int]]
@@ -13,6 +17,78 @@ Base = Callable[[list[int]], Groups]
 def direct(people: int, own: Sequence[bool], base: Base) -> Groups:
     """Groups of all people that hold somebody of the private table."""
     return [group for group in base(list(range(people))) if any(own[i] for i in group)]
+
+
+def cut_by_need(
+    points: Sequence[Point],
+    axes: Sequence[Any],
+    need: Callable[[list[int]], int],
+    allows: Callable[[list[int]], bool] = lambda _side: True,
+    strict: bool = True,
+) -> Groups:
+    """Mondrian by gain, in which each node says how many both sides must have; a veto ends a node."""
+    rule = {"choose": "gain", "strict": strict, "printed": False, "odd": "left", "allows": lambda _side: True}
+    found: Groups = []
+    where = [tuple(point) for point in points]
+    pending = [list(range(len(points)))]
+    while pending:
+        node = pending.pop()
+        least = need(node)
+        cut = definitions.chosen_cut(where, node, 0, axes, least, rule) if len(node) >= 2 * least else None
+        if cut is None or not all(map(allows, cut[1])):
+            found.append(node)
+        else:
+            pending += cut[1]
+    return found
+
+
+def groups_of_values(
+    points: Sequence[Point],
+    axes: Sequence[Any],
+    own: Sequence[bool],
+    classes: Groups,
+    need: Callable[[list[int]], int],
+    allows: Callable[[list[int]], bool] = lambda _side: True,
+) -> Groups:
+    """The classes of each group of sensitive values, by number.
+
+    Every private person stands where the middle of the box of their class is. A node is cut where both sides
+    have as many private people as it needs, which `need` says of its private people.
+    """
+    private = [(i, number) for number, people in enumerate(classes) for i in people if own[i]]
+    middles = [
+        tuple((min(column) + max(column)) // 2 for column in zip(*(points[i] for i in people), strict=True))
+        for people in classes
+    ]
+    found = cut_by_need(
+        [middles[number] for _, number in private],
+        axes,
+        lambda node: need([private[x][0] for x in node]),
+        lambda side: allows([private[x][0] for x in side]),
+    )
+    return [sorted({private[x][1] for x in group}) for group in found]
+
+
+def enough(values: Sequence[int], k: int, l: int) -> int:  # noqa: E741  the paper's letter
+    """k, and l times as many as have the most frequent of these values."""
+    return max(k, l * max(values.count(value) for value in values))
+
+
+def bounded_classes(
+    points: Sequence[Point],
+    axes: Sequence[Any],
+    own: Sequence[bool],
+    k: int,
+    presence: Fraction,
+    strict: bool,
+) -> Groups:
+    """Classes with private people. A node with n of them is cut where both sides have n / presence people."""
+
+    def need(node: list[int]) -> int:
+        private = sum(own[i] for i in node)
+        return next(size for size in count(k) if size * presence >= private)
+
+    return [group for group in cut_by_need(points, axes, need, strict=strict) if any(own[i] for i in group)]
 
 
 def holds(members: Sequence[Point], point: Point, kinds: Sequence[str], gaps: Sequence[int]) -> bool:

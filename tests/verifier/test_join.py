@@ -29,7 +29,7 @@ from incrowd.cli.app import app
 from incrowd.commands.verify import verify as verify_again
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Table
-from incrowd.join.people import join
+from incrowd.join import join
 from incrowd.release.audit import LINKS, schema_as_dict
 from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import Claim, Column, Kind, Role, Schema, Verdict

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import NONHOMOGENEOUS, Algorithm
+from incrowd.assign import Entropy, draw_below, shuffled, system
 from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
-from incrowd.entropy import Entropy, draw_below, shuffled, system
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition
 from incrowd.policy.exposures import EXACT_ROWS, KnownExposure
@@ -47,6 +47,7 @@ class Anatomy(Algorithm):
         "disclose about sensitive values, stays unknown; anything about two releases of the same people"
     )
     buckets: ClassVar[bool] = True
+    needs_l: ClassVar[bool] = True
     exact_rows: ClassVar[bool] = True
 
     def exposures(self) -> Mapping[KnownExposure, str]:

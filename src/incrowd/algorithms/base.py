@@ -11,9 +11,11 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, ClassVar
 
@@ -75,6 +77,7 @@ class Algorithm(Limited, ABC):
     # For the pipeline.
     joins: ClassVar[bool] = False  # takes a public table
     needs_plain: ClassVar[bool] = False  # protects outliers: needs [privacy.plain]
+    needs_l: ClassVar[bool] = False  # is there for sensitive values: k alone is refused
     suppresses: ClassVar[bool] = False  # leaves records out, up to its field max_suppression
     overlapping: ClassVar[bool] = False  # non-homogeneous: makes neighbourhoods, no equivalence classes
     buckets: ClassVar[bool] = False  # publishes sensitive values in buckets, beside the rows
@@ -281,3 +284,31 @@ def watched(progress: Progress, clock: NDArray[np.int64], rows: int) -> Iterator
         over.set()
         teller.join()
     progress(1.0)
+
+
+_SPILLS: ContextVar[Path | None] = ContextVar("spills", default=None)
+
+
+@contextmanager
+def spilling_into(folder: Path) -> Iterator[None]:
+    """Let whatever is computed inside spill into this folder, which is private and removed after a crash."""
+    token = _SPILLS.set(folder)
+    try:
+        yield
+    finally:
+        _SPILLS.reset(token)
+
+
+def spill_folder() -> Path | None:
+    """Where records may be spilled to disk: into a private folder beside the release, and nowhere else.
+
+    None where everything has to stay in memory, as a release without a folder does.
+
+    Examples
+    --------
+    >>> spill_folder()
+    >>> with spilling_into(Path("private")):
+    ...     print(spill_folder())
+    private
+    """
+    return _SPILLS.get()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import lcm
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +14,9 @@ from numpy.typing import NDArray
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.hierarchy import Family
+from incrowd.kernels import closure, cuts, exact
 from incrowd.schema import Kind, Shape
 from incrowd.values import read_texts
-
-if TYPE_CHECKING:
-    from incrowd.kernels.closure import Costs, GroupBounds
-    from incrowd.kernels.cuts import Geometry
-    from incrowd.kernels.exact import Spans
 
 MEASURES = ("lm", "entropy")
 EXTENT = "extent"
@@ -30,10 +25,8 @@ MOST_SPAN = 2**61  # wider columns leave no room for a digit
 SMALL = 768  # values up to which an attribute gets a table of all pairs
 
 
-def geometry_of(data: Microdata) -> Geometry:
+def geometry_of(data: Microdata) -> cuts.Geometry:
     """Where codes lie and what a set of them costs, for all attributes end to end."""
-    from incrowd.kernels import cuts
-
     kernel_shape = {Shape.RANGE: cuts.RANGE, Shape.SET: cuts.SET, Shape.TREE: cuts.TREE}
     sizes = [len(attribute) for attribute in data.attributes]
     trees = _NodeTable()
@@ -47,6 +40,24 @@ def geometry_of(data: Microdata) -> Geometry:
         parent=np.array(trees.parent, np.int32),
         high=np.array(trees.high, np.int32),
         cost=np.array(trees.cost, np.float64),
+    )
+
+
+def room_to_cut(n: int, geometry: cuts.Geometry) -> cuts.Work:
+    """Scratch space of the kernels that cut n rows."""
+    d, codes, nodes = geometry.shape.size, geometry.position.size, geometry.parent.size
+    return cuts.Work(
+        tally=np.zeros(1 << 12, np.int64),
+        side=np.zeros(n, np.int8),
+        place=np.zeros(n, np.int32),
+        low=np.zeros(d, np.int64),
+        high=np.zeros(d, np.int64),
+        tried=np.zeros(d, np.bool_),
+        stamp=np.zeros((2, codes), np.int64),
+        clock=np.zeros(2, np.int64),
+        child_mass=np.zeros(nodes, np.int64),
+        child_low=np.zeros(nodes, np.int64),
+        child_high=np.zeros(nodes, np.int64),
     )
 
 
@@ -120,10 +131,8 @@ def _check_digits(span: int, name: str) -> None:
         )
 
 
-def spans_of(spans: Sequence[int], weight: int) -> Spans:
+def spans_of(spans: Sequence[int], weight: int) -> exact.Spans:
     """Spans of columns as the kernels read them; the weights of one sum are at most `weight` together."""
-    from incrowd.kernels import exact
-
     d, common = len(spans), lcm(*spans)
     shift = min(63 - max(spans).bit_length(), 62 - (weight * d).bit_length())
     exactly = 2 * d * weight * common < 2**53
@@ -180,7 +189,7 @@ class Priced:
     """
 
     codes: Codes
-    costs: Costs
+    costs: closure.Costs
     step: float
 
 
@@ -191,8 +200,6 @@ def priced(data: Microdata, measure: str) -> Priced:
     equal costs tell who is inside. Loss does not, where a column has one number besides missing, or numbers
     that differ by less than a float tells.
     """
-    from incrowd.kernels import closure
-
     geometry = geometry_of(data)
     if measure == EXTENT:
         geometry, measure = _in_codes(geometry, data), "lm"
@@ -221,7 +228,7 @@ def priced(data: Microdata, measure: str) -> Priced:
     return Priced(codes, costs, min((drawer.step for drawer in drawers), default=1.0))
 
 
-def _in_codes(geometry: Geometry, data: Microdata) -> Geometry:
+def _in_codes(geometry: cuts.Geometry, data: Microdata) -> cuts.Geometry:
     sizes = [len(attribute) for attribute in data.attributes]
     return geometry._replace(
         position=np.concatenate([np.arange(size, dtype=np.float64) for size in sizes]),
@@ -232,9 +239,9 @@ def _in_codes(geometry: Geometry, data: Microdata) -> Geometry:
 class _Drawer:
     """One attribute: how its cells are found, and its table of costs if it has one."""
 
-    def __init__(self, attribute: Attribute, j: int, codes: Codes, geometry: Geometry, measure: str) -> None:
-        from incrowd.kernels import closure
-
+    def __init__(
+        self, attribute: Attribute, j: int, codes: Codes, geometry: cuts.Geometry, measure: str
+    ) -> None:
         size = len(attribute)
         nodes = _intervals(attribute)
         if attribute.shape is Shape.SET and attribute.family:
@@ -264,7 +271,7 @@ def _times_log(count: NDArray[np.float64]) -> NDArray[np.float64]:
     return count * np.log2(np.maximum(count, 1.0))
 
 
-def _step(attribute: Attribute, geometry: Geometry, j: int) -> float:
+def _step(attribute: Attribute, geometry: cuts.Geometry, j: int) -> float:
     """The smallest loss of a cell over two different values."""
     if attribute.shape is not Shape.RANGE:
         return 1.0 / max(len(attribute) - 1, 1)
@@ -301,7 +308,7 @@ def family_as_tree(attribute: Attribute) -> tuple[NDArray[np.int32], list[tuple[
 
 def _pairs(
     attribute: Attribute,
-    geometry: Geometry,
+    geometry: cuts.Geometry,
     j: int,
     count: NDArray[np.float64],
     nodes: list[tuple[int, int]] | None,
@@ -342,7 +349,7 @@ def _floor(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.minimum.accumulate(down[:, ::-1], axis=1)[:, ::-1])
 
 
-def _node_costs(geometry: Geometry, drawers: list[_Drawer], measure: str) -> NDArray[np.float64]:
+def _node_costs(geometry: cuts.Geometry, drawers: list[_Drawer], measure: str) -> NDArray[np.float64]:
     """What the nodes of all trees cost; in bits, from how often their leaves occur."""
     if measure == "lm":
         return geometry.cost
@@ -370,10 +377,8 @@ def _node_floor(cost: NDArray[np.float64], parent: NDArray[np.int32]) -> NDArray
         floor, above = lower, parent[above]
 
 
-def groups_of(ids: NDArray[np.int64], table: Priced, spare: int = 0) -> GroupBounds:
+def groups_of(ids: NDArray[np.int64], table: Priced, spare: int = 0) -> closure.GroupBounds:
     """Records as groups 0..g-1, ids (n,) -> groups, with room for `spare` more."""
-    from incrowd.kernels import closure
-
     count, d = (int(ids.max()) + 1 if ids.size else 0), table.codes.shape[1]
     rows = count + spare
     sets = bool((table.costs.kind == closure.SET).any())

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import EXTERNAL, Algorithm, method
-from incrowd.algorithms.kja_printed import around, own_people, trimmed
+from incrowd.algorithms.kja_printed import around, trimmed
 from incrowd.algorithms.partitions.mondrian import Mondrian, MondrianRun, StrictMondrian
+from incrowd.assign import Entropy, shuffled, system
 from incrowd.contracts import (
     AnyLimit,
     Choice,
@@ -35,7 +36,6 @@ from incrowd.contracts import (
     register,
     silent,
 )
-from incrowd.entropy import Entropy, shuffled, system
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition, records_by_label
 from incrowd.policy.exposures import UNSAFE_ADAPTIVE, UNSAFE_OUTLINE, UNSAFE_TRIMMING, KnownExposure
@@ -141,9 +141,10 @@ class Trimming(KJoinAnonymization):
 
     def _finished(self, data: Microdata, labels: Codes, buckets: Codes | None) -> Partition:
         """Without groups of public people alone, and trimmed where that is asked for."""
-        kept = with_private_people(labels, own_people(data))
+        own = own_people(data)
+        kept = with_private_people(labels, own)
         if self.trim != "none":
-            kept[trimmed(data, kept, self.k, self.trim)] = -1
+            kept[trimmed(data, own, kept, self.k, self.trim)] = -1
         if buckets is None:
             return Partition(kept)
         return Partition(kept, buckets=np.where(kept >= 0, buckets, -1).astype(np.int32))
@@ -300,15 +301,16 @@ class AdaptiveRefinement(Trimming):
     def _grouped(
         self, data: Microdata, base: Partitioner, guards: tuple[Guard, ...], progress: Progress
     ) -> Partition:
-        own = np.flatnonzero(own_people(data)).astype(np.int32)
+        own = own_people(data)
         private = Microdata(data.codes[own], data.attributes)
         need_enough(private, self.k)
         if self.first == "both":
-            enough = _EnoughOwn(own_people(data), self.k, guards)
+            enough = _EnoughOwn(own, self.k, guards)
             home = _labels(base.group(Microdata(data.codes, data.attributes), (enough,), silent))
         else:
-            asked = tuple(_numbered(guard, own) for guard in guards)
-            home = around(data, private, _labels(base.group(private, asked, silent)))
+            number = np.flatnonzero(own).astype(np.int32)
+            asked = tuple(_numbered(guard, number) for guard in guards)
+            home = around(data, own, _labels(base.group(private, asked, silent)))
         progress(0.4)
         labels = self._divided(data, home, base, progress)
         return self._finished(data, labels, home)
@@ -329,6 +331,11 @@ class AdaptiveRefinement(Trimming):
         return labels
 
 
+def own_people(data: Microdata) -> NDArray[np.bool_]:
+    """Who is of the private table; everybody where no public one is joined."""
+    return np.ones(len(data), np.bool_) if data.own is None else data.own
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Numbered:
     """A guard that sees other numbers: row i is ``number[i]`` to it."""
@@ -341,14 +348,10 @@ class _Numbered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _SizedNumbered:
+class _SizedNumbered(_Numbered):
     """The same of a guard that says how many are enough."""
 
     guard: SizedGuard
-    number: Codes
-
-    def allows(self, rows: NDArray[np.int32]) -> bool:
-        return self.guard.allows(self.number[rows])
 
     def enough(self, rows: NDArray[np.int32]) -> int:
         return self.guard.enough(self.number[rows])

@@ -14,24 +14,21 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.flow import Codes, Microdata, records_by_label
+from incrowd.kernels import kja as kernels
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]
 MOST_BOXES = 100_000  # that are tried for one group; beyond that, one after the other is left out
 
 
-def around(data: Microdata, private: Microdata, groups: Codes) -> Codes:
+def around(data: Microdata, own: NDArray[np.bool_], groups: Codes) -> Codes:
     """The groups of private people, joined by each public one inside the box of one; -1 for the others."""
-    own = own_people(data)
     home = np.full(len(data), -1, np.int32)
     home[own] = groups
-    home[~own] = GroupBoxes.over(private, groups).holding(data.codes[~own])
+    home[~own] = GroupBoxes.over(Microdata(data.codes[own], data.attributes), groups).holding(
+        data.codes[~own]
+    )
     return home
-
-
-def own_people(data: Microdata) -> NDArray[np.bool_]:
-    """Who is of the private table; everybody where no public one is joined."""
-    return np.ones(len(data), np.bool_) if data.own is None else data.own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +49,6 @@ class GroupBoxes:
 
     @classmethod
     def over(cls, data: Microdata, labels: Codes) -> GroupBoxes:
-        from incrowd.kernels import kja as kernels
-
         groups, d = int(labels.max()) + 1, len(data.attributes)
         sets = np.array([attribute.shape is Shape.SET for attribute in data.attributes])
         starts = np.cumsum([0, *np.where(sets, [len(attribute) for attribute in data.attributes], 0)])
@@ -68,8 +63,6 @@ class GroupBoxes:
 
     def holding(self, codes: Codes) -> Codes:
         """The first box that holds each of these people (m,), -1 if none does."""
-        from incrowd.kernels import kja as kernels
-
         by, starts, listed = self._shortest_lists(codes)
         found = np.full(len(codes), -1, np.int32)
         boxes = kernels.HeldCodes(self.low, self.high, self.gaps, self.gap, self.named, self.first)
@@ -78,8 +71,6 @@ class GroupBoxes:
 
     def _shortest_lists(self, codes: Codes) -> tuple[int, Ints, Codes]:
         """The column by which fewest boxes must be tried, and the boxes that hold each of its codes."""
-        from incrowd.kernels import kja as kernels
-
         d = self.low.shape[1]
         counts = [self._holders(j, int(codes[:, j].max(initial=-1)) + 1) for j in range(d)]
         by = int(np.argmin([held[codes[:, j]].sum() for j, held in enumerate(counts)])) if len(codes) else 0
@@ -98,13 +89,12 @@ class GroupBoxes:
         return np.cumsum(change)[:-1]
 
 
-def trimmed(data: Microdata, labels: Codes, k: int, how: str) -> Ints:
+def trimmed(data: Microdata, own: NDArray[np.bool_], labels: Codes, k: int, how: str) -> Ints:
     """The people of the public table to be left out of their groups, so that boxes get smaller.
 
     The paper's form only (section 4). A group that stayed large, or a box that was not made smaller, proves
     that whoever stands at its border is in the private table.
     """
-    own = own_people(data)
     places = np.column_stack([p[data.codes[:, j]] for j, p in enumerate(places_of(data))]).astype(np.int64)
     gone = []
     for people in records_by_label(labels):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,9 @@ from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.singling import GOLDEN, splitmix
 from incrowd.attacks.target import Ints, Target, runs
 from incrowd.flow import Attribute, Microdata, distinct_rows
+from incrowd.kernels import rebuild
 from incrowd.measures import CellCoverage, Published
 from incrowd.schema import Shape
-
-if TYPE_CHECKING:
-    from incrowd.kernels.rebuild import NearCells, PublishedCells
 
 LARGEST = 64  # values of a set that is compared with others by what is left without one of them
 PARTNERS = 2_000  # rows that one row is compared with
@@ -87,15 +85,13 @@ def claimed(published: Published) -> Ints:
 # ---- what the cells name
 
 
-def _said(published: Published) -> PublishedCells:
+def _said(published: Published) -> rebuild.PublishedCells:
     """Distinct rows, cells of all columns numbered in one row."""
-    from incrowd.kernels.rebuild import PublishedCells as Packed
-
     named = [_named(*pair) for pair in zip(published.attributes, published.cells, strict=True)]
     shift = np.cumsum([0, *(len(cells) for cells in published.cells)])
     table = np.stack([np.asarray(column, np.int64) for column in published.rows], axis=1)
     distinct = _distinct(table, [len(cells) for cells in published.cells])
-    return Packed(
+    return rebuild.PublishedCells(
         (distinct + shift[:-1]).astype(np.int32),
         np.array([attribute.shape is Shape.RANGE for attribute in published.attributes]),
         _ends(np.concatenate([np.diff(starts) for starts, _ in named])),
@@ -130,7 +126,7 @@ def _named(attribute: Attribute, cells: CellCoverage) -> tuple[Ints, NDArray[np.
     return _ends((ends >= 0).sum(axis=1)), np.sort(ends, axis=1)[np.sort(ends, axis=1) >= 0].astype(np.int32)
 
 
-def _completed(said: PublishedCells) -> Ints:
+def _completed(said: rebuild.PublishedCells) -> Ints:
     """First rule: every column but at most one is a single value, and the last names values."""
     d = said.rows.shape[1]
     alone = said.plain[said.rows]
@@ -154,11 +150,11 @@ class _SetKeys(NamedTuple):
     """One set column: where its cells lead, and how many rows each of its cells would be compared with."""
 
     number: int
-    near: NearCells
+    near: rebuild.NearCells
     partners: Ints
 
 
-def _differences(said: PublishedCells, published: Published) -> list[Ints]:
+def _differences(said: rebuild.PublishedCells, published: Published) -> list[Ints]:
     """Second rule: every row with those that share all but one value of a set."""
     n = said.rows.shape[0]
     named = (np.diff(said.named)[said.rows] > 0).all(axis=1)  # rows that name no value complete no record
@@ -174,24 +170,22 @@ def _differences(said: PublishedCells, published: Published) -> list[Ints]:
     return [part for c in columns for part in _compared(said, c, np.flatnonzero(best == c.number), sizes)]
 
 
-def _compared(said: PublishedCells, column: _SetKeys, asked: Ints, sizes: Sequence[int]) -> Iterator[Ints]:
-    from incrowd.kernels.rebuild import by_keys
-
+def _compared(
+    said: rebuild.PublishedCells, column: _SetKeys, asked: Ints, sizes: Sequence[int]
+) -> Iterator[Ints]:
     limits = np.array([PARTNERS, KEPT])
     for first in range(0, asked.size, AT_ONCE):
         some = asked[first : first + AT_ONCE]
         into = np.empty((KEPT * some.size + 1, said.rows.shape[1]), np.int32)
-        found = by_keys(said, some, column.number, column.near, limits, into)
+        found = rebuild.by_keys(said, some, column.number, column.near, limits, into)
         yield _distinct(into[:found].astype(np.int64), sizes)
 
 
-def _column(said: PublishedCells, j: int) -> _SetKeys:
+def _column(said: rebuild.PublishedCells, j: int) -> _SetKeys:
     """A key for each set, and one for what is left of it without each of its values.
 
     Sets that differ by one value share a key. Keys are sums of hashes; a chance collision costs a comparison.
     """
-    from incrowd.kernels.rebuild import NearCells as Packed
-
     cells = np.unique(said.rows[:, j])
     rows_of = np.argsort(said.rows[:, j], kind="stable")
     total = said.named.size - 1
@@ -213,7 +207,7 @@ def _column(said: PublishedCells, j: int) -> _SetKeys:
     large = np.ones(total, np.bool_)
     large[cells] = False
     partners[large] = np.iinfo(np.int64).max
-    return _SetKeys(j, Packed(starts, owner[by], held, cores, at, rows_of), partners)
+    return _SetKeys(j, rebuild.NearCells(starts, owner[by], held, cores, at, rows_of), partners)
 
 
 # ---- counting what is right

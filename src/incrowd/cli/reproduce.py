@@ -41,15 +41,16 @@ def reproduce(
     Example: incrowd reproduce revisited --quick -o figures
     """
     with boundary(as_json):
-        from incrowd.reproduce import papers, writing
+        from incrowd.reproduce import papers
+        from incrowd.reproduce.outcome import check_destination, write
 
         paper = papers.paper(name)
         if output is not None:
-            writing.check_destination(output, paper.name, replace)
+            check_destination(output, paper.name, replace)
         with screen.watching(as_json) as watch:
             outcome = papers.reproduce(paper.name, quick, data, watch)
         if output is not None:
-            writing.write(outcome, output, replace)
+            write(outcome, output, replace)
         finish(outcome.to_dict(), as_json, lambda: _show(outcome, output))
 
 

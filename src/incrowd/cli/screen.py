@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from incrowd.contracts import Progress, silent
+from incrowd.contracts import Progress, unwatched
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,7 +116,7 @@ def complain(message: str, as_json: bool, exit_code: int) -> None:
 def watching(quiet: bool) -> Iterator[Watch]:
     """A bar with the time left for each step, shown once the work has taken two seconds."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _step: silent
+        yield unwatched
         return
     from rich.console import Console
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn

@@ -300,7 +300,7 @@ class TwoTables:
         labels, data, k = self._classes(), self.folder.data, self.target.k
         if labels is None or k is None:
             return None
-        labels[trimmed(data, labels, k, "greedy")] = -1
+        labels[trimmed(data, self.joined.own, labels, k, "greedy")] = -1
         kept = np.flatnonzero(labels >= 0)
         classes = np.unique(labels[kept], return_inverse=True)[1].reshape(-1).astype(np.int32)
         rest = Microdata(data.codes[kept], data.attributes)

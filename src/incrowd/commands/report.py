@@ -26,7 +26,10 @@ from incrowd.reports.words import meaning, not_promised, questions
 from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Claim, Role
 
-DATA = ("data.csv", "data.parquet", "sensitive.csv", "sensitive.parquet")
+DATA = (
+    *("data.csv", "data.parquet", "sensitive.csv", "sensitive.parquet"),
+    *("hierarchies.csv", "totals.csv", "README.md"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

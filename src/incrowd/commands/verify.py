@@ -13,7 +13,7 @@ from incrowd.algorithms.base import method
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import IncrowdError, InputError, NotVerified, TableError
 from incrowd.flow import Table
-from incrowd.join.sources import check_public
+from incrowd.join import check_public
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_kept_columns, check_names
 from incrowd.publishing.request import Request, requested

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor, isqrt, lcm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from incrowd.contracts import Progress, silent
 from incrowd.distance_outliers.axes import Axis, Floats
 from incrowd.flow import Codes, distinct_rows
-
-if TYPE_CHECKING:
-    from incrowd.kernels.outliers import Bound
+from incrowd.kernels import outliers as kernel
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -76,36 +74,30 @@ class Cloud:
 
     def _kernel(self) -> list[Any]:
         if not self.grown:
-            from incrowd.kernels import outliers as kernel
-
             gaps = [float(axis.weight) for axis in self.axes]
             forest = kernel.build(self.coordinates(self.points), self.counts, gaps)
             self.grown.extend([forest, kernel.scratch(forest)])
         return self.grown
 
-    def bound(self, radius: Fraction, least: int) -> Bound:
+    def bound(self, radius: Fraction, least: int) -> kernel.Bound:
         """When the kernel has decided: at least `least` records further than the radius make a point bad."""
-        from incrowd.kernels.outliers import Bound
-
         reach = max(float(np.abs(x[~np.isnan(x)]).max(initial=0.0)) for x in self.scaled)
         # A coordinate is off by a few units in its last digit, and so is a difference of two; relative to the
         # squared radius that is a few times reach / radius. 64 is generous.
         doubt = MARGIN + 64 * np.finfo(np.float64).eps * (len(self.axes) + 1) * reach / float(radius)
         square = float(radius * radius)
         if doubt >= 0.5:
-            return Bound(-1.0, np.inf, len(self) - least + 1, least)
-        return Bound(square * (1 - doubt), square * (1 + doubt), len(self) - least + 1, least)
+            return kernel.Bound(-1.0, np.inf, len(self) - least + 1, least)
+        return kernel.Bound(square * (1 - doubt), square * (1 + doubt), len(self) - least + 1, least)
 
     def bad(self, points: Codes, radius: Fraction, least: int, progress: Progress = silent) -> Bools:
         """For points (q, d) of codes: do at least `least` records lie further than the radius? Exact."""
-        from incrowd.kernels.outliers import UNSURE, decide_all
-
         bound, found = self.bound(radius, least), np.empty(len(points), np.int8)
         for start in range(0, len(points), BATCH):
             some = slice(start, start + BATCH)
-            found[some] = decide_all(self.forest, bound, self.coordinates(points[some]), self.room)
+            found[some] = kernel.decide_all(self.forest, bound, self.coordinates(points[some]), self.room)
             progress(min(start + BATCH, len(points)) / len(points))
-        for q in np.flatnonzero(found == UNSURE).tolist():
+        for q in np.flatnonzero(found == kernel.UNSURE).tolist():
             found[q] = self.far(points[q], radius) >= least
         return found.astype(np.bool_)
 
@@ -117,12 +109,10 @@ class Cloud:
         return self.memo[key]
 
     def _far(self, point: Codes, radius: Fraction) -> int:
-        from incrowd.kernels.outliers import weigh
-
         bound = self.bound(radius, _NEVER)._replace(enough=_NEVER)
         close = np.empty(len(self.points), np.int32)
         at = self.coordinates(point[None, :])[0]
-        _, outside, written = weigh(self.forest, bound, at, self.room, close)
+        _, outside, written = kernel.weigh(self.forest, bound, at, self.room, close)
         near = self.forest.order[close[:written]]
         apart = self._exactly_far(point, near, radius)
         return int(outside) + int(self.counts[near[apart]].sum())

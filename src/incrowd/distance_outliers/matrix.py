@@ -22,6 +22,8 @@ from incrowd.distance_outliers.corners import Cell, Closing
 from incrowd.distance_outliers.space import Space
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes
+from incrowd.kernels import boxtree
+from incrowd.kernels import outliers as kernel
 
 MOST_CORNERS = 2**16
 States = NDArray[np.int8]
@@ -131,8 +133,6 @@ class Matrix:
 
     def people(self, cells: Sequence[Cell]) -> Codes:
         """The combinations (i, quasi axes) that people of the rest inside all these cells have, as codes."""
-        from incrowd.kernels import boxtree
-
         tree, which, codes = self._inside
         if any(not cell.runs for cell in cells) or not which.size:
             return codes[:0]
@@ -154,8 +154,6 @@ class Matrix:
     @cached_property
     def _inside(self) -> tuple[Any, Codes, Codes]:
         """A tree over the quasi-identifiers of the rest; which combination of taking ones each point has."""
-        from incrowd.kernels import boxtree
-
         data, taking = self.space.data, [axis.index for axis in self.space.axes[: self.space.quasi]]
         codes, sizes = data.codes[self.space.rest], [len(attribute) for attribute in data.attributes]
         points = codes[distinct(list(codes.T), sizes)[0]]
@@ -192,8 +190,6 @@ class Matrix:
 
     def _settle(self, columns: Codes, values: Codes, whole: bool) -> tuple[States, States]:
         """States of columns and rows; what floats leave open is settled in whole numbers, a few at a time."""
-        from incrowd.kernels import outliers as kernel
-
         space, cloud, split = self.space, self.space.cloud, self.space.quasi
         at, across = cloud.coordinates(columns, slice(split)), cloud.coordinates(values, slice(split, None))
         settled = kernel.NOTHING_SETTLED

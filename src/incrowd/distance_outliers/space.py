@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,7 @@ from incrowd.distance_outliers.axes import Axis, axes_of
 from incrowd.distance_outliers.cloud import Bools, Cloud, Ints, distinct, far_in_line
 from incrowd.distance_outliers.setting import Setting
 from incrowd.flow import Codes, Microdata
-
-if TYPE_CHECKING:
-    from incrowd.kernels.outliers import Bound
+from incrowd.kernels import outliers
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +107,7 @@ class Space:
         return found.astype(np.int32)
 
     @cached_property
-    def bound(self) -> Bound:
+    def bound(self) -> outliers.Bound:
         """When the kernel has decided a point."""
         return self.cloud.bound(self.radius, self.least)
 

@@ -1,7 +1,6 @@
 """Which record can be behind which published row, and what an adversary concludes from it."""
 
-from incrowd.graph.classes import levels
-from incrowd.graph.components import Components, GraphComponents, components
+from incrowd.graph.components import Components, GraphComponents, components, levels
 from incrowd.graph.consistency import Counts, Graph, consistency
 from incrowd.graph.factor import factor, lambda_star
 from incrowd.graph.posterior import Posterior, posterior

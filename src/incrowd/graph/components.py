@@ -1,4 +1,4 @@
-"""Which edges of a consistency graph belong to some assignment: matches that nobody can rule out.
+"""Which edges of a consistency graph belong to some assignment, and how anonymous the table is by that.
 
 Given one assignment of records to rows, another one differs from it by cycles that alternate between
 edges outside and inside. So an edge is in some assignment if and only if it lies inside a strongly connected
@@ -8,19 +8,25 @@ References
 ----------
 Wong, Mamoulis, Cheung, "Non-homogeneous generalization in privacy preserving data publishing", SIGMOD 2010,
 Theorem 1.
+Gionis, Mazza, Tassa, "k-Anonymization revisited", ICDE 2008, section IV: the classes of `levels`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import TableError
 from incrowd.flow import Codes
 from incrowd.graph.consistency import Counts, Graph, Ints
+from incrowd.graph.factor import assignment, lambda_star
+from incrowd.kernels import boxtree
+from incrowd.kernels import flow as flows
+
+MOST_EDGES = 2_000_000  # up to here the least odds take seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +80,10 @@ def components(graph: Graph, hint: NDArray[np.integer] | None = None) -> Compone
     TableError
         If records cannot be assigned to rows one to one.
     """
-    from incrowd.kernels.flow import strong_components
-
     flow = _flow_of(graph, hint) if hint is not None else None
     if flow is None:
         flow = assignment(graph)
-    labels = strong_components(*residual(graph, flow))
+    labels = flows.strong_components(*residual(graph, flow))
     left = graph.record_weight.size
     return Components(graph, flow, labels[:left], labels[left:])
 
@@ -130,56 +134,11 @@ class GraphComponents:
 
 def residual(graph: Graph, flow: Ints) -> tuple[Ints, Codes]:
     """The digraph of an assignment, as CSR: records, then rows; edges, then assigned edges backwards."""
-    from incrowd.kernels.boxtree import turned
-
     left, right = graph.record_weight.size, graph.row_weight.size
     # Edges that assign nobody lead to a row behind all others, whose list is then cut off.
-    back, owners = turned(graph.indptr, np.where(flow > 0, graph.indices, right), right + 1)
+    back, owners = boxtree.turned(graph.indptr, np.where(flow > 0, graph.indices, right), right + 1)
     indptr = np.concatenate([graph.indptr, graph.indptr[-1] + back[1:-1]])
     return indptr, np.concatenate([graph.indices + np.int32(left), owners[: back[-2]]])
-
-
-def assignment(graph: Graph) -> Ints:
-    """One assignment: how many records each edge assigns to its row.
-
-    Raises
-    ------
-    TableError
-        If there is none.
-    """
-    capacity = np.minimum(graph.record_weight[graph.tails], graph.row_weight[graph.indices])
-    sent, flow, _ = send(graph, graph.record_weight, capacity, graph.row_weight)
-    if sent < len(graph):
-        raise TableError(
-            f"the published table is not a generalisation of the original: of {len(graph)} records, "
-            f"{len(graph) - sent} find no row of their own that holds them"
-        )
-    return flow
-
-
-def send(graph: Graph, supply: Ints, capacity: Ints, demand: Ints) -> tuple[int, Ints, NDArray[np.bool_]]:
-    """Send as much as possible from records to rows.
-
-    Returns
-    -------
-    The amount, what each edge carries, and the source side of a least cut: records, then rows.
-    """
-    from incrowd.kernels.flow import max_flow, network, reachable
-
-    records, rows = supply.size, demand.size
-    source, sink = records + rows, records + rows + 1
-    left, right = np.arange(records), records + np.arange(rows)
-    left = left[np.argsort(np.diff(graph.indptr), kind="stable")]
-    # What has the fewest choices chooses first, and is chosen first: little is then left to mend.
-    order = np.argsort(np.bincount(graph.indices, minlength=rows)[graph.indices], kind="stable")
-    tail = np.concatenate([graph.tails[order], np.full(records, source), right])
-    head = np.concatenate([graph.indices[order].astype(np.int64) + records, left, np.full(rows, sink)])
-    room = np.concatenate([capacity[order], supply[left], demand])
-    net, place = network(sink + 1, tail, head, room)
-    sent = int(max_flow(net, source, sink))
-    flow = np.empty_like(capacity)
-    flow[order] = net.room[net.mate[place[: order.size]]]
-    return sent, flow, reachable(net, source)[:source]
 
 
 def _flow_of(graph: Graph, hint: NDArray[np.integer]) -> Ints | None:
@@ -196,3 +155,42 @@ def _flow_of(graph: Graph, hint: NDArray[np.integer]) -> Ints | None:
 
 def _fewer(counts: Ints, of: Codes, k: int) -> Ints:
     return np.flatnonzero((of >= 0) & (np.append(counts, k)[of] < k))
+
+
+def levels(graph: Graph, found: Components) -> tuple[dict[str, Any], dict[str, int], tuple[str, ...]]:
+    """The least largest match probability that any draw can have, and the largest k of each class.
+
+    ``k``: every row occurs k times. ``1k``: every record is consistent with k rows; ``k1``: every row with k
+    records; ``kk``: both. ``global_1k``, ``global_k1``: the same for edges that belong to some assignment.
+    ``k_factor``: an assignment can be drawn in which no match is likelier than 1/k. All are 0 for a table
+    without rows.
+    """
+    classes = _degrees_and_matches(graph, found)
+    if graph.indices.size <= MOST_EDGES:
+        least = lambda_star(graph)
+        classes["k_factor"] = int(1 / least) if least else 0
+        value = float(least)
+        level = float(1 / least) if least else 0.0
+        return {"lambda": str(least), "low": value, "high": value, "level": level}, classes, ()
+    # matches bound k-factors, which consist of them; a record that may be left out needs none
+    most = max(classes["global_k1"] if graph.left_out else min(classes["global_1k"], classes["global_k1"]), 1)
+    classes["k_factor"] = classes["k"]
+    bounds = {"lambda": None, "low": 1 / most, "high": 1 / max(classes["k"], 1), "level": None}
+    note = (
+        f"the table has more than {MOST_EDGES} possible matches: lambda* is bounded, k_factor at least this"
+    )
+    return bounds, classes, (note,)
+
+
+def _degrees_and_matches(graph: Graph, found: Components) -> dict[str, int]:
+    one_k, k_one = graph.degrees().least()
+    matches, owners = found.matches().least()
+    sizes = graph.row_weight[: graph.published]
+    return {
+        "k": int(sizes.min()) if sizes.size else 0,
+        "1k": one_k,
+        "k1": k_one,
+        "kk": min(one_k, k_one),
+        "global_1k": matches,
+        "global_k1": owners,
+    }

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, distinct_rows
+from incrowd.kernels import boxtree
 from incrowd.measures.published import Published, covered_regions
 
 Ints = NDArray[np.int64]
@@ -201,8 +202,6 @@ def consistency(published: Published, data: Microdata) -> Graph:
     >>> graph.degrees().records.tolist(), graph.degrees().rows.tolist()
     ([2, 3], [3, 2])
     """
-    from incrowd.kernels import boxtree
-
     if [a.name for a in published.attributes] != [a.name for a in data.attributes]:
         raise TableError("the published table and the original must have the same quasi-identifiers")
     left_out = len(data) - len(published)

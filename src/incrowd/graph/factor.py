@@ -1,4 +1,4 @@
-"""How well a randomized assignment can protect people: k-factors, and the least largest match probability.
+"""Assignments by maximum flows: whether there is one, k-factors, and the least largest match probability.
 
 An assignment can be drawn such that every record is behind every row with probability at most 1/k if and only
 if the graph has a k-factor, a spanning subgraph in which every record and every row has k neighbours.
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.graph.components import assignment, send
 from incrowd.graph.consistency import Graph, Ints
+from incrowd.kernels import flow as flows
 
 _MOST = 2**62
 
@@ -101,3 +101,44 @@ def _level_of(graph: Graph, side: NDArray[np.bool_]) -> Fraction:
     pairs = graph.record_weight[graph.tails[over]] * graph.row_weight[graph.indices[over]]
     surplus = graph.record_weight[some].sum() - graph.row_weight[taken].sum()
     return Fraction(int(surplus), int(pairs.sum()))
+
+
+def assignment(graph: Graph) -> Ints:
+    """One assignment: how many records each edge assigns to its row.
+
+    Raises
+    ------
+    TableError
+        If there is none.
+    """
+    capacity = np.minimum(graph.record_weight[graph.tails], graph.row_weight[graph.indices])
+    sent, flow, _ = send(graph, graph.record_weight, capacity, graph.row_weight)
+    if sent < len(graph):
+        raise TableError(
+            f"the published table is not a generalisation of the original: of {len(graph)} records, "
+            f"{len(graph) - sent} find no row of their own that holds them"
+        )
+    return flow
+
+
+def send(graph: Graph, supply: Ints, capacity: Ints, demand: Ints) -> tuple[int, Ints, NDArray[np.bool_]]:
+    """Send as much as possible from records to rows.
+
+    Returns
+    -------
+    The amount, what each edge carries, and the source side of a least cut: records, then rows.
+    """
+    records, rows = supply.size, demand.size
+    source, sink = records + rows, records + rows + 1
+    left, right = np.arange(records), records + np.arange(rows)
+    left = left[np.argsort(np.diff(graph.indptr), kind="stable")]
+    # What has the fewest choices chooses first, and is chosen first: little is then left to mend.
+    order = np.argsort(np.bincount(graph.indices, minlength=rows)[graph.indices], kind="stable")
+    tail = np.concatenate([graph.tails[order], np.full(records, source), right])
+    head = np.concatenate([graph.indices[order].astype(np.int64) + records, left, np.full(rows, sink)])
+    room = np.concatenate([capacity[order], supply[left], demand])
+    net, place = flows.network(sink + 1, tail, head, room)
+    sent = int(flows.max_flow(net, source, sink))
+    flow = np.empty_like(capacity)
+    flow[order] = net.room[net.mate[place[: order.size]]]
+    return sent, flow, flows.reachable(net, source)[:source]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,7 @@ from incrowd.contracts import Progress, silent
 from incrowd.graph.components import Components, GraphComponents, components
 from incrowd.graph.consistency import Graph, Ints
 from incrowd.graph.posterior import posterior
-
-if TYPE_CHECKING:
-    from incrowd.kernels.sampling import SampledComponent, State
+from incrowd.kernels import sampling
 
 Floats = NDArray[np.float64]
 
@@ -181,8 +178,6 @@ def sample(graph: Graph, seed: int = 7, found: Components | None = None) -> Samp
     >>> bool(abs(guess.value[0] - 2 / 3) <= 3 * guess.spread[0])
     True
     """
-    from incrowd.kernels import sampling
-
     part, flow = _part(graph), (components(graph) if found is None else found).flow
     n = part.kind.size
     most = PATIENCE * STEPS // CHAINS
@@ -199,13 +194,11 @@ def sample(graph: Graph, seed: int = 7, found: Components | None = None) -> Samp
     return Sampled(means, samples)
 
 
-def _part(graph: Graph) -> SampledComponent:
-    from incrowd.kernels.sampling import SampledComponent
-
+def _part(graph: Graph) -> sampling.SampledComponent:
     begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(graph.row_weight)])
     weight = graph.row_weight[graph.indices]
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(weight)])
-    return SampledComponent(
+    return sampling.SampledComponent(
         kind=np.repeat(np.arange(graph.record_weight.size), graph.record_weight),
         row_kind=np.repeat(np.arange(graph.row_weight.size), graph.row_weight),
         indptr=graph.indptr,
@@ -216,14 +209,12 @@ def _part(graph: Graph) -> SampledComponent:
     )
 
 
-def _state(graph: Graph, flow: Ints, dice: Ints) -> State:
+def _state(graph: Graph, flow: Ints, dice: Ints) -> sampling.State:
     """The assignment that the flow describes: equal records take the rows of their kind's edges in turn."""
-    from incrowd.kernels.sampling import State
-
     edge = np.repeat(np.arange(flow.size), flow)  # by record, since edges are
     by_row = np.argsort(graph.indices[edge], kind="stable")
     row = np.empty(edge.size, np.int64)
     row[by_row] = np.arange(edge.size)  # rows of one kind lie side by side
     owner = np.empty_like(row)
     owner[row] = np.arange(edge.size)
-    return State(row, owner, edge[by_row].astype(np.int64), dice)
+    return sampling.State(row, owner, edge[by_row].astype(np.int64), dice)

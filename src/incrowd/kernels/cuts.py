@@ -75,23 +75,6 @@ class Work(NamedTuple):
     child_high: Ints  # (tree nodes,)
 
 
-def scratch(n: int, d: int, codes: int, nodes: int) -> Work:
-    """Scratch space for n rows of d columns."""
-    return Work(
-        tally=np.zeros(1 << 12, np.int64),
-        side=np.zeros(n, np.int8),
-        place=np.zeros(n, np.int32),
-        low=np.zeros(d, np.int64),
-        high=np.zeros(d, np.int64),
-        tried=np.zeros(d, np.bool_),
-        stamp=np.zeros((2, codes), np.int64),
-        clock=np.zeros(2, np.int64),
-        child_mass=np.zeros(nodes, np.int64),
-        child_low=np.zeros(nodes, np.int64),
-        child_high=np.zeros(nodes, np.int64),
-    )
-
-
 @inlined
 def covering(j: int, low: int, high: int, geometry: Geometry) -> Any:
     """Smallest node of attribute j's tree over leaves low..high."""

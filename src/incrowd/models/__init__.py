@@ -6,8 +6,8 @@ manifest may claim (`claims`). All of them decide in whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +26,6 @@ from incrowd.models.k_anonymity import (
     SensitiveGroups,
 )
 from incrowd.models.l_diversity import (
-    MINIMALITY,
     DistinctDiversity,
     DrawnDiversity,
     EntropyDiversity,
@@ -36,7 +35,6 @@ from incrowd.models.l_diversity import (
 )
 from incrowd.models.plain import Plain, plain_of
 from incrowd.models.t_closeness import Closeness
-from incrowd.schema import Claim
 
 __all__ = [
     "Closeness",
@@ -54,12 +52,10 @@ __all__ = [
     "TransparentDiversity",
     "from_policy",
     "reached",
-    "together",
 ]
 
 WORDS = ("k", "l", "l_kind", "c", "t", "t_distance", "plain")
 NEEDS = {"l_kind": "l", "c": "l", "t_distance": "t"}
-CLASS_SIZES = (KAnonymity.name, KPersons.name)
 KINDS = Choice(("distinct", "entropy", "recursive", "frequency"))
 
 
@@ -243,20 +239,6 @@ def _diversity(given: Mapping[str, Any], column: str) -> Model:
     if kind == "entropy":
         return EntropyDiversity(given["l"], column)
     return (FrequencyDiversity if kind == "frequency" else DistinctDiversity)(given["l"], column)
-
-
-def together(claims: Iterable[Claim]) -> tuple[Claim, ...]:
-    """The claims of one release: where values had a say in who shares a class, k holds against fewer, too.
-
-    Whoever re-runs the program rules out some ways to hand out the values, and with them some rows.
-    """
-    found = tuple(claims)
-    if not any(MINIMALITY in claim.assumptions for claim in found):
-        return found
-    return tuple(
-        replace(claim, assumptions=(*claim.assumptions, MINIMALITY)) if claim.model in CLASS_SIZES else claim
-        for claim in found
-    )
 
 
 def reached(model: Model, data: Microdata, labels: Codes) -> int | float | Fraction:

@@ -17,7 +17,7 @@ from incrowd.attacks.ring import AfterOne, after_one
 from incrowd.contracts import Promise
 from incrowd.errors import Exposure, Infeasible, option
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Regions
-from incrowd.join.people import JoinCounts
+from incrowd.join import JoinCounts
 from incrowd.measures import Presence, published_from_regions
 from incrowd.models import FrequencyDiversity
 from incrowd.policy.exposures import CORRELATED_VALUES

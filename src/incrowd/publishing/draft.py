@@ -20,15 +20,14 @@ from numpy.typing import NDArray
 from incrowd import assign, tables
 from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.outliers.repair import repaired
+from incrowd.assign import system
 from incrowd.contracts import Plainness, Promise, Watch
 from incrowd.encode import encode
-from incrowd.entropy import system
 from incrowd.errors import Exposure, NotVerified, TableError
 from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, Table
 from incrowd.generalize import generalize
 from incrowd.graph import Graph, consistency, factor, lambda_star
-from incrowd.join.people import Joined, encode_joined, join
-from incrowd.join.sources import Sources, read_sources
+from incrowd.join import Joined, Sources, encode_joined, join, read_sources
 from incrowd.measures import (
     Published,
     TwoWayError,
@@ -219,7 +218,10 @@ class Draft:
     @cached_property
     def totals(self) -> Table | None:
         """How many rows have which value, where that is asked for."""
-        return totals(self.data, self.policy.k) if self.policy.totals else None
+        if not self.policy.totals:
+            return None
+        promised = (claim.parameters.get("k") for claim in self.claims)  # rings with l may promise a larger k
+        return totals(self.data, max(self.policy.k, *(k for k in promised if isinstance(k, int))))
 
     @cached_property
     def hierarchies(self) -> Table | None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import interrupts, tables
+from incrowd.algorithms.base import spilling_into
 from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
@@ -38,7 +39,6 @@ from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
 from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Role, Verdict
-from incrowd.spills import spilling_into
 from incrowd.verifier import (
     PublicTable,
     PublishedTables,

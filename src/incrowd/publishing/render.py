@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import __version__
+from incrowd.assign import Entropy, shuffled
 from incrowd.cells import escaped
-from incrowd.entropy import Entropy, shuffled
 from incrowd.errors import PolicyError
 from incrowd.flow import (
     Assignment,

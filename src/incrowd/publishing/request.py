@@ -6,7 +6,7 @@ would disclose that there is one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -16,7 +16,8 @@ from incrowd.algorithms.base import Algorithm, method
 from incrowd.contracts import Guard, Promise
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Neighbourhoods, Partition
-from incrowd.models import JoinTerms
+from incrowd.models import JoinTerms, KAnonymity, KPersons
+from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import CERTAIN_PRESENCE, UNEVEN_PERSONS, UNSAFE_JOIN
 from incrowd.schema import Claim, Schema
@@ -84,8 +85,19 @@ class Request:
         return self.algorithm.described(self.policy.options)
 
     def claims(self, private: Microdata) -> tuple[Claim, ...]:
-        """What a release of this table may say about itself."""
-        return models.together(claim for model in self.promised for claim in model.claims(private))
+        """What a release of this table may say about itself.
+
+        Where values had a say in who shares a class, k holds against fewer, too: whoever re-runs the program
+        rules out some ways to hand out the values, and with them some rows.
+        """
+        found = tuple(claim for model in self.promised for claim in model.claims(private))
+        if not any(MINIMALITY in claim.assumptions for claim in found):
+            return found
+        weaker = (KAnonymity.name, KPersons.name)
+        return tuple(
+            replace(claim, assumptions=(*claim.assumptions, MINIMALITY)) if claim.model in weaker else claim
+            for claim in found
+        )
 
     def expected(self, schema: Schema, private: Microdata) -> Expected:
         """What the verifier must demand of a release."""
@@ -126,8 +138,7 @@ def requested(policy: Policy) -> Request:
         join=_join_terms(algorithm, policy),
     )
     if policy.entity is not None and UNEVEN_PERSONS.accepted(policy.accept):
-        size = models.KAnonymity
-        promised = tuple(models.KPersons(each.k) if isinstance(each, size) else each for each in promised)
+        promised = tuple(KPersons(each.k) if isinstance(each, KAnonymity) else each for each in promised)
     if policy.public is not None and not algorithm.joins:
         raise PolicyError(f"{policy.method} takes no public table; leave out [public]")
     allowed = allowance_of(policy)

@@ -24,7 +24,7 @@ from incrowd import tables
 from incrowd.encode import encode
 from incrowd.errors import InputError, option
 from incrowd.flow import Microdata, Table
-from incrowd.join.people import Joined, encode_joined, join
+from incrowd.join import Joined, encode_joined, join
 from incrowd.measures import Published
 from incrowd.measures import published as read_published
 from incrowd.measures.totals import FILE as TOTALS_FILE

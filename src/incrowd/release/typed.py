@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +12,8 @@ from incrowd.cells import atoms, escaped, range_ends, read_cell
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
+from incrowd.tables.parquet_writer import Members, Span, Typed, write_parquet
 from incrowd.values import number_text, read_number
-
-if TYPE_CHECKING:
-    from incrowd.tables.parquet_writer import Members, Span, Typed
-
 
 ENDS = ("_lo", "_hi", "_missing")
 
@@ -47,8 +43,6 @@ def typed_columns(data: Microdata, regions: Regions, published: Sequence[str]) -
 
 
 def _span(attribute: Attribute, cells: Cells) -> Span:
-    from incrowd.tables.parquet_writer import Span
-
     pairs = zip(cells.low.tolist(), cells.high.tolist(), strict=True)
     ends = tuple((attribute.texts[low], attribute.texts[high]) if low >= 0 else None for low, high in pairs)
     missing = tuple(bool(flag) or end is None for flag, end in zip(cells.missing, ends, strict=True))
@@ -56,8 +50,6 @@ def _span(attribute: Attribute, cells: Cells) -> Span:
 
 
 def _members(attribute: Attribute, cells: Cells) -> Members:
-    from incrowd.tables.parquet_writer import Members
-
     if cells.sets is None:
         raise TableError(f"{attribute.name} has no sets to write")
     words = [
@@ -130,8 +122,6 @@ def written_again(cells: Table, schema: Schema, path: Path) -> bool:
 
     So it carries no metadata, row groups, dictionary entries or encodings of another's choice.
     """
-    from incrowd.tables import write_parquet
-
     wanted = path.read_bytes()
     with TemporaryDirectory(prefix="incrowd-") as folder:
         for form in ({}, _types_of(cells, schema)):
@@ -145,8 +135,6 @@ def written_again(cells: Table, schema: Schema, path: Path) -> bool:
 
 def _types_of(cells: Table, schema: Schema) -> dict[str, Typed]:
     """How each range and each set of published cells would be typed."""
-    from incrowd.tables.parquet_writer import Members, Span
-
     found: dict[str, Typed] = {}
     for column in schema.having(Role.QUASI):
         if column.name not in cells.names:  # buckets have no quasi-identifiers

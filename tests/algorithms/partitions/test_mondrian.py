@@ -18,6 +18,7 @@ from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
 from incrowd import Policy, publish
+from incrowd.algorithms.base import spilling_into
 from incrowd.algorithms.partitions.mondrian import (
     Mondrian,
     RelaxedMondrian,
@@ -30,7 +31,6 @@ from incrowd.contracts import silent
 from incrowd.errors import Infeasible, InputError, PolicyError
 from incrowd.flow import Attribute, Partition, Table
 from incrowd.schema import Kind, Shape
-from incrowd.spills import spilling_into
 
 GOLDEN = vectors("multidimensional", "kja")
 

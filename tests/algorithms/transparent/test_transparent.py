@@ -36,6 +36,16 @@ def with_values(table: CodeTable, values: list[int]) -> Microdata:
     return Microdata(table.data.codes, table.data.attributes, (column,))
 
 
+@st.composite
+def eligible(draw: st.DrawFn, least: int) -> tuple[CodeTable, list[int], int]:
+    """A table of `least` people or more, their values, and an l of which no value is too frequent."""
+    table, l = draw(code_tables(least=ks(least, 30))), draw(st.integers(2, 3))  # noqa: E741
+    n = len(table.points)
+    values = draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))
+    assume(max(Counter(values).values()) * l <= n)
+    return table, values, l
+
+
 def guards(data: Microdata, l: int) -> Any:  # noqa: E741
     return TransparentDiversity(l, "ill").guards(data)
 
@@ -109,17 +119,11 @@ def test_classes_have_as_many_of_every_colour(
 
 
 @settings(max_examples=60)
-@given(code_tables(least=ks(8, 30)), st.integers(2, 3), st.integers(2, 5), st.data())
-def test_strata_depend_on_values_by_one_count(
-    table: CodeTable,
-    l: int,  # noqa: E741
-    k: int,
-    drawn: st.DataObject,
-) -> None:
+@given(eligible(8), st.integers(2, 5))
+def test_strata_depend_on_values_by_one_count(given_: tuple[CodeTable, list[int], int], k: int) -> None:
     """Each stratum keeps l, and other values of one frequency give the same strata."""
-    n = len(table.points)
-    values = np.array(drawn.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)), np.int32)
-    assume(np.bincount(values).max() * l <= n)
+    table, held, l = given_  # noqa: E741
+    n, values = len(held), np.array(held, np.int32)
     ground = Ground.under(table.data)
     found = strata(table.data, values, l, k, ground)
     assert sorted(np.concatenate(found).tolist()) == list(range(n))
@@ -131,13 +135,10 @@ def test_strata_depend_on_values_by_one_count(
 
 
 @settings(max_examples=80)
-@given(code_tables(least=ks(6, 30)), st.integers(2, 3), st.integers(2, 6), st.data())
-def test_releases_keep_k_and_l(table: CodeTable, l: int, k: int, drawn: st.DataObject) -> None:  # noqa: E741
-    n = len(table.points)
-    assume(k <= n)
-    values = drawn.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))
+@given(eligible(6), st.integers(2, 6))
+def test_releases_keep_k_and_l(given_: tuple[CodeTable, list[int], int], k: int) -> None:
+    table, values, l = given_  # noqa: E741
     data = with_values(table, values)
-    assume(max(Counter(values).values()) * l <= n)
     labels = Transparent(k, stratum=1).group(data, guards(data, l), silent).labels
     for label in range(int(labels.max()) + 1):
         own = [values[i] for i in np.flatnonzero(labels == label)]
@@ -146,17 +147,12 @@ def test_releases_keep_k_and_l(table: CodeTable, l: int, k: int, drawn: st.DataO
 
 
 @settings(max_examples=60)
-@given(code_tables(least=ks(12, 30)), st.integers(2, 3), st.integers(2, 6), st.data())
+@given(eligible(12), st.integers(2, 6))
 def test_rings_of_tuples_are_regular_and_tuples_have_every_colour(
-    table: CodeTable,
-    l: int,  # noqa: E741
-    k: int,
-    drawn: st.DataObject,
+    given_: tuple[CodeTable, list[int], int], k: int
 ) -> None:
-    n = len(table.points)
-    values = drawn.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))
-    size = -(-k // l) * l
-    assume(max(Counter(values).values()) * l <= n and size <= n)
+    table, values, l = given_  # noqa: E741
+    n, size = len(values), -(-k // l) * l
     data = with_values(table, values)
     found = Ring(k, stratum=1).group(data, guards(data, l), silent)
     assert found.regular

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.costs import EXTENT, MEASURES, Priced, groups_of, priced
 from incrowd.contracts import AnyLimit, Choice, Limit, Limited, Progress, need_enough, silent
 from incrowd.flow import Microdata, Neighbourhoods
-
-if TYPE_CHECKING:
-    from incrowd.kernels.boxtree import BoxTree
-    from incrowd.kernels.closure import GroupBounds
-    from incrowd.kernels.global_1k import Web
-    from incrowd.kernels.one_k import Rows
+from incrowd.kernels import boxtree, closure, flow, global_1k, k_one, one_k
 
 AT_ONCE = 2048  # rows whose points are held in memory at a time, and records between two words on progress
 ROOM = 1 << 20  # arcs that are made room for at first, at most
@@ -57,8 +52,6 @@ class Nearest(NeighbourhoodGrowth):
     """Algorithm 3: each record with the k-1 others that are cheapest to pair it with."""
 
     def _grow(self, space: RecordTree, grown: NDArray[np.int64]) -> None:
-        from incrowd.kernels import k_one
-
         members = np.argsort(space.ids, kind="stable")
         costs, starts = space.table.costs, space.starts()
         k_one.nearest(self.k, space.points, space.tree, costs, members, starts, grown)
@@ -69,8 +62,6 @@ class Expansion(NeighbourhoodGrowth):
     """Algorithm 4: each neighbourhood grows by the record that adds least to the cost of its row."""
 
     def _grow(self, space: RecordTree, grown: NDArray[np.int64]) -> None:
-        from incrowd.kernels import k_one
-
         plain = priced(space.data, EXTENT).costs
         costs = space.table.costs
         k_one.expand(self.k, space.points, space.tree, costs, plain, space.scratch(), grown)
@@ -83,13 +74,11 @@ class RecordTree:
     data: Microdata
     table: Priced
     ids: NDArray[np.int64]
-    points: GroupBounds
-    tree: BoxTree
+    points: closure.GroupBounds
+    tree: boxtree.BoxTree
 
     @classmethod
     def over(cls, data: Microdata, measure: str) -> RecordTree:
-        from incrowd.kernels import boxtree
-
         table = priced(data, measure)
         distinct, ids = np.unique(table.codes, axis=0, return_inverse=True)
         tree = boxtree.build(distinct)
@@ -102,7 +91,7 @@ class RecordTree:
         """Where the records of each point begin, and end, if they are sorted by point."""
         return np.concatenate([[0], np.cumsum(self.points.size)])
 
-    def scratch(self) -> GroupBounds:
+    def scratch(self) -> closure.GroupBounds:
         """Room for one neighbourhood."""
         return groups_of(np.zeros(self.ids.size, np.int64), self.table)
 
@@ -121,8 +110,6 @@ def widened(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: st
     Records are looked at in their order. One that fits fewer than k rows joins the
     neighbourhoods of those whose rows get dearer by least; of equal ones that of the smaller record.
     """
-    from incrowd.kernels import k_one, one_k
-
     space, extent = RecordTree.over(data, measure), priced(data, EXTENT)
     plain, costs, n = extent.costs, space.table.costs, len(data)
     rows, fits = rows_over(space, neighbourhoods, extent), np.zeros(space.points.size.size, np.int64)
@@ -136,10 +123,8 @@ def widened(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: st
     return joined_by(neighbourhoods, rows.record[pairs[:, 0]], pairs[:, 1])
 
 
-def rows_over(space: RecordTree, neighbourhoods: Neighbourhoods, plain: Priced) -> Rows:
+def rows_over(space: RecordTree, neighbourhoods: Neighbourhoods, plain: Priced) -> one_k.Rows:
     """The row of each record, sorted by the point that is the record."""
-    from incrowd.kernels import closure, one_k
-
     n, d = space.table.codes.shape
     record = np.argsort(space.ids, kind="stable")
     place = np.empty(n, np.int64)
@@ -190,8 +175,6 @@ def global_neighbourhoods(
     record, among those whose rows it fits but does not match, that makes it dearer by least; of equal ones
     the smaller. They must be (k,k)-anonymous: then everyone fits k rows, and that ends.
     """
-    from incrowd.kernels import global_1k
-
     space = RecordTree.over(data, measure)
     plain = priced(data, EXTENT)
     rows = rows_over(space, neighbourhoods, plain)
@@ -212,18 +195,15 @@ def global_neighbourhoods(
     return joined_by(neighbourhoods, rows.record[pairs[:, 0]], rows.record[pairs[:, 1]])
 
 
-def _web(space: RecordTree, rows: Rows, plain: Priced) -> Web:
+def _web(space: RecordTree, rows: one_k.Rows, plain: Priced) -> global_1k.Web:
     """The graph of distinct records, with its components."""
-    from incrowd.kernels import boxtree, global_1k, k_one
-    from incrowd.kernels.flow import strong_components
-
     m, n = space.points.size.size, rows.record.size
     ends = np.empty(n + 1, np.int64)
     inside = k_one.inside_of(0, n, rows.groups, rows.plain, space.points, space.tree, plain.costs, ends)
     fits_at, fits = boxtree.turned(ends, inside, m)
     owner = np.repeat(np.arange(m), np.diff(rows.starts))
     to = owner[fits].astype(np.int32)
-    root, ring = _known(strong_components(fits_at, to))
+    root, ring = _known(flow.strong_components(fits_at, to))
     web = global_1k.Web(
         owner=owner,
         fits=fits,
@@ -255,7 +235,7 @@ def _known(labels: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int
     return root, ring
 
 
-def _roomier(web: Web) -> Web:
+def _roomier(web: global_1k.Web) -> global_1k.Web:
     """The same graph with room for more arcs, twice as many at least: a widened row may hold every point."""
     points = web.root.size
     more = web.late_row.size + 2 * points + min(ROOM, points * points)

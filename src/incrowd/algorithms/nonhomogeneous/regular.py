@@ -7,7 +7,6 @@ exactly 1/k. Rows that are merely consistent with k records, and records with k 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,7 @@ from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import RecordTree
 from incrowd.contracts import need_enough
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
-
-if TYPE_CHECKING:
-    from incrowd.kernels import regular as kernels
-    from incrowd.kernels.closure import GroupBounds
+from incrowd.kernels import boxtree, closure, flow, regular
 
 FREE = 4  # times k: how many of the records that a row holds are looked at
 NEAR = 8  # how many records outside a row are looked at, each time
@@ -89,7 +85,7 @@ class Mend:
 
     table: Priced
     plain: Priced
-    space: kernels.PointTree
+    space: regular.PointTree
     record: NDArray[np.int64]
     place: NDArray[np.int64]
     owner: NDArray[np.int64]
@@ -100,8 +96,6 @@ class Mend:
 
     @classmethod
     def of(cls, data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str) -> Mend:
-        from incrowd.kernels import regular
-
         n, found = len(data), RecordTree.over(data, measure)
         record = np.argsort(found.ids, kind="stable")
         place = np.empty(n, np.int64)
@@ -130,8 +124,6 @@ class Mend:
 
     def match(self) -> None:
         """Pair as much as possible within rows as they came, then within rows that are widened ever more."""
-        from incrowd.kernels import regular
-
         n, k = self.members.shape
         rows = self._rows(allowed=True)
         limit = FIRST * float(rows.cost.mean())
@@ -150,15 +142,11 @@ class Mend:
 
     def close(self) -> None:
         """Pair the rest."""
-        from incrowd.kernels import regular
-
         if (self.held < self.members.shape[1]).any():
             regular.pair_leftovers(self.members.shape[1], self.space, self._factor(), self.table.costs)
 
     def exchange(self) -> None:
         """Let rows that are near each other exchange members while that makes them cheaper."""
-        from incrowd.kernels import boxtree, regular
-
         factor, d = self._factor(), self.table.codes.shape[1]
         rests = groups_of(
             np.zeros(0, np.int64), replace(self.table, codes=self.table.codes[:0]), regular.BLOCK
@@ -176,7 +164,7 @@ class Mend:
             if saved <= ENOUGH * before:
                 return
 
-    def _rows(self, allowed: bool = False) -> GroupBounds:
+    def _rows(self, allowed: bool = False) -> closure.GroupBounds:
         """The rows over what they hold; with `allowed`, and over what they came with."""
         owner, codes = np.repeat(np.arange(len(self.held)), self.held), self._held_codes()
         if allowed:
@@ -186,9 +174,7 @@ class Mend:
     def _held_codes(self) -> Codes:
         return self.table.codes[self.members[self.members >= 0]]
 
-    def _factor(self) -> kernels.Factor:
-        from incrowd.kernels import regular
-
+    def _factor(self) -> regular.Factor:
         records = groups_of(np.arange(len(self.held)), self.table)
         return regular.Factor(self.members, self.held, self.load, records, self._rows())
 
@@ -197,8 +183,6 @@ class Mend:
 
         Only a pair of these two can let more be used.
         """
-        from incrowd.kernels import flow, regular
-
         n, k = self.members.shape
         everyone, m = np.arange(n), pairs.row.size
         source, sink = 2 * n, 2 * n + 1

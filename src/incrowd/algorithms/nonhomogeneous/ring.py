@@ -31,10 +31,11 @@ from incrowd.algorithms.partitions.lexicographic import (
     sorted_row,
 )
 from incrowd.algorithms.transparent.method import STRATUM, SplitBucket, TransparentClasses
+from incrowd.assign import Entropy, system
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, Switch, register
-from incrowd.entropy import Entropy, system
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Neighbourhoods
+from incrowd.kernels import ring as kernels
 from incrowd.policy.exposures import UNSAFE_ORDER, KnownExposure
 from incrowd.schema import Shape
 
@@ -151,8 +152,6 @@ class Ring(NonHomogeneous):
         return without_lists(data, parts) if self.hide_rows else parts
 
     def _rings(self, data: Microdata, parts: CutRow, progress: Progress) -> Neighbourhoods:
-        from incrowd.kernels import ring as kernels
-
         n = len(data)
         members, label = np.empty((n, self.k), np.int32), np.empty(n, np.int32)
         alike = np.empty(n, np.bool_)
@@ -163,8 +162,6 @@ class Ring(NonHomogeneous):
 
     def _made_over_parts(self, data: Microdata, parts: CutRow) -> NDArray[np.bool_]:
         """Which cells must say what their whole part has, so that comparing rows gives no record away."""
-        from incrowd.kernels import ring as kernels
-
         whole = np.zeros(data.codes.shape, np.bool_)
         kernels.tell_less(data.codes, parts.order, parts.starts, self.k, _shapes(data), whole)
         return whole
@@ -176,8 +173,6 @@ def without_lists(data: Microdata, parts: CutRow) -> CutRow:
     Where one column alone varies, its cells name only what occurs, and so whole records; and where cells
     leave hardly more combinations than there are records, a guess is as good as knowledge.
     """
-    from incrowd.kernels import ring as kernels
-
     owner = np.empty(len(parts), np.int64)
     kernels.join_lists(data.codes, parts.order, parts.starts, _shapes(data), SPARSE, owner)
     sizes = np.diff(parts.starts)

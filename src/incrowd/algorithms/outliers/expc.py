@@ -17,6 +17,7 @@ import numpy as np
 from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm, watched
 from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, GrowthRules, Ints
 from incrowd.algorithms.outliers.repair import MergingGroups, settled
+from incrowd.assign import shuffled
 from incrowd.contracts import (
     AnyLimit,
     Choice,
@@ -28,7 +29,6 @@ from incrowd.contracts import (
     register,
     silent,
 )
-from incrowd.entropy import shuffled
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Partition, records_by_label
 

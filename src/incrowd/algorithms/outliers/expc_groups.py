@@ -13,13 +13,11 @@ from incrowd.algorithms.costs import BITS, ExactLine, family_as_tree, spans_of
 from incrowd.contracts import Guard, Plainness
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.kernels import boxtree, expc, expc_groups, outliers, plain_corners
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
     from incrowd.distance_outliers import Space
-    from incrowd.kernels.expc import ExpcState, RecordPool, WalkRoom
-    from incrowd.kernels.plain_corners import CornerDomain, GrowingGroup, KnownNodes, OutlierTest
-
 Ints = NDArray[np.int64]
 LOSSES = ("zero-based", "printed")
 SMALL = 2**14  # places in the first table of nodes
@@ -70,8 +68,6 @@ class Growth:
 
     def release(self, records: Ints) -> None:
         """Let exactly these records be free."""
-        from incrowd.kernels import expc
-
         state = self.pool.record[:, expc.STATE]
         state[state == expc.FREE] = expc.LOCKED
         state[records] = expc.FREE
@@ -83,8 +79,6 @@ class Growth:
 
         `labels` says then who is in which group.
         """
-        from incrowd.kernels import expc, expc_groups, plain_corners
-
         tally = self.group.tally
         tally[expc.CURSOR] = 0
         while True:
@@ -104,15 +98,11 @@ class Growth:
     @property
     def labels(self) -> Ints:
         """The group of each record, -1 for those in none."""
-        from incrowd.kernels import expc
-
         labels: Ints = self.pool.record[:, expc.LABEL]
         return labels
 
     def first_plain(self, groups: Sequence[Ints], record: int = -1) -> int:
         """The first of the groups that is done with a record (-1: as it is), or -1."""
-        from incrowd.kernels import expc_groups, plain_corners
-
         if not groups:
             return -1
         rows = np.concatenate(groups)
@@ -136,9 +126,7 @@ class Growth:
         form = self.space.setting.form
         return self.rules.plain and form != "corner" and bool(self.space.lone[record])
 
-    def _state(self) -> ExpcState:
-        from incrowd.kernels import expc
-
+    def _state(self) -> expc.ExpcState:
         rules, form = self.rules, self.space.setting.form
         by_corners = rules.plain and form != "candidate" and self.known
         alone = not self.guards and (not rules.plain or (by_corners and form == "corner"))
@@ -155,8 +143,6 @@ class Growth:
 
     def _help(self, stopped: int) -> None:
         """Settle a node in whole numbers, or make room in the table of nodes."""
-        from incrowd.kernels import plain_corners
-
         if stopped == plain_corners.CORNERS:
             raise PolicyError(
                 f"more than {plain_corners.MOST} corners in a group: leave columns out of "
@@ -175,8 +161,6 @@ class Growth:
 
     def _point(self, key: Codes) -> Codes:
         """A node as the space numbers codes."""
-        from incrowd.kernels import plain_corners
-
         someone = int(np.flatnonzero(self.space.values == key[-1])[0])
         point: Codes = self.space.points(np.array([someone]))[0]
         for j, part in enumerate(self.domain.column[:, plain_corners.PART]):
@@ -228,9 +212,9 @@ class _ExpcColumn:
         )
 
 
-def _domain(data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str) -> CornerDomain:
-    from incrowd.kernels import plain_corners
-
+def _domain(
+    data: Microdata, columns: list[_ExpcColumn], space: Space, loss: str
+) -> plain_corners.CornerDomain:
     forest = _Nodes()
     leaves = [forest.plant(column) for column in columns]
     values = np.full((int(space.values.max(initial=0)) + 1, len(space.axes)), np.nan)
@@ -294,9 +278,8 @@ class _Nodes:
         self.rows.append([parent, low, high, width + beside, width + column.apart, *ends, holds])
 
 
-def _pool(codes: Codes, values: Codes) -> RecordPool:
+def _pool(codes: Codes, values: Codes) -> expc.RecordPool:
     from incrowd.distance_outliers.cloud import distinct
-    from incrowd.kernels import boxtree, expc
 
     columns = [*codes.T, values]
     first, of, counts = distinct(columns, [int(c.max(initial=0)) + 1 for c in columns])
@@ -320,10 +303,8 @@ def _pool(codes: Codes, values: Codes) -> RecordPool:
     return expc.RecordPool(ints[0], point, ids, record, ints[1], ints[2], node, free)
 
 
-def _count_free(pool: RecordPool) -> None:
+def _count_free(pool: expc.RecordPool) -> None:
     """Find the smallest free record of each point and of each node."""
-    from incrowd.kernels import expc
-
     free = np.flatnonzero(pool.record[:, expc.STATE] == expc.FREE)
     smallest = np.full(len(pool.point), expc.NOBODY)
     np.minimum.at(smallest, pool.record[free, expc.POINT], free)
@@ -336,9 +317,9 @@ def _count_free(pool: RecordPool) -> None:
         below[v] = below[child : child + 2].min() if child >= 0 else smallest[begin:end].min()
 
 
-def _room(shape: tuple[int, int], values: int, pool: RecordPool, axes: int) -> tuple[GrowingGroup, WalkRoom]:
-    from incrowd.kernels import expc, plain_corners
-
+def _room(
+    shape: tuple[int, int], values: int, pool: expc.RecordPool, axes: int
+) -> tuple[plain_corners.GrowingGroup, expc.WalkRoom]:
     n, d = shape
     group = plain_corners.GrowingGroup(
         box=np.zeros((2, 4, d), np.int64),
@@ -361,15 +342,11 @@ def _room(shape: tuple[int, int], values: int, pool: RecordPool, axes: int) -> t
     return group, search
 
 
-def _memo(size: int, d: int) -> KnownNodes:
-    from incrowd.kernels import plain_corners
-
+def _memo(size: int, d: int) -> plain_corners.KnownNodes:
     return plain_corners.KnownNodes(np.zeros((size, d + 1), np.int32), np.zeros(size, np.int8))
 
 
-def _outlier_test(space: Space) -> OutlierTest:
-    from incrowd.kernels import outliers, plain_corners
-
+def _outlier_test(space: Space) -> plain_corners.OutlierTest:
     cloud, quasi = space.cloud, slice(space.quasi)
     gaps = [float(axis.weight) for axis in space.axes[quasi]]
     outline = outliers.build(cloud.coordinates(cloud.points, quasi), cloud.counts, gaps)

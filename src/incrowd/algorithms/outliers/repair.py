@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.outliers.expc_groups import Growth, GrowthRules, Ints
 from incrowd.contracts import Guard, Plainness, Progress
 from incrowd.flow import Attribute, Codes, Microdata, Partition, records_by_label
+from incrowd.kernels import expc_groups
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
@@ -93,8 +94,6 @@ class MergingGroups:
 
     def _widths(self, boxes: Ints, box: Ints) -> Ints:
         """How wide the cells of a row over each of the boxes and another are (g, d)."""
-        from incrowd.kernels import expc_groups
-
         wide = np.empty((len(boxes), box.shape[1]), np.int64)
         expc_groups.widths_with(boxes, box, self.growth.domain, wide)
         return wide

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,7 @@ from incrowd.algorithms.base import REVISITED, Algorithm, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Codes, Microdata, Partition
-
-if TYPE_CHECKING:
-    from incrowd.kernels.agglomerate import ClusterPool
+from incrowd.kernels import agglomerate, boxes, closure
 
 DISTANCES = ("8", "9", "10", "11", "nc")
 CLEAR = 1e-8  # costs of different records above this never look like those of equal ones
@@ -69,8 +67,6 @@ class Agglomerative(Algorithm):
         return Partition(allowed(labels, guards, table))
 
     def _clusters(self, table: Priced, progress: Progress) -> NDArray[np.int32]:
-        from incrowd.kernels import agglomerate, boxes
-
         n, d = table.codes.shape
         pool, alive = self._pool(table)
         rules = agglomerate.MergeRules(DISTANCES.index(str(self.distance)), self.k, self.modified)
@@ -83,10 +79,8 @@ class Agglomerative(Algorithm):
             agglomerate.agglomerate(pool, tree, heap, rules, table.costs, clock, labels)
         return labels
 
-    def _pool(self, table: Priced) -> tuple[ClusterPool, NDArray[np.bool_]]:
+    def _pool(self, table: Priced) -> tuple[agglomerate.ClusterPool, NDArray[np.bool_]]:
         """Every record a cluster, except that equal ones, which are merged first anyway, are together."""
-        from incrowd.kernels import agglomerate
-
         n, d = table.codes.shape
         merge = table.step / max(d, 1) > CLEAR
         bunch, order = _bunches(table.codes, self.k) if merge else (np.arange(n), np.arange(n))
@@ -135,8 +129,6 @@ def allowed(labels: NDArray[np.int32], guards: tuple[Guard, ...], table: Priced)
     """Merge each group that a guard does not allow with the one nearest to it by distance 8."""
     if not guards:
         return labels
-    from incrowd.kernels import closure
-
     groups = groups_of(labels.astype(np.int64), table)
     rows = {g: np.flatnonzero(labels == g).astype(np.int32) for g in range(groups.size.size)}
     wrong = [g for g in rows if not all(guard.allows(rows[g]) for guard in guards)]

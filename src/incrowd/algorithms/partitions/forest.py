@@ -19,6 +19,7 @@ from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition
+from incrowd.kernels import forest
 
 MOST = 20_000  # records; the time grows with their square
 
@@ -62,12 +63,10 @@ class Forest(Algorithm):
         return Partition(allowed(labels, guards, table))
 
     def _edges(self, table: Priced, progress: Progress) -> NDArray[np.int64]:
-        from incrowd.kernels.forest import grow_forest
-
         n = table.codes.shape[0]
         to, clock = np.empty(n, np.int64), np.zeros(2, np.int64)
         with watched(progress, clock, n):
-            grow_forest(self.k, groups_of(np.arange(n), table), table.costs, clock, to)
+            forest.grow_forest(self.k, groups_of(np.arange(n), table), table.costs, clock, to)
         return to
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +22,8 @@ from incrowd.algorithms.costs import geometry_of
 from incrowd.contracts import Progress
 from incrowd.errors import InputError
 from incrowd.flow import Attribute, Microdata
+from incrowd.kernels import cuts, mondrian
 from incrowd.schema import Shape
-
-if TYPE_CHECKING:
-    from incrowd.kernels.mondrian import CutRules
 
 PIECE = 1 << 18  # records read at once
 
@@ -65,7 +62,7 @@ class Spill:
     end with the process, however it ends.
     """
 
-    def __init__(self, data: Microdata, rules: CutRules, fits: int, folder: Path) -> None:
+    def __init__(self, data: Microdata, rules: mondrian.CutRules, fits: int, folder: Path) -> None:
         n, d = data.codes.shape
         self.data, self.rules, self.fits = data, rules, fits
         self.files = [_nameless(folder, (d + 1, n)) for _ in range(2)]
@@ -116,16 +113,13 @@ class Spill:
 
     def _order(self, counts: list[NDArray[np.int64]], turn: int) -> list[int]:
         """Columns with more than one value, the widest first or the next in turn first."""
-        from incrowd.kernels.cuts import extent
-        from incrowd.kernels.mondrian import ROUND_ROBIN
-
         ends = [np.flatnonzero(count)[[0, -1]].tolist() for count in counts]
         d = len(counts)
-        if self.rules.choose == ROUND_ROBIN:
+        if self.rules.choose == mondrian.ROUND_ROBIN:
             order = [(turn + step) % d for step in range(d)]
         else:
             geometry = geometry_of(self.data)
-            order = sorted(range(d), key=lambda j: -extent(j, ends[j][0], ends[j][1], geometry))
+            order = sorted(range(d), key=lambda j: -cuts.extent(j, ends[j][0], ends[j][1], geometry))
         return [j for j in order if ends[j][0] < ends[j][1]]
 
     def _places(self, attribute: Attribute, counts: NDArray[np.int64], size: int) -> NDArray[np.int64] | None:
@@ -143,12 +137,10 @@ class Spill:
 
     def _children(self, attribute: Attribute, counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Each inhabited child of the smallest node over a column is a part, if all are large enough."""
-        from incrowd.kernels.cuts import child_of, covering
-
         geometry = geometry_of(Microdata(np.zeros((1, 1), np.int32), (attribute,)))
         codes = np.flatnonzero(counts)
-        top = covering(0, int(codes[0]), int(codes[-1]), geometry)
-        children = [child_of(top, int(geometry.leaf[code]), geometry) for code in codes]
+        top = cuts.covering(0, int(codes[0]), int(codes[-1]), geometry)
+        children = [cuts.child_of(top, int(geometry.leaf[code]), geometry) for code in codes]
         _, part = np.unique(children, return_inverse=True)
         if np.bincount(part, counts[codes]).min() < self.rules.k or part.max() == 0:
             return None

@@ -7,7 +7,7 @@ baselines HR and HS of "Non-homogeneous Generalization in Privacy Preserving Dat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,8 @@ from incrowd.algorithms.partitions.lexicographic import CutRow, RowPartition, in
 from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
-
-if TYPE_CHECKING:
-    from incrowd.kernels.eligible import Waiting
+from incrowd.kernels import eligible as kernels
+from incrowd.kernels import hilbert
 
 WORD = 63  # bits of the curve that are compared at once
 
@@ -45,8 +44,6 @@ class Hilbert(RowPartition):
         return _dealt(curve_order(data), rule, self.k, progress)
 
     def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> CutRow:
-        from incrowd.kernels.hilbert import cheapest_cuts
-
         need_enough(data, self.k)
         n = len(data)
         order = curve_order(data)
@@ -54,7 +51,7 @@ class Hilbert(RowPartition):
         starts = np.cumsum([0, *(each.size for each in places)])
         begins, clock = np.zeros(n, np.bool_), np.zeros(2, np.int64)
         with watched(progress, clock, n):
-            cheapest_cuts(data.codes, order, np.concatenate(places), starts, self.k, clock, begins)
+            hilbert.cheapest_cuts(data.codes, order, np.concatenate(places), starts, self.k, clock, begins)
         return keeping(CutRow(order, np.append(np.flatnonzero(begins), n)), guards, data)
 
 
@@ -78,8 +75,6 @@ def _dealt(order: Codes, rule: Eligible, k: int, progress: Progress) -> Partitio
     every value has at most 1/l of the rest, and the rest is empty or has k. It takes what must be taken, and
     then the earliest of which it may take more.
     """
-    from incrowd.kernels import eligible as kernels
-
     n, l = order.size, rule.l  # noqa: E741
     value = rule.codes[order].astype(np.int64)
     count = np.bincount(value, minlength=rule.size)
@@ -96,27 +91,25 @@ def _dealt(order: Codes, rule: Eligible, k: int, progress: Progress) -> Partitio
     return Partition(labels)
 
 
-def _waiting(value: NDArray[np.int64], count: NDArray[np.int64]) -> Waiting:
+def _waiting(value: NDArray[np.int64], count: NDArray[np.int64]) -> kernels.Waiting:
     """Everybody waits, in the order of the row."""
-    from incrowd.kernels.eligible import NOBODY, Waiting
-
     n = value.size
     by_value = np.argsort(value, kind="stable")
-    after = np.full(n, NOBODY)
+    after = np.full(n, kernels.NOBODY)
     alike = value[by_value[1:]] == value[by_value[:-1]]
     after[by_value[:-1][alike]] = by_value[1:][alike]
     falling = np.argsort(-count, kind="stable")
     ends = np.cumsum(np.bincount(count, minlength=int(count.max()) + 1)[::-1])[::-1].copy()
-    return Waiting(
+    return kernels.Waiting(
         value=value,
-        group=np.full(n, NOBODY),
+        group=np.full(n, kernels.NOBODY),
         after=after,
         first=by_value[np.cumsum(count) - count],
         counts=count,
         rank=np.argsort(falling),
         falling=falling,
         ends=ends,
-        inside=np.full((2, count.size), NOBODY),
+        inside=np.full((2, count.size), kernels.NOBODY),
     )
 
 
@@ -134,10 +127,8 @@ def curve_order(data: Microdata) -> Codes:
     >>> curve_order(Microdata(codes, (side, side))).tolist()
     [3, 2, 1, 0]
     """
-    from incrowd.kernels.hilbert import curve_words
-
     n, d = data.codes.shape
     bits = max(1, *((len(attribute) - 1).bit_length() for attribute in data.attributes))
     words = np.zeros((-(-bits * d // WORD), n), np.int64)
-    curve_words(data.codes, bits, words)
+    hilbert.curve_words(data.codes, bits, words)
     return in_order(list(words))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.hierarchy import Hierarchy
+from incrowd.kernels import incognito
 from incrowd.schema import Shape
 
 Counts = NDArray[np.int64]
@@ -170,8 +171,6 @@ class Rolls:
 
     def rolled(self, source: Frequencies, columns: Sequence[int], levels: Node) -> tuple[Frequencies, Codes]:
         """The frequency set of some of its columns, at no lower levels; and what became of each row."""
-        from incrowd.kernels import incognito
-
         at = [source.columns.index(j) for j in columns]
         lifts = [self.ladders[j].up(source.levels[c], h) for j, c, h in zip(columns, at, levels, strict=True)]
         start = np.cumsum([0, *(lift.size for lift in lifts)])[:-1]

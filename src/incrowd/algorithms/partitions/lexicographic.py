@@ -21,6 +21,7 @@ from incrowd.algorithms.costs import geometry_of
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
+from incrowd.kernels import lexicographic as kernels
 
 Ints = NDArray[np.int64]
 UNIT = 720_720_000  # a domain is so wide; 1 to 16 steps divide it, so that small domains lose nothing
@@ -180,8 +181,6 @@ class Lexicographic(RowPartition):
         return self.rule == "pseudocode"
 
     def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> CutRow:
-        from incrowd.kernels import lexicographic as kernels
-
         need_enough(data, self.k)
         if len(guards) == 1 and isinstance(guards[0], Eligible):
             return eligible_parts(data, Sought.by(guards[0], self.k), progress)

@@ -10,22 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm, watched
-from incrowd.algorithms.costs import geometry_of
+from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm, spill_folder, watched
+from incrowd.algorithms.costs import geometry_of, room_to_cut
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
+from incrowd.kernels import cuts
+from incrowd.kernels import mondrian as kernels
 from incrowd.predicate import Predicate, ValueDomain
-from incrowd.spills import spill_folder
-
-if TYPE_CHECKING:
-    from incrowd.kernels.cuts import Geometry, Work
-    from incrowd.kernels.mondrian import CutRules, Points, Queries
 
 CHOICES = ("widest", "round-robin", "gain", "workload")
 ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
@@ -93,10 +90,8 @@ class Mondrian(Algorithm):
         run = MondrianRun(self, data)
         return Partition(run.guarded(guards, progress) if guards else run.unguarded(progress))
 
-    def rules(self, turn: int = 0) -> CutRules:
+    def rules(self, turn: int = 0) -> kernels.CutRules:
         """These options as the kernels read them; `turn` is the column that begins a round robin."""
-        from incrowd.kernels import mondrian as kernels
-
         choose = CHOICES.index(self.choose)
         return kernels.CutRules(self.k, choose, self.strict, self.below_too, self.extra_right, turn)
 
@@ -135,7 +130,7 @@ class StrictMondrian(Mondrian):
     def printed(self) -> bool:
         return self.median == "printed"
 
-    def rules(self, turn: int = 0) -> CutRules:
+    def rules(self, turn: int = 0) -> kernels.CutRules:
         return super().rules(turn)._replace(below_too=self.median == "two-sided")
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
@@ -164,7 +159,7 @@ class RelaxedMondrian(Mondrian):
     strict: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, AnyLimit]] = {**Mondrian.limits, "odd": Choice(("left", "right"))}
 
-    def rules(self, turn: int = 0) -> CutRules:
+    def rules(self, turn: int = 0) -> kernels.CutRules:
         return super().rules(turn)._replace(extra_right=self.odd == "right")
 
 
@@ -177,8 +172,6 @@ class MondrianRun:
 
     def unguarded(self, progress: Progress) -> NDArray[np.int32]:
         """All cuts in one compiled run, over distinct records where that pays."""
-        from incrowd.kernels import mondrian as kernels
-
         codes = self.data.codes
         distinct = distinct_records(codes) if self.recipe.strict else None
         weights = np.zeros(0, np.int32)
@@ -197,23 +190,18 @@ class MondrianRun:
         return Spill(self.data, self.recipe.rules(), fits, folder).group(self._inside, progress)
 
     def _inside(self, codes: NDArray[np.int32], turn: int) -> NDArray[np.int32]:
-        from incrowd.kernels import mondrian as kernels
-
         labels = np.empty(codes.shape[0], np.int32)
         kernels.grow(*self.prepare(codes, np.zeros(0, np.int32), turn), labels)
         return labels
 
     def guarded(self, guards: tuple[Guard, ...], progress: Progress) -> NDArray[np.int32]:
         """Node by node, so that guards can veto a cut; then the next best column is tried."""
-        from incrowd.kernels import mondrian as kernels
-        from incrowd.kernels.cuts import Node
-
         n, d = self.data.codes.shape
         buffers, spare, rules, geometry, queries, work = self.prepare(self.data.codes, np.zeros(0, np.int32))
         pair = (buffers, spare)
         parts = np.empty(geometry.parent.size + 3, np.int64)
         labels = np.empty(n, np.int32)
-        stack = [(Node(0, n, n, 0), 0)]
+        stack = [(cuts.Node(0, n, n, 0), 0)]
         groups, done = 0, 0
         while stack:
             node, turned = stack.pop()
@@ -231,7 +219,7 @@ class MondrianRun:
                 pieces = list(pairwise(borders))
                 if all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
                     turn = (cut.dim + 1) % d
-                    stack += [(Node(a, b, b - a, turn), 1 - turned) for a, b in pieces]
+                    stack += [(cuts.Node(a, b, b - a, turn), 1 - turned) for a, b in pieces]
                     break
                 work.tried[cut.dim] = True
         return labels
@@ -247,9 +235,6 @@ class MondrianRun:
 
         A veto ends the node: whether another cut is tried would disclose what the guard saw.
         """
-        from incrowd.kernels import mondrian as kernels
-        from incrowd.kernels.cuts import Node
-
         n, d = self.data.codes.shape
         mass = np.ones(n, np.int32) if weights is None else weights
         given = np.zeros(0, np.int32) if weights is None else weights.copy()  # a buffer, overwritten
@@ -257,7 +242,7 @@ class MondrianRun:
         pair = (buffers, spare)
         parts = np.empty(geometry.parent.size + 3, np.int64)
         labels = np.empty(n, np.int32)
-        stack = [(Node(0, n, int(mass.sum()), 0), 0)]
+        stack = [(cuts.Node(0, n, int(mass.sum()), 0), 0)]
         groups, done = 0, 0
         while stack:
             node, turned = stack.pop()
@@ -272,7 +257,9 @@ class MondrianRun:
                     pieces = list(pairwise(parts[: count + 1].tolist()))
             if pieces and all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
                 turn = (cut.dim + 1) % d
-                stack += [(Node(a, b, int(mass[target.ids[a:b]].sum()), turn), 1 - turned) for a, b in pieces]
+                stack += [
+                    (cuts.Node(a, b, int(mass[target.ids[a:b]].sum()), turn), 1 - turned) for a, b in pieces
+                ]
                 continue
             labels[ids] = groups
             groups, done = groups + 1, done + ids.size
@@ -281,18 +268,15 @@ class MondrianRun:
 
     def prepare(
         self, codes: NDArray[np.int32], weights: NDArray[np.int32], turn: int = 0
-    ) -> tuple[Points, Points, CutRules, Geometry, Queries, Work]:
-        from incrowd.kernels import cuts
-        from incrowd.kernels import mondrian as kernels
-
-        n, d = codes.shape
+    ) -> tuple[kernels.Points, kernels.Points, kernels.CutRules, cuts.Geometry, kernels.Queries, cuts.Work]:
+        n = len(codes)
         small = max((len(a) for a in self.data.attributes), default=0) < 2**15
         columns: Any = np.ascontiguousarray(codes.T, dtype=np.int16 if small else np.int32)
         points = kernels.Points(columns, weights, np.arange(n, dtype=np.int32))
         spare = kernels.Points(np.empty_like(columns), np.empty_like(weights), np.empty(n, np.int32))
         geometry = geometry_of(self.data)
         queries = queries_of(self.recipe.workload, self.data.attributes)
-        work = cuts.scratch(n, d, geometry.position.size, geometry.parent.size)
+        work = room_to_cut(n, geometry)
         return points, spare, self.recipe.rules(turn), geometry, queries, work
 
 
@@ -378,10 +362,8 @@ def _weighted(said: object, number: int) -> WeightedPredicate:
         raise PolicyError(f"condition {number} of the workload: {problem}") from None
 
 
-def queries_of(workload: Sequence[WeightedPredicate], attributes: Sequence[Attribute]) -> Queries:
+def queries_of(workload: Sequence[WeightedPredicate], attributes: Sequence[Attribute]) -> kernels.Queries:
     """Prefix counts of the allowed codes of each predicate, for all attributes end to end."""
-    from incrowd.kernels.mondrian import Queries
-
     domains = [ValueDomain.of(attribute) for attribute in attributes] if workload else []
     width = sum(len(attribute) + 1 for attribute in attributes)
     upto = np.zeros((len(workload), width), np.int32)
@@ -395,7 +377,7 @@ def queries_of(workload: Sequence[WeightedPredicate], attributes: Sequence[Attri
         upto[q] = np.concatenate([np.concatenate([[0], np.cumsum(mask)]) for mask in allowed])
         for found, mask in zip(edges, allowed, strict=True):
             found.update(np.flatnonzero(mask[1:] != mask[:-1]).tolist())
-    return Queries(
+    return kernels.Queries(
         weight=np.array([query.weight for query in workload], np.float64),
         upto=upto,
         first_edge=np.concatenate([[0], np.cumsum([len(found) for found in edges])]).astype(np.int64),

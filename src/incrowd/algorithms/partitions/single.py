@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.base import MULTIDIMENSIONAL, Algorithm
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.flow import Microdata, Partition
+from incrowd.kernels import single
 
 
 @register("algorithm", "single")
@@ -61,8 +62,6 @@ class _SlabGrid:
     """All points in their regions, and for each axis its slabs as borders in the sorted order."""
 
     def __init__(self, codes: NDArray[np.int32], k: int, guards: tuple[Guard, ...]) -> None:
-        from incrowd.kernels import single
-
         n, d = codes.shape
         small = codes.size == 0 or int(codes.max()) < 2**15
         self.k = k
@@ -91,8 +90,6 @@ class _SlabGrid:
         return False
 
     def _find(self, axis: int, first: int, last: int) -> int:
-        from incrowd.kernels import single
-
         codes = self.codes[axis][first:last]
         order = self.order[axis][first:last]
         regions = self.regions // (len(self.borders[axis]) - 1)
@@ -100,8 +97,6 @@ class _SlabGrid:
         return int(single.nearest_middle(codes, low, high)) if low < high else -1
 
     def _apply(self, axis: int, first: int, at: int, last: int) -> bool:
-        from incrowd.kernels import single
-
         right = self.order[axis][at:last]
         before = self.region[right].copy() if self.guards else right
         regions = single.cut_regions(right, self.region, self.fresh, self.regions)
@@ -124,8 +119,6 @@ class _SlabGrid:
 
     def slabs(self) -> NDArray[np.int32]:
         """The slab of each record in each column (n, d)."""
-        from incrowd.kernels import single
-
         slabs = np.empty((self.region.size, len(self.order)), np.int32)
         for j, order in enumerate(self.order):
             single.slab_of(order, np.array(self.borders[j], np.int64), slabs[:, j])

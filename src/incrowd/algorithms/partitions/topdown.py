@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ from incrowd.algorithms.base import EXTERNAL, Algorithm, watched
 from incrowd.algorithms.costs import ExactLine, spans_of
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Microdata, Partition
-
-if TYPE_CHECKING:
-    from incrowd.kernels.topdown import SplitRules, SplitTree
+from incrowd.kernels import topdown, topdown_repair
 
 VISITS = 100
 MANY_VISITS = 2**31 - 1
@@ -80,11 +78,9 @@ class TopDown(Algorithm):
     def printed(self) -> bool:
         return self.assign == "printed"
 
-    def rules(self) -> SplitRules:
+    def rules(self) -> topdown.SplitRules:
         """These options as the kernels read them."""
-        from incrowd.kernels.topdown import SplitRules
-
-        return SplitRules(
+        return topdown.SplitRules(
             self.k,
             self.assign == "weighted",
             self.seeds == "exact",
@@ -103,7 +99,7 @@ def exact_places(data: Microdata) -> list[NDArray[np.int64]]:
 class TopDownRun:
     """One table being split and repaired."""
 
-    tree: SplitTree
+    tree: topdown.SplitTree
 
     def __init__(self, recipe: TopDown, data: Microdata) -> None:
         self.rules = recipe.rules()
@@ -118,12 +114,10 @@ class TopDownRun:
 
     def split(self, clock: NDArray[np.int64]) -> None:
         """Make the tree of splits; its leaves are groups of any size."""
-        from incrowd.kernels import topdown as kernels
-
         n, d = self.points.shape
         node = np.empty((2 * n, 4), np.int64)
-        count = kernels.grow(self.points, self.ids, self.rules, self.spans, node, clock)
-        self.tree = kernels.SplitTree(
+        count = topdown.grow(self.points, self.ids, self.rules, self.spans, node, clock)
+        self.tree = topdown.SplitTree(
             points=self.points,
             ids=self.ids,
             node=node[:count].copy(),
@@ -135,63 +129,53 @@ class TopDownRun:
             least=np.empty(count + 2),
             spans=self.spans,
         )
-        kernels.start(self.tree)
+        topdown.start(self.tree)
 
     def mend(self, clock: NDArray[np.int64]) -> None:
         """Let every group have k: smallest first, of equals the one with the smallest record."""
-        from incrowd.kernels import topdown_repair as kernels
-        from incrowd.kernels.topdown import FIRST, MOST
-
         leaves = self._groups()
         done = int(clock[1])
         while True:
-            sizes = self.tree.tally[leaves, MOST]
+            sizes = self.tree.tally[leaves, topdown.MOST]
             small = (sizes > 0) & (sizes < self.rules.k)
             clock[1] = done + int(sizes[~small].sum())
             if not small.any():
                 return
             next_ones = leaves[sizes == sizes[small].min()]
-            order = np.argsort(self.tree.tally[next_ones, FIRST])
-            kernels.mend(next_ones[order], self.rules, self.tree, clock)
+            order = np.argsort(self.tree.tally[next_ones, topdown.FIRST])
+            topdown_repair.mend(next_ones[order], self.rules, self.tree, clock)
 
     def keep(self, guards: tuple[Guard, ...]) -> None:
         """Merge groups that a guard does not allow with the cheapest one until they are allowed.
 
         By their smallest record.
         """
-        from incrowd.kernels import topdown_repair as kernels
-        from incrowd.kernels.topdown import FIRST
-
         if not guards:
             return
 
         def allowed(leaf: int) -> bool:
-            rows = kernels.records_of(leaf, self.tree)
+            rows = topdown_repair.records_of(leaf, self.tree)
             return all(guard.allows(rows) for guard in guards)
 
         groups = self._groups()
-        order = groups[np.argsort(self.tree.tally[groups, FIRST])].tolist()
+        order = groups[np.argsort(self.tree.tally[groups, topdown.FIRST])].tolist()
         wrong = {leaf: True for leaf in order if not allowed(leaf)}
         while wrong:
             leaf = next(iter(wrong))
-            other = kernels.cheapest(leaf, 0, self.rules, self.tree)
+            other = topdown_repair.cheapest(leaf, 0, self.rules, self.tree)
             if other < 0:  # it is the whole table
                 return
-            kernels.join(leaf, other, False, self.rules, self.tree)
+            topdown_repair.join(leaf, other, False, self.rules, self.tree)
             wrong.pop(int(other), None)
             if allowed(leaf):
                 del wrong[leaf]
 
     def labels(self) -> NDArray[np.int32]:
         """The group of each record, numbered in the order of the tree."""
-        from incrowd.kernels import topdown_repair as kernels
-
         labels = np.empty(self.ids.size, np.int32)
-        kernels.label_all(self.tree, labels)
+        topdown_repair.label_all(self.tree, labels)
         return labels
 
     def _groups(self) -> NDArray[np.int64]:
         """The leaves that have records."""
-        from incrowd.kernels.topdown import LEFT, MOST
-
-        return np.flatnonzero((self.tree.node[:, LEFT] == 0) & (self.tree.tally[:, MOST] > 0))
+        return np.flatnonzero((self.tree.node[:, topdown.LEFT] == 0) & (self.tree.tally[:, topdown.MOST] > 0))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.transparent.plan import PlannedBucket, plan
-from incrowd.entropy import Entropy, shuffled
+from incrowd.assign import Entropy, shuffled
 from incrowd.flow import Codes
 
 Ints = NDArray[np.int64]

@@ -13,8 +13,8 @@ from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.transparent.deal import dealt
 from incrowd.algorithms.transparent.split import ColourSplit, Ground
 from incrowd.algorithms.transparent.strata import strata
+from incrowd.assign import Entropy, system
 from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Progress, Switch, need_enough, register
-from incrowd.entropy import Entropy, system
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition
 
@@ -107,6 +107,7 @@ class Transparent(Algorithm):
         "quasi-identifiers; that presence is not disclosed; anything about two releases of the same people"
     )
     transparent: ClassVar[bool] = True
+    needs_l: ClassVar[bool] = True
     strict: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "stratum": Limit(1), "swaps": Switch()}
 

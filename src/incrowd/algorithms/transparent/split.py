@@ -7,18 +7,16 @@ are equally likely, and leaves the classes as they are; that is the whole proof.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.costs import geometry_of
+from incrowd.algorithms.costs import geometry_of, room_to_cut
 from incrowd.algorithms.partitions.mondrian import StrictMondrian, queries_of
 from incrowd.flow import Codes, Microdata
-
-if TYPE_CHECKING:
-    from incrowd.kernels.cuts import Geometry, Work
-    from incrowd.kernels.mondrian import Points, Queries
+from incrowd.kernels import cuts, mondrian
+from incrowd.kernels import transparent as kernels
 
 Ints = NDArray[np.int64]
 WINDOW = 12  # how far partners for an exchange are looked for, along the order of each column
@@ -29,18 +27,15 @@ ROUNDS = 2  # how often each order is gone through
 class Ground:
     """The domains of a table, and scratch space for kernels: nothing about its people."""
 
-    geometry: Geometry
-    queries: Queries
-    work: Work
+    geometry: cuts.Geometry
+    queries: mondrian.Queries
+    work: cuts.Work
     small: bool
 
     @classmethod
     def under(cls, data: Microdata) -> Ground:
-        from incrowd.kernels import cuts
-
         geometry = geometry_of(data)
-        n, d = data.codes.shape
-        work = cuts.scratch(n, d, geometry.position.size, geometry.parent.size)
+        work = room_to_cut(len(data), geometry)
         small = max((len(a) for a in data.attributes), default=0) < 2**15
         return cls(geometry, queries_of((), data.attributes), work, small)
 
@@ -48,13 +43,11 @@ class Ground:
         """The codes column by column, as kernels read them."""
         return np.ascontiguousarray(codes.T, dtype=np.int16 if self.small else np.int32)
 
-    def buffers(self, columns: Any) -> tuple[Points, Points]:
+    def buffers(self, columns: Any) -> tuple[mondrian.Points, mondrian.Points]:
         """Points and a spare buffer for them."""
-        from incrowd.kernels.mondrian import Points
-
         none, ids = np.zeros(0, np.int32), np.arange(columns.shape[1], dtype=np.int32)
-        spare = Points(np.empty(columns.shape, columns.dtype), none, np.empty_like(ids))
-        return Points(columns.copy(), none, ids), spare
+        spare = mondrian.Points(np.empty(columns.shape, columns.dtype), none, np.empty_like(ids))
+        return mondrian.Points(columns.copy(), none, ids), spare
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +68,6 @@ class ColourSplit:
 
     def _in_rounds(self, columns: Any, colours: Codes) -> Codes:
         """Cut by Mondrian; who is too many of a colour in a class goes to the next round."""
-        from incrowd.kernels import transparent as kernels
-
         labels = np.full(colours.size, -1, np.int32)
         left, made = np.arange(colours.size, dtype=np.int32), 0
         while left.size >= self.l * self.need:
@@ -93,8 +84,6 @@ class ColourSplit:
         return labels
 
     def _cut(self, columns: Any, colours: Codes) -> Codes:
-        from incrowd.kernels import transparent as kernels
-
         ground, rules = self.ground, StrictMondrian(self.l * self.need).rules()
         found = np.empty(colours.size, np.int32)
         points, spare = ground.buffers(columns)
@@ -104,8 +93,6 @@ class ColourSplit:
 
     def _at_ranks(self, columns: Any, colours: Codes, labels: Codes) -> Codes:
         """Halve what is still large: each colour in the order of one column, cut at equal ranks."""
-        from incrowd.kernels import transparent as kernels
-
         order, starts = grouped(labels)
         found, made = np.empty_like(labels), 0
         for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
@@ -118,8 +105,6 @@ class ColourSplit:
 
     def _exchanged(self, columns: Any, colours: Codes, labels: Codes) -> Codes:
         """Let people of one colour change places, along the order of each column in turn."""
-        from incrowd.kernels import transparent as kernels
-
         members, starts = grouped(labels)
         place = np.empty(labels.size, np.int64)
         place[members] = np.arange(labels.size)

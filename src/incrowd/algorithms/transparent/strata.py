@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.algorithms.transparent.split import Ground, grouped
 from incrowd.flow import Codes, Microdata
+from incrowd.kernels import transparent as kernels
 
 Ints = NDArray[np.int64]
 
@@ -21,8 +22,6 @@ def strata(data: Microdata, values: Codes, l: int, least: int, ground: Ground) -
 
     Both sides of a cut have `least` people, and l times as many as have the commonest value of the node.
     """
-    from incrowd.kernels import transparent as kernels
-
     labels = np.empty(len(data), np.int32)
     points, spare = ground.buffers(ground.columns(data.codes))
     about = ground.geometry, ground.queries, ground.work

@@ -17,11 +17,11 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.kja import AdaptiveRefinement, Direct
+from incrowd.algorithms.kja import AdaptiveRefinement, Direct, own_people
 from incrowd.algorithms.partitions.mondrian import RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.topdown import TopDown
+from incrowd.assign import Entropy, shuffled
 from incrowd.contracts import Guard, Partitioner, Progress, silent
-from incrowd.entropy import Entropy, shuffled
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes, Microdata, Partition
 from incrowd.measures.boxes import RangeCount, random_boxes
@@ -183,7 +183,7 @@ def _repeatable(data: Microdata) -> Entropy:
 def conventional(data: Microdata, base: Partitioner) -> Partition:
     """The private table alone, mixed as in a join; values of each group are published together."""
     order = shuffled(len(data), _repeatable(data))
-    people = order[own_of(data)[order]]
+    people = order[own_people(data)[order]]
     labels = np.full(len(data), -1, np.int32)
     labels[people] = base.group(Microdata(data.codes[people], data.attributes), (), silent).labels
     return Partition(labels, buckets=labels)
@@ -204,16 +204,12 @@ class SmallestFirst:
         return Partition(rank[labels].astype(np.int32))
 
 
-def own_of(data: Microdata) -> NDArray[np.bool_]:
-    return np.ones(len(data), np.bool_) if data.own is None else data.own
-
-
 def trial(data: Microdata, groupings: Mapping[str, Grouping], queries: Queries) -> dict[str, JoinPoint]:
     """Every way on one joined table."""
     found = {}
     for name, grouping in groupings.items():
         partition, seconds = timed(partial(grouping, data))
-        mine = partition.labels[own_of(data)]
+        mine = partition.labels[own_people(data)]
         ncp, dm = perimeters(data, partition.labels)[mine].mean(), np.bincount(mine)[mine].mean()
         found[name] = JoinPoint(float(ncp), float(dm), seconds, relative_errors(data, partition, queries))
     return found
@@ -238,7 +234,7 @@ def relative_errors(data: Microdata, partition: Partition, queries: Queries) -> 
         return {}
     kept = partition.kept
     rows = rows_of(Microdata(data.codes[kept], data.attributes), Partition(partition.labels[kept]))
-    people = np.bincount(partition.buckets[own_of(data)])
+    people = np.bincount(partition.buckets[own_people(data)])
     weights = weights_of(REFINE, partition.buckets[kept], people)
     found = {
         share: average_relative_error(rows, weights, data, asked).mean for share, asked in queries.items()

@@ -24,9 +24,9 @@ from incrowd.algorithms.anatomy import Anatomy
 from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
+from incrowd.assign import Entropy
 from incrowd.contracts import Guard, Progress, silent
 from incrowd.encode import encode
-from incrowd.entropy import Entropy
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.models.l_diversity import FrequencyDiversity

@@ -1,31 +1,28 @@
-"""Every way to hand out the sensitive values and every draw of `transparent` and of `ring` over tuples.
+"""Small tables for `transparent` and `ring` over tuples, and the unchanged program run with all its draws.
 
-Chance is a tree of which all paths are run, so that posteriors are exact. The adversary even knows who is in
-which class or tuple.
+The adversary knows everybody's quasi-identifiers, the program and the release, and even who is in which class
+or tuple. Before, every world (a way to hand out the values) is as likely. Chance is a tree of which all paths
+are run, so that posteriors are exact.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
-from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 from support.tables_of_codes import CodeTable
 
 from incrowd.algorithms.nonhomogeneous.ring import tuple_rings
-from incrowd.algorithms.transparent import deal
 from incrowd.algorithms.transparent.method import TransparentClasses
-from incrowd.algorithms.transparent.split import ColourSplit, Ground
+from incrowd.assign import Entropy
 from incrowd.contracts import silent
-from incrowd.entropy import Entropy
 from incrowd.flow import Microdata, Sensitive
 from incrowd.models import TransparentDiversity
 from incrowd.schema import Kind
@@ -51,7 +48,27 @@ class Small:
         return Microdata(plain.codes, plain.attributes, (column,))
 
     def worlds(self) -> list[World]:
-        return sorted(set(itertools.permutations(self.values)))
+        return list(ways_to_hand_out(tuple(sorted(Counter(self.values).items()))))
+
+    def reordered(self) -> list[Small]:
+        """The same table with as many people of each value, for all orders of values that differ."""
+        orders = sorted(set(itertools.permutations(Counter(self.values).values())))
+        return [replace(self, values=values_of(counts)) for counts in orders]
+
+
+def values_of(counts: Sequence[int]) -> World:
+    """So many people of each value, one after the other."""
+    return tuple(value for value, count in enumerate(counts) for _ in range(count))
+
+
+def ways_to_hand_out(left: tuple[tuple[int, int], ...]) -> Iterator[World]:
+    """All distinct orders of values, of which so many are left."""
+    if not left:
+        yield ()
+    for at, (value, count) in enumerate(left):
+        rest = ((value, count - 1),) if count > 1 else ()
+        for others in ways_to_hand_out(left[:at] + rest + left[at + 1 :]):
+            yield (value, *others)
 
 
 @cache
@@ -130,6 +147,14 @@ def distribution(run: Callable[[Entropy], Any]) -> Distribution:
     return found
 
 
+def called(found: Distribution, name: Sequence[int]) -> Distribution:
+    """The same releases with other names for values."""
+    return {
+        frozenset((group, tuple(sorted(name[v] for v in own))) for group, own in view): weight
+        for view, weight in found.items()
+    }
+
+
 def largest_posterior(table: Small, released: Callable[[World], Distribution]) -> Fraction:
     """The largest probability of any value of anybody, over all releases that can be."""
     total: Distribution = defaultdict(Fraction)
@@ -142,38 +167,31 @@ def largest_posterior(table: Small, released: Callable[[World], Distribution]) -
     return max(Fraction(max(odds.values())) / total[view] for view, odds in own.items())
 
 
-def drawn_table(rng: np.random.Generator, least: int = 5, most: int = 6) -> Small:
-    """A table that l can be kept for, with few enough worlds."""
+# Tables that nobody chose
+
+
+def compositions(n: int, most: int) -> Iterator[tuple[int, ...]]:
+    """All ways to say how many of n people have each value, none more than `most`."""
+    if not n:
+        yield ()
+    for first in range(1, min(n, most) + 1):
+        yield from ((first, *rest) for rest in compositions(n - first, most))
+
+
+def people(rng: np.random.Generator, n: int) -> tuple[tuple[int, ...], ...]:
+    points = rng.integers(0, rng.integers(2, 7), (n, rng.integers(1, 3)))
+    return tuple(map(tuple, points.tolist()))
+
+
+def drawn_table(rng: np.random.Generator, n: int, most_worlds: int) -> Small:
+    """A table of n people that l can be kept for, with few enough worlds."""
     while True:
-        n, l = int(rng.integers(least, most + 1)), int(rng.choice([2, 2, 2, 3]))  # noqa: E741
-        k = int(rng.integers(2, max(3, n // 2 + 1)))
-        points = rng.integers(0, rng.integers(2, 7), (n, rng.integers(1, 3)))
-        size = int(rng.integers(l, 6))
-        values = tuple(np.unique(rng.integers(0, size, n), return_inverse=True)[1].reshape(-1).tolist())
-        table = Small(tuple(map(tuple, points.tolist())), values, l, k, int(rng.choice([1, 6])))
-        if max(Counter(values).values()) * l <= n:
-            return table
+        l = int(rng.choice([2, 2, 3]))  # noqa: E741
+        choices = [counts for counts in compositions(n, n // l) if worlds_of(counts) <= most_worlds]
+        if choices:
+            values = values_of(choices[int(rng.integers(len(choices)))])
+            return Small(people(rng, n), values, l, int(rng.integers(2, n // 2 + 1)), int(rng.choice([1, n])))
 
 
-@contextmanager
-def remembered_splits() -> Iterator[None]:
-    """Remember how buckets were split, and let the adversary know the order of values.
-
-    It is drawn apart from people: what holds for every order holds for whoever does not know it.
-    """
-    split, known = ColourSplit.classes, {}
-    plain = Ground.under
-    under = cache(lambda points: plain(plain_data(points)))
-
-    def remembered(self: ColourSplit, codes: NDArray[np.int32], colours: NDArray[np.int32]) -> Any:
-        key = (codes.tobytes(), codes.shape, colours.tobytes(), self.l, self.need, self.swaps)
-        if key not in known:
-            known[key] = split(self, codes, colours)
-        return known[key]
-
-    with (
-        mock.patch.object(Ground, "under", lambda data: under(tuple(map(tuple, data.codes.tolist())))),
-        mock.patch.object(deal, "order_of_values", lambda count, _: np.arange(count)),
-        mock.patch.object(ColourSplit, "classes", remembered),
-    ):
-        yield
+def worlds_of(counts: tuple[int, ...]) -> int:
+    return math.factorial(sum(counts)) // math.prod(map(math.factorial, counts))

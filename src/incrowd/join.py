@@ -1,5 +1,6 @@
-"""The private and the public table joined: who is in both, who in one, and who can stand in for others.
+"""The private and the public table joined for k-join-anonymity: who can stand in for whom.
 
+Whoever is in the public table and not in the private one can stand in an equivalence class of those who are.
 It must be certain that those who stand in are people, that they are others than those of the private table,
 and what outsiders know of them. Whoever is in doubt is left out and counted, which costs detail and never
 anybody's privacy. What is plainly wrong is an error.
@@ -11,26 +12,96 @@ described as it says.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.encode import encode
+from incrowd import tables
+from incrowd.encode import GAP, THE_PUBLIC, encode, numbered
 from incrowd.errors import Exposure, PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Table, TextColumn
-from incrowd.join.columns import GAP, THE_PUBLIC, numbered
+from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
-from incrowd.policy.parts import same_name
+from incrowd.policy.parts import Public, same_name
 from incrowd.schema import Column, Role, Schema
 
 Flags = NDArray[np.bool_]
 
 THE_SECOND = "the table under 'check'"
 _BETWEEN = " \t\N{NO-BREAK SPACE}-./_"  # what some write between the digits of a number, and others do not
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sources:
+    """The public table and the second source as they were read, and what the manifest says of them."""
+
+    public: Table
+    check: Table | None
+    provenance: Mapping[str, Any]
+
+
+def check_public(policy: Policy) -> Public:
+    """What the policy says of the public table; an error unless people can hide behind its people."""
+    said = policy.public
+    if said is None:
+        raise PolicyError(
+            f"{policy.method} joins the table with a public one: write table, id and membership_secret under "
+            "[public]"
+        )
+    if said.membership_secret is not True:
+        raise PolicyError(
+            f"{policy.method} counts people of the public table towards k, so it does not protect against "
+            "somebody who knows who is in the private table; if that is a secret, write "
+            "membership_secret = true under [public]"
+        )
+    return said
+
+
+def read_sources(policy: Policy, public: object = None, check: object = None) -> Sources:
+    """Read the public table and, if there is one, the second source: as given, else as the policy says."""
+    said = check_public(policy)
+    source = policy.folder / said.table if public is None else public
+    table = _read(source)
+    if check is None and said.check is not None:
+        check = policy.folder / said.check
+    second = None if check is None else _read(check)
+    return Sources(table, second, provenance(source, table, said, check, second))
+
+
+def _read(source: object) -> Table:
+    return source if isinstance(source, Table) else tables.read(source)
+
+
+def provenance(
+    source: object, table: Table, public: Public, check: object = None, second: Table | None = None
+) -> dict[str, Any]:
+    """Which public table was joined, for the manifest: enough to see whether another one is the same.
+
+    `check` and `second` are the second source and its table. Of a file there is the SHA-256, of anything else
+    its kind.
+    """
+    said = {**_fingerprint(source, table), "id": public.id}
+    said |= {key: text for key in ("source", "date") if (text := getattr(public, key)) is not None}
+    if second is not None:
+        said["checked_against"] = _fingerprint(check, second)
+        if said["checked_against"].get("sha256", "") == said.get("sha256"):
+            raise PolicyError("the tables under 'table' and 'check' of [public] are the same, byte for byte")
+    return said
+
+
+def _fingerprint(source: object, table: Table) -> dict[str, Any]:
+    if not isinstance(source, str | os.PathLike):
+        return {"kind": type(source).__name__, "rows": len(table)}
+    with Path(source).open("rb") as file:
+        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "rows": len(table)}
 
 
 @dataclass(frozen=True, slots=True)
