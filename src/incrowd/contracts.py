@@ -187,6 +187,13 @@ def silent(done: float) -> None:
 Watch = Callable[[str], Progress]  # called at the start of each step, with its name
 
 
+Notice = Callable[[str], None]  # hears what should be known before the work begins
+
+
+def unnoticed(_sentence: str) -> None:
+    """A notice that nobody reads; it is among the warnings, too."""
+
+
 def unwatched(_step: str) -> Progress:
     """A watch that shows nothing."""
     return silent

@@ -34,8 +34,9 @@ from incrowd.graph import components, consistency, lambda_star
 from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing import draft as drafting
-from incrowd.publishing.draft import MatchProbability, RandomizedAssignment
+from incrowd.publishing import randomized
 from incrowd.publishing.pipeline import Form, Release, publish_to
+from incrowd.publishing.randomized import MatchProbability, RandomizedAssignment
 from incrowd.release.folder import read_rows
 
 QUASI = ("age", "sex", "place")
@@ -307,7 +308,7 @@ def test_a_broken_engine_is_caught(method: str, tmp_path: Path, monkeypatch: pyt
         ],
         "order": [(assign, "by_neighbourhoods", as_it_came)],
     }
-    monkeypatch.setattr(drafting, "_from_factor", lambda found, least, *_: first_of(found))
+    monkeypatch.setattr(randomized, "_from_factor", lambda found, least, *_: first_of(found))
     for caught_by, ways in broken.items():
         for owner, name, other in ways:
             with monkeypatch.context() as patch:

@@ -9,7 +9,7 @@ from campaigns.forged import FORGED
 from campaigns.forged_parquet import FORGED_PARQUET
 from campaigns.holdout import HOLDOUT
 from campaigns.hostile import HOSTILE
-from campaigns.mutants import MUTANTS
+from campaigns.mutation_campaign import MUTANTS
 from campaigns.round_trips import ROUND_TRIPS
 
 CAMPAIGNS = {

@@ -1,271 +1,216 @@
-"""Mutants of the verifier: one operator, number or refusal changed. The forgeries must notice every one.
+"""Mutants of the verifier: every one that there is, in a fixed order, each known by what it changes.
 
-A mutant lives in a forked process, where its module is compiled from the changed tree. It is killed if a good
-release is rejected, a forgery is accepted, or it breaks off. One that survives needs a reason in
-``survivors.json``: no unexplained survivor is the bar, since some changes mean the same.
+A mutant changes one operator, number, truth value, call or refusal. What only words a message (the second
+argument of `require`, what is raised) is left alone: it decides nothing. So are decorators and `strict` of
+`zip`. `mutation_testing` runs them.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
+import copy
 import functools
-import importlib.abc
-import importlib.machinery
-import importlib.util
-import inspect
-import itertools
 import json
-import os
-import random
-import resource
-import secrets
-import shutil
-import sys
-import tempfile
-from collections import ChainMap, Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
-from campaigns.campaign import Campaign, Fault
+SOURCE = Path(__file__).parent.parent.parent / "src" / "incrowd" / "verifier"
+SURVIVORS = Path(__file__).with_name("survivors.json")
 
-TESTS = Path(__file__).parent.parent
-SOURCE = TESTS.parent / "src" / "incrowd" / "verifier"
-EXPLAINED = Path(__file__).with_name("survivors.json")
-SECONDS = 180  # of processor time for a mutant that never ends; it counts as noticed
-BATTERY = ("forgery", "forgeries", "good", "accepted", "rejected", "refused")
-
-_FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+_FLIPPED: dict[type[Any], type[Any]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.And: ast.Or, ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
 }  # fmt: skip
+_OTHER = {"any": "all", "min": "max", "minimum": "maximum"}
+_OTHER |= {there: here for here, there in _OTHER.items()}
+_SILENT = {"annotation", "returns", "type_params", "decorator_list"}  # fields that decide nothing
+_GUARDS = {"strict", "repr"}  # arguments that change nothing as long as the code is right
+
+Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change of one node: the how-manyth node of its module, and words by which a person finds it."""
+    """One change. `place` is the how-manyth node of its module, `part` the how-manyth operator in it.
+
+    `lines` are those of its statement. Outside all functions (`function` is empty) it acts on import.
+    """
 
     module: str
+    function: str
+    text: str
+    change: str
+    at: tuple[int, int]
+    lines: tuple[int, int]
     place: int
-    how: str
-    where: str
-    code: str
-    twin: int = 0
+    part: int = 0
 
     @property
     def id(self) -> str:
-        """The same as long as the function says the same, wherever it stands in its file."""
-        again = f" ({self.twin + 1})" if self.twin else ""
-        return f"{self.module} {self.where}: {self.how}: {self.code}{again}"
+        return f"{self.module}:{self.at[0]}:{self.at[1]}: {self.change}"
+
+    @property
+    def key(self) -> Key:
+        """The same as long as the line and its function are called the same, wherever they stand."""
+        return self.module, self.function, self.text, self.change
 
 
-def mutants_of(path: Path) -> list[Mutant]:
+@dataclass(frozen=True)
+class _Place:
+    """Where a node is: its function, its statement, and whether it only words a message."""
+
+    function: str = ""
+    scope: str = ""
+    lines: tuple[int, int] = (0, 0)
+    wording: bool = False
+
+
+def module_file(module: str) -> Path:
+    path = SOURCE.parent.joinpath(*module.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@functools.cache
+def every_mutant() -> tuple[Mutant, ...]:
+    """Sorted by module, line, column and what is changed."""
+    return tuple(mutant for path in sorted(SOURCE.rglob("*.py")) for mutant in mutants_of(path))
+
+
+def mutants_of(path: Path, source: str = "") -> list[Mutant]:
     """Every mutant of a module."""
     name = ".".join(["incrowd", *path.relative_to(SOURCE.parent).with_suffix("").parts])
     name = name.removesuffix(".__init__")
+    source = source or path.read_text(encoding="utf-8")
+    texts = source.splitlines()
     found: list[Mutant] = []
-    seen: Counter[tuple[str, str, str]] = Counter()
-    for place, (node, where) in enumerate(_nodes(ast.parse(path.read_text(encoding="utf-8")))):
-        how = _change(node)
-        if how:
-            code = " ".join(ast.unparse(node).split())[:100]
-            found.append(Mutant(name, place, how, where, code, seen[where, how, code]))
-            seen[where, how, code] += 1
+    for number, (node, place) in enumerate(_nodes(ast.parse(source), _Place())):
+        for part in range(0 if place.wording else _parts(node)):
+            before, after = _changed(node, part)
+            at = (node.lineno, node.col_offset)  # type: ignore[attr-defined]
+            text = texts[at[0] - 1].strip()
+            change = f"{before} → {after}"
+            found.append(Mutant(name, place.function, text, change, at, place.lines, number, part))
+    return _told_apart(sorted(found, key=lambda mutant: (mutant.at, mutant.place, mutant.part)))
+
+
+def _told_apart(mutants: list[Mutant]) -> list[Mutant]:
+    """The second of several with the same key says so."""
+    seen: Counter[Key] = Counter()
+    found = []
+    for mutant in mutants:
+        seen[mutant.key] += 1
+        again = seen[mutant.key]
+        change = f"{mutant.change} ({again})" if again > 1 else mutant.change
+        found.append(Mutant(**{**vars(mutant), "change": change}))
     return found
 
 
-def _nodes(tree: ast.AST, where: str = "module") -> Iterator[tuple[ast.AST, str]]:
-    """All nodes in a fixed order with the function they are in; not the annotations, which do nothing."""
-    for _name, value in ast.iter_fields(tree):
-        if _name in ("annotation", "returns", "type_params"):
+def _nodes(tree: ast.AST, place: _Place) -> Iterator[tuple[ast.AST, _Place]]:
+    """All nodes in a fixed order; not the annotations, which do nothing."""
+    for name, value in ast.iter_fields(tree):
+        if name in _SILENT or (isinstance(tree, ast.keyword) and tree.arg in _GUARDS):
             continue
-        for node in value if isinstance(value, list) else [value]:
+        for index, node in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(node, ast.AST):
-                inside = where
-                if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                    inside = node.name if where == "module" else f"{where}.{node.name}"
+                inside = _inside(tree, name, index, node, place)
                 yield node, inside
                 yield from _nodes(node, inside)
 
 
-def _change(node: ast.AST) -> str:
-    """How a node is changed; empty if it is left alone."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in _FLIPPED:
-        return "comparison flipped"
-    if isinstance(node, ast.BoolOp):
-        return "and for or"
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return "not removed"
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return "number off by one"
-    if isinstance(node, ast.Raise):
-        return "refusal removed"
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        return "call removed"
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        return "plus for minus"
-    return ""
+def _inside(tree: ast.AST, name: str, index: int, node: ast.AST, place: _Place) -> _Place:
+    function, scope, lines, wording = place.function, place.scope, place.lines, place.wording
+    if isinstance(tree, ast.FunctionDef | ast.ClassDef | ast.Lambda) and name == "body":
+        own = getattr(tree, "name", "<lambda>")
+        scope = f"{scope}.{own}" if scope else own
+        function = scope if not isinstance(tree, ast.ClassDef) else function
+    if isinstance(node, ast.stmt):
+        lines = _lines(node)
+    if isinstance(tree, ast.Raise):
+        wording = True
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "require":
+        wording = wording or (name == "args" and index == 1)
+    return _Place(function, scope, lines, wording)
 
 
-def _apply(node: Any) -> None:
+def _lines(statement: ast.stmt) -> tuple[int, int]:
+    """The lines of a statement without what it holds: of an `if` those of its condition."""
+    body = getattr(statement, "body", None)
+    last = body[0].lineno - 1 if body else statement.end_lineno or statement.lineno
+    return statement.lineno, max(last, statement.lineno)
+
+
+def _parts(node: ast.AST) -> int:
+    """In how many ways a node is changed."""
     if isinstance(node, ast.Compare):
-        node.ops[0] = _FLIPPED[type(node.ops[0])]()
-    elif isinstance(node, ast.BoolOp):
-        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        return len(node.ops)
+    if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp):
+        return int(type(node.op) in _FLIPPED)
+    if isinstance(node, ast.UnaryOp):
+        return int(isinstance(node.op, ast.Not | ast.Invert))
+    if isinstance(node, ast.Constant):
+        return int(isinstance(node.value, int))
+    if isinstance(node, ast.Call):
+        return int(_called(node) in _OTHER)
+    return int(
+        isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
+    )
+
+
+def _called(node: ast.Call) -> str:
+    return getattr(node.func, "id", getattr(node.func, "attr", ""))
+
+
+def _changed(node: Any, part: int) -> tuple[str, str]:
+    """A node before and after, in one line each."""
+    after = _new(copy.deepcopy(node), part)
+    return tuple(" ".join(ast.unparse(each).split())[:100] for each in (node, after))  # type: ignore[return-value]
+
+
+def _new(node: Any, part: int) -> ast.AST:
+    """What stands in the place of a node; the node may be changed in itself."""
+    if isinstance(node, ast.Compare):
+        node.ops[part] = _FLIPPED[type(node.ops[part])]()
+    elif isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp):
+        node.op = _FLIPPED[type(node.op)]()
+    elif isinstance(node, ast.UnaryOp):
+        return node.operand
     elif isinstance(node, ast.Constant):
-        node.value = int(str(node.value)) + 1
-    elif isinstance(node, ast.BinOp):
-        node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        number: Any = node.value
+        node.value = not number if isinstance(number, bool) else number + 1
+    elif isinstance(node, ast.Call):
+        where = "id" if isinstance(node.func, ast.Name) else "attr"
+        setattr(node.func, where, _OTHER[_called(node)])
+    else:
+        return ast.copy_location(ast.Pass(), node)
+    changed: ast.AST = node
+    return changed
 
 
 class _Replacer(ast.NodeTransformer):
-    """Puts another node in the place of one that cannot be changed in itself."""
-
-    def __init__(self, target: ast.AST) -> None:
-        self.target = target
+    def __init__(self, target: ast.AST, part: int) -> None:
+        self.target, self.part = target, part
 
     def visit(self, node: ast.AST) -> Any:
-        if node is not self.target:
-            return self.generic_visit(node)
-        return node.operand if isinstance(node, ast.UnaryOp) else ast.copy_location(ast.Pass(), node)
+        return _new(node, self.part) if node is self.target else self.generic_visit(node)
 
 
 def mutated(mutant: Mutant, source: str) -> ast.Module:
     """The tree of a module with the change in it."""
     tree = ast.parse(source)
-    node = next(node for place, (node, _) in enumerate(_nodes(tree)) if place == mutant.place)
-    if isinstance(node, ast.Raise | ast.Expr | ast.UnaryOp):
-        tree = _Replacer(node).visit(tree)
-    else:
-        _apply(node)
-    return ast.fix_missing_locations(tree)
+    node = next(node for number, (node, _) in enumerate(_nodes(tree, _Place())) if number == mutant.place)
+    changed: ast.Module = _Replacer(node, mutant.part).visit(tree)
+    return ast.fix_missing_locations(changed)
 
 
-@functools.cache
-def every_mutant() -> tuple[Mutant, ...]:
-    return tuple(mutant for path in sorted(SOURCE.rglob("*.py")) for mutant in mutants_of(path))
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Loads one module from its changed tree."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self.mutant = mutant
-
-    def find_spec(
-        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != self.mutant.module:
-            return None
-        path = SOURCE.parent.joinpath(*name.split(".")[1:])
-        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        return importlib.util.spec_from_file_location(
-            name, file, loader=self, submodule_search_locations=[str(path)] if path.is_dir() else None
-        )
-
-    def exec_module(self, module: ModuleType) -> None:
-        file = str(module.__file__)
-        tree = mutated(self.mutant, Path(file).read_text(encoding="utf-8"))
-        exec(compile(tree, file, "exec"), vars(module))
-
-
-def survives(mutant: Mutant) -> bool:
-    """Run the forgeries against it in a process of its own."""
-    child = os.fork()
-    if child == 0:
-        _live(mutant)
-    status = os.waitpid(child, 0)[1]
-    return os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
-
-
-def _live(mutant: Mutant) -> NoReturn:
-    code = 1
-    try:
-        sys.setprofile(None)
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-        for name in [name for name in sys.modules if name.startswith(("incrowd", "forgeries", "support"))]:
-            del sys.modules[name]
-        sys.meta_path.insert(0, Finder(mutant))
-        with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
-            for test, words in battery(mutant.module):
-                place = Path(folder, secrets.token_hex(4))
-                place.mkdir()
-                test(**words, **({"tmp_path": place} if "tmp_path" in _names(test) else {}))
-                shutil.rmtree(place)
-        code = 0
-    except BaseException:
-        code = 1
-    finally:
-        os._exit(code)
-
-
-def battery(module: str) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
-    """The tests of the verifier that look at whole releases, those of the mutant's own family first.
-
-    They are called as plain functions: a runner of tests would take three times as long.
-    """
-    family = module.rsplit(".", 1)[-1].split("_")[0]
-    paths = sorted(TESTS.joinpath("verifier").glob("test_*.py"), key=lambda path: family not in path.name)
-    for path in paths:
-        for name, test in vars(_loaded(path)).items():
-            if name.startswith("test_") and any(word in name for word in BATTERY):
-                yield from ((test, words) for words in _parameters(test))
-
-
-def _loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"battery_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def _names(test: Callable[..., Any]) -> set[str]:
-    return set(inspect.signature(test).parameters)
-
-
-def _parameters(test: Callable[..., Any]) -> Iterator[dict[str, Any]]:
-    """What `parametrize` would call it with; nothing if it needs more than a folder, or draws examples."""
-    chosen: list[list[dict[str, Any]]] = []
-    for mark in getattr(test, "pytestmark", []):
-        if mark.name == "parametrize":
-            names = (
-                [name.strip() for name in mark.args[0].split(",")]
-                if isinstance(mark.args[0], str)
-                else mark.args[0]
-            )
-            chosen.append([_named(names, value) for value in mark.args[1]])
-    every = [dict(ChainMap(*each)) for each in itertools.product(*chosen)]
-    if not hasattr(test, "hypothesis") and every and set(every[0]) | {"tmp_path"} >= _names(test):
-        yield from every
-
-
-def _named(names: Sequence[str], value: Any) -> dict[str, Any]:
-    values = getattr(value, "values", None)
-    if not isinstance(values, tuple):
-        values = (value,) if len(names) == 1 else value
-    return dict(zip(names, values, strict=True))
-
-
-def explained() -> dict[str, str]:
-    with contextlib.suppress(FileNotFoundError):
-        found: dict[str, str] = json.loads(EXPLAINED.read_text(encoding="utf-8"))
-        return found
-    return {}
-
-
-def case(rng: random.Random, _: Path) -> str:
-    mutant = rng.choice(every_mutant())
-    if not survives(mutant):
-        return "noticed"
-    if mutant.id in explained():
-        return "survives, explained"
-    raise Fault("mutant survives", mutant.id)
-
-
-MUTANTS = Campaign("mutants of the verifier", "no unexplained survivor", case, nightly=3_000, in_ci=4)
+def explained(path: Path = SURVIVORS) -> dict[Key, str]:
+    """Why each survivor of `survivors.json` survives."""
+    listed = json.loads(path.read_text(encoding="utf-8"))
+    found = {(e["module"], e["function"], e["line"], e["change"]): e["reason"] for e in listed}
+    if len(found) < len(listed):
+        raise ValueError(f"{path.name} explains a mutant twice")
+    return found

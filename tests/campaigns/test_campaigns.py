@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import ast
 import random
 from pathlib import Path
 
@@ -12,17 +12,18 @@ from campaigns import candidates, holdout
 from campaigns.__main__ import seed_of
 from campaigns.campaign import Campaign, Fault, Progress, State, run, run_case
 from campaigns.every import CAMPAIGNS
-from campaigns.mutants import Mutant, every_mutant, mutants_of, survives
+from campaigns.mutants import SOURCE, every_mutant, explained, mutants_of, mutated
+from campaigns.mutation_campaign import MUTANTS, REASONS, SETTLED, Server, case, judged, orphans
 from campaigns.page import page
 
 from incrowd import assign
 from incrowd.algorithms.kja import AdaptiveRefinement
 
 SEED = 7
-QUICK = [name for name in CAMPAIGNS if name != "mutants of the verifier"]
+DRAWN = [name for name, campaign in CAMPAIGNS.items() if not campaign.listed]
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", DRAWN)
 def test_no_fault_but_those_known_to_be_open(name: str) -> None:
     campaign = CAMPAIGNS[name]
     progress = run(campaign, campaign.in_ci, SEED)
@@ -57,27 +58,91 @@ def test_the_hold_out_finds_a_program_without_chance(kind: str, monkeypatch: pyt
 # Mutants
 
 
-@pytest.mark.skipif(
-    os.environ.get("INCROWD_SEEDS") != "all", reason="runs the forgeries four times: ./run nightly"
-)
-def test_the_verifier_as_it_is_passes_and_a_mutant_does_not() -> None:
-    """A control for the tool itself: nothing changed survives, a check turned round does not."""
-    assert survives(Mutant("incrowd.verifier.nowhere", 0, "", "", ""))
-    wanted = {"comparison flipped": ".classes", "refusal removed": ".domain", "call removed": ".classes"}
-    for how, module in wanted.items():
-        mutant = next(each for each in every_mutant() if each.how == how and each.module.endswith(module))
-        assert not survives(mutant), mutant.id
+def test_mutants_drawn_by_a_seed_are_noticed_or_explained() -> None:
+    """The control comes first: with nothing changed, every test passes."""
+    names = {f"incrowd.verifier.{name}" for name in SETTLED}
+    mutants = [n for n, mutant in enumerate(every_mutant()) if mutant.module in names and mutant.function]
+    quick = Server("--quick")
+    ends = [judged(number, quick) for number in random.Random(SEED).sample(mutants, MUTANTS.in_ci)]
+    quick.stop()
+    assert ends.count("noticed") > MUTANTS.in_ci // 2
 
 
-def test_a_mutant_is_known_by_what_it_says_not_by_its_line(tmp_path: Path) -> None:
-    ids = [mutant.id for mutant in every_mutant()]
-    assert len(ids) > 1_000
-    assert len(set(ids)) == len(ids)
-    assert {mutant.how for mutant in every_mutant()} >= {
-        "comparison flipped",
-        "and for or",
-        "number off by one",
-    }
+def test_whoever_is_explained_exists_and_has_a_reason() -> None:
+    assert orphans() == []
+    assert all(reason.split(":")[0] in REASONS for reason in explained().values())
+
+
+def test_an_explanation_of_what_is_noticed_or_not_there_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = every_mutant()[0], ("incrowd.verifier.nowhere", "", "", "")
+    monkeypatch.setattr("campaigns.mutation_campaign.explained", lambda: {one.key: "speed: x", other: "x"})
+    with pytest.raises(Fault, match="explained, but noticed"):
+        judged(0, Answering("noticed"))
+    with pytest.raises(Fault, match="mutant survives"):
+        judged(1, Answering("survives"))
+    assert judged(0, Answering("survives")) == "survives: speed"
+    assert judged(1, Answering("never ends")) == "never ends"
+    assert orphans() == [other]
+    with pytest.raises(Fault, match="no such mutant"):
+        case(len(every_mutant()))
+
+
+class Answering(Server):
+    """Says the same of every mutant."""
+
+    def __init__(self, end: str) -> None:
+        self.end = end
+
+    def judge(self, number: int) -> str:
+        return self.end
+
+
+def test_a_control_that_fails_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text('print(\'{"a test": "its failure"}\')')
+    monkeypatch.setattr("campaigns.mutation_campaign.SERVER", broken)
+    with pytest.raises(Fault, match="the control fails"):
+        Server()
+    broken.write_text("")
+    with pytest.raises(Fault, match="broke off"):
+        Server()
+
+
+LINES = """def f(a, b):
+    require(a + 1 < b and not a, f"{a + 1} is large")
+    for x in g(strict=True):
+        x |= any(b)
+    raise Wrong(a + 1)
+"""
+
+
+def test_the_operators() -> None:
+    """Nothing that only words a message, and no two with one name."""
+    found = mutants_of(SOURCE / "x.py", LINES)
+    assert [mutant.change for mutant in found] == [
+        "require(a + 1 < b and (not a), f'{a + 1} is large') → pass",
+        "a + 1 < b and (not a) → a + 1 < b or not a",
+        "a + 1 < b → a + 1 <= b",
+        "a + 1 → a - 1",
+        "1 → 2",
+        "not a → a",
+        "x |= any(b) → x &= any(b)",
+        "any(b) → all(b)",
+        "raise Wrong(a + 1) → pass",
+    ]
+    assert {mutant.function for mutant in found} == {"f"}
+    for mutant in found:
+        assert ast.unparse(mutated(mutant, LINES)) != ast.unparse(ast.parse(LINES))
+
+
+def test_a_mutant_is_known_by_what_it_says_not_by_its_line() -> None:
+    mutants = every_mutant()
+    assert len(mutants) > 2_000
+    assert len({mutant.key for mutant in mutants}) == len({mutant.id for mutant in mutants}) == len(mutants)
+    moved = mutants_of(SOURCE / "x.py", "\n\n" + LINES)
+    assert [mutant.key for mutant in moved] == [m.key for m in mutants_of(SOURCE / "x.py", LINES)]
 
 
 # The runner
@@ -172,7 +237,5 @@ def test_the_page_has_every_figure() -> None:
 
 
 def test_every_module_of_the_verifier_has_mutants() -> None:
-    from campaigns.mutants import SOURCE
-
     empty = [path.name for path in SOURCE.rglob("*.py") if not mutants_of(path)]
     assert set(empty) <= {"__init__.py", "failure.py", "subject.py", "registry.py"}

@@ -76,10 +76,10 @@ def test_two_way_error_is_what_its_definition_says(
 
 
 def test_a_release_of_the_truth_has_no_error_and_all_skill() -> None:
-    people = [[20, "F"], [20, "F"], [30, "M"], [40, "M"]]
+    people = [["20", "F"], ["20", "F"], ["30", "M"], ["40", "M"]]
     data = microdata([ranged("age", [20, 30, 40]), flat("sex", ["F", "M"])], people)
     schema = Schema((Column("age", Role.QUASI), Column("sex", Role.QUASI), Column("name", Role.IDENTIFIER)))
-    shown = release(data, [[str(age), sex] for age, sex in people])
+    shown = release(data, people)
     found = two_way_error(spread_table(Table.of({}), schema, data, shown, Table.of({})))
     assert (found.error, found.skill, found.usable) == (0, 1, ("age", "sex"))
     # margins: F and M one half each, ages one half, one quarter, one quarter

@@ -111,6 +111,11 @@ def show_comparison(found: Comparison, measure: str, output: Path | None) -> Non
         )
         if any(trial.own for trial, _ in done):
             out.print("> what the policy asks for")
+        out.print("e2: people in the wrong cell of a two-column table (docs/measures.md)")
+        chosen, result = next(((t, r) for t, r in done if t.own), done[0])
+        out.print(f"With {chosen.method}, k = {chosen.k}:")
+        for line in result.words:
+            out.print(screen.folded(line, "  "))
     for line in _rest(found):
         out.print(line)
     if output is not None:
@@ -120,7 +125,8 @@ def show_comparison(found: Comparison, measure: str, output: Path | None) -> Non
 def _table(found: Comparison, done: Sequence[tuple[Trial, TrialResult]], measure: str) -> list[str]:
     """Lines that fit a terminal of 80 signs; empty columns are dropped."""
     best = set(map(id, found.frontier(measure)))
-    header = ("", "method", "k", "l", "risk", "average", measure, "classes", "suppressed", "seconds")
+    other = "gcp" if measure == "e2" else "e2"
+    header = ("", "method", "k", "l", "risk", "average", measure, other, "classes", "suppressed", "seconds")
     rows = [header, *(_row(trial, result, measure, id(trial) in best) for trial, result in done)]
     columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in columns]
@@ -139,11 +145,20 @@ def _row(trial: Trial, result: TrialResult, measure: str, best: bool) -> tuple[s
         "" if trial.l is None else str(trial.l),
         f"1/{1 / result.risk:.4g}" if result.risk < 1 else "1",
         f"{result.average:.4f}",
-        screen.number(result.loss[measure]),
+        _loss(result, measure),
+        _loss(result, "gcp" if measure == "e2" else "e2"),
         f"{result.classes:,}",
         f"{result.left_out:,}" if result.left_out else "",
         f"{result.seconds:.2f}",
     )
+
+
+def _loss(result: TrialResult, measure: str) -> str:
+    """A measure in figures; people in the wrong cell as a share of all."""
+    if measure not in result.loss:
+        return ""
+    value = result.loss[measure]
+    return f"{value:.1%}" if measure == "e2" else screen.number(value)
 
 
 def _rest(found: Comparison) -> list[str]:

@@ -13,7 +13,7 @@ from incrowd.cli.app import app, boundary, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
-    from incrowd.commands.inspect import Profile
+    from incrowd.commands.inspect import PolicyCosts, Profile
     from incrowd.schema import Role
 
 SHOWN_COMBINATIONS = 5
@@ -22,7 +22,14 @@ SHOWN_COMBINATIONS = 5
 @app.command()
 def inspect(
     table: options.TableFile,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write a first policy here.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write a first policy here; with --costs, an improved one."),
+    ] = None,
+    policy: options.PolicyFile = None,
+    costs: Annotated[
+        bool, typer.Option("--costs", help="What each quasi-identifier of the policy costs the others.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Look at a table: columns, suggested roles, re-identification risk; write a first policy.
@@ -34,11 +41,75 @@ def inspect(
 
         if output is not None and output.exists():
             raise InputError(f"{output} exists; name a new file")
+        if costs or policy is not None:
+            return _costs(table, policy, costs, output, as_json)
         with screen.watching(as_json) as watch:
             profile = inspect(table, watch=watch)
         if output is not None:
             write_new(output, policy_text(profile, table.name))
         finish(profile.to_dict(), as_json, lambda: show(profile, table, output))
+
+
+def _costs(table: Path, policy: Path | None, costs: bool, output: Path | None, as_json: bool) -> None:
+    from incrowd.commands.inspect import inspect
+    from incrowd.commands.inspect.improved_text import improved_text
+
+    with screen.watching(as_json) as watch:
+        found = inspect(table, policy, costs=costs, watch=watch)  # type: ignore[call-overload]
+    commented = True
+    if output is not None and policy is not None:
+        moved = {column.name: (column.advice, column.reason) for column in found.advised}
+        source = policy.read_text(encoding="utf-8-sig")
+        text, commented = improved_text(source, found.improved, moved)
+        write_new(output, text)
+    finish(found.to_dict(), as_json, lambda: show_costs(found, table, policy, output, commented))
+
+
+def show_costs(
+    found: PolicyCosts, source: Path, policy: Path | None, output: Path | None, commented: bool
+) -> None:
+    """What each quasi-identifier costs, what goes with it, and what to do."""
+    from incrowd.commands.inspect.costs import points
+    from incrowd.measures.two_way import percent
+
+    out = screen.console()
+    on = "" if found.sampled == found.rows else f", measured on {found.sampled:,} of them"
+    rows = [(c.name, points(c.cost), points(c.coarser), c.loses) for c in found.columns]
+    header = ("column", "cost", "coarser", "dropping it loses")
+    out.print(screen.table(f"{source.name}: {found.rows:,} rows{on}; k = {found.k}", header, rows))
+    lines = [
+        "cost: percentage points by which two-column tables of the others would be closer to the truth "
+        "without it; coarser: with three values of it.",
+        "What tells most costs most: drop a column because nobody needs it, not because it is dear.",
+    ]
+    if found.demand.too_much:
+        lines.append(f"WARNING: {found.demand.sentence()}.")
+    for (advice, reason), names in _advice(found).items():
+        what = "publish as sensitive" if advice == "sensitive" else "drop"
+        lines.append(f"Advice: {what} {', '.join(names)}: {reason}.")
+    if found.advised and found.before is not None and found.after is not None:
+        lines.append(
+            f"Together: two-column tables of the columns that stay are wrong for {percent(found.after)} of "
+            f"people instead of {percent(found.before)}."
+        )
+    for line in lines:
+        out.print(screen.folded(line))
+    if output is None:
+        if found.advised and policy is not None:
+            out.print(
+                f"Next: incrowd inspect {quote(str(source))} -p {quote(str(policy))} --costs -o improved.toml"
+            )
+        return
+    changed = f"with {len(found.advised)} columns moved" if found.advised else "unchanged: nothing is advised"
+    out.print(f"Wrote {output}, {changed}{'' if commented else ', without the comments'}. Read it, then:")
+    out.print(f"  incrowd publish {quote(str(source))} -p {quote(str(output))} -o release")
+
+
+def _advice(found: PolicyCosts) -> dict[tuple[str, str], list[str]]:
+    blocks: dict[tuple[str, str], list[str]] = {}
+    for column in found.advised:
+        blocks.setdefault((column.advice, column.reason), []).append(column.name)
+    return blocks
 
 
 def show(profile: Profile, source: Path, output: Path | None) -> None:
@@ -63,6 +134,8 @@ def show(profile: Profile, source: Path, output: Path | None) -> None:
         out.print(f"  {' + '.join(found.columns)} alone single out {found.unique:,} rows")
     if profile.bounded:
         out.print(profile.bounded)
+    if profile.demand is not None and profile.demand.too_much:
+        out.print(screen.folded(f"WARNING: {profile.demand.sentence()}."))
     if output is None:
         out.print(f"Next: incrowd inspect {quote(str(source))} -o policy.toml")
     else:

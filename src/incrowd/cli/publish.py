@@ -11,6 +11,7 @@ import typer
 
 from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary
+from incrowd.contracts import unnoticed
 from incrowd.errors import on_the_command_line
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def publish(
                 typed=typed,
                 replace=replace,
                 watch=watch,
+                notice=unnoticed if as_json else screen.notice,
             )
         if as_json:
             screen.print_json(written.to_dict())

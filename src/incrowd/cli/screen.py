@@ -112,6 +112,11 @@ def complain(message: str, as_json: bool, exit_code: int) -> None:
         _reader_left()
 
 
+def notice(sentence: str) -> None:
+    """Say something on standard error before the work begins."""
+    sys.stderr.write(folded(f"WARNING: {sentence}.") + "\n")
+
+
 @contextmanager
 def watching(quiet: bool) -> Iterator[Watch]:
     """A bar with the time left for each step, shown once the work has taken two seconds."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from incrowd import __version__, tables
 from incrowd.algorithms.base import all_methods, method
-from incrowd.commands.comparison import Comparison, Kept, Level, Skipped, Trial, TrialResult
+from incrowd.commands.comparison import E2, Comparison, Kept, Level, Skipped, Trial, TrialResult
 from incrowd.commands.publish import publish
 from incrowd.contracts import Watch, unwatched
 from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
@@ -248,8 +248,14 @@ def _result(table: Table, asked: Policy) -> TrialResult:
         left_out=int(facts["suppressed"]),
         risk=largest,
         average=average,
-        loss={name: _number(value) for name, value in release.loss().items()},
+        loss={name: _number(value) for name, value in release.loss().items()} | _e2(release),
+        words=tuple(release.two_way.sentences()),
     )
+
+
+def _e2(release: Release) -> dict[str, float]:
+    error = release.two_way.error
+    return {} if error is None else {E2: error}
 
 
 def _unfit(asked: Policy) -> str:

@@ -20,6 +20,9 @@ from incrowd.results import Result, Row
 
 Level = int | str | None
 
+E2 = "e2"  # the error of two-column tables, which needs more than the cells of quasi-identifiers
+MEASURES = (*catalogue("measure"), E2)
+
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
@@ -28,7 +31,8 @@ class TrialResult:
     ``risk`` is the largest probability that a row is somebody's: one by the size of the smallest class (with
     several rows a person, the largest share that one has of a class), or that of the draw. ``average`` is the
     mean of these shares over all rows; of a draw, the same as ``risk``. Sizes are persons, ``seconds``
-    those of the processor, verifying included.
+    those of the processor, verifying included. ``loss`` has ``e2``, the error of two-column tables, unless it
+    cannot be measured; ``words`` say it in sentences.
     """
 
     seconds: float
@@ -39,18 +43,23 @@ class TrialResult:
     risk: float
     average: float
     loss: Mapping[str, float]
+    words: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, said: Mapping[str, Any]) -> TrialResult:
         """From what `asdict` gave; a ValueError if it is anything else."""
         if set(said) != set(cls.__slots__) or not isinstance(said["loss"], dict):
             raise ValueError("not a result")
-        numbers = [*said["loss"].values(), *(said[name] for name in cls.__slots__ if name != "loss")]
+        if not isinstance(said["words"], list) or not all(isinstance(line, str) for line in said["words"]):
+            raise ValueError("not words")
+        plain = [said[name] for name in cls.__slots__ if name not in ("loss", "words")]
+        numbers = [*said["loss"].values(), *plain]
         if not all(type(number) in (int, float) and isfinite(number) for number in numbers):
             raise ValueError("not a number")
-        if set(said["loss"]) != set(catalogue("measure")) or not 0 < said["average"] <= said["risk"] <= 1:
+        measures = {*said["loss"], E2} == set(MEASURES)
+        if not measures or not 0 < said["average"] <= said["risk"] <= 1:
             raise ValueError("not the numbers of a release")
-        return cls(**said)
+        return cls(**{**said, "words": tuple(said["words"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +112,8 @@ class Comparison(Result):
             return f"{len(self.trials):,} trials, none of which gave a release"
         trial, result = done[0]
         least = f"least information loss (GCP) {result.loss['gcp']:.3f} by {trial.method} with k = {trial.k}"
-        return f"{len(self.trials):,} trials; {least}"
+        closest = next((f"; best two-column tables by {t.method} with k = {t.k}" for t, _ in self.by(E2)), "")
+        return f"{len(self.trials):,} trials; {least}{closest}"
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
         best = set(map(id, self.frontier()))
@@ -115,9 +125,13 @@ class Comparison(Result):
         return ("method", "k", "l", "risk", "GCP", "on the frontier"), rows
 
     def by(self, measure: str = "gcp") -> tuple[tuple[Trial, TrialResult], ...]:
-        """The trials that gave a release, least loss first; of equal ones, least risk."""
+        """The trials that gave a release, least loss first; of equal ones, least risk.
+
+        Those of which the measure is not known are left out.
+        """
         check_measures([measure])
-        done = [(trial, trial.result) for trial in self.trials if trial.result is not None]
+        made = [(trial, trial.result) for trial in self.trials if trial.result is not None]
+        done = [(trial, result) for trial, result in made if measure in result.loss]
         return tuple(sorted(done, key=lambda pair: (pair[1].loss[measure], pair[1].risk)))
 
     def frontier(self, measure: str = "gcp") -> tuple[Trial, ...]:
@@ -156,7 +170,7 @@ class Comparison(Result):
         """Everything in words that JSON knows: sorted by the measure, refusals last."""
         best = set(map(id, self.frontier(measure)))
         ordered = [trial for trial, _ in self.by(measure)]
-        ordered += [trial for trial in self.trials if trial.result is None]
+        ordered += [trial for trial in self.trials if trial not in ordered]
         return {
             "measure": measure,
             "planned": self.planned,
@@ -170,9 +184,9 @@ class Comparison(Result):
 
 def check_measures(names: Iterable[str]) -> None:
     """Refuse measures that nobody knows."""
-    strange = [name for name in names if name not in catalogue("measure")]
+    strange = [name for name in names if name not in MEASURES]
     if strange:
-        raise InputError(unknown("in the list of measures", strange, list(catalogue("measure"))))
+        raise InputError(unknown("in the list of measures", strange, MEASURES))
 
 
 def default_cache() -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd.contracts import Watch, unwatched
+from incrowd.contracts import Notice, Watch, unnoticed, unwatched
 from incrowd.errors import InputError, PolicyError, option
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, Release, publish_in_memory, publish_to
@@ -40,6 +40,7 @@ def publish(
     typed: bool = False,
     replace: bool = False,
     watch: Watch = unwatched,
+    notice: Notice = unnoticed,
 ) -> Release:
     """Anonymize a table, verify the result and, with `output`, write it.
 
@@ -64,6 +65,9 @@ def publish(
         The public table of k-join-anonymity and its second source, in the place of those of the policy.
     format, typed, replace
         How it is written: ``"csv"`` or ``"parquet"``, typed Parquet columns, over an existing release.
+    notice : callable, optional
+        Called with a sentence before the work begins, where the quasi-identifiers ask for more detail than
+        equivalence classes can keep.
 
     Returns
     -------
@@ -107,10 +111,10 @@ def publish(
     )
     if output is not None:
         form = Form(format, typed, replace)
-        return publish_to(table, asked, output, form, watch, public, check)
+        return publish_to(table, asked, output, form, watch, public, check, notice)
     if typed or replace or format != "csv":
         raise InputError(f"how a release is written is said together with {option('output')}")
-    return publish_in_memory(table, asked, watch, public, check)
+    return publish_in_memory(table, asked, watch, public, check, notice)
 
 
 def _decimal(number: float | str | None) -> int | str | None:

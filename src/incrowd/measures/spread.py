@@ -95,7 +95,7 @@ def spread_table(
         bins = attribute_bins(attribute, people.codes[:, j])
         given = () if totals is None else totals.get(attribute.name, ())
         found = parted(attribute, shown.cells[j], bins, [total.side for total in given])
-        carried = np.bincount(shown.rows[j], each, len(shown.cells[j]))
+        carried = np.bincount(shown.rows[j], minlength=len(shown.cells[j]))  # totals count rows, not people
         weight = rake_column(found, carried, given).weights if given else np.ones(found.parts.values.size)
         share = found.parts.shares(weight, found.bin, bins.size)
         cell = shown.rows[j].astype(np.int64)

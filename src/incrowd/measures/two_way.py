@@ -11,7 +11,7 @@ with each other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -31,9 +31,10 @@ MOST_PAIRS = 200
 GOOD_ENOUGH = 0.01  # a two-column table that is wrong for at most so many people can be used as it is
 WORSE_THAN_NOTHING = (
     "two-column tables of this release are worse than separate tables of its columns. There are too many "
-    "quasi-identifiers for so few records: inspect, asked for costs, says which cost most; or take a smaller "
-    "k."
+    "quasi-identifiers for so few records: inspect, asked for costs, says which cost most; or take a "
+    "smaller k"
 )
+STATE_TOTALS = ", or state totals (totals = true in the policy), which helps most."
 _DENSE = 0.25  # count pairs of cells first while there are at most so many for each row
 
 
@@ -67,7 +68,8 @@ class TwoWayError:
     """E2 of a release, column by column; `withheld` are columns of the original that have no part in it.
 
     ``error`` and ``single`` are means over ``pairs`` of ``of_pairs`` pairs of columns, None without any: of
-    the release, and of the products of true margins. ``why_not`` says why there is nothing.
+    the release, and of the products of true margins. ``why_not`` says why there is nothing, ``totals`` that
+    cells were spread by the totals that the release states.
     """
 
     columns: tuple[ColumnError, ...] = ()
@@ -77,6 +79,7 @@ class TwoWayError:
     pairs: int = 0
     of_pairs: int = 0
     why_not: str = ""
+    totals: bool = False
 
     @property
     def skill(self) -> float | None:
@@ -97,6 +100,7 @@ class TwoWayError:
             "of_pairs": self.of_pairs,
             "columns": {column.name: column.to_dict() for column in self.columns},
             "not_published": list(self.withheld),
+            "totals": self.totals,
             "why_not": self.why_not,
             "headline": self.sentences(),
         }
@@ -127,7 +131,7 @@ class TwoWayError:
         if kept < 0:
             return [
                 f"{said}; single columns alone would give {percent(self.single)}.",
-                f"WARNING: {WORSE_THAN_NOTHING}",
+                f"WARNING: {WORSE_THAN_NOTHING}{'.' if self.totals else STATE_TOTALS}",
             ]
         return [
             f"{said} (single columns alone: {percent(self.single)}); {100 * kept:.0f} % of what connects "
@@ -163,10 +167,8 @@ def skill(error: float | None, single: float | None) -> float | None:
 def two_way_error(table: SpreadTable, withheld: Sequence[str] = ()) -> TwoWayError:
     """Measure E2, skill, and which columns can be asked about."""
     columns = table.columns
-    distinct = _Distinct.of(table)
-    margins = [np.bincount(column.truth, minlength=column.size) for column in columns]
     chosen = pairs_of(len(columns))
-    errors = [_pair_errors(table, distinct, margins, i, j) for i, j in chosen]
+    errors, margins = pair_errors(table, chosen), _margins(table)
     one_way = [_one_way(table, *pair) for pair in zip(columns, margins, strict=True)]
     of_columns = []
     for place, column in enumerate(columns):
@@ -191,6 +193,16 @@ def two_way_error(table: SpreadTable, withheld: Sequence[str] = ()) -> TwoWayErr
         len(chosen),
         len(columns) * (len(columns) - 1) // 2,
     )
+
+
+def pair_errors(table: SpreadTable, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    """For each pair of columns the error of the estimate, and that of the product of its true margins."""
+    distinct, margins = _Distinct.of(table), _margins(table)
+    return [_pair_errors(table, distinct, margins, i, j) for i, j in pairs]
+
+
+def _margins(table: SpreadTable) -> list[Ints]:
+    return [np.bincount(column.truth, minlength=column.size) for column in table.columns]
 
 
 def _mean(numbers: Sequence[float]) -> float | None:
@@ -293,4 +305,4 @@ def measure_two_way(
         return TwoWayError(why_not=str(problem))
     published = {column.name for column in table.columns}
     withheld = [column.name for column in schema.columns if column.name not in published]
-    return two_way_error(table, withheld)
+    return replace(two_way_error(table, withheld), totals=totals is not None)

@@ -1,32 +1,24 @@
-"""Every stage up to the verifier: from a table and a policy to a draft of a release.
-
-Which record is behind which row is drawn here. Rows of equivalence classes are shuffled. Non-homogeneous rows
-need more: an assignment in which nobody is behind any row with more than chance 1/k exists if and only if the
-consistency graph has a k-factor. Neighbourhoods that were made k-regular are one; others are refused where
-they have none.
-"""
+"""Every stage up to the verifier: from a table and a policy to a draft of a release."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import assign, tables
+from incrowd import tables
 from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.outliers.repair import repaired
 from incrowd.assign import system
-from incrowd.contracts import Plainness, Promise, Watch
+from incrowd.contracts import Notice, Plainness, Promise, Watch, unnoticed
 from incrowd.encode import encode
-from incrowd.errors import Exposure, NotVerified, TableError
+from incrowd.errors import Exposure, TableError
 from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, Table
 from incrowd.generalize import generalize
-from incrowd.graph import Graph, consistency, factor, lambda_star
 from incrowd.join import Joined, Sources, encode_joined, join, read_sources
 from incrowd.measures import (
     Published,
@@ -39,6 +31,7 @@ from incrowd.measures import (
     presence,
     published_from_regions,
 )
+from incrowd.measures.demand import demand
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.totals import TOTALS, one_way_totals
 from incrowd.models.l_diversity import MINIMALITY
@@ -47,8 +40,6 @@ from incrowd.policy.exposures import (
     CERTAIN_PRESENCE,
     SMALL_MEANS,
     UNSAFE_JOIN,
-    UNSAFE_MATCHES,
-    UNSAFE_ONE_SIDED,
     check_kept_columns,
     check_names,
     single_valued_classes,
@@ -65,6 +56,7 @@ from incrowd.publishing.disclosure import (
     value_disclosure,
 )
 from incrowd.publishing.hierarchies import hierarchies
+from incrowd.publishing.randomized import RandomizedAssignment, assigned
 from incrowd.publishing.render import (
     Buckets,
     PrivateCounts,
@@ -111,38 +103,6 @@ class EncodedPeople:
         if self.stand_ins is not None:
             return Microdata(self.everyone.codes[kept], self.everyone.attributes)
         return self.everyone if kept.size == len(self.everyone) else self.everyone.take(kept)
-
-
-@dataclass(frozen=True)
-class MatchProbability:
-    """The largest probability of a match: of the assignment as it was drawn, and the least that any has."""
-
-    drawn: Fraction
-    least: Fraction
-
-    def to_dict(self) -> dict[str, str]:
-        return {"drawn": str(self.drawn), "least": str(self.least)}
-
-
-@dataclass(frozen=True, eq=False)
-class RandomizedAssignment:
-    """Which record is behind which row; of non-homogeneous rows also how likely a match is.
-
-    `neighbourhoods` (n, k) are then the records that each published row was made over.
-    """
-
-    assignment: Assignment
-    match_probability: MatchProbability | None = None
-    neighbourhoods: NDArray[np.int32] | None = None
-
-    @property
-    def candidates(self) -> NDArray[np.int64] | None:
-        """For each record the records that are behind the rows it may be behind (n, k); None for classes."""
-        if self.neighbourhoods is None:
-            return None
-        row = np.argsort(self.neighbourhoods.ravel(), kind="stable") // self.neighbourhoods.shape[1]
-        found: NDArray[np.int64] = self.assignment.private[row].reshape(self.neighbourhoods.shape)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +225,8 @@ class Draft:
     def warnings(self) -> tuple[str, ...]:
         """What the publisher should know."""
         guarded = any(claim.column and MINIMALITY in claim.assumptions for claim in self.claims)
-        found = (GUARDED,) if guarded else ()
+        asked = demand(self.people.private, self.policy.k)
+        found = (*((GUARDED,) if guarded else ()), *((asked.sentence(),) if asked.too_much else ()))
         if self.stand_ins is not None:
             return (*self.stand_ins.joined.counts.warnings(), *found)
         candidates = self.randomized.candidates
@@ -314,12 +275,21 @@ class Draft:
         return published_from_regions(self.regions, self.people.everyone.attributes, self.assignment.region)
 
 
-def draft(source: object, policy: Policy, watch: Watch, public: object = None, check: object = None) -> Draft:
+def draft(
+    source: object,
+    policy: Policy,
+    watch: Watch,
+    public: object = None,
+    check: object = None,
+    notice: Notice = unnoticed,
+) -> Draft:
     """All stages up to the verifier; `public` and `check` take the place of what the policy names."""
     check_names(policy.accept)
     request = requested(policy)
     people = _read(source, request, watch, public, check)
     request.check_feasible(people.private)
+    if (asked := demand(people.private, policy.k)).too_much:
+        notice(asked.sentence())
     grouping = grouped(people.everyone, request.algorithm, request.promised, watch, people.private)
     if people.stand_ins is None:
         check_suppression(grouping, request.allowed)
@@ -336,7 +306,7 @@ def draft(source: object, policy: Policy, watch: Watch, public: object = None, c
         grouping=grouping,
         data=data,
         regions=regions,
-        randomized=_assigned(rows, regions, data, request),
+        randomized=assigned(rows, regions, data, request),
         buckets=buckets,
         values=values,
         counts=counts,
@@ -427,40 +397,3 @@ def _counted(
             "public table",
         )
     return counts
-
-
-def _assigned(
-    grouping: Partition | Neighbourhoods, regions: Regions, data: Microdata, request: Request
-) -> RandomizedAssignment:
-    """Draw which record is behind which row; refused where none reaches 1/k and that was not accepted."""
-    algorithm, neighbourhoods = request.algorithm, grouping.neighbourhoods
-    if neighbourhoods is None:
-        return RandomizedAssignment(assign.whole_classes(grouping.labels.size, system))
-    found = consistency(published_from_regions(regions, data.attributes), data)
-    k = algorithm.k
-    try:
-        least = lambda_star(found)
-    except TableError as problem:
-        words = "rows were made that do not hold their records; nothing was written"
-        raise NotVerified(f"{words}\n  {problem}") from None
-    if not algorithm.randomizes:
-        fixed = assign.whole_classes(len(neighbourhoods), system)
-        return RandomizedAssignment(fixed, MatchProbability(Fraction(1), least))
-    if neighbourhoods.regular and int(neighbourhoods.sizes[0]) == k:
-        assignment = assign.by_neighbourhoods(neighbourhoods, system)
-        members = neighbourhoods.members.reshape(-1, k)[assignment.region]
-        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k), least), members)
-    return _from_factor(found, least, k, request.policy.accept)
-
-
-def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str]) -> RandomizedAssignment:
-    """One of as many disjoint matchings as there are, up to k."""
-    most = min(k, int(1 / least))  # a j-factor exists if and only if no match needs more than 1/j
-    if most < k and not (UNSAFE_MATCHES.accepted(accept) or UNSAFE_ONE_SIDED.accepted(accept)):
-        raise Exposure(
-            UNSAFE_MATCHES.name,
-            f"with any assignment, somebody is found with probability {float(least):.3f} or more, and 1/{k} "
-            "was asked for; leave mend = true, or use kfactor",
-        )
-    assignment = assign.by_kinds(factor(found, most), found.record_of, found.row_of, system)
-    return RandomizedAssignment(assignment, MatchProbability(Fraction(1, most), least))

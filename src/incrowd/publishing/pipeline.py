@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from incrowd import interrupts, tables
 from incrowd.algorithms.base import spilling_into
-from incrowd.contracts import Progress, Watch, unwatched
+from incrowd.contracts import Notice, Progress, Watch, unnoticed, unwatched
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
 from incrowd.measures import TwoWayError
@@ -190,9 +190,10 @@ def publish_in_memory(
     watch: Watch = unwatched,
     public: object = None,
     check: object = None,
+    notice: Notice = unnoticed,
 ) -> Release:
     """Anonymize a table and verify the result; nothing is written."""
-    made = draft(source, policy, watch, public, check)
+    made = draft(source, policy, watch, public, check, notice)
     stated = Stated(
         levels=made.manifest.get("levels"), match_probability=made.manifest.get("match_probability")
     )
@@ -229,12 +230,13 @@ def publish_to(
     watch: Watch = unwatched,
     public: object = None,
     check: object = None,
+    notice: Notice = unnoticed,
 ) -> WrittenRelease:
     """Anonymize a table and write the verified release."""
     form = form or Form()
     destination = Path(folder)
     with private_folder(destination, form.replace) as scratch, spilling_into(scratch):
-        made = draft(source, policy, watch, public, check)
+        made = draft(source, policy, watch, public, check, notice)
     return _write(made, destination, form, watch)
 
 

@@ -277,9 +277,6 @@ class CsvGrid:
         """Which cells of a column are in quotes."""
         return self._quoted[:, column]
 
-    def __len__(self) -> int:
-        return int(self._starts.shape[1])
-
     def codes(self, column: int, coder: CellCoder) -> Codes:
         """The number of each cell of a column."""
         starts, ends = self._starts[column], self._ends[column]

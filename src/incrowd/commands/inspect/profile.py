@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from incrowd.commands.inspect.roles import Facts, suggest
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table, TextColumn
+from incrowd.measures.demand import Demand
 from incrowd.measures.published import group_sizes
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
@@ -82,6 +83,7 @@ class Profile(Result):
     combinations: tuple[Combination, ...]
     bounded: str
     risk: Risk
+    demand: Demand | None = None
 
     def having(self, role: Role) -> tuple[ColumnProfile, ...]:
         return tuple(column for column in self.columns if column.role is role)
