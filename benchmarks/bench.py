@@ -9,6 +9,8 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
     ./run bench mondrian   only what has this word in its name
     ./run bench --json     one JSON object for each figure
     ./run bench --help     this text, and the names
+    ./run bench minimality --tables 60
+                           no speed: how often guarded l gives values away (docs/promise.md)
 """
 
 from __future__ import annotations
@@ -115,6 +117,11 @@ class Bench:
 def main() -> None:
     from figures import FIGURES
 
+    if sys.argv[1:2] == ["minimality"]:
+        import minimality
+
+        minimality.main(sys.argv[2:])
+        return
     names = "\n".join(f"    {name}" for name in FIGURES)
     if "--help" in sys.argv:
         print(f"{__doc__}\nFigures:\n{names}")

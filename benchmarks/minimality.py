@@ -104,11 +104,11 @@ def measured(tables: int, seed: int, names: Sequence[str] = METHODS) -> dict[str
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="./run bench minimality", description=__doc__)
     parser.add_argument("--tables", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
-    asked = parser.parse_args()
+    asked = parser.parse_args(words)
     print("| method | tables | releases | above 1/l, % | certain, % |\n|---|---|---|---|---|")
     for name, tally in measured(asked.tables, asked.seed).items():
         print(tally.row(name), flush=True)

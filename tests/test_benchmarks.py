@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -26,3 +27,14 @@ def test_an_unknown_figure_is_answered_by_the_names() -> None:
     assert found.returncode == 1
     assert "no figure has 'mondrain' in its name" in found.stderr
     assert "mondrian kernels" in found.stderr
+
+
+def test_minimality_prints_the_table_of_the_promise() -> None:
+    found = bench("minimality", "--tables", "1")
+    assert found.returncode == 0, found.stderr
+    header, _, *rows = found.stdout.splitlines()
+    page = (TESTS.parent / "docs" / "promise.md").read_text(encoding="utf-8")
+    assert header in page
+    assert [row.split("|")[1] for row in rows] == re.findall(
+        r"^\|( `[a-z-]+` )\| 60 \|", page[page.index(header) :], re.MULTILINE
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.measure_tables import flat, microdata, ranged, treed
 from twins import definitions as naive
@@ -119,6 +119,27 @@ def test_a_crowd_of_ones_own_gives_a_row_of_ones_own(
             codes = [between(a, inside) for a, inside in zip(data.attributes, codes, strict=True)]
         twins = [expected(a, inside) for a, inside in zip(data.attributes, codes, strict=True)]
         assert says(data, regions, record) == twins
+
+
+@settings(max_examples=100)
+@given(grouped(), st.data())
+def test_cells_that_no_row_has_are_not_listed(
+    table: tuple[Microdata, Partition], more: st.DataObject
+) -> None:
+    """A ring of which some rows say what the whole ring has: a manifest would name what they hide."""
+    data, _ = table
+    n, width = data.codes.shape
+    assume(n > 1)
+    members = np.stack([np.arange(n), (np.arange(n) + 1) % n], axis=1).astype(np.int32)
+    marks = more.draw(st.lists(st.booleans(), min_size=n * width, max_size=n * width))
+    whole = np.array(marks).reshape(n, width)
+    made = Neighbourhoods(np.arange(n + 1) * 2, members.ravel(), np.zeros(n, np.int32), whole)
+    regions = generalize(data, made)
+    for j, attribute in enumerate(data.attributes):
+        assert set(regions.cell[:, j].tolist()) == set(range(len(regions.cells[j])))
+        for record in range(n):
+            crowd = range(n) if whole[record, j] else members[record]
+            assert says(data, regions, record)[j] == expected(attribute, data.codes[list(crowd), j].tolist())
 
 
 def between(attribute: Attribute, codes: list[int]) -> list[int]:

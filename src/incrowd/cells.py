@@ -74,18 +74,27 @@ def atoms(cell: str) -> list[str]:
     return [cell] if body is None else split_atoms(body)
 
 
-def range_ends(atom: str) -> list[tuple[str, str]]:
-    """Both ends of a range, as texts; other tools write values with commas, so each may be the middle one.
+def range_ends(atom: str, commas: int = 0) -> list[tuple[str, str]]:
+    """Both ends of a range, as texts, for each comma that may be the middle one.
+
+    Other tools write values with commas; `commas` says how many an end may hold. So a cell full of them takes
+    no longer to read than any of its length.
 
     Examples
     --------
-    >>> range_ends("[20,40]"), range_ends("20")
-    ([('20', '40')], [])
+    >>> range_ends("[20,40]"), range_ends("20"), range_ends("[1,2,3]")
+    ([('20', '40')], [], [])
+    >>> range_ends("[a,b,c]", commas=1)
+    [('a', 'b,c'), ('a,b', 'c')]
     """
     if not (len(atom) > 1 and atom[0] == "[" and atom[-1] == "]"):
         return []
-    body = atom[1:-1]
-    return [(body[:comma], body[comma + 1 :]) for comma, sign in enumerate(body) if sign == ","]
+    inside = atom.count(",")
+    if not 1 <= inside <= 2 * commas + 1:
+        return []
+    parts = atom[1:-1].split(",")
+    middles = range(max(1, inside - commas), min(commas + 1, inside) + 1)
+    return [(",".join(parts[:middle]), ",".join(parts[middle:])) for middle in middles]
 
 
 @dataclass(frozen=True, slots=True)

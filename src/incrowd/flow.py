@@ -339,6 +339,11 @@ class ValueSets:
     def of(self, i: int) -> Codes:
         return self.codes[self.starts[i] : self.starts[i + 1]]
 
+    def take(self, which: NDArray[np.int64]) -> ValueSets:
+        """Some of them, in the order asked for."""
+        codes = [np.zeros(0, np.int32), *map(self.of, which)]
+        return ValueSets(np.cumsum([part.size for part in codes]), np.concatenate(codes))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
@@ -357,6 +362,12 @@ class Cells:
 
     def __len__(self) -> int:
         return self.low.size
+
+    def take(self, which: NDArray[np.int64]) -> Cells:
+        """Some of them, in the order asked for."""
+        node = None if self.node is None else self.node[which]
+        sets = None if self.sets is None else self.sets.take(which)
+        return Cells(self.low[which], self.high[which], self.missing[which], node, sets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -148,12 +148,18 @@ def _everything(attribute: Attribute) -> Cells:
 def _neighbourhood_cells(
     attribute: Attribute, codes: Codes, partition: Neighbourhoods, j: int, groups: Groups, convex: bool
 ) -> tuple[Cells, NDArray[np.int64]]:
-    """Cells over neighbourhoods, and in the columns that the partition marks over whole parts."""
+    """Cells over neighbourhoods, and in the columns that the partition marks over whole parts.
+
+    Cells that no row has are left out: whatever lists cells would name what is hidden.
+    """
     if partition.whole is None or partition.parts is None or not partition.whole[:, j].any():
         return _smallest_cells(attribute, codes, groups, convex)
     cells, of = _smallest_cells(attribute, codes, groups.and_(Groups.of(partition.parts)), convex)
     own, of_part = of[: len(partition)], of[len(partition) :]
-    return cells, np.where(partition.whole[:, j], of_part[partition.parts], own)
+    used, shown = np.unique(
+        np.where(partition.whole[:, j], of_part[partition.parts], own), return_inverse=True
+    )
+    return cells.take(used), shown.reshape(-1)
 
 
 def _smallest_cells(

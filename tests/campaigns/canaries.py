@@ -23,7 +23,7 @@ from incrowd.algorithms.base import all_methods
 METHODS = all_methods()
 
 ROWS = 48
-FORMS: list[tuple[str, ...]] = [*[()] * 18, ("--format", "parquet"), ("--format", "parquet", "--typed")]
+FORMS: list[tuple[str, ...]] = [*[()] * 38, ("--format", "parquet"), ("--format", "parquet", "--typed")]
 BAD = [
     ("-k", "4000"),
     ("--method", "modrian"),

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from campaigns.broken import BROKEN
 from campaigns.canaries import CANARIES
+from campaigns.candidates import CANDIDATES
 from campaigns.forged import FORGED
+from campaigns.forged_parquet import FORGED_PARQUET
+from campaigns.holdout import HOLDOUT
 from campaigns.hostile import HOSTILE
 from campaigns.mutation_campaign import MUTANTS
 from campaigns.round_trips import ROUND_TRIPS
 
 CAMPAIGNS = {
-    campaign.name: campaign for campaign in (ROUND_TRIPS, FORGED, BROKEN, CANARIES, HOSTILE, MUTANTS)
+    campaign.name: campaign
+    for campaign in (
+        *(ROUND_TRIPS, FORGED, FORGED_PARQUET, BROKEN, CANARIES, HOSTILE),
+        *(CANDIDATES, HOLDOUT, MUTANTS),
+    )
 }

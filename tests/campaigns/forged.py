@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaigns.campaign import Campaign, Fault
+from campaigns.campaign import IN_MEMORY, Campaign, Fault
 from campaigns.tables import write_places, write_table
 
 from incrowd.commands.verify import verify
 from incrowd.errors import IncrowdError
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import publish_to
+from incrowd.publishing.pipeline import Form, publish_to
 
 METHODS: dict[str, dict[str, Any]] = {
     "mondrian": {"l": 2},
@@ -38,6 +38,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "anatomy": {"l": 2},
 }
 ROWS = 60
+CSV = Form()
 
 
 @dataclass
@@ -81,9 +82,9 @@ class Release:
 
 
 @functools.cache
-def good(method: str, number: int) -> Path:
-    """A folder with a good release of an invented table; made once for each method and number."""
-    place = Path(_home().name, f"{method}-{number}")
+def good(method: str, number: int, form: Form = CSV) -> Path:
+    """A folder with a good release of an invented table; made once for each method, number and form."""
+    place = Path(_home().name, f"{method}-{number}-{form.format}-{form.typed}")
     place.mkdir()
     rng = random.Random(f"{method} {number}")
     columns = {
@@ -94,13 +95,13 @@ def good(method: str, number: int) -> Path:
         "ill": [rng.choice(["flu", "ulcer", "cough", "angina"]) for _ in range(ROWS)],
     }
     write_places(place)
-    publish_to(write_table(place / "table.csv", columns), asked(method, place), place / "out")
+    publish_to(write_table(place / "table.csv", columns), asked(method, place), place / "out", form)
     return place
 
 
 @functools.cache
 def _home() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="campaign-")
+    return tempfile.TemporaryDirectory(prefix="campaign-", dir=IN_MEMORY)
 
 
 def asked(method: str, place: Path) -> Policy:
@@ -115,6 +116,7 @@ def asked(method: str, place: Path) -> Policy:
         "privacy": {"k": 3, **METHODS[method]},
         "method": method,
         "accept": ["exact-rows", "correlated-values"] if method == "anatomy" else [],
+        "totals": method in ("mondrian", "ring", "kk"),
     }
     return Policy.from_dict(parts, place)
 
@@ -352,10 +354,32 @@ def spoil_values_apart(rng: random.Random, release: Release) -> None:
     release.values = "\n".join(lines)
 
 
+def spoil_what_lies_beside(rng: random.Random, release: Release) -> None:
+    """The datasheet, hierarchies, totals: a sentence, a line, a sign more or less."""
+
+    def change(folder: Path) -> None:
+        path = folder / rng.choice(sorted(set(release.manifest["files"]) - {"data.csv", "sensitive.csv"}))
+        lines = path.read_text(encoding="utf-8").split("\n")
+        at = rng.randrange(len(lines))
+        how = rng.randrange(4)
+        if how == 0:
+            lines.insert(at, rng.choice(["person 7 has flu", "place,Ulm,Bonn,yes", ""]))
+        elif how == 1:
+            lines[at] += rng.choice([" ", "\t", "\r", ".", "\u200b"])
+        elif how == 2:
+            lines[at] = lines[at].replace("3", "4").replace("yes", "no").replace("Ulm", "Bonn")
+        else:
+            del lines[at]
+        path.write_text("\n".join(lines), encoding="utf-8", newline="")
+
+    release.raw.append(change)
+
+
 FORGERS: list[Callable[[random.Random, Release], None]] = [
     *(drop_a_row, drop_a_class, repeat_a_row, swap_values, invent_a_value, say_more, write_otherwise),
     *(end_lines_otherwise, quote_otherwise, encode_otherwise, space_the_manifest, hide_a_text),
     *(change_a_number, remove_a_key, promise_otherwise, accept_silently, add_a_column, spoil_values_apart),
+    *(spoil_what_lies_beside,),
 ]
 
 
@@ -365,7 +389,8 @@ def case(rng: random.Random, folder: Path) -> str:
     release, forge = read(place, method), rng.choice(FORGERS)
     release.with_policy = rng.random() < 0.7
     forge(rng, release)
-    (folder / "out").mkdir()
+    shutil.copytree(place / "out", folder / "out")
+    (folder / "out" / "release.json").unlink()
     release.write(folder / "out")
     if _files(folder / "out") == _files(place / "out"):
         return "unchanged"

@@ -14,18 +14,20 @@ def page(found: Mapping[str, Progress], date: str) -> str:
     lines = [
         "# Figures of the campaigns",
         "",
-        f"{date}. What each campaign does: [security.md](security.md).",
+        f"{date}. What each campaign does: [security.md](security.md). To repeat one:",
+        '`./run campaigns --only "NAME" --seed SEED`; `--scale` takes a share of the cases of a night.',
         "",
     ]
     lines += [
-        "| campaign | bar | seed | cases | faults, known to be open | other faults |",
-        "|---|---|---|---|---|---|",
+        "| campaign | bar | seed | cases | of a night | faults, known to be open | other faults |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name, progress in found.items():
         new = sum(progress.unexplained().values())
         known = sum(progress.faults.values()) - new
-        bar = every.CAMPAIGNS[name].bar
-        lines.append(f"| {name} | {bar} | {progress.seed} | {progress.done:,} | {known:,} | {new:,} |")
+        campaign = every.CAMPAIGNS[name]
+        cases = f"{progress.done:,} | {campaign.nightly:,}"
+        lines.append(f"| {name} | {campaign.bar} | {progress.seed} | {cases} | {known:,} | {new:,} |")
     for name, progress in found.items():
         lines += ["", f"## {name}", ""]
         lines += [f"* {end}: {count:,}" for end, count in sorted(progress.ends.items())]

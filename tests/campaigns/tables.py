@@ -11,6 +11,7 @@ from typing import Any
 from support.requested import COLUMNS, MODELS, PLACES
 
 from incrowd.algorithms.base import all_methods
+from incrowd.contracts import Choice, Switch
 from incrowd.policy import Policy
 
 METHODS = all_methods()
@@ -73,13 +74,28 @@ def random_request(rng: random.Random, folder: Path, method: str, entity: bool) 
         "sensitive": ["ill"],
         "privacy": {"k": rng.randint(2, 4), **_promise(rng, method)},
         "method": method,
+        "options": options_of(rng, method),
         "accept": ["all"] if rng.random() < 0.2 else _needed(method),
     }
     if method == "incognito" and rng.random() < 0.5:
         parts["privacy"]["max_suppression"] = rng.choice(["0.1", "0.25"])
     if entity:
         parts["entity"] = "who"
+    if "max_suppression" not in parts["privacy"] and method != "anatomy":
+        parts["totals"] = rng.random() < 0.4
     return table, Policy.from_dict(parts, folder)
+
+
+def options_of(rng: random.Random, method: str) -> dict[str, Any]:
+    """Every second time some option that is one of a few words, or a switch."""
+    chosen, found = METHODS[method], {}
+    if rng.random() < 0.5:
+        for name, limit in sorted(chosen.limits.items()):
+            allowed: tuple[Any, ...] = limit.words_allowed if isinstance(limit, Choice) else ()
+            allowed = (False, True) if isinstance(limit, Switch) else allowed
+            if allowed and rng.random() < 0.4:
+                found[name] = rng.choice(allowed)
+    return found
 
 
 def _promise(rng: random.Random, method: str) -> dict[str, Any]:
@@ -112,8 +128,9 @@ def _joined_request(rng: random.Random, folder: Path, method: str) -> tuple[Path
         "identifiers": ["id"],
         "quasi_identifiers": {name: COLUMNS[name][0] for name in quasi},
         "sensitive": ["ill"],
-        "privacy": {"k": rng.randint(2, 4)},
+        "privacy": {"k": rng.randint(2, 4), **rng.choice([{}, {}, {"l": 2}])},
         "method": method,
+        "options": options_of(rng, method),
         "public": {"table": "public.csv", "id": "id", "membership_secret": True},
         "accept": ["all"],
     }

@@ -6,12 +6,18 @@ import ast
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
+from campaigns import candidates, holdout
+from campaigns.__main__ import seed_of
 from campaigns.campaign import Campaign, Fault, Progress, State, run, run_case
 from campaigns.every import CAMPAIGNS
 from campaigns.mutants import SOURCE, every_mutant, explained, mutants_of, mutated
 from campaigns.mutation_campaign import MUTANTS, REASONS, SETTLED, Server, case, judged, orphans
 from campaigns.page import page
+
+from incrowd import assign
+from incrowd.algorithms.kja import AdaptiveRefinement
 
 SEED = 7
 DRAWN = [name for name, campaign in CAMPAIGNS.items() if not campaign.listed]
@@ -24,6 +30,29 @@ def test_no_fault_but_those_known_to_be_open(name: str) -> None:
     assert progress.done == campaign.in_ci
     assert not progress.unexplained(), progress.examples
     assert sum(progress.ends.values()) > campaign.in_ci // 2
+
+
+# Controls: what is known to break is found
+
+
+def test_candidates_find_who_is_certain_where_cuts_are_adapted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "drawn_way", lambda _, k: AdaptiveRefinement(k))
+    assert run(CAMPAIGNS["candidates for a private table"], 25, SEED).unexplained()
+
+
+@pytest.mark.parametrize("kind", ["rows", "values"])
+def test_the_hold_out_finds_a_program_without_chance(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody keeps the own row; and a veto on values whose claims do not say that they are withdrawn."""
+    if kind == "rows":
+        monkeypatch.setattr(assign, "one_of_disjoint_matchings", lambda edges, _: np.arange(len(edges)))
+        monkeypatch.setattr(holdout, "requests_alone", lambda: [("ring", {})])
+        monkeypatch.setattr(holdout, "KINDS", [holdout.rows_of_any_method])
+    else:
+        monkeypatch.setattr(holdout, "MINIMALITY", "nothing")
+        monkeypatch.setattr(holdout, "requests_guarded", lambda: [("lexicographic", "frequency")])
+        monkeypatch.setattr(holdout, "KINDS", [holdout.values_of_any_method])
+    found = run(CAMPAIGNS["hold-out"], 12 if kind == "rows" else 80, SEED)
+    assert set(found.unexplained()) == {"above the promise"}
 
 
 # Mutants
@@ -137,6 +166,31 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     assert run(LOTTERY, 40, 4, State(state)) != whole, "another seed begins anew"
 
 
+def test_a_fault_that_was_mended_is_none_when_the_run_goes_on(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    before = run(LOTTERY, 40, 3, State(state))
+    mended = Campaign("lottery", "", lambda rng, _: "won", nightly=100, in_ci=10)
+    assert run(mended, 40, 3, State(state)).done == 40, "nothing is left to do but what failed"
+    after = run(mended, 50, 3, State(state))
+    assert before.faults["lost"] > 0
+    assert after.faults == {}
+    assert after.examples == {}
+    assert sum(after.ends.values()) == after.done == 50
+
+
+def test_tables_that_nobody_has_seen_have_a_seed_of_their_own_until_they_are_done(tmp_path: Path) -> None:
+    unseen = Campaign("lottery", "", lottery, nightly=100, in_ci=10, fresh=True)
+    state = State(tmp_path / "state.json")
+    first = seed_of(unseen, state, 20)
+    assert first != seed_of(unseen, state, 20)
+    run(unseen, 10, first, state)
+    assert seed_of(unseen, state, 20) == first
+    run(unseen, 20, first, state)
+    assert seed_of(unseen, state, 20) != first
+    day = seed_of(LOTTERY, state, 20)
+    assert 2026_01_01 < day < 2226_01_01, "others have the day's"
+
+
 def test_a_case_can_be_run_again_by_its_number() -> None:
     progress = run(LOTTERY, 40, 3)
     number = progress.examples["lost"][0][0]
@@ -154,16 +208,30 @@ def test_what_nobody_expected_and_what_never_ends_are_faults(monkeypatch: pytest
             random.Random(1)
 
     monkeypatch.setattr("campaigns.campaign.STEPS", 1_000)
+    monkeypatch.setattr("campaigns.campaign.LONG", 0.2)
     with pytest.raises(Fault, match="uncaught KeyError"):
         run_case(Campaign("broken", "", broken, 1, 1), 1, 0)
     with pytest.raises(Fault, match="hang"):
         run_case(Campaign("endless", "", endless, 1, 1), 1, 0)
 
 
+def test_what_takes_long_and_ends_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+
+    def slow(_: random.Random, __: Path) -> str:
+        tries.append(1)
+        while len(tries) == 1:
+            str.upper("x")
+        return "done"
+
+    monkeypatch.setattr("campaigns.campaign.LONG", 0.2)
+    assert run_case(Campaign("slow", "", slow, 1, 1), 1, 0) == "done, slow at first"
+
+
 def test_the_page_has_every_figure() -> None:
     progress = Progress(1, 10, {"accepted": 8}, {"strange": 2}, {"strange": [[4, "a `b`|c"]]})
     text = page({"round trips": progress}, "2026-01-01")
-    assert "| round trips | 0 true releases rejected | 1 | 10 | 0 | 2 |" in text
+    assert "| round trips | 0 true releases rejected | 1 | 10 | 16,000 | 0 | 2 |" in text
     assert "**not explained**" in text
     assert "a 'b'/c" in text
 

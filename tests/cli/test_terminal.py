@@ -101,6 +101,30 @@ def test_names_do_not_command_the_terminal(place: Path) -> None:
     assert "[/bold]:smile:" in bad[0].err
 
 
+COMMANDS = [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029"]
+
+
+def test_json_does_not_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Controls of C0 and C1 come out escaped, wherever they stand, and a machine reads them back."""
+    content = {f"a{sign}b": [f"{sign}2J", {"c": sign}] for sign in COMMANDS}
+    screen.print_json(content)
+    shown = capsys.readouterr().out
+    assert {sign for sign in shown if sign in COMMANDS} == {"\n"}, "lines of the document, and nothing else"
+    assert json.loads(shown) == content
+
+
+def test_json_of_a_command_escapes_names_of_columns_and_files(place: Path) -> None:
+    Path("t\x9b.csv").write_text("a\x9b2J,b\x85c\n" + "1,2\n" * 5, encoding="utf-8")
+    found = incrowd("inspect", "t\x9b.csv", "--json")
+    assert found.code == 0, found.err
+    assert not {"\x9b", "\x85"} & set(found.out)
+    assert "a\x9b2J" in json.dumps(found.json, ensure_ascii=False)
+    missing = incrowd("inspect", "none\x9b.csv", "--json")
+    assert missing.code != 0
+    assert "\x9b" not in missing.out + missing.err
+    assert "none\x9b.csv" in missing.json["error"]
+
+
 def test_the_next_step_can_be_pasted(place: Path) -> None:
     Path("my table.csv").write_text("age\n" + "1\n" * 5)
     ran = incrowd("publish", "my table.csv", "--qi", "age", "-k", 2, "-o", "my release")

@@ -266,3 +266,37 @@ def with_datasheet(text: str) -> Callable[[Path], None]:
 @spoiler("bytes")
 def a_datasheet_of_other_words(r: WithTotals) -> None:
     r.after.append(with_datasheet("# About these data\n\nn3 has the flu.\n"))
+
+
+def with_bytes(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    """The same table in other bytes, and the manifest knows of them."""
+
+    def write(folder: Path) -> None:
+        data = (folder / name).read_bytes()
+        (folder / name).write_bytes(change(data))
+        assert data != (folder / name).read_bytes()
+        said = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+        said["files"][name] = described(folder / name)
+        (folder / "release.json").write_text(manifest_text(said), encoding="utf-8")
+
+    return write
+
+
+@spoiler("totals")
+def totals_with_a_blank_line_at_the_end(r: WithTotals) -> None:
+    r.after.append(with_bytes("totals.csv", lambda data: data + b"\n"))
+
+
+@spoiler("totals")
+def totals_with_quotes_that_nothing_needs(r: WithTotals) -> None:
+    r.after.append(with_bytes("totals.csv", lambda data: data.replace(b"sex,", b'"sex",', 1)))
+
+
+@spoiler("hierarchies")
+def hierarchies_with_a_blank_line(r: WithTotals) -> None:
+    r.after.append(with_bytes("hierarchies.csv", lambda data: data.replace(b"\nzip", b"\n\nzip", 1)))
+
+
+@spoiler("hierarchies")
+def hierarchies_with_other_line_ends(r: WithTotals) -> None:
+    r.after.append(with_bytes("hierarchies.csv", lambda data: data.replace(b"yes\n", b"yes\r\n", 1)))

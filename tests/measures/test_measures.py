@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from support.measure_tables import flat, microdata, ranged, release, treed
 from support.places import TESTS
 
+from incrowd.cells import range_ends
 from incrowd.contracts import catalogue
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Attribute, Microdata, Table
 from incrowd.hierarchy import Hierarchy
 from incrowd.measures import Published, better, measure_all, parse_cells, published
+from incrowd.measures.cells import _Reader
 from incrowd.measures.loss import AverageClass, CertaintyPenalty, Discernibility, EntropyLoss, GlobalPenalty
 from incrowd.measures.published import group_sizes
 from incrowd.schema import Kind, Shape
@@ -50,6 +52,34 @@ def test_positions_may_be_distances_from_the_first_value() -> None:
 def test_a_range_of_an_ordered_column_may_hold_commas() -> None:
     size = Attribute("size", Kind.ORDERED, Shape.RANGE, ("s", "m, or so", "l"), np.arange(3.0))
     assert parse_cells(size, ["[s,m, or so]"]).codes(0) == [0, 1]
+
+
+@given(st.text("a,", max_size=8), st.integers(0, 3))
+def test_ends_of_a_range_are_parted_at_every_comma_that_may_be_the_middle_one(body: str, commas: int) -> None:
+    every = [(body[:at], body[at + 1 :]) for at, sign in enumerate(body) if sign == ","]
+    wanted = [ends for ends in every if all(end.count(",") <= commas for end in ends)]
+    assert range_ends(f"[{body}]", commas) == wanted
+
+
+@pytest.mark.parametrize("texts", [("20", "30", "40"), ("1,0", "2,0,5", "3")])
+def test_a_cell_full_of_commas_is_read_in_steps_that_its_length_bounds(
+    texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted in signs that are looked at as ends of a range: twice the cell, at most twice the signs."""
+    looked: list[int] = []
+    place = _Reader._place
+
+    def counted(self: _Reader, end: str) -> float | None:
+        looked.append(len(end))
+        return place(self, end)
+
+    monkeypatch.setattr(_Reader, "_place", counted)
+    size = Attribute("size", Kind.ORDERED, Shape.RANGE, texts, np.arange(3.0))
+    for commas in range(1, 40):
+        looked.clear()
+        with pytest.raises(TableError, match="1 distinct cells"):
+            parse_cells(size, ["[" + "x" * 9 + "," * commas + "]"])
+        assert sum(looked) <= 3 * (commas + 9)
 
 
 def test_a_numeric_column_of_sets_reads_ranges_by_their_values() -> None:

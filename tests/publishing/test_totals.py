@@ -154,6 +154,22 @@ def test_a_release_with_totals_is_written_and_verified_from_disk(
     assert r"Age in years \| at admission" in (tmp_path / "release" / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("k", [3, 5])
+def test_totals_are_about_as_many_persons_as_the_largest_k_that_is_promised(tmp_path: Path, k: int) -> None:
+    """A ring of tuples of l persons promises a multiple of l."""
+    table = Table.of({"age": list("11122233344455566677"), "ill": [str(i % 5) for i in range(20)]})
+    asked = {
+        "quasi_identifiers": {"age": {"type": "categorical"}},
+        "sensitive": ["ill"],
+        "privacy": {"k": k, "l": 2},
+        "method": "ring",
+        "totals": True,
+    }
+    ic.publish(table, asked, tmp_path / "release")
+    stated = lines_of(tmp_path / "release" / "totals.csv")
+    assert min(int(line["rows"]) for line in stated) >= k + 1
+
+
 def test_totals_do_not_depend_on_sensitive_values(tmp_path: Path) -> None:
     """Whoever re-runs the program on other values gets the same totals: they say nothing about values."""
     one = patients()

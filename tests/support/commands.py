@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
+import typer.main
+import typer.testing
 
 from incrowd.cli.app import app
+
+# The command line is built once: typer's runner would do it again for every command.
+setattr(typer.testing, "_get_command", functools.cache(typer.main.get_command))  # noqa: B010
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Ran:
 
 def incrowd(*words: object) -> Ran:
     """Run ``incrowd WORDS``. An error that reaches this function is an error of the command line."""
-    ran = CliRunner().invoke(app, [str(word) for word in words], prog_name="incrowd")
+    ran = typer.testing.CliRunner().invoke(app, [str(word) for word in words], prog_name="incrowd")
     if ran.exception is not None and not isinstance(ran.exception, SystemExit):
         raise ran.exception
     return Ran(ran.exit_code, ran.stdout, ran.stderr)

@@ -8,6 +8,7 @@ are run, so that posteriors are exact.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -164,3 +165,33 @@ def largest_posterior(table: Small, released: Callable[[World], Distribution]) -
             for who in enumerate(world):
                 own[view][who] += weight  # type: ignore[assignment]
     return max(Fraction(max(odds.values())) / total[view] for view, odds in own.items())
+
+
+# Tables that nobody chose
+
+
+def compositions(n: int, most: int) -> Iterator[tuple[int, ...]]:
+    """All ways to say how many of n people have each value, none more than `most`."""
+    if not n:
+        yield ()
+    for first in range(1, min(n, most) + 1):
+        yield from ((first, *rest) for rest in compositions(n - first, most))
+
+
+def people(rng: np.random.Generator, n: int) -> tuple[tuple[int, ...], ...]:
+    points = rng.integers(0, rng.integers(2, 7), (n, rng.integers(1, 3)))
+    return tuple(map(tuple, points.tolist()))
+
+
+def drawn_table(rng: np.random.Generator, n: int, most_worlds: int) -> Small:
+    """A table of n people that l can be kept for, with few enough worlds."""
+    while True:
+        l = int(rng.choice([2, 2, 3]))  # noqa: E741
+        choices = [counts for counts in compositions(n, n // l) if worlds_of(counts) <= most_worlds]
+        if choices:
+            values = values_of(choices[int(rng.integers(len(choices)))])
+            return Small(people(rng, n), values, l, int(rng.integers(2, n // 2 + 1)), int(rng.choice([1, n])))
+
+
+def worlds_of(counts: tuple[int, ...]) -> int:
+    return math.factorial(sum(counts)) // math.prod(map(math.factorial, counts))

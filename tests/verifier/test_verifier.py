@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import gzip
+import hashlib
 import itertools
+import json
 import random
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from forgeries.classes import FORGERIES, METHOD, Release, good, manifest
@@ -27,7 +30,9 @@ from support.verifier_cases import Case, assert_rejected, long_texts, verified
 
 from incrowd import verifier as package
 from incrowd.errors import InputError, TableError
+from incrowd.flow import Table
 from incrowd.schema import CHECKS, Check, Claim, Column, Kind, Role, Schema, Shape, Verdict
+from incrowd.tables import write_parquet
 from incrowd.verifier import CsvRows, Expected, ReleaseFiles, Witness, csv_file, verify
 from incrowd.verifier.cells import parse
 from incrowd.verifier.checks import AFTER_CLAIMS, BEFORE_CLAIMS, Checklist
@@ -158,13 +163,27 @@ def test_rows_of_parquet_are_handed_over(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"reads data\.csv by itself"):
         verify(ReleaseFiles(tmp_path / "release", original), original, expected)
-    (tmp_path / "release" / "data.csv").rename(tmp_path / "release" / "data.parquet")
+    data, path = tmp_path / "release" / "data.parquet", tmp_path / "release" / "release.json"
+    (tmp_path / "release" / "data.csv").rename(data)
     with pytest.raises(InputError, match="pass its rows"):
         verify(tmp_path / "release", original, expected)
-    path = tmp_path / "release" / "release.json"
-    path.write_text(path.read_text().replace("data.csv", "data.parquet"))
-    rows = Lines(release.names, [[restored(text) for text in row] for row in release.rows])
-    assert verify(ReleaseFiles(tmp_path / "release", rows), original, expected).passed
+    cells = [[restored(text) for text in row] for row in release.rows]
+    rows = Lines(release.names, cells)
+
+    def passes() -> bool:
+        """With a digest that is right."""
+        said = json.loads(path.read_text())
+        found = data.read_bytes()
+        said["files"] = {data.name: {"sha256": hashlib.sha256(found).hexdigest(), "bytes": len(found)}}
+        path.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n")
+        return verify(ReleaseFiles(tmp_path / "release", rows), original, expected).passed
+
+    assert not passes(), "a text is no Parquet file, whatever rows are handed over"
+    data.unlink()
+    write_parquet(Table.of(dict(zip(release.names, map(list, zip(*cells, strict=True)), strict=True))), data)
+    assert passes()
+    duckdb.sql(f"COPY (FROM '{data}') TO '{data}' (FORMAT parquet, KV_METADATA {{note: 'flu'}})")
+    assert not passes(), "the same rows, and free words beside them"
 
 
 def test_what_cannot_be_verified_is_an_error(tmp_path: Path) -> None:

@@ -6,124 +6,46 @@ are small, so that all worlds can be counted. `./run nightly` takes more of them
 
 from __future__ import annotations
 
-import math
 import os
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import pytest
-from support.worlds import SENSITIVE, TooManyDraws, beliefs, row_chances
+from support.promised import (
+    GUARDS,
+    HANDED_OUT,
+    MINIMALITY,
+    agrees,
+    claims_of,
+    policy_of,
+    requests_alone,
+    requests_guarded,
+    sampled_break,
+    with_plain,
+)
+from support.worlds import TooManyDraws, beliefs
 
-from incrowd.algorithms.base import Algorithm, all_methods
-from incrowd.contracts import Choice, Switch, unwatched
-from incrowd.errors import IncrowdError, Infeasible
-from incrowd.flow import Table
-from incrowd.policy import Policy
-from incrowd.publishing.draft import draft
-from incrowd.publishing.request import requested
-from incrowd.schema import Claim
+from incrowd.algorithms.base import all_methods
+from incrowd.errors import Infeasible
 
 NIGHTLY = os.environ.get("INCROWD_SEEDS") == "all"
 TABLES = 40 if NIGHTLY else 2
 RUNS = 20_000 if NIGHTLY else 100
-UNLIKELY = 1e-9  # that a test of a sound program fails by chance
-MINIMALITY = "not against somebody who re-runs the program (minimality)"
-GUARDS: Mapping[str, Mapping[str, Any]] = {
-    "distinct": {"l": 2},
-    "frequency": {"l": 2, "l_kind": "frequency"},
-    "entropy": {"l": 2, "l_kind": "entropy"},
-    "recursive": {"l": 2, "l_kind": "recursive", "c": 2},
-    "t": {"t": 0.4},
-    "plain": {"plain": {"p": "0.6", "d": "0.3"}},
-}
-# The values of so many people. Numbers, so that some stand out: plain is about these.
-HANDED_OUT = {
-    4: ("0012", "0011", "0129", "0001"),
-    5: ("00112", "00129", "01122", "00019"),
-    6: ("001122", "000119", "001129"),
-}
-# What each claim says about beliefs: the model, and whether a belief agrees with it.
-ROWS = ("k-anonymity", "k-factor")
-VALUES = ("frequency-l-diversity", "transparent-l-diversity")
-STRUCTURE = ("sensitive-groups", "plain")  # about buckets and distances: for the verifier to count
 
 
-def agrees(claim: Claim, row: Fraction, likeliest: Fraction, fewest: int) -> bool:
-    """Is this what the claim promises? A claim that nothing is known of is not kept."""
-    number = {name: value for name, value in claim.parameters.items() if isinstance(value, int)}
-    if claim.model in ROWS:
-        return row <= Fraction(1, number["k"])
-    if claim.model in VALUES:
-        return likeliest <= Fraction(1, number["l"])
-    if claim.model == "distinct-l-diversity":
-        return fewest >= number["l"]
-    return claim.model in STRUCTURE
-
-
-def policy_of(
-    method: str, columns: Iterator[str] | Mapping[str, Any], options: Any, **privacy: Any
-) -> Policy:
-    return Policy.from_dict(
-        {
-            "quasi_identifiers": {name: {"type": "numeric"} for name in columns},
-            "sensitive": [SENSITIVE],
-            "method": method,
-            "options": dict(options),
-            "privacy": {"k": 2, **privacy},
-        }
-    )
-
-
-def variants(chosen: type[Algorithm]) -> Iterator[Mapping[str, Any]]:
-    """The default, and every other value of each option that has few."""
-    yield {}
-    for option in fields(chosen):
-        limit = chosen.limits.get(option.name)
-        values: tuple[object, ...] = limit.words_allowed if isinstance(limit, Choice) else ()
-        values = (False, True) if isinstance(limit, Switch) else values
-        yield from ({option.name: value} for value in values if value != option.default)
-
-
-def reachable(policy: Policy) -> bool:
-    try:
-        requested(policy)
-    except IncrowdError:
-        return False
-    return True
-
-
-@cache
 def alone() -> list[Any]:
-    """Methods and options, with k alone."""
-    found = [(name, options) for name, chosen in all_methods().items() for options in variants(chosen)]
     return [
         pytest.param(
             name, options, id="-".join([name, *(f"{key}={value}" for key, value in options.items())])
         )
-        for name, options in found
-        if not (all_methods()[name].joins or all_methods()[name].needs_plain)
-        and reachable(policy_of(name, {"q": {}}, options))
+        for name, options in requests_alone()
     ]
 
 
-def with_plain(method: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Methods that protect outliers ask for it."""
-    return {**GUARDS["plain"], **asked} if all_methods()[method].needs_plain else asked
-
-
-@cache
 def guarded() -> list[Any]:
-    """Methods with their default options, with each guard."""
-    return [
-        pytest.param(name, guard, id=f"{name}-{guard}")
-        for name, chosen in all_methods().items()
-        for guard, asked in GUARDS.items()
-        if not chosen.joins and reachable(policy_of(name, {"q": {}}, {}, **with_plain(name, asked)))
-    ]
+    return [pytest.param(name, guard, id=f"{name}-{guard}") for name, guard in requests_guarded()]
 
 
 def tables(seed: int, count: int) -> Iterator[dict[str, list[str]]]:
@@ -132,28 +54,6 @@ def tables(seed: int, count: int) -> Iterator[dict[str, list[str]]]:
     for _ in range(count):
         size = rng.choice([4, 5, 5, 6]) if NIGHTLY else rng.choice([4, 5])
         yield {f"q{j}": [str(rng.randrange(6)) for _ in range(size)] for j in range(rng.choice([1, 2]))}
-
-
-def claims_of(people: Mapping[str, list[str]], values: str, policy: Policy) -> tuple[Claim, ...]:
-    return draft(Table.of({**people, SENSITIVE: list(values)}), policy, unwatched).claims
-
-
-def tail(hits: int, runs: int, chance: Fraction) -> float:
-    """The probability of as many hits or more."""
-    terms = (math.comb(runs, i) * chance**i * (1 - chance) ** (runs - i) for i in range(hits, runs + 1))
-    return float(sum(terms))
-
-
-def sampled_break(people: Mapping[str, list[str]], policy: Policy, bound: Fraction, runs: int = RUNS) -> str:
-    """Who is behind some row more often than chance allows; empty if nobody is."""
-    found = row_chances(people, policy, runs)
-    pairs = sum(len(counts.met) for counts in found)
-    for counts in found:
-        for (person, row), times in counts.met.items():
-            expected = min(Fraction(1), bound * counts.kinds[row])
-            if times > expected * counts.runs and tail(times, counts.runs, expected) < UNLIKELY / pairs:
-                return f"person {person} is behind {counts.kinds[row]} rows {times} of {counts.runs} times"
-    return ""
 
 
 @pytest.mark.parametrize(("method", "options"), alone())
@@ -168,7 +68,7 @@ def test_nobody_is_found_behind_a_row(method: str, options: Mapping[str, Any]) -
         except Infeasible:  # this table cannot keep it; another may
             continue
         if all_methods()[method].overlapping:
-            assert not sampled_break(people, policy, Fraction(1, 2))
+            assert not sampled_break(people, policy, Fraction(1, 2), RUNS)
             tried += 1
             continue
         for belief in beliefs(people, values, policy):
@@ -220,7 +120,7 @@ def test_whoever_keeps_the_own_row_is_found() -> None:
     """The control: without the randomized assignment, re-running the program tells everybody's row."""
     people = {"q0": ["1", "2", "4", "5", "7"]}
     policy = policy_of("ring", people, {"drawn": False}).with_(accept=["unsafe-identity"])
-    assert sampled_break(people, policy, Fraction(1, 2))
+    assert sampled_break(people, policy, Fraction(1, 2), RUNS)
 
 
 def test_a_guard_that_reads_values_tells_some_of_them() -> None:

@@ -7,15 +7,22 @@ with more than 1/l, and 1/l is reached wherever a value is as frequent as it may
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from support.transparent_deals import Classes, Groups, Released, Tuples, by_order, posterior
-from support.transparent_worlds import Small, classes_of, tuples_of, values_of
+from support.transparent_worlds import (
+    Small,
+    classes_of,
+    compositions,
+    drawn_table,
+    people,
+    tuples_of,
+    values_of,
+)
 
 from incrowd.algorithms.transparent.method import SplitBucket
 from incrowd.assign import system
@@ -70,33 +77,6 @@ def test_what_the_program_draws_was_gone_through(
 
 
 # Tables that nobody chose
-
-
-def compositions(n: int, most: int) -> Iterator[tuple[int, ...]]:
-    """All ways to say how many of n people have each value, none more than `most`."""
-    if not n:
-        yield ()
-    for first in range(1, min(n, most) + 1):
-        yield from ((first, *rest) for rest in compositions(n - first, most))
-
-
-def people(rng: np.random.Generator, n: int) -> tuple[tuple[int, ...], ...]:
-    points = rng.integers(0, rng.integers(2, 7), (n, rng.integers(1, 3)))
-    return tuple(map(tuple, points.tolist()))
-
-
-def drawn_table(rng: np.random.Generator, n: int, most_worlds: int) -> Small:
-    """A table of n people that l can be kept for, with few enough worlds."""
-    while True:
-        l = int(rng.choice([2, 2, 3]))  # noqa: E741
-        choices = [counts for counts in compositions(n, n // l) if worlds_of(counts) <= most_worlds]
-        if choices:
-            values = values_of(choices[int(rng.integers(len(choices)))])
-            return Small(people(rng, n), values, l, int(rng.integers(2, n // 2 + 1)), int(rng.choice([1, n])))
-
-
-def worlds_of(counts: tuple[int, ...]) -> int:
-    return math.factorial(sum(counts)) // math.prod(map(math.factorial, counts))
 
 
 @pytest.mark.parametrize("n", [5, 6, 7, 8])

@@ -13,12 +13,12 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import EXTERNAL, Algorithm
+from incrowd.algorithms.base import EXTERNAL, Algorithm, method
 from incrowd.algorithms.kja_printed import around, trimmed
 from incrowd.algorithms.partitions.mondrian import Mondrian, MondrianRun, StrictMondrian
 from incrowd.assign import Entropy, shuffled, system
@@ -31,7 +31,6 @@ from incrowd.contracts import (
     Progress,
     Share,
     SizedGuard,
-    catalogue,
     exact,
     need_enough,
     register,
@@ -91,7 +90,7 @@ class KJoinAnonymization(Algorithm):
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Partition:
         """The groups of people of both tables; those of the public one who are not needed are in none."""
-        base: Partitioner = catalogue("algorithm")[self.base](k=self.k)
+        base: Any = method(self.base)(k=self.k)
         return self.grouped(data, base, guards, progress, entropy)
 
     def grouped(

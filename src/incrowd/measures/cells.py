@@ -144,6 +144,7 @@ class _Reader:
         self.attribute = attribute
         real = [code for code in range(len(attribute)) if code != attribute.missing]
         self.line = _ValueLine(attribute, real)
+        self.commas = max((attribute.texts[code].count(",") for code in real), default=0)  # of one end
         self.values = {escaped(attribute.texts[code]): code for code in real}
         self.nodes = _nodes(attribute, escaped)
         self._known: dict[str, _CellRuns | None] = {}
@@ -196,7 +197,7 @@ class _Reader:
         return self._covering(((code, code),), place, place)
 
     def _range(self, text: str) -> _CellRuns | None:
-        for ends in range_ends(text):
+        for ends in range_ends(text, self.commas):
             lower, upper = map(self._place, ends)
             if lower is not None and upper is not None:
                 return self._between(lower, upper)

@@ -178,7 +178,10 @@ class Draft:
     @cached_property
     def totals(self) -> Table | None:
         """How many rows have which value, where that is asked for."""
-        return totals(self.data, self.policy.k) if self.policy.totals else None
+        if not self.policy.totals:
+            return None
+        promised = (claim.parameters.get("k") for claim in self.claims)  # rings with l may promise a larger k
+        return totals(self.data, max(self.policy.k, *(k for k in promised if isinstance(k, int))))
 
     @cached_property
     def hierarchies(self) -> Table | None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.verifier.csv_file import CellCoder, Codes, CsvGrid, CsvRows, csv_text
+from incrowd.verifier.csv_file import NOT_CANONICAL, CellCoder, Codes, CsvGrid, CsvRows, csv_text
 from incrowd.verifier.failure import require
 
 Ints = NDArray[np.int64]
@@ -21,7 +21,6 @@ Bools = NDArray[np.bool_]
 Cells = Sequence[str | None]
 
 ROWS_AT_ONCE = 256
-NOT_CANONICAL = "is not written in its one form: line ends, blank lines or quotes that nothing needs"
 
 # What a spreadsheet may run: at the start of a text, or after a sign at which some of them cut cells.
 _SUSPECT = re.compile(r"(?:^|[;\t\r\n])'*+[=+\-@\t\r]")

@@ -23,8 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
+from incrowd.verifier.failure import require
 
 BYTES_AT_ONCE = 2**19
+NOT_CANONICAL = "is not written in its one form: line ends, blank lines or quotes that nothing needs"
 DELIMITERS = ",;\t|"
 LARGEST_CELL = 2**31 - 1
 MARK = "\ufeff".encode()
@@ -65,7 +67,9 @@ class CsvRows:
 
     def __iter__(self) -> Iterator[list[str]]:
         for piece in self.pieces():
-            yield from self.parsed(piece)
+            rows = self.parsed(piece)
+            require(not self.canonical or csv_text(rows) == piece, f"{self.path.name} {NOT_CANONICAL}")
+            yield from rows
 
     def pieces(self) -> Iterator[bytes]:
         """The file after its header, cut where lines end."""

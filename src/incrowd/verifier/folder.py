@@ -18,6 +18,7 @@ from incrowd.verifier.claims.join import PublicTable, stated_rows
 from incrowd.verifier.columns import RowSource
 from incrowd.verifier.csv_file import CsvRows, fingerprint
 from incrowd.verifier.failure import CheckFailed, exactly, require
+from incrowd.verifier.parquet_footer import check_container
 from incrowd.verifier.request import (
     Expected,
     Progress,
@@ -157,6 +158,9 @@ class OpenedFolder:
         found = {name: fingerprint(self.path / name) for name in self._names if name != MANIFEST}
         same = self._manifest.get("files") == found
         require(same, "the data are not those that the manifest describes (size or SHA-256 differ)")
+        for name in found:
+            if name.endswith(".parquet"):
+                check_container(self.path / name)
 
     def check_manifest(self, public: PublicTable | None) -> None:
         """Known keys only, and exactly what was asked for."""
