@@ -50,8 +50,9 @@ from incrowd.policy.exposures import (
     UNSAFE_JOIN,
     UNSAFE_MATCHES,
     UNSAFE_ONE_SIDED,
-    check_kept_columns,
+    check_exact_columns,
     check_names,
+    isolating_columns,
     single_valued_classes,
     single_valued_neighbourhoods,
     warnings_of,
@@ -75,6 +76,7 @@ from incrowd.publishing.render import (
     published_table,
 )
 from incrowd.publishing.request import Request, check_suppression, requested
+from incrowd.publishing.silence import silent_shares, warnings_of_silence
 from incrowd.publishing.totals import totals
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES
@@ -263,15 +265,35 @@ class Draft:
     def warnings(self) -> tuple[str, ...]:
         """What the publisher should know."""
         guarded = any(claim.column and MINIMALITY in claim.assumptions for claim in self.claims)
-        found = (GUARDED,) if guarded else ()
+        found: tuple[str, ...] = (*self._held_back(), *((GUARDED,) if guarded else ()))
         if self.stand_ins is not None:
             return (*self.stand_ins.joined.counts.warnings(), *found)
+        found = (*found, *warnings_of_silence(self.says_nothing, self.schema))
         candidates = self.randomized.candidates
         if candidates is None:
             single = single_valued_classes(self.data, self.regions)
         else:
             single = single_valued_neighbourhoods(self.data, candidates)
-        return (*warnings_of(self.schema, self.data, single, self.policy), *found)
+        exact = () if self.buckets is not None else isolating_columns(self.original, self.schema)
+        return (*warnings_of(self.schema, self.data, single, self.policy), *exact, *found)
+
+    @cached_property
+    def says_nothing(self) -> dict[str, float]:
+        """The share of rows in which each quasi-identifier stands for everything."""
+        return silent_shares(self.data, self.regions)
+
+    def _held_back(self) -> list[str]:
+        """Columns that are not published because nobody has said what they are."""
+        undecided = [column.name for column in self.schema.having(Role.UNDECIDED)]
+        rest = self.policy.unmentioned(self.original.names)
+        return [
+            f"not published: {', '.join(names)}; {why}"
+            for names, why in (
+                (undecided, "undecided: give each a role in the policy, or leave it so"),
+                (rest, "the policy does not mention them, and says that the rest is dropped"),
+            )
+            if names
+        ]
 
     @cached_property
     def disclosure(self) -> Disclosure | None:
@@ -351,7 +373,7 @@ def _read(source: object, request: Request, watch: Watch, public: object, check:
     table = source if isinstance(source, Table) else tables.read(source)
     sources = read_sources(policy, public, check) if request.algorithm.joins else None
     schema = policy.schema(table, None if sources is None else sources.public)
-    check_kept_columns(table, schema, policy.accept)
+    check_exact_columns(table, schema, policy.accept, request.algorithm.buckets)
     if sources is None or policy.public is None:
         watch("encode")
         data = encode(table, schema)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from incrowd import tables
 from incrowd.commands.inspect.policy_text import policy_text
-from incrowd.commands.inspect.profile import Profile, profiled
+from incrowd.commands.inspect.profile import Profile, decided, profiled
 from incrowd.contracts import Watch, unwatched
 from incrowd.flow import Table
 
-__all__ = ["Profile", "inspect", "policy_text"]
+__all__ = ["Profile", "decided", "inspect", "policy_text"]
 
 
 def inspect(table: object, *, watch: Watch = unwatched) -> Profile:
