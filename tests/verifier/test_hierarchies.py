@@ -136,6 +136,8 @@ HIERARCHIES: dict[str, dict[str, Any]] = {
     "land": {"rare": 10},
 }
 
+RARE = {"hierarchy": {"rare": 10}}
+
 
 def asked(*names: str, **more: Any) -> dict[str, Any]:
     quasi = {name: ({"hierarchy": HIERARCHIES[name]} if name in names else {}) for name in HIERARCHIES}

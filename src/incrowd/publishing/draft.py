@@ -67,6 +67,7 @@ from incrowd.publishing.disclosure import (
     value_disclosure,
 )
 from incrowd.publishing.hierarchies import hierarchies
+from incrowd.publishing.randomized import MatchProbability, RandomizedAssignment
 from incrowd.publishing.render import (
     Buckets,
     PrivateCounts,
@@ -76,7 +77,7 @@ from incrowd.publishing.render import (
     published_table,
 )
 from incrowd.publishing.request import Request, check_suppression, requested
-from incrowd.publishing.silence import silent_shares, warnings_of_silence
+from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
 from incrowd.publishing.totals import totals
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES
@@ -114,38 +115,6 @@ class EncodedPeople:
         if self.stand_ins is not None:
             return Microdata(self.everyone.codes[kept], self.everyone.attributes)
         return self.everyone if kept.size == len(self.everyone) else self.everyone.take(kept)
-
-
-@dataclass(frozen=True)
-class MatchProbability:
-    """The largest probability of a match: of the assignment as it was drawn, and the least that any has."""
-
-    drawn: Fraction
-    least: Fraction
-
-    def to_dict(self) -> dict[str, str]:
-        return {"drawn": str(self.drawn), "least": str(self.least)}
-
-
-@dataclass(frozen=True, eq=False)
-class RandomizedAssignment:
-    """Which record is behind which row; of non-homogeneous rows also how likely a match is.
-
-    `neighbourhoods` (n, k) are then the records that each published row was made over.
-    """
-
-    assignment: Assignment
-    match_probability: MatchProbability | None = None
-    neighbourhoods: NDArray[np.int32] | None = None
-
-    @property
-    def candidates(self) -> NDArray[np.int64] | None:
-        """For each record the records that are behind the rows it may be behind (n, k); None for classes."""
-        if self.neighbourhoods is None:
-            return None
-        row = np.argsort(self.neighbourhoods.ravel(), kind="stable") // self.neighbourhoods.shape[1]
-        found: NDArray[np.int64] = self.assignment.private[row].reshape(self.neighbourhoods.shape)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +234,10 @@ class Draft:
     def warnings(self) -> tuple[str, ...]:
         """What the publisher should know."""
         guarded = any(claim.column and MINIMALITY in claim.assumptions for claim in self.claims)
-        found: tuple[str, ...] = (*self._held_back(), *((GUARDED,) if guarded else ()))
+        found: tuple[str, ...] = (
+            *warnings_of_columns(self.schema, self.policy.unmentioned(self.original.names)),
+            *((GUARDED,) if guarded else ()),
+        )
         if self.stand_ins is not None:
             return (*self.stand_ins.joined.counts.warnings(), *found)
         found = (*found, *warnings_of_silence(self.says_nothing, self.schema))
@@ -281,19 +253,6 @@ class Draft:
     def says_nothing(self) -> dict[str, float]:
         """The share of rows in which each quasi-identifier stands for everything."""
         return silent_shares(self.data, self.regions)
-
-    def _held_back(self) -> list[str]:
-        """Columns that are not published because nobody has said what they are."""
-        undecided = [column.name for column in self.schema.having(Role.UNDECIDED)]
-        rest = self.policy.unmentioned(self.original.names)
-        return [
-            f"not published: {', '.join(names)}; {why}"
-            for names, why in (
-                (undecided, "undecided: give each a role in the policy, or leave it so"),
-                (rest, "the policy does not mention them, and says that the rest is dropped"),
-            )
-            if names
-        ]
 
     @cached_property
     def disclosure(self) -> Disclosure | None:

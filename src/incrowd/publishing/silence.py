@@ -1,14 +1,14 @@
-"""Quasi-identifiers that say nothing in most rows, though they are published; and what to do about it."""
+"""Columns that say nothing: published as `*` in most rows, or held back; and what to do about it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.flow import Attribute, Cells, Microdata, Regions
-from incrowd.schema import Column, Kind, Schema
+from incrowd.schema import Column, Kind, Role, Schema
 
 MOSTLY = 0.5  # of the rows
 
@@ -34,6 +34,19 @@ def _silent(attribute: Attribute, cells: Cells, codes: NDArray[np.int32]) -> NDA
         inside = np.concatenate([[0], np.cumsum(np.isin(cells.sets.codes, met))])
         whole &= np.diff(inside[cells.sets.starts]) == met.size
     return whole
+
+
+def warnings_of_columns(schema: Schema, unmentioned: Sequence[str]) -> list[str]:
+    """Columns that are not published because nobody has said what they are."""
+    undecided = [column.name for column in schema.having(Role.UNDECIDED)]
+    return [
+        f"not published: {', '.join(names)}; {why}"
+        for names, why in (
+            (undecided, "undecided: give each a role in the policy, or leave it so"),
+            (unmentioned, "the policy does not mention them, and says that the rest is dropped"),
+        )
+        if names
+    ]
 
 
 def warnings_of_silence(shares: Mapping[str, float], schema: Schema) -> list[str]:
