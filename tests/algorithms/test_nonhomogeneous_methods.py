@@ -34,8 +34,8 @@ from incrowd.graph import components, consistency, lambda_star
 from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing import draft as drafting
-from incrowd.publishing.draft import MatchProbability, RandomizedAssignment
 from incrowd.publishing.pipeline import Form, Release, publish_to
+from incrowd.publishing.randomized import MatchProbability, RandomizedAssignment
 from incrowd.release.folder import read_rows
 
 QUASI = ("age", "sex", "place")
