@@ -29,6 +29,7 @@ class Role(StrEnum):
     SENSITIVE = "sensitive"  # what must not be learnt about a person: published as it is
     KEEP = "keep"  # harmless by the publisher's word: published as it is
     DROP = "drop"  # not published
+    UNDECIDED = "undecided"  # not published until somebody decides
     ENTITY = "entity"  # tells which rows are one person: never published
 
     @property
@@ -63,9 +64,9 @@ class Column:
     `levels` are the rows of its hierarchy as written (leaf first, top last), `order` the values of an
     ordered column from low to high, `family` its permissible sets, `format` how its dates are written
     (strptime; empty means ISO). `mean` asks for the class mean beside the range. What a hierarchy names is
-    `public` where the whole of it may go with a release. The `description` is for readers. A `shape` that is
-    not given follows from the rest: a node where there is a hierarchy, a range for numbers and dates, else a
-    set.
+    `public` where the whole of it may go with a release. The `description` is for readers. `built` is the
+    line of a policy that `levels` were built by; empty if they are from a file. A `shape` that is not given
+    follows from the rest: a node where there is a hierarchy, a range for numbers and dates, else a set.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Column:
     mean: bool = False
     public: bool = False
     description: str = ""
+    built: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not self.shape:

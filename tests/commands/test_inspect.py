@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.places import DATA
 
+from incrowd.commands.inspect.names import head, tokens
 from incrowd.commands.inspect.policy_text import policy_text
 from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING, Profile, profiled
-from incrowd.commands.inspect.roles import OUTSIDERS_KNOW, says, tokens
 from incrowd.encode import encode
 from incrowd.errors import PolicyError, TableError
 from incrowd.examples import clinic
@@ -162,7 +162,7 @@ EXPECTED = {
         "encounter_id": Role.IDENTIFIER,
         "patient_nbr": Role.ENTITY,
         "race": Role.QUASI,
-        "admission_type_id": Role.QUASI,
+        "admission_type_id": Role.SENSITIVE,
         "diag_1": Role.SENSITIVE,
         "A1Cresult": Role.SENSITIVE,
         "examide": Role.KEEP,
@@ -196,11 +196,15 @@ def test_roles_of_the_bundled_example() -> None:
         **dict.fromkeys(
             ("age", "sex", "zip", "education", "occupation", "marital_status", "admitted"), Role.QUASI
         ),
-        "visit_type": Role.QUASI,
+        "visit_type": Role.UNDECIDED,
         **dict.fromkeys(("diagnosis", "cost"), Role.SENSITIVE),
     }
     builders = {column.name: column.hierarchy for column in profile.columns if column.hierarchy}
-    assert builders == {"zip": {"prefix": (5, 4, 3, 2)}, "admitted": {"dates": ("month", "quarter", "year")}}
+    assert builders == {
+        "age": {"intervals": (5, 10, 20), "top": 90},
+        "zip": {"prefix": (3, 1)},
+        "admitted": {"dates": ("month", "quarter", "year")},
+    }
 
 
 def column_role(name: str, texts: list[str | None]) -> Role:
@@ -211,8 +215,9 @@ def column_role(name: str, texts: list[str | None]) -> Role:
     ("name", "texts", "role"),
     [
         ("col1", [str(i) for i in range(40)], Role.IDENTIFIER),
-        ("col1", [str(i * i) for i in range(40)], Role.QUASI),
-        ("col1", [f"text {i}" for i in range(40)], Role.IDENTIFIER),
+        ("col1", [str(i * i) for i in range(40)], Role.UNDECIDED),
+        ("col1", [f"text{i}" for i in range(40)], Role.IDENTIFIER),
+        ("col1", [f"text {i}" for i in range(60)], Role.DROP),
         ("col1", ["so many words that it must be what someone wrote"] * 20 + ["x" * 60] * 20, Role.DROP),
         ("notes", ["", None] * 20, Role.DROP),
         ("site", ["A"] * 40, Role.KEEP),
@@ -223,9 +228,10 @@ def column_role(name: str, texts: list[str | None]) -> Role:
         ("patientId", [str(i // 2) for i in range(50)], Role.ENTITY),
         ("patientId", [str(i // 2) for i in range(48)] + ["", ""], Role.IDENTIFIER),
         ("patient_gender", ["F", "M"] * 20, Role.QUASI),
-        ("salary", [str(i * i) for i in range(40)], Role.SENSITIVE),
+        ("salary", [str(i % 9) for i in range(40)], Role.SENSITIVE),
+        ("salary", [str(i * i) for i in range(40)], Role.UNDECIDED),
         ("date_of_diagnosis", ["2024-01-01", "2024-01-02"] * 20, Role.QUASI),
-        ("colour", ["red", "blue"] * 20, Role.QUASI),
+        ("colour", ["red", "blue"] * 20, Role.UNDECIDED),
     ],
 )
 def test_roles_by_name_and_by_counts(name: str, texts: list[str | None], role: Role) -> None:
@@ -281,9 +287,38 @@ def test_wide_tables_do_not_overflow() -> None:
     assert profiled(table).risk.unique == sum(count == 1 for count in whole.values())
 
 
-def test_words_of_names() -> None:
-    assert tokens("Marital Status_2") == ["marital", "status", "2"]
-    assert says("zip code", OUTSIDERS_KNOW)
-    assert says("occupations", OUTSIDERS_KNOW)
-    assert not says("percentage", OUTSIDERS_KNOW)
-    assert not says("prostate", OUTSIDERS_KNOW)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Marital Status_2", ("marital", "status", "2")),
+        ("Straße", ("strasse",)),
+        ("DateOfDeath", ("date", "of", "death")),
+        ("HTTPStatus", ("http", "status")),
+    ],
+)
+def test_words_of_names(name: str, words: tuple[str, ...]) -> None:
+    assert tokens(name) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "topic"),
+    [
+        ("zip code", "postcode"),
+        ("occupations", "work"),
+        ("percentage", None),
+        ("prostate", "health"),
+        ("DeathCity", "place"),
+        ("veterans_benefits", "money"),
+        ("age_at_diagnosis", "age"),
+        ("number_of_children", "home"),
+        ("survival_months", "health"),
+        ("STATETAX", "money"),
+        ("Telefonnummer", "contact"),
+        ("date_naissance", "birth"),
+        ("household_income_band", "money"),
+        ("q17", None),
+    ],
+)
+def test_the_head_of_a_name_decides(name: str, topic: str | None) -> None:
+    found = head(name)
+    assert (found and found.name) == topic

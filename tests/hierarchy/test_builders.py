@@ -271,3 +271,96 @@ def test_values_that_cannot_be_read_are_counted(spec: dict[str, object]) -> None
     with pytest.raises(IncrowdError, match="1 of its 2") as caught:
         build_levels(spec, ["1", SECRET], Kind.NUMERIC, column="col")
     assert SECRET not in str(caught.value)
+
+
+def test_ages_are_top_coded() -> None:
+    """The open interval is one label at every level, and holds all that begins at top or later."""
+    spec: dict[str, object] = {"intervals": [5, 10, 20], "top": 90}
+    assert levels(spec, ["3", "79", "85", "90", "103"], Kind.NUMERIC) == {
+        "3": ("0-4", "0-9", "0-19"),
+        "79": ("75-79", "70-79", "60-79"),
+        "85": ("85-89", "80-89", "80+"),
+        "90": ("90+", "90+", "80+"),
+        "103": ("90+", "90+", "80+"),
+    }
+    with pytest.raises(PolicyError, match="an interval must begin at top"):
+        levels({"intervals": [5], "top": 92}, ["3"], Kind.NUMERIC)
+
+
+def test_significant_digits() -> None:
+    assert levels({"digits": [2, 1, 0]}, ["0", "7", "-12345", "12345", "12999"], Kind.NUMERIC) == {
+        "-12345": ("-12999 to -12000", "-19999 to -10000", "-99999 to -10000"),
+        "0": ("0", "0", "0"),
+        "7": ("7", "7", "1-9"),
+        "12345": ("12000-12999", "10000-19999", "10000-99999"),
+        "12999": ("12000-12999", "10000-19999", "10000-99999"),
+    }
+    assert levels({"digits": [2]}, ["0.123", "4.5"], Kind.NUMERIC) == {
+        "0.123": ("0.120-0.129",),
+        "4.5": ("4.500-4.599",),
+    }
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20), st.integers(1, 4))
+def test_significant_digits_keep_the_front_of_a_number(numbers: list[int], count: int) -> None:
+    for leaf, (label,) in levels({"digits": [count]}, [*map(str, {*numbers})], Kind.NUMERIC).items():
+        low, high = edges(label)
+        assert low <= int(leaf) <= high
+        fronts = {str(abs(int(end)))[:count].ljust(count, "0") for end in (low, high)}
+        assert len(fronts) == 1
+        assert len(str(abs(int(low)))) == len(str(abs(int(high)))) == len(leaf.lstrip("-"))
+
+
+def test_spans_of_years() -> None:
+    spec: dict[str, object] = {"dates": ["year", "5 years", "10 years"]}
+    assert levels(spec, ["1985-02-03", "1989-12-31", "2001-01-01"], Kind.DATE) == {
+        "1985-02-03": ("1985", "1985-1989", "1980-1989"),
+        "1989-12-31": ("1989", "1985-1989", "1980-1989"),
+        "2001-01-01": ("2001", "2000-2004", "2000-2009"),
+    }
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [["5 years", "year"], ["5 years", "8 years"], ["0 years"], ["5 Years"], ["10 years", "decade"], [5]],
+)
+def test_spans_of_years_that_do_not_nest(spans: list[object]) -> None:
+    with pytest.raises(PolicyError, match="dates"):
+        levels({"dates": spans}, ["2001-01-01"], Kind.DATE)
+
+
+def test_british_postcodes() -> None:
+    assert levels({"postcodes": ["outward", "area"]}, ["SW1A 1AA", "sw1a2ab", "M1 1AE", "B33"]) == {
+        "B33": ("B33", "B"),
+        "M1 1AE": ("M1", "M"),
+        "SW1A 1AA": ("SW1A", "SW"),
+        "sw1a2ab": ("SW1A", "SW"),
+    }
+    with pytest.raises(HierarchyError, match="1 of the 2 distinct values of col are no British postcodes"):
+        levels({"postcodes": ["area"]}, ["SW1A 1AA", SECRET])
+    with pytest.raises(PolicyError, match="some of outward, area, in this order"):
+        levels({"postcodes": ["area", "outward"]}, ["SW1A 1AA"])
+
+
+def test_diagnoses() -> None:
+    assert levels({"icd10": ["category", "chapter"]}, ["E11.9", "C7A.0", "D48", "D50.1", "Z00"]) == {
+        "C7A.0": ("C7A", "C00-D49"),
+        "D48": ("D48", "C00-D49"),
+        "D50.1": ("D50", "D50-D89"),
+        "E11.9": ("E11", "E00-E90"),
+        "Z00": ("Z00", "Z00-Z99"),
+    }
+
+
+def test_rare_values() -> None:
+    rows = build_levels({"rare": 3}, ["a", "b", "c"], Kind.CATEGORICAL, holders={"a": 3, "b": 2, "c": 1})
+    assert rows == (("a", "a", "*"), ("b", "Other", "*"), ("c", "Other", "*"))
+    named = build_levels({"rare": 2}, ["Other", "x"], Kind.CATEGORICAL, holders={"Other": 5, "x": 1})
+    assert {row[1] for row in named} == {"Other (level 1)"}  # a value of that name is one of the others
+
+
+@pytest.mark.parametrize("least", [1, 0, True, "10", [10]])
+def test_rare_needs_a_number_of_persons(least: object) -> None:
+    with pytest.raises(PolicyError, match="rare"):
+        build_levels({"rare": least}, ["a"], Kind.CATEGORICAL, column="col", holders={"a": 3})

@@ -18,6 +18,7 @@ identifiers = ["name"]
 drop = ["note"]
 entity = "person"
 sensitive = ["ill"]
+accept = ["near-unique-sensitive"]
 keep = ["visit"]
 [quasi_identifiers]
 number = {type = "numeric"}

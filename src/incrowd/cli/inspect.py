@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +31,9 @@ def inspect(
     costs: Annotated[
         bool, typer.Option("--costs", help="What each quasi-identifier of the policy costs the others.")
     ] = False,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask about each column that nobody recognises; needs a terminal.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Look at a table: columns, suggested roles, re-identification risk; write a first policy.
@@ -37,14 +41,21 @@ def inspect(
     Example: incrowd inspect patients.csv -o policy.toml
     """
     with boundary(as_json):
-        from incrowd.commands.inspect import inspect, policy_text
+        from incrowd import tables
+        from incrowd.commands.inspect import decided, inspect, policy_text
 
         if output is not None and output.exists():
             raise InputError(f"{output} exists; name a new file")
         if costs or policy is not None:
             return _costs(table, policy, costs, output, as_json)
+        if ask:
+            _check_askable(output, as_json)
         with screen.watching(as_json) as watch:
-            profile = inspect(table, watch=watch)
+            watch("read")
+            read = tables.read(table)
+            profile = inspect(read, watch=watch)
+        if ask and (answers := _answers(profile)):
+            profile = decided(read, profile, answers)
         if output is not None:
             write_new(output, policy_text(profile, table.name))
         finish(profile.to_dict(), as_json, lambda: show(profile, table, output))
@@ -112,6 +123,40 @@ def _advice(found: PolicyCosts) -> dict[tuple[str, str], list[str]]:
     return blocks
 
 
+def _check_askable(output: Path | None, as_json: bool) -> None:
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InputError(
+            "--ask needs a terminal, where somebody answers; without it, undecided columns are held back"
+        )
+    if output is None:
+        raise InputError("--ask records the answers in the policy that it writes; name its file with -o")
+
+
+def _answers(profile: Profile) -> dict[str, tuple[Role, str]]:
+    """Ask about every undecided column; whoever leaves (Ctrl-D) holds back the rest."""
+    from incrowd.commands.inspect.questions import CHOICES, answer_of, question
+    from incrowd.schema import Role
+
+    out = screen.console()
+    found: dict[str, tuple[Role, str]] = {}
+    columns = profile.having(Role.UNDECIDED)
+    if not columns:
+        out.print("Nothing to ask: every column has a role.")
+        return {}
+    out.print(f"{len(columns)} columns are undecided. Answer each: {CHOICES}.")
+    for number, column in enumerate(columns, 1):
+        out.print(f"({number} of {len(columns)}) {question(column, profile.rows)}")
+        try:
+            while (answer := answer_of(input("[k/p/n/h/d, Enter = hold back] "))) is None:
+                out.print(f"  {CHOICES}")
+        except EOFError:
+            out.print("")
+            break
+        if answer.role is not Role.UNDECIDED:
+            found[column.name] = (answer.role, answer.reason)
+    return found
+
+
 def show(profile: Profile, source: Path, output: Path | None) -> None:
     """What `inspect` found, and what to do next."""
     out = screen.console()
@@ -132,10 +177,21 @@ def show(profile: Profile, source: Path, output: Path | None) -> None:
         )
     for found in profile.combinations[:SHOWN_COMBINATIONS]:
         out.print(f"  {' + '.join(found.columns)} alone single out {found.unique:,} rows")
+    for found in profile.isolating[:SHOWN_COMBINATIONS]:
+        out.print(
+            f"  sensitive {' + '.join(found.columns)}, published unchanged, single out {found.unique:,} rows "
+            f"({found.unique / profile.rows:.0%})"
+        )
     if profile.bounded:
         out.print(profile.bounded)
     if profile.demand is not None and profile.demand.too_much:
         out.print(screen.folded(f"WARNING: {profile.demand.sentence()}."))
+    undecided = [c.name for c in profile.columns if c.role == "undecided"]
+    if undecided:
+        out.print(
+            f"Held back, not published until you say what they are: {', '.join(undecided)}. Could anybody "
+            "know this about somebody? Answer with --ask, or in the policy."
+        )
     if output is None:
         out.print(f"Next: incrowd inspect {quote(str(source))} -o policy.toml")
     else:

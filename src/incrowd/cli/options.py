@@ -39,6 +39,7 @@ Picture = Annotated[
 TableFile = Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")]
 ReleaseDir = Annotated[Path, typer.Argument(help="A release.")]
 Accept = Annotated[Names, typer.Option("--accept", help="Accept a known exposure by name.")]
+DropRest = Annotated[bool, typer.Option("--drop-rest", help="Do not publish columns that have no role.")]
 PublicTable = Annotated[
     Path | None, typer.Option("--public", help="The public table that was joined; overrides the policy.")
 ]

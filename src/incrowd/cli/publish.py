@@ -34,6 +34,7 @@ def publish(
     identifiers: Annotated[options.Names, typer.Option(help="Columns that name a person (as --qi).")] = None,
     keep: Annotated[options.Names, typer.Option(help="Columns published unchanged (as --qi).")] = None,
     drop: Annotated[options.Names, typer.Option(help="Columns not published (as --qi).")] = None,
+    drop_rest: options.DropRest = False,
     method: options.OtherMethod = None,
     k: options.SmallestClass = None,
     l: options.Diversity = None,  # noqa: E741
@@ -77,6 +78,7 @@ def publish(
                 identifiers=options.split_names(identifiers),
                 keep=options.split_names(keep),
                 drop=options.split_names(drop),
+                drop_rest=drop_rest,
                 **asked,
                 totals=totals,
                 format=format,

@@ -29,13 +29,14 @@ def verify(
     method: options.OtherMethod = None,
     settings: options.Settings = None,
     accept: options.Accept = None,
+    drop_rest: options.DropRest = False,
     public: options.PublicTable = None,
     check: options.SecondSource = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Verify a written release again, independently. Exit code 0 if its claims hold, 1 if not.
 
-    With -p, repeat the options that publish was given: --method, --set, --accept, --k, --l, --t, --plain.
+    With -p, repeat the options that publish was given: --method, --set, --accept, --drop-rest, --k, --l, --t.
 
     Example: incrowd verify release --original patients.csv -p policy.toml
     """
@@ -43,7 +44,17 @@ def verify(
         from incrowd.commands.verify import verify
         from incrowd.policy import Policy
 
-        overrides = (k, l, t, plain, max_suppression, method, settings or None, accept or None)
+        overrides = (
+            k,
+            l,
+            t,
+            plain,
+            max_suppression,
+            method,
+            settings or None,
+            accept or None,
+            drop_rest or None,
+        )
         if policy is None and any(each is not None for each in overrides):
             raise InputError(
                 "--k, --l, --t and the method change what a policy demands; pass the policy with -p"
@@ -51,7 +62,8 @@ def verify(
         given = None if policy is None else Policy.load(policy)
         limits: dict[str, Any] = {"l": l, "t": t, "plain": plain, "max_suppression": max_suppression}
         words = options.demands(given, k=k, method=method, settings=settings, accept=accept, **limits)
-        asked = None if given is None else given.with_(**words)
+        rest = "drop" if drop_rest else None
+        asked = None if given is None else given.with_(rest=rest, **words)
         with screen.watching(as_json) as watch:
             verdict = verify(folder, original, asked, public=public, check=check, watch=watch)
         finish(verdict.to_dict(), as_json, lambda: show(verdict), good=verdict.passed)

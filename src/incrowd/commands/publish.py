@@ -25,6 +25,7 @@ def publish(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     entity: str | None = None,
+    drop_rest: bool = False,
     k: int | None = None,
     l: int | str | None = None,  # noqa: E741  the paper's letter
     t: float | str | None = None,
@@ -55,6 +56,8 @@ def publish(
         `Release.write` does so later.
     quasi_identifiers, sensitive, identifiers, keep, drop, entity
         The roles of the columns, as in a policy, if there is none. Every column needs a role.
+    drop_rest : bool
+        Columns without a role are not published; without it, they are an error.
     k, l, t, plain, max_suppression
         The promise; overrides the policy.
     method, options, accept
@@ -102,6 +105,7 @@ def publish(
         method=method,
         options=options,
         accept=accept,
+        rest="drop" if drop_rest else None,
         k=k,
         l=l,
         t=_decimal(t),

@@ -15,7 +15,7 @@ from incrowd.errors import IncrowdError, InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.join import check_public
 from incrowd.policy import Policy
-from incrowd.policy.exposures import check_kept_columns, check_names
+from incrowd.policy.exposures import check_exact_columns, check_names
 from incrowd.publishing.request import Request, requested
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.typed import written_again
@@ -82,7 +82,7 @@ def _asked(folder: ReleaseFolder, request: Request) -> Expected:
     if request.algorithm.joins:
         check_public(policy)
         _ = folder.people  # both tables must be joined as the policy says
-    check_kept_columns(folder.original, folder.schema, policy.accept)
+    check_exact_columns(folder.original, folder.schema, policy.accept, request.algorithm.buckets)
     return request.expected(folder.schema, folder.own_data)
 
 
@@ -99,7 +99,7 @@ def _stated(folder: ReleaseFolder) -> Expected:
             raise InputError(f"{folder.path / MANIFEST} claims nothing, so there is nothing to confirm")
         request = requested(_stated_policy(folder))
         check_names(request.policy.accept)
-        check_kept_columns(folder.original, schema, request.policy.accept)
+        check_exact_columns(folder.original, schema, request.policy.accept, request.algorithm.buckets)
         asked = request.expected(schema, folder.own_data)
         return replace(asked, max_suppression="as stated", public=folder.audited_provenance)
     except (IncrowdError, TypeError, AttributeError, KeyError) as problem:
@@ -137,6 +137,7 @@ def _stated_policy(folder: ReleaseFolder) -> Policy:
         sensitive=names[Role.SENSITIVE],
         keep=names[Role.KEEP],
         drop=names[Role.DROP],
+        undecided=names[Role.UNDECIDED],
         entity=next(iter(names[Role.ENTITY]), None),
         method=chosen.name,
         options=options,

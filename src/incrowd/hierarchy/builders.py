@@ -5,31 +5,22 @@ The result is plain rows (leaf, level 1, …, ``*``) that `Hierarchy.from_rows` 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 from itertools import pairwise
 
 from incrowd.errors import HierarchyError, PolicyError, unknown
+from incrowd.hierarchy import codes
 from incrowd.hierarchy.tree import Hierarchy, Rows, read_levels, write_levels
+from incrowd.hierarchy.wanted import Grid, Label, Wanted, rising
 from incrowd.schema import EVERYTHING, Kind
-from incrowd.values import (
-    EXACT,
-    Number,
-    Value,
-    number_text,
-    read_column,
-    read_date,
-    read_number,
-    read_texts,
-    value_text,
-)
+from incrowd.values import Value, read_column, read_date, read_texts, value_text
 
 __all__ = ["Rows", "build_levels", "complete", "grow", "read_levels", "write_levels"]
 
-Label = Callable[[Value], str]
+OTHER = "Other"
 FILL = "_"  # for characters that a label hides: an asterisk would have to be escaped in every cell
 
 
@@ -94,61 +85,30 @@ def _canonical(texts: Sequence[str], values: Sequence[Value | None]) -> list[str
     return [t if v is None else value_text(v) for t, v in zip(texts, values, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A request to a builder: the column's distinct values in order, and what the policy says."""
-
-    column: str
-    kind: Kind
-    values: Sequence[Value]
-    spec: Mapping[str, object]
-
-    def wrong(self, what: str) -> PolicyError:
-        return PolicyError(f"the hierarchy of {self.column}: {what}")
-
-    def needs(self, *kinds: Kind) -> None:
-        if self.kind not in kinds:
-            raise self.wrong(f"{next(iter(self.spec))} is for {' and '.join(kinds)} columns, not {self.kind}")
-
-    def list_of(self, key: str) -> Sequence[object]:
-        found = self.spec.get(key)
-        if not isinstance(found, list | tuple) or not found:
-            raise self.wrong(f"{key} must be a list with at least one entry")
-        return found
-
-    def whole(self, key: str) -> list[int]:
-        found = [n for n in self.list_of(key) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
-        if len(found) < len(self.list_of(key)):
-            raise self.wrong(f"{key} must be a list of whole numbers of at least 1")
-        return found
-
-    def numbers(self, key: str, given: Sequence[object]) -> list[Number]:
-        found = [read_number(str(n)) for n in given if isinstance(n, int | float | str | Decimal)]
-        numbers = [n for n in found if n is not None]
-        if len(numbers) < len(given):
-            raise self.wrong(f"{key} must hold numbers only")
-        return numbers
-
-    def nested(self, key: str, sizes: Sequence[int]) -> None:
-        if any(b <= a or b % a for a, b in pairwise(sizes)):
-            raise self.wrong(f"each entry of {key} must be a larger multiple of the one before")
-
-    def rows(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
-        return [(value_text(v), *(label(v) for label in labels), EVERYTHING) for v in self.values]
-
-
 def build_levels(
-    spec: Mapping[str, object], values: Sequence[str], kind: Kind, format: str = "", column: str = ""
+    spec: Mapping[str, object],
+    values: Sequence[str],
+    kind: Kind,
+    format: str = "",
+    column: str = "",
+    holders: Mapping[str, int] | None = None,
 ) -> Rows:
     """Build the hierarchy that a policy describes, over the column's distinct values (without missing).
+
+    `holders` is how many persons have each value; only ``rare`` asks for it.
 
     ========================================  ==============================================================
     ``{prefix = [4, 3]}``                     keep the first 4, 3 characters: ``9012*``, ``901**``
     ``{mask = [1, 2]}``                       hide the last 1, 2 characters
-    ``{intervals = [5, 10], origin = 0}``     widths, each a multiple of the one before: ``20-24``, ``20-29``
+    ``{intervals = [5, 10], origin = 0}``     widths, each a multiple of the one before: ``20-24``, ``20-29``;
+                                              with ``top = 90``, the last one is open: ``90+``
+    ``{digits = [2, 1]}``                     2, 1 significant digits of a number: ``12000-12999``
     ``{cuts = [[0, 18, 65, 120], [0, 120]]}`` where intervals begin, and the end of the last: ``18-64``
-    ``{dates = ["month", "year"]}``           of day, month, quarter, year, decade
+    ``{dates = ["month", "year"]}``           of day, month, quarter, year, 5 years (any number), decade
     ``{ordered = [...], groups = [2, 4]}``    values from low to high, in groups of 2, 4: ``low..high``
+    ``{postcodes = ["outward", "area"]}``     of British postcodes: ``SW1A``, ``SW``
+    ``{icd10 = ["category", "chapter"]}``     of diagnoses: ``E11``, ``E00-E90``
+    ``{rare = 10}``                           values of fewer than 10 persons: ``Other``
     ``{flat = true}``                         nothing between a value and everything
     ========================================  ==============================================================
 
@@ -161,33 +121,29 @@ def build_levels(
     if not values:
         raise HierarchyError(f"{column} has no values to build a hierarchy from; leave the hierarchy out")
     distinct = set(read_column(values, kind, format, column))
-    wanted = _Wanted(column, kind, sorted(distinct), spec)
+    wanted = Wanted(column, kind, sorted(distinct), spec, holders or {})
     return grow(builder(wanted), kind, "", column).rows
 
 
-def _builder(spec: Mapping[str, object], column: str) -> Callable[[_Wanted], list[tuple[str, ...]]]:
-    strange = [key for key in spec if key not in _BUILDERS and key not in ("origin", "groups")]
+def _builder(spec: Mapping[str, object], column: str) -> Callable[[Wanted], list[tuple[str, ...]]]:
+    strange = [key for key in spec if key not in _BUILDERS and key not in ("origin", "top", "groups")]
     if strange:
         raise PolicyError(f"the hierarchy of {column}: {unknown('a builder', strange, tuple(_BUILDERS))}")
     named = [key for key in spec if key in _BUILDERS]
-    beside = {"intervals": {"origin"}, "ordered": {"groups"}}
+    beside = {"intervals": {"origin", "top"}, "ordered": {"groups"}}
     if len(named) != 1 or not set(spec) - set(named) <= beside.get(named[0], set()):
         raise PolicyError(
             f"the hierarchy of {column} must be exactly one of {', '.join(_BUILDERS)} "
-            "(origin goes with intervals, groups with ordered)"
+            "(origin and top go with intervals, groups with ordered)"
         )
     return _BUILDERS[named[0]]
 
 
-def _rising(numbers: Sequence[int]) -> bool:
-    return all(a < b for a, b in pairwise(numbers))
-
-
-def _prefix(wanted: _Wanted) -> list[tuple[str, ...]]:
+def _prefix(wanted: Wanted) -> list[tuple[str, ...]]:
     """A value that is cut is filled up to the longest value, so one prefix is one label."""
     wanted.needs(Kind.CATEGORICAL, Kind.ORDERED)
     lengths = wanted.whole("prefix")
-    if not _rising(lengths[::-1]):
+    if not rising(lengths[::-1]):
         raise wanted.wrong("each entry of prefix must be smaller than the one before")
     longest = max(len(str(value)) for value in wanted.values)
 
@@ -201,10 +157,10 @@ def _prefix(wanted: _Wanted) -> list[tuple[str, ...]]:
     return wanted.rows([keeping(length) for length in lengths])
 
 
-def _mask(wanted: _Wanted) -> list[tuple[str, ...]]:
+def _mask(wanted: Wanted) -> list[tuple[str, ...]]:
     wanted.needs(Kind.CATEGORICAL, Kind.ORDERED)
     counts = wanted.whole("mask")
-    if not _rising(counts):
+    if not rising(counts):
         raise wanted.wrong("each entry of mask must be larger than the one before")
 
     def hiding(count: int) -> Label:
@@ -213,41 +169,29 @@ def _mask(wanted: _Wanted) -> list[tuple[str, ...]]:
     return wanted.rows([hiding(count) for count in counts])
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """Numbers as whole steps of the finest decimal place that occurs among them."""
-
-    places: int
-
-    @classmethod
-    def of(cls, numbers: Iterable[Number]) -> _Grid:
-        return cls(max(0, *(-int(Decimal(n).as_tuple().exponent) for n in numbers)))
-
-    def steps(self, value: Value) -> int:
-        return int(EXACT.scaleb(Decimal(value), self.places))  # type: ignore[arg-type]  # numbers only
-
-    def label(self, low: int, high: int) -> str:
-        """The closed interval between two steps."""
-        ends = [EXACT.scaleb(Decimal(step), -self.places) for step in (low, high)]
-        if low == high:
-            return number_text(ends[0])
-        return (" to " if low < 0 else "-").join(format(end, "f") for end in ends)
-
-
-def _intervals(wanted: _Wanted) -> list[tuple[str, ...]]:
+def _intervals(wanted: Wanted) -> list[tuple[str, ...]]:
     wanted.needs(Kind.NUMERIC)
     widths = wanted.numbers("intervals", wanted.list_of("intervals"))
     (origin,) = wanted.numbers("origin", [wanted.spec.get("origin", 0)])
+    tops = wanted.numbers("top", [wanted.spec["top"]] if "top" in wanted.spec else [])
     if min(widths) <= 0:
         raise wanted.wrong("intervals must hold widths above 0")
-    grid = _Grid.of([*wanted.values, *widths, origin])  # type: ignore[list-item]  # numbers only
+    grid = Grid.of([*wanted.values, *widths, *tops, origin])  # type: ignore[list-item]  # numbers only
     steps = [grid.steps(width) for width in widths]
     wanted.nested("intervals", steps)
     start = grid.steps(origin)
+    top = grid.steps(tops[0]) if tops else None
+    if top is not None and (top - start) % steps[0]:
+        raise wanted.wrong("an interval must begin at top")
 
     def within(width: int) -> Label:
+        def begin(step: int) -> int:
+            return (step - start) // width * width + start
+
         def label(value: Value) -> str:
-            low = (grid.steps(value) - start) // width * width + start
+            low = begin(grid.steps(value))
+            if top is not None and low >= begin(top):
+                return f"{grid.text(begin(top))}+"
             return grid.label(low, low + width - 1)
 
         return label
@@ -255,11 +199,36 @@ def _intervals(wanted: _Wanted) -> list[tuple[str, ...]]:
     return wanted.rows([within(width) for width in steps])
 
 
-def _cuts(wanted: _Wanted) -> list[tuple[str, ...]]:
+def _digits(wanted: Wanted) -> list[tuple[str, ...]]:
+    """Significant digits, counted in steps of the finest decimal place; none leaves the number of digits."""
+    wanted.needs(Kind.NUMERIC)
+    kept = wanted.list_of("digits")
+    whole = [n for n in kept if isinstance(n, int) and not isinstance(n, bool) and n >= 0]
+    if len(whole) < len(kept) or not rising(whole[::-1]):
+        raise wanted.wrong("digits must be whole numbers of at least 0, each smaller than the one before")
+    grid = Grid.of(wanted.values)  # type: ignore[arg-type]  # numbers only
+
+    def keeping(count: int) -> Label:
+        def label(value: Value) -> str:
+            step = grid.steps(value)
+            length = len(str(abs(step)))
+            if not step or length <= count:
+                return grid.label(step, step)
+            unit = 10 ** (length - count)
+            low = abs(step) // unit * unit if count else unit // 10
+            high = low + unit - 1 if count else unit - 1
+            return grid.label(low, high) if step > 0 else grid.label(-high, -low)
+
+        return label
+
+    return wanted.rows([keeping(count) for count in whole])
+
+
+def _cuts(wanted: Wanted) -> list[tuple[str, ...]]:
     wanted.needs(Kind.NUMERIC)
     levels = [level if isinstance(level, list | tuple) else () for level in wanted.list_of("cuts")]
     numbers = [wanted.numbers("cuts", level) for level in levels]
-    grid = _Grid.of([*wanted.values, *(n for level in numbers for n in level)])  # type: ignore[list-item]
+    grid = Grid.of([*wanted.values, *(n for level in numbers for n in level)])  # type: ignore[list-item]
     edges = [[grid.steps(n) for n in level] for level in numbers]
     _check_edges(wanted, edges)
     outside = sum(not edges[0][0] <= grid.steps(value) <= edges[0][-1] for value in wanted.values)
@@ -276,9 +245,9 @@ def _cuts(wanted: _Wanted) -> list[tuple[str, ...]]:
     return wanted.rows([between(level) for level in edges])
 
 
-def _check_edges(wanted: _Wanted, edges: Sequence[Sequence[int]]) -> None:
+def _check_edges(wanted: Wanted, edges: Sequence[Sequence[int]]) -> None:
     for level in edges:
-        if len(level) < 2 or not _rising(level):
+        if len(level) < 2 or not rising(level):
             raise wanted.wrong("each level of cuts must be a list of at least two rising numbers")
     for fine, coarse in pairwise(edges):
         if not set(coarse) <= set(fine) or (coarse[0], coarse[-1]) != (fine[0], fine[-1]):
@@ -294,6 +263,8 @@ def _quarter(value: Value) -> str:
     return f"{_iso(value)[:4]}-Q{(month + 2) // 3}"
 
 
+YEARS_OF = {"year": 1, "decade": 10}
+
 _SPANS: dict[str, Label] = {
     "day": _iso,
     "month": lambda value: _iso(value)[:7],
@@ -303,17 +274,34 @@ _SPANS: dict[str, Label] = {
 }
 
 
-def _dates(wanted: _Wanted) -> list[tuple[str, ...]]:
+_YEARS = re.compile(r"([1-9][0-9]{0,2}) years")
+
+
+def _span_of_years(count: int) -> Label:
+    def label(value: Value) -> str:
+        year = value.year if isinstance(value, date) else 0
+        low = year // count * count
+        return f"{low:04}-{low + count - 1:04}" if count > 1 else f"{low:04}"
+
+    return label
+
+
+def _dates(wanted: Wanted) -> list[tuple[str, ...]]:
     wanted.needs(Kind.DATE)
-    spans = wanted.list_of("dates")
+    spans = [span if isinstance(span, str) else "" for span in wanted.list_of("dates")]
     known = list(_SPANS)
-    places = [known.index(span) for span in spans if isinstance(span, str) and span in known]
-    if len(places) < len(spans) or not _rising(places):
-        raise wanted.wrong(f"dates must be some of {', '.join(known)}, in this order")
-    return wanted.rows([_SPANS[known[place]] for place in places])
+    lengths = [int(found[1]) for span in spans if (found := _YEARS.fullmatch(span))]
+    fixed = [known.index(span) for span in spans if span in known]
+    years = [int(found[1]) if (found := _YEARS.fullmatch(span)) else YEARS_OF.get(span, 0) for span in spans]
+    if len(fixed) + len(lengths) < len(spans) or not rising(fixed) or years != sorted(years):
+        raise wanted.wrong(
+            f"dates must be some of {', '.join(known)}, or such as 5 years, from short to long"
+        )
+    wanted.nested("dates", [length for length in years if length])
+    return wanted.rows([_SPANS.get(span) or _span_of_years(years[i]) for i, span in enumerate(spans)])
 
 
-def _ordered(wanted: _Wanted) -> list[tuple[str, ...]]:
+def _ordered(wanted: Wanted) -> list[tuple[str, ...]]:
     given = wanted.list_of("ordered")
     if not all(isinstance(v, str | int) and not isinstance(v, bool) for v in given):
         raise wanted.wrong("ordered must be a list of texts")
@@ -329,18 +317,55 @@ def _ordered(wanted: _Wanted) -> list[tuple[str, ...]]:
     return rows
 
 
-def _flat(wanted: _Wanted) -> list[tuple[str, ...]]:
+def _postcodes(wanted: Wanted) -> list[tuple[str, ...]]:
+    return _of_codes(wanted, "postcodes", "British postcodes", codes.POSTCODE_PARTS)
+
+
+def _icd10(wanted: Wanted) -> list[tuple[str, ...]]:
+    return _of_codes(wanted, "icd10", "codes of ICD-10", codes.ICD10_PARTS)
+
+
+def _of_codes(
+    wanted: Wanted, key: str, what: str, known: Mapping[str, Callable[[str], str | None]]
+) -> list[tuple[str, ...]]:
+    """Levels of codes that say themselves what they belong to."""
+    wanted.needs(Kind.CATEGORICAL, Kind.ORDERED)
+    asked = wanted.list_of(key)
+    places = [[*known].index(part) for part in asked if isinstance(part, str) and part in known]
+    if len(places) < len(asked) or not rising(places):
+        raise wanted.wrong(f"{key} must be some of {', '.join(known)}, in this order")
+    parts = [[*known.values()][place] for place in places]
+    wanted.readable(what, parts[0])
+    return wanted.rows([lambda value, part=part: part(str(value)) or "" for part in parts])  # type: ignore[misc]
+
+
+def _rare(wanted: Wanted) -> list[tuple[str, ...]]:
+    """Depends on the table, but on nothing except how many have which value of this very column."""
+    wanted.needs(Kind.CATEGORICAL)
+    least = wanted.spec["rare"]
+    if not isinstance(least, int) or isinstance(least, bool) or least < 2:
+        raise wanted.wrong("rare must be a whole number of at least 2")
+    if not wanted.holders:
+        raise wanted.wrong("rare counts persons, and is for quasi-identifiers without a public table")
+    return wanted.rows([lambda v: value_text(v) if wanted.holders.get(value_text(v), 0) >= least else OTHER])
+
+
+def _flat(wanted: Wanted) -> list[tuple[str, ...]]:
     if wanted.spec["flat"] is not True:
         raise wanted.wrong("flat can only be true")
     return wanted.rows([])
 
 
-_BUILDERS: dict[str, Callable[[_Wanted], list[tuple[str, ...]]]] = {
+_BUILDERS: dict[str, Callable[[Wanted], list[tuple[str, ...]]]] = {
     "prefix": _prefix,
     "mask": _mask,
     "intervals": _intervals,
+    "digits": _digits,
     "cuts": _cuts,
     "dates": _dates,
     "ordered": _ordered,
+    "postcodes": _postcodes,
+    "icd10": _icd10,
+    "rare": _rare,
     "flat": _flat,
 }

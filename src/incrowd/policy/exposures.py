@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import Exposure, PolicyError, unknown
-from incrowd.flow import Microdata, Regions, Table, TextColumn
+from incrowd.flow import Microdata, Regions, Table
 from incrowd.policy import Policy
 from incrowd.schema import Role, Schema
 
 EVERY = "all"  # accepts every exposure: for research
 UNIQUE_SHARE = 0.05  # a kept column is near-unique if more than this share of its rows stands alone
+SENSITIVE_SHARE = 0.5  # the same of a sensitive column, which outsiders hardly know
+LEAST_ALONE = 20  # in fewer rows than that, values of one's own say nothing
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ NEAR_UNIQUE_KEEP = KnownExposure(
     "near-unique-keep",
     "a kept column is published unchanged; if most of its values occur once, whoever knows a person's value "
     "finds the row",
+)
+NEAR_UNIQUE_SENSITIVE = KnownExposure(
+    "near-unique-sensitive",
+    "a sensitive column is published unchanged; if most people have a value of their own, whoever knows a "
+    "person's value finds the row, and with it all other sensitive columns",
 )
 SMALL_MEANS = KnownExposure(
     "small-means",
@@ -102,6 +109,7 @@ CERTAIN_PRESENCE = KnownExposure(
 )
 EXPOSURES = (
     NEAR_UNIQUE_KEEP,
+    NEAR_UNIQUE_SENSITIVE,
     SMALL_MEANS,
     UNSAFE_ONE_SIDED,
     UNSAFE_MATCHES,
@@ -126,18 +134,49 @@ def check_names(accept: Sequence[str]) -> None:
         raise PolicyError(unknown("in the list of exposures", strange, names))
 
 
-def check_kept_columns(table: Table, schema: Schema, accept: Sequence[str]) -> None:
-    """Refuse to keep a column with values of few, unless that was accepted."""
-    if NEAR_UNIQUE_KEEP.accepted(accept):
-        return
+def check_exact_columns(table: Table, schema: Schema, accept: Sequence[str], bucketed: bool = False) -> None:
+    """Refuse to publish a column unchanged in which many have a value of their own, unless that was accepted.
+
+    Sensitive values that are published in buckets are beside no row.
+    """
+    persons = _persons(table, schema)
     for column in schema.having(Role.KEEP):
-        alone = _alone(table.column(column.name), _persons(table, schema))
-        if alone > UNIQUE_SHARE * len(table):
+        alone = rows_alone(table.column(column.name).codes, persons)
+        if alone > UNIQUE_SHARE * len(table) and not NEAR_UNIQUE_KEEP.accepted(accept):
             raise Exposure(
                 NEAR_UNIQUE_KEEP.name,
                 f"{column.name} is to be published unchanged, but {alone} of {len(table)} rows have a value "
                 "that nobody else has; make it a quasi-identifier, or drop it",
             )
+    for column in () if bucketed else schema.having(Role.SENSITIVE):
+        alone = rows_alone(table.column(column.name).codes, persons)
+        if near_unique(alone, len(table)) and not NEAR_UNIQUE_SENSITIVE.accepted(accept):
+            raise Exposure(
+                NEAR_UNIQUE_SENSITIVE.name,
+                f"{column.name} is sensitive and would be published unchanged, but {alone} of {len(table)} "
+                "rows have a value that nobody else has; round it, make it a quasi-identifier, or drop it",
+            )
+
+
+def near_unique(alone: int, rows: int) -> bool:
+    """Do most rows of a sensitive column have a value that nobody else has?"""
+    return alone >= LEAST_ALONE and alone > SENSITIVE_SHARE * rows
+
+
+def isolating_columns(table: Table, schema: Schema) -> tuple[str, ...]:
+    """One warning for all sensitive columns in which many rows have a value that nobody else has."""
+    persons, found = _persons(table, schema), {}
+    for column in schema.having(Role.SENSITIVE):
+        alone = rows_alone(table.column(column.name).codes, persons)
+        if alone >= LEAST_ALONE and alone > UNIQUE_SHARE * len(table):
+            found[column.name] = alone / len(table)
+    if not found:
+        return ()
+    shares = ", ".join(f"{name} ({share:.0%} of the rows)" for name, share in found.items())
+    return (
+        f"sensitive values are published unchanged, and some are nobody else's: {shares}; whoever knows such "
+        "a value finds the row; round it, or drop the column",
+    )
 
 
 def _persons(table: Table, schema: Schema) -> NDArray[np.int64]:
@@ -147,11 +186,19 @@ def _persons(table: Table, schema: Schema) -> NDArray[np.int64]:
     return np.arange(len(table))
 
 
-def _alone(column: TextColumn, persons: NDArray[np.int64]) -> int:
-    """How many rows have a value that no other person has."""
-    size = int(persons.max()) + 1
-    met = np.unique(column.codes.astype(np.int64) * size + persons) // size
-    return int((np.bincount(met)[column.codes] == 1).sum())
+def rows_alone(codes: NDArray[np.integer], persons: NDArray[np.int64]) -> int:
+    """How many rows have a value (n,) that no other person (n,) has.
+
+    Examples
+    --------
+    >>> rows_alone(np.array([0, 1, 1, 2, 2]), np.array([0, 1, 1, 3, 4]))
+    3
+    """
+    owner = np.zeros(int(codes.max()) + 1, np.int64)
+    owner[codes] = persons  # one person of each value; who is another one shares it
+    shared = np.zeros(owner.size, np.bool_)
+    shared[codes[owner[codes] != persons]] = True
+    return int((~shared[codes]).sum())
 
 
 def warnings_of(

@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,3 +115,22 @@ def toml_text(text: str) -> str:
     "say \"hi\"\u007f"
     """
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_value(value: object) -> str:
+    """A text, number, list or table, on one line. A text that is a decimal number is written as one.
+
+    Examples
+    --------
+    >>> toml_value({"dates": ["month", "year"]}), toml_value({"intervals": ("0.1", 1)})
+    ('{dates = ["month", "year"]}', '{intervals = [0.1, 1]}')
+    """
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{toml_key(str(key))} = {toml_value(part)}" for key, part in value.items()) + "}"
+        )
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    if isinstance(value, str):
+        return value if re.fullmatch(r"-?[0-9]+\.[0-9]+", value) else toml_text(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

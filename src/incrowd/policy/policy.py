@@ -6,18 +6,17 @@ One model makes the check, the messages and the JSON Schema (``docs/policy.schem
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from inspect import Parameter, Signature
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
-from incrowd.errors import HierarchyError, PolicyError, option, unknown
-from incrowd.flow import Table, TextColumn
-from incrowd.hierarchy import Family
-from incrowd.hierarchy.builders import Rows, build_levels, complete, grow, read_levels
+from incrowd.errors import PolicyError, option, unknown
+from incrowd.flow import Table
+from incrowd.policy.columns import Source, described
 from incrowd.policy.file import Location, read_toml, sentences
 from incrowd.policy.parts import (
     Columns,
@@ -34,11 +33,7 @@ from incrowd.policy.parts import (
     Texts,
     same_name,
 )
-from incrowd.schema import Column, Kind, Role, Schema, Shape
-from incrowd.values import infer_kind, read_texts
-
-# What a column must be for a builder that suits one kind only, where the policy does not say.
-KIND_OF_BUILDER = {"prefix": Kind.CATEGORICAL, "mask": Kind.CATEGORICAL, "dates": Kind.DATE}
+from incrowd.schema import Role, Schema
 
 
 class Policy(Part):
@@ -57,6 +52,10 @@ class Policy(Part):
         Columns that nobody may learn about a person. They are published unchanged.
     keep, drop : list of str
         Columns that are published unchanged since they are harmless, and columns that are not published.
+    undecided : list of str
+        Columns of which nobody has said yet what they are. They are not published.
+    rest : "drop", optional
+        Columns that the policy does not mention are not published; without it they are an error.
     entity : str, optional
         The column that says which rows are one person's; k then counts persons.
     missing : list of str
@@ -92,6 +91,12 @@ class Policy(Part):
     )
     keep: Columns = Field(default=(), description="Harmless columns: published unchanged.")
     drop: Columns = Field(default=(), description="Columns that are not published.")
+    undecided: Columns = Field(
+        default=(), description="Columns held back until somebody decides what they are: not published."
+    )
+    rest: Literal["drop"] | None = Field(
+        default=None, description="What becomes of columns without a role; by default they are an error."
+    )
     missing: Texts = Field(default=("",), description="Texts that mean missing.")
     entity: str | None = Field(default=None, description="The column that says which rows are one person.")
     method: str = Field(default="mondrian", description="A method of the catalogue.")
@@ -135,6 +140,7 @@ class Policy(Part):
             (Role.SENSITIVE, tuple(self.sensitive)),
             (Role.KEEP, self.keep),
             (Role.DROP, self.drop),
+            (Role.UNDECIDED, self.undecided),
             (Role.ENTITY, () if self.entity is None else (same_name(self.entity),)),
             (Role.QUASI, tuple(self.quasi_identifiers)),
         )
@@ -183,11 +189,13 @@ class Policy(Part):
         options: Mapping[str, Any] | None = None,
         accept: Sequence[str] = (),
         totals: bool | None = None,
+        rest: str | None = None,
         **privacy: Any,
     ) -> Policy:
         """A copy with another method, more options, more accepted exposures, another promise, or totals.
 
-        The other keywords are those of ``[privacy]``; None leaves a number as it is. Options belong to
+        `rest` says what becomes of columns that it does not mention. The other keywords are those of
+        ``[privacy]``; None leaves a number as it is. Options belong to
         a method: naming another method leaves the old one's behind.
         """
         parts = self.to_dict()
@@ -200,6 +208,8 @@ class Policy(Part):
             "privacy": {**parts.get("privacy", {}), **changes},
             "totals": self.totals if totals is None else totals,
         }
+        if rest is not None:
+            parts["rest"] = rest
         return Policy.from_dict(parts, folder=self._folder)
 
     @property
@@ -229,37 +239,29 @@ class Policy(Part):
         absent = [name for name in (*roles, *self.descriptions) if name not in known]
         if absent:
             raise PolicyError(unknown("in the table", absent, table.names))
-        homeless = [name for plain, name in known.items() if plain not in roles]
-        if homeless:
+        homeless = self.unmentioned(table.names)
+        if homeless and self.rest is None:
             raise PolicyError(_without_role(homeless))
+        roles |= {same_name(name): Role.DROP for name in homeless}
+        source = Source(table, self.missing, self.entity, self._folder)
         return Schema(
-            tuple(self._column(known[plain], roles[plain], table, public) for plain in known),
+            tuple(
+                replace(
+                    described(known[plain], roles[plain], self._words_on(plain), source, public),
+                    description=self.descriptions.get(plain, "") if roles[plain].published else "",
+                )
+                for plain in known
+            ),
             frozenset(self.missing),
         )
 
-    def _column(self, name: str, role: Role, table: Table, public: Table | None) -> Column:
-        said = self.quasi_identifiers.get(same_name(name)) or self.sensitive.get(same_name(name))
-        description = self.descriptions.get(same_name(name), "") if role.published else ""
-        if said is None:
-            return Column(name, role, description=description)
-        texts = _met(table.column(name), self.missing)
-        more = _met_outside(public, name, self.missing) if role is Role.QUASI else []
-        kind = _kind_of_both(said, texts, more, name)
-        quasi = said if isinstance(said, Quasi) else Quasi()
-        both = [*dict.fromkeys([*texts, *_readable(more, kind, said.format)])]
-        return Column(
-            name,
-            role,
-            kind,
-            _shape(said, kind, name),
-            levels=_levels(said, texts, both, kind, name, self._folder),
-            order=_order(said, texts, name),
-            family=_permissible(quasi, both, name),
-            format=said.format,
-            mean=quasi.mean,
-            public=quasi.public,
-            description=description,
-        )
+    def _words_on(self, plain: str) -> Described | None:
+        return self.quasi_identifiers.get(plain) or self.sensitive.get(plain)
+
+    def unmentioned(self, names: Sequence[str]) -> list[str]:
+        """Those of a table's columns that the policy gives no role."""
+        roles = dict(self._said())
+        return [name for name in names if same_name(name) not in roles]
 
 
 # For `help`: the names of the keys, and not how they are validated.
@@ -272,6 +274,7 @@ _SHOWN: dict[str, Any] = {
     "public": None,
     "totals": False,
     "descriptions": {},
+    "rest": None,
 }
 Policy.__signature__ = Signature(
     [Parameter(name, Parameter.KEYWORD_ONLY, default=_SHOWN.get(name, ())) for name in Policy.model_fields]
@@ -299,96 +302,6 @@ def _without_role(names: Sequence[str]) -> str:
     shown = ", ".join(names[:40]) + (", …" if len(names) > 40 else "")
     return (
         f"{len(names)} columns have no role, so nothing is published: {shown}\n"
-        "  put each under identifiers, quasi_identifiers, sensitive, keep or drop"
+        "  put each under identifiers, quasi_identifiers, sensitive, keep or drop; or, to publish none of "
+        f'them, write rest = "drop" in the policy or pass {option("drop_rest", True)}'
     )
-
-
-def _met(column: TextColumn, missing: Sequence[str]) -> list[str]:
-    """The distinct texts that some row has and that do not mean missing."""
-    texts = (column.texts[place] for place in np.unique(column.codes).tolist())
-    return [text for text in texts if text is not None and text not in missing]
-
-
-def _met_outside(public: Table | None, name: str, missing: Sequence[str]) -> list[str]:
-    """The same of a public table, where it has the column; that it must is said by whoever joins."""
-    names = {} if public is None else {same_name(there): there for there in public.names}
-    there = names.get(same_name(name))
-    return [] if public is None or there is None else _met(public.column(there), missing)
-
-
-def _readable(texts: Sequence[str], kind: Kind, format: str) -> list[str]:
-    """Those that have a value; who joins says in which rows the others are."""
-    values = read_texts(texts, kind, format)
-    return [text for text, value in zip(texts, values, strict=True) if value is not None]
-
-
-def _kind_of_both(said: Described, texts: Sequence[str], more: Sequence[str], name: str) -> Kind:
-    kinds = [_kind(said, some) for some in (texts, more) if some] or [_kind(said, texts)]
-    if len(set(kinds)) > 1:
-        raise PolicyError(
-            f"{name} has no type, and its values are {kinds[0]} in the table but {kinds[1]} in the public "
-            f"table; give it one: {name} = {{type = …}}"
-        )
-    return kinds[0]
-
-
-def _kind(said: Described, texts: Sequence[str]) -> Kind:
-    if said.type is not None:
-        return Kind(said.type)
-    if said.format:
-        return Kind.DATE
-    builder = next(iter(said.hierarchy), "") if isinstance(said.hierarchy, dict) else ""
-    return KIND_OF_BUILDER.get(builder) or infer_kind(texts)
-
-
-def _shape(said: Described, kind: Kind, name: str) -> Shape:
-    """Ranges for what lies on a line, nodes where there is a tree, sets otherwise."""
-    on_a_line = kind in (Kind.NUMERIC, Kind.DATE)
-    if said.hierarchy is not None:
-        return Shape.TREE
-    if not isinstance(said, Quasi):
-        return Shape.RANGE if on_a_line else Shape.SET
-    if said.publish == "range" and not on_a_line:
-        raise PolicyError(f"{name} is {kind}, and only numbers and dates are published as ranges")
-    if said.mean and kind is not Kind.NUMERIC:
-        raise PolicyError(f"{name} is {kind}, and only numbers have a mean")
-    if said.family is not None and on_a_line:
-        raise PolicyError(f"{name} is {kind}; a family is for categorical and ordered columns")
-    return Shape.RANGE if on_a_line and said.publish != "set" else Shape.SET
-
-
-def _levels(
-    said: Described, texts: Sequence[str], both: Sequence[str], kind: Kind, name: str, folder: Path
-) -> Rows:
-    """The rows of a hierarchy: from a file, which must have `texts`, or built over the values of `both`."""
-    if said.hierarchy is None:
-        return ()
-    if not isinstance(said.hierarchy, str):
-        try:
-            return build_levels(said.hierarchy, both, kind, said.format, name)
-        except HierarchyError as error:
-            build_levels(said.hierarchy, texts, kind, said.format, name)  # is the private table to blame?
-            raise HierarchyError(f"in the public table: {error}") from None
-    rows = read_levels(folder / said.hierarchy)
-    complete(rows, texts, name, kind, said.format)
-    return grow(rows, kind, said.format, name).rows
-
-
-def _order(said: Described, texts: Sequence[str], name: str) -> tuple[str, ...]:
-    unlisted = len(set(texts) - set(said.values)) if said.values else 0
-    if unlisted:
-        raise PolicyError(f"{name} has {unlisted} distinct values that its list 'values' does not name")
-    return said.values
-
-
-def _permissible(said: Quasi, texts: Sequence[str], name: str) -> tuple[frozenset[str], ...]:
-    """The sets of the family and, if asked for, the intersections it lacks; single values need no word."""
-    if said.family is None:
-        return ()
-    declared = {frozenset(subset) for subset in said.family}
-    domain = frozenset(texts).union(*declared)
-    closed = Family.of(domain, declared, said.complete, name)
-    large = (
-        member for member in closed.members if len(member) > 1 and (member in declared or member != domain)
-    )
-    return tuple(sorted(large, key=lambda member: (len(member), sorted(member))))

@@ -40,8 +40,9 @@ from incrowd.policy.exposures import (
     CERTAIN_PRESENCE,
     SMALL_MEANS,
     UNSAFE_JOIN,
-    check_kept_columns,
+    check_exact_columns,
     check_names,
+    isolating_columns,
     single_valued_classes,
     single_valued_neighbourhoods,
     warnings_of,
@@ -66,6 +67,7 @@ from incrowd.publishing.render import (
     published_table,
 )
 from incrowd.publishing.request import Request, check_suppression, requested
+from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
 from incrowd.publishing.totals import totals
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES
@@ -226,15 +228,26 @@ class Draft:
         """What the publisher should know."""
         guarded = any(claim.column and MINIMALITY in claim.assumptions for claim in self.claims)
         asked = demand(self.people.private, self.policy.k)
-        found = (*((GUARDED,) if guarded else ()), *((asked.sentence(),) if asked.too_much else ()))
+        found: tuple[str, ...] = (
+            *warnings_of_columns(self.schema, self.policy.unmentioned(self.original.names)),
+            *((GUARDED,) if guarded else ()),
+            *((asked.sentence(),) if asked.too_much else ()),
+        )
         if self.stand_ins is not None:
             return (*self.stand_ins.joined.counts.warnings(), *found)
+        found = (*found, *warnings_of_silence(self.says_nothing, self.schema))
         candidates = self.randomized.candidates
         if candidates is None:
             single = single_valued_classes(self.data, self.regions)
         else:
             single = single_valued_neighbourhoods(self.data, candidates)
-        return (*warnings_of(self.schema, self.data, single, self.policy), *found)
+        exact = () if self.buckets is not None else isolating_columns(self.original, self.schema)
+        return (*warnings_of(self.schema, self.data, single, self.policy), *exact, *found)
+
+    @cached_property
+    def says_nothing(self) -> dict[str, float]:
+        """The share of rows in which each quasi-identifier stands for everything."""
+        return silent_shares(self.data, self.regions)
 
     @cached_property
     def disclosure(self) -> Disclosure | None:
@@ -323,7 +336,7 @@ def _read(source: object, request: Request, watch: Watch, public: object, check:
     table = source if isinstance(source, Table) else tables.read(source)
     sources = read_sources(policy, public, check) if request.algorithm.joins else None
     schema = policy.schema(table, None if sources is None else sources.public)
-    check_kept_columns(table, schema, policy.accept)
+    check_exact_columns(table, schema, policy.accept, request.algorithm.buckets)
     if sources is None or policy.public is None:
         watch("encode")
         data = encode(table, schema)

@@ -145,6 +145,7 @@ class Release(Result):
             "loss": self.loss(),
             "manifest": dict(self.manifest),
             "warnings": list(self.warnings),
+            "says_nothing": self._draft.says_nothing,
             **({} if self.told is None else {"told": self.told}),
         }
 

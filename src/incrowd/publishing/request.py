@@ -129,6 +129,7 @@ def requested(policy: Policy) -> Request:
     left_out = "0" if privacy.plain is not None else str(privacy.max_suppression or 0)
     algorithm = chosen.configured(chosen.smallest_group(policy.k, privacy.l), policy.options, left_out)
     _check_columns(algorithm, policy)
+    _check_rare(policy)
     promised = models.from_policy(
         privacy.model_dump(exclude={"max_suppression"}),
         list(policy.sensitive),
@@ -188,6 +189,28 @@ def _check_columns(algorithm: Algorithm, policy: Policy) -> None:
         raise PolicyError(
             f"{means[0]}: a mean is that of a class, and {policy.method} makes none; leave out mean"
         )
+
+
+def _check_rare(policy: Policy) -> None:
+    """Which values are rare follows from the whole private table: whoever has a row must be all who count."""
+    for column, said in policy.quasi_identifiers.items():
+        if not isinstance(said.hierarchy, dict) or "rare" not in said.hierarchy:
+            continue
+        if said.public:
+            raise PolicyError(
+                f"{column}: rare puts values of few people together, and public would publish each of them; "
+                "leave out public"
+            )
+        if policy.public is not None:
+            raise PolicyError(
+                f"{column}: rare counts the people of the private table, and with a public table its labels "
+                "would show who is private; take another hierarchy, or none"
+            )
+        if allowance_of(policy) is not None:
+            raise PolicyError(
+                f"{column}: rare counts everybody, also those who are suppressed, and its labels would tell "
+                "of them; take another hierarchy, or suppress nobody"
+            )
 
 
 def _check_joined(policy: Policy, means: list[str]) -> None:

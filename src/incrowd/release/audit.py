@@ -35,6 +35,7 @@ def schema_as_dict(schema: Schema) -> dict[str, Any]:
                 "mean": column.mean,
                 "public": column.public,
                 "description": column.description,
+                "built": dict(column.built),
             }
             for column in schema.columns
         ],
@@ -57,6 +58,7 @@ def schema_from_dict(content: Mapping[str, Any]) -> Schema:
                 mean=said["mean"],
                 public=said["public"],
                 description=said["description"],
+                built=dict(said["built"]),
             )
             for said in content["columns"]
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -22,8 +23,10 @@ from incrowd.verifier.columns import (
     numbers_of,
     text_ranks,
 )
+from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import require
+from incrowd.verifier.hierarchies import check_built
 from incrowd.verifier.request import MEAN, Progress, Verification
 from incrowd.verifier.truth import CodedTables
 
@@ -81,6 +84,7 @@ def _both(
     domains = [
         ColumnDomain(schema.column(name), own.texts, schema.missing) for name, own in originals.items()
     ]
+    _check_hierarchies(request, records, people)
     shown = [_in_order(rows.found[name]) for name in originals]
     record_private, row_private = _private(request, records, rows, len(records if people is None else people))
     row_class, class_cells = _classes(shown)
@@ -108,6 +112,24 @@ def _both(
         counts=PrivateCounts.of(rows.found) if request.expected.counted else None,
         people=people,
     )
+
+
+def _check_hierarchies(request: Verification, records: _TableReader, people: JoinedPeople | None) -> None:
+    """Hierarchies that a policy describes are what it says; with a public table nobody may be counted."""
+    entity = next((records.found[c.name].codes for c in request.schema.having(Role.ENTITY)), None)
+    for column in request.schema.columns:
+        counted = column.role is Role.QUASI and people is None
+        check_built(
+            column,
+            _holders(records.found[column.name], entity) if counted and "rare" in column.built else None,
+        )
+
+
+def _holders(column: CodedColumn, entity: Codes | None) -> dict[str, int]:
+    """How many persons have each value."""
+    persons = range(column.codes.size) if entity is None else entity.tolist()
+    met = Counter(value for value, _ in set(zip(column.codes.tolist(), persons, strict=True)))
+    return {text: met[code] for code, text in enumerate(column.texts) if text is not None}
 
 
 def _private(

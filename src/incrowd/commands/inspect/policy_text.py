@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from incrowd.commands.inspect.profile import ColumnProfile, Profile
-from incrowd.policy.file import toml_key, toml_text
+from incrowd.policy.file import toml_key, toml_text, toml_value
 from incrowd.schema import Role
 
 SUGGESTED_K = 10
 MANY_QUASI_IDENTIFIERS = 12
+MOST_ISOLATING = 5
 
 
 def policy_text(profile: Profile, source_name: str = "the table") -> str:
@@ -30,7 +31,17 @@ def policy_text(profile: Profile, source_name: str = "the table") -> str:
 def _head(profile: Profile, source_name: str) -> Iterator[str]:
     rows, risk = profile.rows, profile.risk
     yield f"# A first policy for {_on_one_line(source_name)}: {rows} rows, {len(profile.columns)} columns."
-    yield "# The roles are guesses from names and counts. You know the data: read every line first."
+    yield "#"
+    yield "# A policy says what each column is to the people in the table, and what they are promised. It can"
+    yield "# be used as it is: incrowd publish TABLE -p THIS_FILE -o release. But the roles are guesses from"
+    yield "# names, values and counts. You know the data: read every line, and move what is misplaced."
+    yield "#"
+    yield "#   identifiers        name a person, or are a way to contact them: never published"
+    yield "#   quasi_identifiers  could be known to somebody: published generalized, so that k rows are equal"
+    yield "#   sensitive          are what nobody may learn about a person: published unchanged"
+    yield "#   undecided          wait for your answer: not published until you move them"
+    yield "#   keep, drop         are harmless and published unchanged; are not published"
+    yield "#"
     yield "# What each key means: docs/policy.md"
     yield "#"
     yield f"# As the table stands, {risk.unique} of {rows} rows are unique in their quasi-identifiers, and"
@@ -44,19 +55,32 @@ def _head(profile: Profile, source_name: str) -> Iterator[str]:
 
 def _lists(profile: Profile) -> Iterator[str]:
     yield from _list("identifiers", "they name a person: never published", profile.having(Role.IDENTIFIER))
+    yield from _isolating(profile)
     yield from _list(
         "sensitive",
         "what nobody may learn about a person: published unchanged",
         profile.having(Role.SENSITIVE),
     )
+    if profile.having(Role.UNDECIDED):
+        yield "# Could anybody know this about somebody? If so, make it a quasi-identifier. If not: sensitive"
+        yield "# if it is private, keep if it is harmless, drop if nobody needs it."
+        yield from _list("undecided", "held back: not published", profile.having(Role.UNDECIDED))
     yield from _list("keep", "harmless: published unchanged", profile.having(Role.KEEP))
     yield from _list("drop", "not published", profile.having(Role.DROP))
     markers = ", ".join(map(toml_text, ("", *profile.missing)))
     yield f"missing = [{markers}]  # texts that mean missing; remove what is a real value"
     for column in profile.having(Role.ENTITY):
         yield f"entity = {toml_text(column.name)}  # {column.reason}"
-    yield 'method = "mondrian"'
+    yield 'method = "mondrian"  # other methods: incrowd methods'
     yield ""
+
+
+def _isolating(profile: Profile) -> Iterator[str]:
+    """Sensitive columns that single people out though they are published as they are."""
+    for found in profile.isolating[:MOST_ISOLATING]:
+        known = " and ".join(map(toml_key, found.columns))
+        share = found.unique / profile.rows
+        yield f"# Whoever knows {known} finds {share:.0%} of the rows, since these are published unchanged."
 
 
 def _list(key: str, meaning: str, columns: Sequence[ColumnProfile]) -> Iterator[str]:
@@ -76,7 +100,8 @@ def _counted(column: ColumnProfile) -> str:
 def _quasi(profile: Profile) -> Iterator[str]:
     columns = profile.having(Role.QUASI)
     yield "# What an outsider may know about someone in the table. It is published generalized: as ranges,"
-    yield "# sets, or nodes of a generalization hierarchy."
+    yield "# sets, or nodes of a generalization hierarchy. A line below a column that begins with # has a"
+    yield "# ready-made hierarchy: use it instead if readers need fixed groups. Ranges and sets lose less."
     if len(columns) > MANY_QUASI_IDENTIFIERS:
         yield f"# With {len(columns)} of them, each keeps little detail: move what no outsider can know to"
         yield "# sensitive, and what nobody needs to drop."
@@ -84,19 +109,17 @@ def _quasi(profile: Profile) -> Iterator[str]:
         yield "# None was found, and a release needs at least one: name it here."
     yield "[quasi_identifiers]"
     for column in columns:
-        yield f"{toml_key(column.name)} = {_described(column)}  # {column.reason}"
+        yield f"{_described(column)}  # {column.reason}"
+        if column.hierarchy:
+            yield f"# {_described(column, hierarchy=True)}"
     yield ""
 
 
-def _described(column: ColumnProfile) -> str:
+def _described(column: ColumnProfile, hierarchy: bool = False) -> str:
     parts = [f"type = {toml_text(column.kind)}"]
-    for builder, levels in column.hierarchy.items():
-        parts.append(f"hierarchy = {{{builder} = [{_listed(levels)}]}}")
-    return "{" + ", ".join(parts) + "}"
-
-
-def _listed(levels: Iterable[int | str]) -> str:
-    return ", ".join(toml_text(level) if isinstance(level, str) else str(level) for level in levels)
+    if hierarchy:
+        parts.append(f"hierarchy = {toml_value(column.hierarchy)}")
+    return f"{toml_key(column.name)} = {{{', '.join(parts)}}}"
 
 
 def _privacy(profile: Profile) -> Iterator[str]:

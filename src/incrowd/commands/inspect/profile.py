@@ -8,19 +8,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations
-from math import comb
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.commands.inspect.ladders import suggested_ladder
+from incrowd.commands.inspect.patterns import pattern_of
+from incrowd.commands.inspect.relations import (
+    MOST_SIBLING_VALUES,
+    redundant,
+    rows_alone_in,
+    siblings,
+)
+from incrowd.commands.inspect.risks import (
+    MOST_ROWS_READ,
+    Combination,
+    Risk,
+    isolating,
+    risk_of,
+    telling_combinations,
+)
 from incrowd.commands.inspect.roles import Facts, suggest
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table, TextColumn
 from incrowd.measures.demand import Demand
-from incrowd.measures.published import group_sizes
+from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, near_unique
+from incrowd.policy.exposures import UNIQUE_SHARE as ISOLATING_SHARE
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
 from incrowd.values import infer_kind, read_texts
@@ -29,17 +44,14 @@ WELL_KNOWN_MISSING = (
     "?", "-", "--", ".", "NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "NaN", "nan", "missing", "Missing",
     "unknown", "Unknown", "UNKNOWN",
 )  # fmt: skip
-LARGEST_COMBINATION = 3
-MOST_COLUMNS_COMBINED = 12
-MOST_ROWS_READ = 200_000_000  # over all combinations: about two seconds
-MOST_COMBINATIONS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
     """One column: what it holds, how far it singles people out, and which role is suggested.
 
-    `once` counts values that occur in one row only; `hierarchy` is a builder that suits the column.
+    `once` counts values that occur in one row only; `hierarchy` is one that suits a quasi-identifier, for
+    those who need fixed groups: ranges and sets lose less.
     """
 
     name: str
@@ -49,33 +61,16 @@ class ColumnProfile:
     once: int
     role: Role
     reason: str
-    hierarchy: Mapping[str, Sequence[int | str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """Columns that are known together, and how many rows are then the only one of their kind."""
-
-    columns: tuple[str, ...]
-    unique: int
-
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """How many rows have how much company on the suggested quasi-identifiers, as the table stands."""
-
-    columns: tuple[str, ...]
-    classes: int
-    unique: int
-    below_5: int
-    below_10: int
-    smallest: int
-    largest: int
+    hierarchy: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)
 class Profile(Result):
-    """What `inspect` found."""
+    """What `inspect` found.
+
+    ``isolating`` are sensitive columns, and pairs of them, that single out many rows though they are
+    published unchanged.
+    """
 
     rows: int
     columns: tuple[ColumnProfile, ...]
@@ -84,6 +79,7 @@ class Profile(Result):
     bounded: str
     risk: Risk
     demand: Demand | None = None
+    isolating: tuple[Combination, ...] = ()
 
     def having(self, role: Role) -> tuple[ColumnProfile, ...]:
         return tuple(column for column in self.columns if column.role is role)
@@ -123,14 +119,67 @@ def profiled(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
     facts = [
         _facts(name, column, means_missing) for name, column in zip(table.names, table.columns, strict=True)
     ]
-    columns = _with_roles(facts)
-    codes = {
-        column.name: _codes(table.column(column.name), means_missing)
-        for column in columns
-        if column.role is Role.QUASI
+    columns = _with_roles(table, facts, means_missing)
+    return _with_risks(table, columns, markers, most_rows_read)
+
+
+def decided(table: Table, profile: Profile, answers: Mapping[str, tuple[Role, str]]) -> Profile:
+    """The profile after somebody has said the roles of some columns, and why: risks are counted afresh."""
+    means_missing = frozenset({"", *profile.missing})
+    columns = tuple(
+        replace(column, role=answers[column.name][0], reason=answers[column.name][1])
+        if column.name in answers
+        else column
+        for column in profile.columns
+    )
+    persons = _persons(columns, table)
+    facts = {
+        c.name: _facts(c.name, table.column(c.name), means_missing) for c in columns if c.name in answers
     }
-    found, bounded = _combinations(codes, most_rows_read)
-    return Profile(len(table), columns, markers, found, bounded, _risk(codes, len(table)))
+    return _with_risks(
+        table,
+        tuple(_as_decided(c, facts[c.name], table, persons) if c.name in facts else c for c in columns),
+        profile.missing,
+        MOST_ROWS_READ,
+    )
+
+
+def _as_decided(
+    column: ColumnProfile, facts: Facts, table: Table, persons: NDArray[np.int64]
+) -> ColumnProfile:
+    """A column whose role was said: with a hierarchy that suits, or a word on what publish will refuse."""
+    if column.role is Role.QUASI:
+        return replace(column, hierarchy=suggested_ladder(facts))
+    alone = rows_alone_in([table.column(column.name).codes], persons)
+    refused = {
+        Role.SENSITIVE: near_unique(alone, len(table)) and NEAR_UNIQUE_SENSITIVE.name,
+        Role.KEEP: alone > ISOLATING_SHARE * len(table) and NEAR_UNIQUE_KEEP.name,
+    }.get(column.role)
+    return (
+        replace(column, reason=f"{column.reason}; refused unless {refused} is accepted")
+        if refused
+        else column
+    )
+
+
+def _with_risks(
+    table: Table, columns: tuple[ColumnProfile, ...], markers: tuple[str, ...], most_rows_read: int
+) -> Profile:
+    means_missing = frozenset({"", *markers})
+    codes = {
+        role: {c.name: _codes(table.column(c.name), means_missing) for c in columns if c.role is role}
+        for role in (Role.QUASI, Role.SENSITIVE)
+    }
+    found, bounded = telling_combinations(codes[Role.QUASI], most_rows_read)
+    return Profile(
+        len(table),
+        columns,
+        markers,
+        found,
+        bounded,
+        risk_of(codes[Role.QUASI], len(table)),
+        isolating(codes[Role.SENSITIVE], _persons(columns, table), most_rows_read),
+    )
 
 
 def _markers(table: Table) -> tuple[str, ...]:
@@ -165,6 +214,8 @@ def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fact
         longest=max(lengths),
         mean_length=sum(lengths) / len(lengths),
         consecutive=len(texts) == len(column) > 1 and kind is Kind.NUMERIC and _consecutive(texts),
+        pattern=pattern_of(texts),
+        spaced=2 * sum(" " in text.strip() for text in texts) > len(texts),
     )
 
 
@@ -173,49 +224,116 @@ def _consecutive(texts: Sequence[str]) -> bool:
     return len(set(numbers)) == len(texts) and max(numbers) - min(numbers) == len(texts) - 1
 
 
-def _with_roles(facts: Sequence[Facts]) -> tuple[ColumnProfile, ...]:
+def _with_roles(
+    table: Table, facts: Sequence[Facts], means_missing: frozenset[str]
+) -> tuple[ColumnProfile, ...]:
+    """Roles from each column by itself, then from what columns say about each other."""
     columns = [_profile(fact) for fact in facts]
     persons = [column for column in columns if column.role is Role.ENTITY]
     columns = [
         replace(column, role=Role.IDENTIFIER, reason="a person's number") if column in persons[1:] else column
         for column in columns
     ]
-    return tuple(_with_something_to_generalise(columns))
+    columns = _like_siblings(columns, table, means_missing)
+    columns = _held_back(columns, table, means_missing)
+    columns = _without_redundant(columns, table, means_missing)
+    columns = [*_with_something_to_generalise(columns, len(table))]
+    by_name = {fact.name: fact for fact in facts}
+    return tuple(
+        replace(column, hierarchy=suggested_ladder(by_name[column.name]))
+        if column.role is Role.QUASI
+        else column
+        for column in columns
+    )
 
 
 def _profile(facts: Facts) -> ColumnProfile:
     role, reason = suggest(facts)
-    return ColumnProfile(
-        facts.name,
-        Kind.CATEGORICAL if facts.labels else facts.kind,
-        facts.distinct,
-        facts.missing,
-        facts.once,
-        role,
-        reason,
-        _hierarchy(facts) if role is Role.QUASI else {},
-    )
+    kind = Kind.CATEGORICAL if facts.labels else facts.kind
+    return ColumnProfile(facts.name, kind, facts.distinct, facts.missing, facts.once, role, reason)
 
 
-def _hierarchy(facts: Facts) -> Mapping[str, Sequence[int | str]]:
-    if facts.postal:
-        return {"prefix": tuple(range(facts.longest, max(facts.longest - 4, 0), -1))}
-    if facts.kind is Kind.DATE:
-        return {"dates": ("month", "quarter", "year")}
-    return {}
+def _like_siblings(
+    columns: Sequence[ColumnProfile], table: Table, means_missing: frozenset[str]
+) -> list[ColumnProfile]:
+    values = {
+        column.name: _few_values(table.column(column.name), column, means_missing) for column in columns
+    }
+    found = siblings({column.name: column.role for column in columns}, values)
+    return [
+        replace(column, role=found[column.name][0], reason=f"it is of a kind with {found[column.name][1]}")
+        if column.name in found
+        else column
+        for column in columns
+    ]
 
 
-def _with_something_to_generalise(columns: Sequence[ColumnProfile]) -> Iterable[ColumnProfile]:
-    """A release needs a quasi-identifier: if none was recognised, take the next likely columns for one."""
+def _few_values(column: TextColumn, found: ColumnProfile, means_missing: frozenset[str]) -> frozenset[str]:
+    """The values of a column that has few; none else."""
+    if found.distinct > MOST_SIBLING_VALUES:
+        return frozenset()
+    counts, missing = _counts(column, means_missing)
+    return frozenset(column.texts[code] or "" for code in np.flatnonzero((counts > 0) & ~missing).tolist())
+
+
+def _held_back(
+    columns: Sequence[ColumnProfile], table: Table, means_missing: frozenset[str]
+) -> list[ColumnProfile]:
+    """Sensitive columns whose values are nearly all somebody's own: publishing them would be refused."""
+    persons = _persons(columns, table)
+    codes = {c.name: _codes(table.column(c.name), means_missing) for c in columns if c.role is Role.SENSITIVE}
+    rows = {name: rows_alone_in([column], persons) for name, column in codes.items()}
+    alone = {name: count for name, count in rows.items() if near_unique(count, len(table))}
+    return [
+        replace(
+            column,
+            role=Role.UNDECIDED,
+            reason=f"{column.reason}; but {alone[column.name] / len(table):.0%} of the rows have a value of "
+            "their own, so whoever knows it finds the row: round it, or accept near-unique-sensitive",
+        )
+        if column.name in alone
+        else column
+        for column in columns
+    ]
+
+
+def _persons(columns: Sequence[ColumnProfile], table: Table) -> NDArray[np.int64]:
+    """Whose row each is; without a column that says it, every row is a person."""
+    for column in columns:
+        if column.role is Role.ENTITY:
+            return table.column(column.name).codes.astype(np.int64)
+    return np.arange(len(table))
+
+
+def _without_redundant(
+    columns: Sequence[ColumnProfile], table: Table, means_missing: frozenset[str]
+) -> list[ColumnProfile]:
+    known = {c.name: _codes(table.column(c.name), means_missing) for c in columns if c.role is Role.QUASI}
+    said = redundant(known)
+    return [
+        replace(column, role=Role.DROP, reason=f"{said[column.name]} says it already, in nearly every row")
+        if column.name in said
+        else column
+        for column in columns
+    ]
+
+
+def _with_something_to_generalise(columns: Sequence[ColumnProfile], rows: int) -> Iterable[ColumnProfile]:
+    """A release needs a quasi-identifier: if none was recognised, take the next likely columns for one.
+
+    With undecided columns go sensitive ones that isolate people, which are hardly another kind.
+    """
     if any(column.role is Role.QUASI for column in columns):
         return columns
-    for role in (Role.KEEP, Role.SENSITIVE, Role.DROP):
-        if any(column.role is role and column.distinct for column in columns):
+    for role in (Role.UNDECIDED, Role.SENSITIVE, Role.KEEP, Role.DROP):
+        taken = {column.name for column in columns if column.role is role and column.distinct}
+        if role is Role.UNDECIDED and taken:
+            alike = (c for c in columns if c.role is Role.SENSITIVE and c.once > ISOLATING_SHARE * rows)
+            taken |= {column.name for column in alike}
+        if taken:
             reason = "no other column is left that outsiders may know"
             return [
-                replace(column, role=Role.QUASI, reason=reason)
-                if column.role is role and column.distinct
-                else column
+                replace(column, role=Role.QUASI, reason=reason) if column.name in taken else column
                 for column in columns
             ]
     return columns
@@ -227,52 +345,3 @@ def _codes(column: TextColumn, means_missing: frozenset[str]) -> Codes:
     real = (counts > 0) & ~missing
     number = np.where(real, np.cumsum(real), 0).astype(np.int32)
     return number[column.codes]
-
-
-def _class_sizes(columns: Iterable[Codes]) -> NDArray[np.int64]:
-    """How many rows share each combination of values that occurs."""
-    codes = list(columns)
-    return group_sizes(codes, [int(column.max()) + 1 for column in codes])
-
-
-def _combinations(codes: Mapping[str, Codes], most_rows_read: int) -> tuple[tuple[Combination, ...], str]:
-    """Pairs and triples of the most telling columns that single out most rows."""
-    telling = sorted(codes, key=lambda name: _agreement(codes[name]))
-    width = _affordable(len(telling), len(next(iter(codes.values()), ())), most_rows_read)
-    found = [
-        Combination(columns, int((_class_sizes(codes[name] for name in columns) == 1).sum()))
-        for size in range(2, LARGEST_COMBINATION + 1)
-        for columns in combinations(telling[:width], size)
-    ]
-    found.sort(key=lambda combination: (-combination.unique, len(combination.columns)))
-    left_out = len(telling) - width
-    bounded = (
-        f"pairs and triples of the {width} most identifying quasi-identifiers only" if left_out > 0 else ""
-    )
-    return tuple(found[:MOST_COMBINATIONS_SHOWN]), bounded
-
-
-def _agreement(codes: Codes) -> int:
-    """Ordered pairs of rows with the same value: the fewer, the more the column tells."""
-    return sum(count * count for count in np.bincount(codes).tolist())
-
-
-def _affordable(columns: int, rows: int, most_rows_read: int) -> int:
-    """How many columns may be combined; three at least."""
-    width = min(columns, MOST_COLUMNS_COMBINED)
-    while width > LARGEST_COMBINATION and (comb(width, 2) + comb(width, 3)) * rows > most_rows_read:
-        width -= 1
-    return width
-
-
-def _risk(codes: Mapping[str, Codes], rows: int) -> Risk:
-    sizes = _class_sizes(codes.values()) if codes else np.array([rows])
-    return Risk(
-        columns=tuple(codes),
-        classes=sizes.size,
-        unique=int((sizes == 1).sum()),
-        below_5=int(sizes[sizes < 5].sum()),
-        below_10=int(sizes[sizes < 10].sum()),
-        smallest=int(sizes.min()),
-        largest=int(sizes.max()),
-    )

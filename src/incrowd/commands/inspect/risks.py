@@ -1,0 +1,109 @@
+"""Who stands out as the table is: alone in known columns, or by sensitive values published unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.commands.inspect.relations import rows_alone_in
+from incrowd.flow import Codes
+from incrowd.measures.published import group_sizes
+from incrowd.policy.exposures import UNIQUE_SHARE
+
+LARGEST_COMBINATION = 3
+MOST_COLUMNS_COMBINED = 12
+MOST_ROWS_READ = 200_000_000  # over all combinations: about two seconds
+MOST_COMBINATIONS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """Columns that are known together, and how many rows are then the only one of their kind."""
+
+    columns: tuple[str, ...]
+    unique: int
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """How many rows have how much company on the suggested quasi-identifiers, as the table stands."""
+
+    columns: tuple[str, ...]
+    classes: int
+    unique: int
+    below_5: int
+    below_10: int
+    smallest: int
+    largest: int
+
+
+def isolating(
+    codes: Mapping[str, Codes], persons: NDArray[np.int64], most_rows_read: int
+) -> tuple[Combination, ...]:
+    """Sensitive columns, and pairs of them, in which many rows have a value that nobody else has."""
+    least = UNIQUE_SHARE * len(persons)
+    alone = {name: rows_alone_in([column], persons) for name, column in codes.items()}
+    telling = sorted(codes, key=lambda name: (-alone[name], _agreement(codes[name])))
+    width = _affordable(len(telling), len(persons), most_rows_read)
+    quiet = [name for name in telling[:width] if alone[name] <= least]
+    every: dict[tuple[str, ...], int] = {(name,): rows for name, rows in alone.items()}
+    for pair in combinations(quiet, 2):
+        every[pair] = rows_alone_in([codes[name] for name in pair], persons)
+    found = [Combination(columns, rows) for columns, rows in every.items() if rows > least]
+    return tuple(sorted(found, key=lambda one: (len(one.columns), -one.unique))[:MOST_COMBINATIONS_SHOWN])
+
+
+def _class_sizes(columns: Iterable[Codes]) -> NDArray[np.int64]:
+    """How many rows share each combination of values that occurs."""
+    codes = list(columns)
+    return group_sizes(codes, [int(column.max()) + 1 for column in codes])
+
+
+def telling_combinations(
+    codes: Mapping[str, Codes], most_rows_read: int
+) -> tuple[tuple[Combination, ...], str]:
+    """Pairs and triples of the most telling columns that single out most rows."""
+    telling = sorted(codes, key=lambda name: _agreement(codes[name]))
+    width = _affordable(len(telling), len(next(iter(codes.values()), ())), most_rows_read)
+    found = [
+        Combination(columns, int((_class_sizes(codes[name] for name in columns) == 1).sum()))
+        for size in range(2, LARGEST_COMBINATION + 1)
+        for columns in combinations(telling[:width], size)
+    ]
+    found.sort(key=lambda combination: (-combination.unique, len(combination.columns)))
+    left_out = len(telling) - width
+    bounded = (
+        f"pairs and triples of the {width} most identifying quasi-identifiers only" if left_out > 0 else ""
+    )
+    return tuple(found[:MOST_COMBINATIONS_SHOWN]), bounded
+
+
+def _agreement(codes: Codes) -> int:
+    """Ordered pairs of rows with the same value: the fewer, the more the column tells."""
+    return sum(count * count for count in np.bincount(codes).tolist())
+
+
+def _affordable(columns: int, rows: int, most_rows_read: int) -> int:
+    """How many columns may be combined; three at least."""
+    width = min(columns, MOST_COLUMNS_COMBINED)
+    while width > LARGEST_COMBINATION and (comb(width, 2) + comb(width, 3)) * rows > most_rows_read:
+        width -= 1
+    return width
+
+
+def risk_of(codes: Mapping[str, Codes], rows: int) -> Risk:
+    sizes = _class_sizes(codes.values()) if codes else np.array([rows])
+    return Risk(
+        columns=tuple(codes),
+        classes=sizes.size,
+        unique=int((sizes == 1).sum()),
+        below_5=int(sizes[sizes < 5].sum()),
+        below_10=int(sizes[sizes < 10].sum()),
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+    )

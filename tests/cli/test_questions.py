@@ -1,0 +1,116 @@
+"""`inspect --ask`: questions on a terminal, answers in the policy, one sentence where there is none."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from support.commands import incrowd
+
+QUESTIONS = 3
+# The terminal becomes that of the process, so that Ctrl-C is a signal, also where tests ignore it.
+PROGRAM = """
+import fcntl, signal, termios
+signal.signal(signal.SIGINT, signal.default_int_handler)
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from incrowd.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rows = [
+        f"{20 + i % 40},{i % 5},{['red', 'blue'][i % 2]},{i % 7},{['flu', 'cold'][i % 2]}" for i in range(120)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("age,q17,colour,q18x,diagnosis\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def at_a_terminal(words: list[object], answers: bytes) -> tuple[int, str]:
+    """Run the command line in a terminal; an answer is typed whenever it asks."""
+    try:
+        ours, theirs = pty.openpty()
+    except OSError:
+        pytest.skip("this machine has no pseudo-terminals: questions are not checked")
+    program = [sys.executable, "-c", PROGRAM, *map(str, words)]
+    ran = subprocess.Popen(program, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    seen, typed = b"", answers.split(b"|")
+    while True:
+        ready, _, _ = select.select([ours], [], [], 60)
+        if not ready:
+            ran.kill()
+            ran.wait()
+            pytest.fail(f"it neither asks nor ends: {seen.decode(errors='replace')}")
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        seen += piece
+        if seen.endswith(b"hold back] ") and typed:
+            os.write(ours, typed.pop(0))
+    os.close(ours)
+    return ran.wait(), seen.decode().replace("\r\n", "\n")
+
+
+def test_answers_are_recorded_in_the_policy(table: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "p.toml"
+    code, seen = at_a_terminal(["inspect", table, "-o", policy, "--ask"], b"k\n|maybe\n|p\n|\n")
+    assert code == 0, seen
+    assert f"(1 of {QUESTIONS}) q17 (numeric, 5 values): could a neighbour" in " ".join(seen.split())
+    assert seen.count("hold back] ") == QUESTIONS + 1  # what nobody understands is asked again
+    text = policy.read_text(encoding="utf-8")
+    said = tomllib.loads(text)
+    assert list(said["quasi_identifiers"]) == ["age", "q17"]
+    assert said["sensitive"] == ["colour", "diagnosis"]
+    assert said["undecided"] == ["q18x"]
+    assert "# answered: somebody could know it" in text
+    assert "# answered: nobody knows it, it is private" in text
+    ran = incrowd("publish", table, "-p", policy, "-o", tmp_path / "out")
+    assert ran.code == 0
+    assert "not published: q18x; undecided" in ran.out
+
+
+def test_whoever_leaves_holds_back_the_rest(table: Path, tmp_path: Path) -> None:
+    code, seen = at_a_terminal(["inspect", table, "-o", tmp_path / "p.toml", "--ask"], b"d\n|\x04")
+    assert code == 0, seen
+    said = tomllib.loads((tmp_path / "p.toml").read_text(encoding="utf-8"))
+    assert said["drop"] == ["q17"]
+    assert said["undecided"] == ["colour", "q18x"]
+
+
+def test_whoever_breaks_off_gets_no_policy(table: Path, tmp_path: Path) -> None:
+    code, seen = at_a_terminal(["inspect", table, "-o", tmp_path / "p.toml", "--ask"], b"k\n|\x03")
+    assert code == 1, seen
+    assert "Traceback" not in seen
+    assert not (tmp_path / "p.toml").exists()
+
+
+def test_without_a_terminal_nobody_is_asked(table: Path, tmp_path: Path) -> None:
+    for more in ((), ("--json",)):
+        ran = incrowd("inspect", table, "-o", tmp_path / "p.toml", "--ask", *more)
+        assert ran.code == 2
+        assert "--ask needs a terminal, where somebody answers" in ran.err + ran.out
+    assert not (tmp_path / "p.toml").exists()
+
+
+def test_answers_need_a_policy_to_be_recorded_in(table: Path) -> None:
+    code, seen = at_a_terminal(["inspect", table, "--ask"], b"")
+    assert code == 2
+    assert "name its file with -o" in " ".join(seen.split())
+
+
+def test_a_plain_list_of_what_is_undecided(table: Path) -> None:
+    ran = incrowd("inspect", table)
+    shown = " ".join(ran.out.split())
+    assert "Held back, not published until you say what they are: q17, colour, q18x." in shown
