@@ -61,8 +61,9 @@ class Column:
     """One column of the input table: what it is and how to read it.
 
     `levels` are the rows of its hierarchy as written (leaf first, top last), `order` the values of an
-    ordered column from low to high, `family` its permissible sets, `format` how its dates are written
-    (strptime; empty means ISO). `mean` asks for the class mean beside the range. What a hierarchy names is
+    ordered column from low to high, `family` its permissible sets, `format` how its numbers or dates
+    are written (a notation of docs/reading.md; empty means plain numbers and ISO dates), `note` what people
+    should know about that. `mean` asks for the class mean beside the range. What a hierarchy names is
     `public` where the whole of it may go with a release. The `description` is for readers. A `shape` that is
     not given follows from the rest: a node where there is a hierarchy, a range for numbers and dates, else a
     set.
@@ -79,6 +80,7 @@ class Column:
     mean: bool = False
     public: bool = False
     description: str = ""
+    note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not self.shape:

@@ -34,11 +34,9 @@ from incrowd.policy.parts import (
     Texts,
     same_name,
 )
+from incrowd.policy.reading import ReadAs, read_as
 from incrowd.schema import Column, Kind, Role, Schema, Shape
-from incrowd.values import infer_kind, read_texts
-
-# What a column must be for a builder that suits one kind only, where the policy does not say.
-KIND_OF_BUILDER = {"prefix": Kind.CATEGORICAL, "mask": Kind.CATEGORICAL, "dates": Kind.DATE}
+from incrowd.values import read_texts
 
 
 class Policy(Part):
@@ -244,21 +242,23 @@ class Policy(Part):
             return Column(name, role, description=description)
         texts = _met(table.column(name), self.missing)
         more = _met_outside(public, name, self.missing) if role is Role.QUASI else []
-        kind = _kind_of_both(said, texts, more, name)
+        read = read_as(said, texts, more, name)
+        kind, format = read.kind, read.format
         quasi = said if isinstance(said, Quasi) else Quasi()
-        both = [*dict.fromkeys([*texts, *_readable(more, kind, said.format)])]
+        both = [*dict.fromkeys([*texts, *_readable(more, kind, format)])]
         return Column(
             name,
             role,
             kind,
             _shape(said, kind, name),
-            levels=_levels(said, texts, both, kind, name, self._folder),
+            levels=_levels(said, read, texts, both, name, self._folder),
             order=_order(said, texts, name),
             family=_permissible(quasi, both, name),
-            format=said.format,
+            format=format,
             mean=quasi.mean,
             public=quasi.public,
             description=description,
+            note=read.note,
         )
 
 
@@ -322,25 +322,6 @@ def _readable(texts: Sequence[str], kind: Kind, format: str) -> list[str]:
     return [text for text, value in zip(texts, values, strict=True) if value is not None]
 
 
-def _kind_of_both(said: Described, texts: Sequence[str], more: Sequence[str], name: str) -> Kind:
-    kinds = [_kind(said, some) for some in (texts, more) if some] or [_kind(said, texts)]
-    if len(set(kinds)) > 1:
-        raise PolicyError(
-            f"{name} has no type, and its values are {kinds[0]} in the table but {kinds[1]} in the public "
-            f"table; give it one: {name} = {{type = …}}"
-        )
-    return kinds[0]
-
-
-def _kind(said: Described, texts: Sequence[str]) -> Kind:
-    if said.type is not None:
-        return Kind(said.type)
-    if said.format:
-        return Kind.DATE
-    builder = next(iter(said.hierarchy), "") if isinstance(said.hierarchy, dict) else ""
-    return KIND_OF_BUILDER.get(builder) or infer_kind(texts)
-
-
 def _shape(said: Described, kind: Kind, name: str) -> Shape:
     """Ranges for what lies on a line, nodes where there is a tree, sets otherwise."""
     on_a_line = kind in (Kind.NUMERIC, Kind.DATE)
@@ -358,20 +339,22 @@ def _shape(said: Described, kind: Kind, name: str) -> Shape:
 
 
 def _levels(
-    said: Described, texts: Sequence[str], both: Sequence[str], kind: Kind, name: str, folder: Path
+    said: Described, read: ReadAs, texts: Sequence[str], both: Sequence[str], name: str, folder: Path
 ) -> Rows:
     """The rows of a hierarchy: from a file, which must have `texts`, or built over the values of `both`."""
     if said.hierarchy is None:
         return ()
     if not isinstance(said.hierarchy, str):
         try:
-            return build_levels(said.hierarchy, both, kind, said.format, name)
+            return build_levels(said.hierarchy, both, read.kind, read.format, name)
         except HierarchyError as error:
-            build_levels(said.hierarchy, texts, kind, said.format, name)  # is the private table to blame?
+            build_levels(
+                said.hierarchy, texts, read.kind, read.format, name
+            )  # is the private table to blame?
             raise HierarchyError(f"in the public table: {error}") from None
     rows = read_levels(folder / said.hierarchy)
-    complete(rows, texts, name, kind, said.format)
-    return grow(rows, kind, said.format, name).rows
+    complete(rows, texts, name, read.kind, read.format)
+    return grow(rows, read.kind, read.format, name).rows
 
 
 def _order(said: Described, texts: Sequence[str], name: str) -> tuple[str, ...]:

@@ -84,12 +84,19 @@ def _quasi(profile: Profile) -> Iterator[str]:
         yield "# None was found, and a release needs at least one: name it here."
     yield "[quasi_identifiers]"
     for column in columns:
-        yield f"{toml_key(column.name)} = {_described(column)}  # {column.reason}"
+        if column.readings:
+            yield f"# {column.note}. State how {toml_key(column.name)} is read, or it is taken as written:"
+            for way in column.readings:
+                yield f"#   {toml_key(column.name)} = {way}"
+        note = f"; {column.note}" if column.note and not column.readings else ""
+        yield f"{toml_key(column.name)} = {_described(column)}  # {column.reason}{note}"
     yield ""
 
 
 def _described(column: ColumnProfile) -> str:
     parts = [f"type = {toml_text(column.kind)}"]
+    if column.format:
+        parts.append(f"format = {toml_text(column.format)}")
     for builder, levels in column.hierarchy.items():
         parts.append(f"hierarchy = {{{builder} = [{_listed(levels)}]}}")
     return "{" + ", ".join(parts) + "}"

@@ -23,7 +23,7 @@ from incrowd.measures.demand import Demand
 from incrowd.measures.published import group_sizes
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
-from incrowd.values import infer_kind, read_texts
+from incrowd.values import Ambiguous, Reading, read_texts, reading_of
 
 WELL_KNOWN_MISSING = (
     "?", "-", "--", ".", "NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "NaN", "nan", "missing", "Missing",
@@ -39,7 +39,9 @@ MOST_COMBINATIONS_SHOWN = 20
 class ColumnProfile:
     """One column: what it holds, how far it singles people out, and which role is suggested.
 
-    `once` counts values that occur in one row only; `hierarchy` is a builder that suits the column.
+    `once` counts values that occur in one row only; `hierarchy` is a builder that suits the column. `format`
+    is the notation of its numbers or dates where it is not plain, `note` how they were read or what is open,
+    `readings` the policy entries of which one settles that.
     """
 
     name: str
@@ -50,6 +52,9 @@ class ColumnProfile:
     role: Role
     reason: str
     hierarchy: Mapping[str, Sequence[int | str]]
+    format: str = ""
+    note: str = ""
+    readings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,8 @@ def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fact
     counts, missing = _counts(column, means_missing)
     real = (counts > 0) & ~missing
     texts = [column.texts[code] or "" for code in np.flatnonzero(real).tolist()]
-    kind = infer_kind(texts)
+    reading = reading_of(texts, name)
+    kind = reading.kind
     lengths = [len(text) for text in texts] or [0]
     return Facts(
         name=name,
@@ -164,12 +170,17 @@ def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fact
         shortest=min(lengths),
         longest=max(lengths),
         mean_length=sum(lengths) / len(lengths),
-        consecutive=len(texts) == len(column) > 1 and kind is Kind.NUMERIC and _consecutive(texts),
+        consecutive=len(texts) == len(column) > 1 and _consecutive(texts, reading),
+        reading=reading,
     )
 
 
-def _consecutive(texts: Sequence[str]) -> bool:
-    numbers = [number for number in read_texts(texts, Kind.NUMERIC) if isinstance(number, int)]
+def _consecutive(texts: Sequence[str], reading: Reading | Ambiguous) -> bool:
+    if reading.kind is not Kind.NUMERIC:
+        return False
+    numbers = [
+        number for number in read_texts(texts, reading.kind, reading.notation) if isinstance(number, int)
+    ]
     return len(set(numbers)) == len(texts) and max(numbers) - min(numbers) == len(texts) - 1
 
 
@@ -194,7 +205,18 @@ def _profile(facts: Facts) -> ColumnProfile:
         role,
         reason,
         _hierarchy(facts) if role is Role.QUASI else {},
+        *_read(facts),
     )
+
+
+def _read(facts: Facts) -> tuple[str, str, tuple[str, ...]]:
+    """The notation that was found, what to say of it, and what would settle an open question."""
+    reading = facts.reading
+    if facts.labels:
+        return "", "", ()
+    if isinstance(reading, Ambiguous):
+        return "", reading.why, tuple(way.stated() for way in reading.readings)
+    return reading.notation, f"read as {reading.words()}" if reading.notation else "", ()
 
 
 def _hierarchy(facts: Facts) -> Mapping[str, Sequence[int | str]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from incrowd.schema import Kind, Role
+from incrowd.values.reading import TEXT, Ambiguous, Reading
 
 NEARLY_ALL = 0.9
 FREE_TEXT_LENGTH = 40
@@ -84,6 +85,7 @@ class Facts:
     longest: int
     mean_length: float
     consecutive: bool
+    reading: Reading | Ambiguous = TEXT
 
     @property
     def distinctness(self) -> float:
@@ -93,6 +95,11 @@ class Facts:
     @property
     def mostly_distinct(self) -> bool:
         return self.distinct >= FEW and self.distinctness >= NEARLY_ALL
+
+    @property
+    def is_date(self) -> bool:
+        """Is a date meant, also where it is open how it is to be read?"""
+        return self.kind is Kind.DATE or (isinstance(self.reading, Ambiguous) and self.reading.is_date)
 
     @property
     def labels(self) -> bool:
@@ -144,12 +151,16 @@ def _tells_rows_together(facts: Facts) -> bool:
     return _is_person_number(facts) and facts.distinctness < 1 and not facts.missing
 
 
+A_DATE = "a date; others may know when it happened"
+
 Rule = tuple[Callable[[Facts], bool], Role, str]
 
 # The first rule that holds decides.
 RULES: tuple[Rule, ...] = (
     (lambda f: f.distinct == 0, Role.DROP, "it is empty"),
     (lambda f: f.distinct == 1 and f.missing == 0, Role.KEEP, "every row has the same value"),
+    # a moment differs in nearly every row and names nobody; digits alone may be a number all the same
+    (lambda f: f.is_date and f.reading.notation != "yyyymmdd", Role.QUASI, A_DATE),
     (
         _tells_rows_together,
         Role.ENTITY,
@@ -170,7 +181,7 @@ RULES: tuple[Rule, ...] = (
         Role.DROP,
         "free text: it can contain anything, also names",
     ),
-    (lambda f: f.kind is Kind.DATE, Role.QUASI, "a date; others may know when it happened"),
+    (lambda f: f.is_date, Role.QUASI, A_DATE),
     (lambda f: says(f.name, OUTSIDERS_KNOW), Role.QUASI, OUTSIDERS_KNOW.meaning),
     (lambda f: says(f.name, NOBODY_MAY_LEARN), Role.SENSITIVE, NOBODY_MAY_LEARN.meaning),
     (
