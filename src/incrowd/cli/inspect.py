@@ -13,6 +13,8 @@ from incrowd.cli.app import app, boundary, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from incrowd.commands.inspect import PolicyCosts, Profile
     from incrowd.schema import Role
 
@@ -124,6 +126,8 @@ def show(profile: Profile, source: Path, output: Path | None) -> None:
     out.print("Why these roles:")
     for (role, reason), names in _reasons(profile).items():
         out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}")
+    for line in _read(profile):
+        out.print(line)
     risk = profile.risk
     if risk.columns:
         out.print(
@@ -141,6 +145,18 @@ def show(profile: Profile, source: Path, output: Path | None) -> None:
     else:
         out.print(f"Wrote {output}. Read it, change what is wrong, then:")
         out.print(f"  incrowd publish {quote(str(source))} -p {quote(str(output))} -o release")
+
+
+def _read(profile: Profile) -> Iterator[str]:
+    """What was taken for what, and what only somebody who knows the data can say."""
+    yield from profile.reading
+    for column in profile.columns:
+        if column.readings:
+            taken = "a number" if column.kind == "numeric" else "text"
+            yield f"To be decided: {column.name}: {column.note}; it is {taken} until you say"
+            yield from (f"  {column.name} = {way}" for way in column.readings)
+        elif column.note:
+            yield f"{column.name}: {column.note}"
 
 
 def _plain(role: Role) -> str:

@@ -124,6 +124,8 @@ def show(written: Written, source: Path, joined: Path | None = None) -> None:
     for line in written.two_way.sentences():
         out.print(screen.folded(line, "  "))
     out.print(f"  information loss (GCP) {written.loss()['gcp']:.4f}")
+    for line in written.reading:
+        out.print(f"  {line}")
     for warning in written.warnings:
         out.print(f"  note: {warning}")
     out.print(f"Private, not to be published: {written.audit}")

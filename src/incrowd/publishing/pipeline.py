@@ -67,6 +67,8 @@ class Release(Result):
         What the release says about itself.
     warnings : tuple of str
         What the publisher should know; not published.
+    reading : tuple of str
+        What was taken for what in reading the table: encoding, notations of dates and numbers; not published.
     """
 
     verdict: Verdict
@@ -116,6 +118,12 @@ class Release(Result):
         return self._draft.warnings
 
     @property
+    def reading(self) -> tuple[str, ...]:
+        """What was taken for what: how the file was read, and columns that are not written plainly."""
+        columns = (f"{c.name}: {c.note}" for c in self._draft.schema.published if c.note)
+        return (*self._draft.original.notes, *columns)
+
+    @property
     def disclosure(self) -> Disclosure | None:
         """What the release discloses beyond its promise; None where there is nothing to look at."""
         return self._draft.disclosure
@@ -145,6 +153,7 @@ class Release(Result):
             "loss": self.loss(),
             "manifest": dict(self.manifest),
             "warnings": list(self.warnings),
+            "reading": list(self.reading),
             **({} if self.told is None else {"told": self.told}),
         }
 

@@ -80,7 +80,7 @@ class Risk:
 
 @dataclass(frozen=True, repr=False)
 class Profile(Result):
-    """What `inspect` found."""
+    """What `inspect` found; `reading` is what was taken for what when the file was read."""
 
     rows: int
     columns: tuple[ColumnProfile, ...]
@@ -89,6 +89,7 @@ class Profile(Result):
     bounded: str
     risk: Risk
     demand: Demand | None = None
+    reading: tuple[str, ...] = ()
 
     def having(self, role: Role) -> tuple[ColumnProfile, ...]:
         return tuple(column for column in self.columns if column.role is role)
@@ -135,7 +136,7 @@ def profiled(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
         if column.role is Role.QUASI
     }
     found, bounded = _combinations(codes, most_rows_read)
-    return Profile(len(table), columns, markers, found, bounded, _risk(codes, len(table)))
+    return Profile(len(table), columns, markers, found, bounded, _risk(codes, len(table)), table.notes)
 
 
 def _markers(table: Table) -> tuple[str, ...]:
