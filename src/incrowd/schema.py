@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from os import PathLike
+from pathlib import Path
 from typing import Any, cast
 
 from incrowd.errors import PolicyError
@@ -19,6 +21,41 @@ MISSING = "missing"
 EVERYTHING = "*"
 ESCAPED = "\\|{}[]*"
 MANIFEST = "release.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table that its path alone does not tell how to read.
+
+    `encoding` is that of a text file, `sheet` the sheet of a workbook or the file inside a zip archive, `sql`
+    a table or a query of a database. The path may also be the address of a PostgreSQL server.
+    """
+
+    path: str | PathLike[str]
+    encoding: str = ""
+    sheet: str = ""
+    sql: str = ""
+
+    @classmethod
+    def of(cls, source: object) -> Source | None:
+        """A path or a Source as a Source; None for anything else, such as a frame."""
+        if isinstance(source, Source):
+            return source
+        return cls(source) if isinstance(source, str | PathLike) else None
+
+    @property
+    def is_server(self) -> bool:
+        return str(self.path).startswith(("postgresql://", "postgres://"))
+
+    @property
+    def file(self) -> Path | None:
+        """The file or folder; None if the table is not in one."""
+        return None if self.is_server else Path(self.path)
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages: no folder, and nothing of an address, which may hold a password."""
+        return "the database" if self.is_server else Path(self.path).name
 
 
 class Role(StrEnum):

@@ -31,6 +31,9 @@ def verify(
     accept: options.Accept = None,
     public: options.PublicTable = None,
     check: options.SecondSource = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Verify a written release again, independently. Exit code 0 if its claims hold, 1 if not.
@@ -52,8 +55,16 @@ def verify(
         limits: dict[str, Any] = {"l": l, "t": t, "plain": plain, "max_suppression": max_suppression}
         words = options.demands(given, k=k, method=method, settings=settings, accept=accept, **limits)
         asked = None if given is None else given.with_(**words)
+        source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            verdict = verify(folder, original, asked, public=public, check=check, watch=watch)
+            verdict = verify(
+                folder,
+                source,
+                asked,
+                public=public,
+                check=check,
+                watch=watch,
+            )
         finish(verdict.to_dict(), as_json, lambda: show(verdict), good=verdict.passed)
 
 

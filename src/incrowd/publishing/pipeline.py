@@ -38,7 +38,7 @@ from incrowd.release.typed import typed_columns
 from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
 from incrowd.results import Result, Row
-from incrowd.schema import MANIFEST, Role, Verdict
+from incrowd.schema import MANIFEST, Role, Source, Verdict
 from incrowd.verifier import (
     PublicTable,
     PublishedTables,
@@ -103,7 +103,7 @@ class Release(Result):
     def _as_it_came(self, table: Table, records: NDArray[np.int64], roles: Sequence[Role]) -> Any:
         """A table as the kind of frame that came in; values of these roles keep their types."""
         draft = self._draft
-        if isinstance(draft.source, str | os.PathLike | Table):
+        if isinstance(draft.source, str | os.PathLike | Table | Source):
             return table
         native = {column.name: (column.name, records) for column in draft.schema.having(*roles)}
         return tables.as_frame(table, draft.source, native)
@@ -336,7 +336,9 @@ def _plain(value: object) -> object:
 
 
 def _fingerprint(source: object) -> dict[str, Any]:
-    if not isinstance(source, str | os.PathLike):
-        return {"kind": type(source).__name__}
-    with Path(source).open("rb") as file:
-        return {"name": Path(source).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    given = Source.of(source)
+    if given is None or given.file is None or not given.file.is_file():
+        return {"kind": type(source).__name__ if given is None else given.name}
+    how = {key: said for key in ("encoding", "sheet", "sql") if (said := getattr(given, key))}
+    with given.file.open("rb") as file:
+        return {"name": given.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest(), **how}

@@ -136,7 +136,9 @@ def profiled(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
         if column.role is Role.QUASI
     }
     found, bounded = _combinations(codes, most_rows_read)
-    return Profile(len(table), columns, markers, found, bounded, _risk(codes, len(table)), table.notes)
+    return Profile(
+        len(table), columns, markers, found, bounded, _risk(codes, len(table)), reading=table.notes
+    )
 
 
 def _markers(table: Table) -> tuple[str, ...]:
