@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from incrowd.errors import PolicyError
@@ -20,8 +20,17 @@ from incrowd.values import (
     reading_of,
     value_text,
 )
-from incrowd.values.dates import DAYS, MONTHS, SHORT_YEARS, STATED_DAYS, STATED_SHORT, date_reader
-from incrowd.values.numbers import BODIES, number_reader
+from incrowd.values.dates import (
+    DAYS,
+    MONTHS,
+    SHORT_YEARS,
+    STATED_DAYS,
+    STATED_SHORT,
+    date_reader,
+    split_time,
+    split_times,
+)
+from incrowd.values.numbers import BODIES, fits, number_reader
 
 # Columns that one reading fits: their texts, the notation, and what the texts say in canonical form.
 DATES = [
@@ -353,3 +362,34 @@ def test_a_format_is_of_the_closed_list(format: str, kind: Kind, hint: str) -> N
     with pytest.raises(PolicyError, match=r"^visit has a format") as error:
         canonical_format(format, kind, "visit")
     assert hint in str(error.value)
+
+
+CHARACTERS = st.text("0123459.,' +-−$%€EUR\u00a0", max_size=12)
+NOTATIONS = [*BODIES, "$1,234.56", "1.234,56 EUR", "EUR 1234,56", "1234.56%", "€1 234,56"]
+
+
+@given(CHARACTERS, st.sampled_from(NOTATIONS))
+def test_what_fits_a_notation_is_what_it_reads(text: str, notation: str) -> None:
+    assert (fits(notation)(text) is None) == (number_reader(notation)(text) is None)
+
+
+GROUPED = st.from_regex(r"\A[1-9][0-9]{0,2}([.,' ][0-9]{3}){0,2}([.,][0-9]{1,3})?\Z")
+
+
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
+@given(st.lists(GROUPED, min_size=1, max_size=3))
+def test_notations_that_fit_mean_the_same_or_are_asked(texts: list[str]) -> None:
+    """Whatever else fits every text of a column that is read, it would give the same numbers."""
+    found = reading_of(texts)
+    assume(isinstance(found, Reading) and found.kind is Kind.NUMERIC and found.notation)
+    own = read_texts(texts, Kind.NUMERIC, found.notation)
+    for notation in NOTATIONS:
+        other = read_texts(texts, Kind.NUMERIC, notation)
+        assert other == own or None in other
+
+
+@given(st.lists(st.sampled_from(["29/01/2012", "1/2/2012", "x"]), max_size=6), st.data())
+def test_many_times_are_split_as_one_by_one(days: list[str], data: st.DataObject) -> None:
+    clocks = st.sampled_from(["", " 10:00", " 12:00 AM", "T00:00Z", " 25:00", " 10:00 +01:00", " 9:30:15.5"])
+    texts = [day + data.draw(clocks) for day in ["03/04/2012", *days]]
+    assert split_times(texts) == [split_time(text) for text in texts]

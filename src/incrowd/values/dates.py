@@ -12,7 +12,7 @@ Notations of months stand for the first day. Days are also counted: by spreadshe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
@@ -198,6 +198,23 @@ def split_time(text: str) -> tuple[str, str, str] | None:
         f"{hour:02}:{minute}" + (f":{second}" if second.strip("0") else ""),
         met["zone"] or "",
     )
+
+
+def split_times(texts: Sequence[str]) -> list[tuple[str, str, str] | None]:
+    """`split_time` of many texts; a time that occurs again is looked at once."""
+    first = split_time(texts[0])
+    if first is None or texts[0][len(first[0])] in first[0]:
+        return [split_time(text) for text in texts]
+    sign = texts[0][len(first[0])]  # no day of such a notation holds it, so the first one begins the time
+    known: dict[str, tuple[str, str, str] | None] = {}
+    found: list[tuple[str, str, str] | None] = []
+    for text in texts:
+        day, _, rest = text.partition(sign)
+        if rest not in known:
+            known[rest] = split_time(f"2000-01-01{sign}{rest}")
+        clock = known[rest]
+        found.append((day, *clock[1:]) if clock and 4 <= len(day) <= 30 else split_time(text))
+    return found
 
 
 def candidates(text: str) -> Iterator[str]:

@@ -42,6 +42,7 @@ BODIES = {
     "1'234,56": _body(_APOSTROPHES, ","),
     "12,34,567.89": r"(?:[0-9]{1,3}|[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3})(?:\.[0-9]+)?",
 }
+_SEPARATORS = str.maketrans(dict.fromkeys(".,\u00a0\u2009\u202f '’"))
 _POINTS = {body: "," if body[-3] == "," else "." for body in BODIES}
 
 SIGNS = (
@@ -139,23 +140,47 @@ def number_reader(notation: str) -> Callable[[str], Number | None]:
     if found is None:
         raise ValueError("not a notation of the list")
     body, before, after = found["body"], found["before"], found["after"]
-    start = rf"{re.escape(before)}{_ANY_SPACE}" if before else ""
-    end = rf"{_ANY_SPACE}{re.escape(after)}" if after else ""
-    cell = re.compile(
-        rf"(?P<sign>[+{_MINUS}-]?){start}(?P<inner>[+{_MINUS}-]?)(?P<digits>{BODIES[body]}){end}"
-    )
+    cell = _pattern(before, body, after)
     point = _POINTS[body]
 
     def read(text: str) -> Number | None:
         met = cell.fullmatch(text)
-        if met is None or (met["sign"] and met["inner"]):
+        if met is None:
             return None
-        whole, _, part = met["digits"].partition(point)
-        sign = "-" if (met["sign"] or met["inner"]) in (_MINUS, "-") else ""
-        digits = "".join(char for char in whole if char in "0123456789")
-        return read_number(f"{sign}{digits}.{part or '0'}")
+        before, inner, written = met.groups()
+        if before and inner:
+            return None
+        whole, _, part = written.partition(point)
+        sign = "-" if (before or inner) in (_MINUS, "-") else ""
+        digits = whole.translate(_SEPARATORS)
+        return read_number(f"{sign}{digits}.{part}" if part else sign + digits)
 
     return read
+
+
+def _pattern(before: str | None, body: str, after: str | None) -> re.Pattern[str]:
+    """Two signs, of which one at most may be there, and the digits."""
+    start = rf"{re.escape(before)}{_ANY_SPACE}" if before else ""
+    end = rf"{_ANY_SPACE}{re.escape(after)}" if after else ""
+    return re.compile(rf"([+{_MINUS}-]?){start}([+{_MINUS}-]?)({BODIES[body]}){end}")
+
+
+@lru_cache(maxsize=256)
+def fits(notation: str) -> Callable[[str], object]:
+    """What says, quicker than by reading, whether a text is of a notation: its match, or None."""
+    found = _FORMAT.fullmatch(notation)
+    if found is None:
+        raise ValueError("not a notation of the list")
+    once = "" if found["before"] else "(?![+−-]{2})"
+    pattern = _pattern(found["before"], found["body"], found["after"]).pattern
+    sign = "" if not found["before"] else rf"(?![+−-]{re.escape(found['before'])}{_ANY_SPACE}[+−-])"
+    return re.compile(once + sign + pattern).fullmatch
+
+
+def point_of(notation: str) -> str:
+    """The sign before the decimals."""
+    found = _FORMAT.fullmatch(notation)
+    return "." if found is None else _POINTS[found["body"]]
 
 
 def candidates(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from incrowd.schema import Kind
 from incrowd.values import dates, numbers
 from incrowd.values.dates import EXCEL, FROM, MILLISECONDS, RARE, SECONDS, TIME, date_reader, read_date
-from incrowd.values.numbers import MOST_DIGITS, Number, number_reader, read_number
+from incrowd.values.numbers import MOST_DIGITS, Number, read_number
 
 _CODE = re.compile(r"[+-]?0[0-9]")  # how a postal code starts and a number does not
 _DIGIT = re.compile("[0-9]")
@@ -198,7 +198,7 @@ def _eight_digits(texts: Sequence[str]) -> Reading | Ambiguous | None:
 def _date(texts: Sequence[str]) -> Reading | Ambiguous | None:
     """As dates; None if no notation fits every text."""
     may_be_timed = dates.split_time(texts[0]) or any(":" in text for text in texts)
-    parts = [dates.split_time(text) for text in texts] if may_be_timed else []
+    parts = dates.split_times(texts) if may_be_timed else []
     timed = any(parts)
     days: Sequence[str] = texts
     if timed:
@@ -259,12 +259,14 @@ def _clock(parts: Sequence[tuple[str, str] | None]) -> tuple[str, str]:
 
 def _number(texts: Sequence[str]) -> Reading | Ambiguous | None:
     """As numbers in a notation other than the plain one; None if none fits every text."""
-    meanings: dict[tuple[Number | None, ...], str] = {}
-    for way in numbers.candidates(texts[0]):
-        read = number_reader(way)
-        if _fits(read, texts):
-            meanings.setdefault(tuple(map(read, texts)), way)
-    ways = tuple(Reading(Kind.NUMERIC, way) for way in meanings.values())
+    if max(map(len, texts)) > MOST_DIGITS:
+        return None
+    fitting = [way for way in numbers.candidates(texts[0]) if all(map(numbers.fits(way), texts))]
+    # Notations that fit the same texts mean the same, unless one's decimal sign is the other's thousands.
+    points = {numbers.point_of(way): way for way in reversed(fitting)}
+    if len(points) > 1 and not any("." in text or "," in text for text in texts):
+        points = {"": fitting[0]}
+    ways = tuple(Reading(Kind.NUMERIC, way) for way in sorted(points.values(), key=fitting.index))
     if not ways or _codes(texts):
         return None
     if len(ways) > 1:
