@@ -29,7 +29,7 @@ from incrowd.flow import Codes, Microdata, Table, TextColumn
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.policy.parts import Public, same_name
-from incrowd.schema import Column, Role, Schema
+from incrowd.schema import Column, Role, Schema, Source
 
 Flags = NDArray[np.bool_]
 

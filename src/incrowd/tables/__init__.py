@@ -63,6 +63,8 @@ def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = 
     ['01234', '']
     >>> folder.cleanup()
     """
+    if isinstance(source, Table) and columns is None:
+        return source  # what was piped in is read before it is needed
     given = Source.of(source)
     if given is not None:
         from incrowd.tables.files import read_source
