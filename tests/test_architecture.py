@@ -66,6 +66,10 @@ DOORS = {
     "polars": {"tables"},
     "pandas": {"tables"},
     "pyarrow": {"tables"},
+    "openpyxl": {"tables"},
+    "python_calamine": {"tables"},
+    "pyreadstat": {"tables"},
+    "psycopg": {"tables"},
     "pydantic": {"policy"},
     "pydantic_core": {"policy"},
     "typer": {"cli"},
@@ -90,7 +94,7 @@ UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml"
 LONGEST_FILE = 450
 HEAVY = (
     *("numba", "scipy", "duckdb", "pandas", "polars", "pyarrow", "narwhals", "jinja2", "sqlglot"),
-    "sklearn",
+    *("sklearn", "openpyxl", "python_calamine", "pyreadstat", "psycopg"),
 )
 
 

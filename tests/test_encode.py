@@ -19,7 +19,7 @@ from incrowd.errors import HierarchyError, IncrowdError, PolicyError, TableError
 from incrowd.flow import Attribute, Codes, Microdata, Table, TextColumn
 from incrowd.hierarchy.builders import read_levels
 from incrowd.schema import Column, Kind, Role, Schema, Shape
-from incrowd.values import Value, infer_kind, read_column, value_text
+from incrowd.values import Value, read_column, reading_of, value_text
 
 SECRET = "four-and-twenty"
 TREE = (("9", "odd", "*"), ("10", "even", "*"), ("1", "odd", "*"))
@@ -68,7 +68,7 @@ def test_missing_is_the_first_code_of_a_range() -> None:
 
 
 def test_dates_are_measured_in_days() -> None:
-    born, codes = quasi(["1.3.2024", "28.02.2024", "01.03.2024"], Kind.DATE, format="%d.%m.%Y")
+    born, codes = quasi(["1.3.2024", "28.02.2024", "01.03.2024"], Kind.DATE, format="dd.mm.yyyy")
     assert born.texts == ("2024-02-28", "2024-03-01")
     assert codes == [1, 0, 1]
     assert born.position.tolist() == [0.0, 2.0]
@@ -338,7 +338,7 @@ def test_every_real_column_fits_its_hierarchy(folder: str) -> None:
     for path, distinct in zip(paths, found, strict=True):
         texts = [None, *distinct]
         real = [text for text in texts if text not in ("", "?", None)]
-        kind = infer_kind(real)
+        kind = reading_of(real).kind
         column, codes = quasi(texts, kind, frozenset({"", "?"}), levels=read_levels(path))
         expected = iter(map(value_text, read_column(real, kind)))
         assert decoded(column, codes) == [next(expected) if text in real else None for text in texts]

@@ -69,7 +69,7 @@ def _is_error(thing: object) -> bool:
 
 def test_the_package_shows_its_verbs_policy_and_errors_and_nothing_else() -> None:
     errors = [name for name, thing in vars(incrowd.errors).items() if _is_error(thing)]
-    assert set(dir(ic)) == {*VERBS, "Policy", *errors}
+    assert set(dir(ic)) == {*VERBS, "Policy", "Source", *errors}
     assert all(inspect.isfunction(getattr(ic, verb)) for verb in VERBS)
 
 

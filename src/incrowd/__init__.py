@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from incrowd.policy import Policy
+    from incrowd.schema import Source
 
 __all__ = [  # noqa: RUF022  # verbs first
     "attack",
@@ -70,6 +71,7 @@ __all__ = [  # noqa: RUF022  # verbs first
     "report",
     "verify",
     "Policy",
+    "Source",
     "Exposure",
     "HierarchyError",
     "IncrowdError",
@@ -87,7 +89,8 @@ def __getattr__(name: str) -> Any:
 
     if name not in __all__:
         raise AttributeError(f"module 'incrowd' has no attribute {name!r}")
-    home = "policy" if name == "Policy" else f"commands.{name}" if name.islower() else "errors"
+    nouns = {"Policy": "policy", "Source": "schema"}
+    home = nouns.get(name) or (f"commands.{name}" if name.islower() else "errors")
     return getattr(importlib.import_module(f"incrowd.{home}"), name)
 
 

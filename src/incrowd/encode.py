@@ -17,7 +17,7 @@ from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColu
 from incrowd.hierarchy import Family, Hierarchy
 from incrowd.hierarchy.builders import complete, grow
 from incrowd.schema import MISSING, Column, Kind, Role, Schema, Shape
-from incrowd.values import Value, offsets, read_column, read_texts, value_text
+from incrowd.values import Value, offsets, plural, read_column, read_texts, value_text
 
 GAP = -1  # the number of a missing value where tables are joined
 THE_PUBLIC = "the public table"
@@ -308,10 +308,9 @@ class _PublicColumn:
         values = read_texts(self.texts, kind, format)
         unread = [value is None for value in values]
         if any(unread):
-            kinds = "numbers" if kind is Kind.NUMERIC else f"dates ({format or 'YYYY-MM-DD'})"
             raise TableError(
-                f"{self.count(unread)} are no {kinds}, {self.first_row(unread)}; list those that mean "
-                "missing under 'missing', or declare the column categorical"
+                f"{self.count(unread)} are no {plural(kind, format)}, {self.first_row(unread)}; list "
+                "those that mean missing under 'missing', or declare the column categorical"
             )
         gone = _missing_values(self.column, missing)
         twins = [value in gone for value in values]

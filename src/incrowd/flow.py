@@ -53,6 +53,8 @@ class TextColumn:
 class Table:
     """Named columns of texts, all of one length; iterating gives every row as a tuple.
 
+    `notes` say what was taken for what when the table was read, where that goes without saying for nobody.
+
     Examples
     --------
     >>> list(Table.of({"sex": ["F", "M"], "zip": ["01234", None]}))
@@ -61,6 +63,7 @@ class Table:
 
     names: tuple[str, ...]
     columns: tuple[TextColumn, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.columns) or len(set(self.names)) != len(self.names):

@@ -13,12 +13,10 @@ described as it says.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,7 +29,7 @@ from incrowd.flow import Codes, Microdata, Table, TextColumn
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.policy.parts import Public, same_name
-from incrowd.schema import Column, Role, Schema
+from incrowd.schema import Column, Role, Schema, Source
 
 Flags = NDArray[np.bool_]
 
@@ -98,9 +96,10 @@ def provenance(
 
 
 def _fingerprint(source: object, table: Table) -> dict[str, Any]:
-    if not isinstance(source, str | os.PathLike):
+    given = Source.of(source)
+    if given is None or given.file is None or not given.file.is_file():
         return {"kind": type(source).__name__, "rows": len(table)}
-    with Path(source).open("rb") as file:
+    with given.file.open("rb") as file:
         return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "rows": len(table)}
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from os import PathLike
+from pathlib import Path
 from typing import Any, cast
 
 from incrowd.errors import PolicyError
@@ -19,6 +21,41 @@ MISSING = "missing"
 EVERYTHING = "*"
 ESCAPED = "\\|{}[]*"
 MANIFEST = "release.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table that its path alone does not tell how to read.
+
+    `encoding` is that of a text file, `sheet` the sheet of a workbook or the file inside a zip archive, `sql`
+    a table or a query of a database. The path may also be the address of a PostgreSQL server.
+    """
+
+    path: str | PathLike[str]
+    encoding: str = ""
+    sheet: str = ""
+    sql: str = ""
+
+    @classmethod
+    def of(cls, source: object) -> Source | None:
+        """A path or a Source as a Source; None for anything else, such as a frame."""
+        if isinstance(source, Source):
+            return source
+        return cls(source) if isinstance(source, str | PathLike) else None
+
+    @property
+    def is_server(self) -> bool:
+        return str(self.path).startswith(("postgresql://", "postgres://"))
+
+    @property
+    def file(self) -> Path | None:
+        """The file or folder; None if the table is not in one."""
+        return None if self.is_server else Path(self.path)
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages: no folder, and nothing of an address, which may hold a password."""
+        return "the database" if self.is_server else Path(self.path).name
 
 
 class Role(StrEnum):
@@ -62,8 +99,9 @@ class Column:
     """One column of the input table: what it is and how to read it.
 
     `levels` are the rows of its hierarchy as written (leaf first, top last), `order` the values of an
-    ordered column from low to high, `family` its permissible sets, `format` how its dates are written
-    (strptime; empty means ISO). `mean` asks for the class mean beside the range. What a hierarchy names is
+    ordered column from low to high, `family` its permissible sets, `format` how its numbers or dates
+    are written (a notation of docs/reading.md; empty means plain numbers and ISO dates), `note` what people
+    should know about that. `mean` asks for the class mean beside the range. What a hierarchy names is
     `public` where the whole of it may go with a release. The `description` is for readers. `built` is the
     line of a policy that `levels` were built by; empty if they are from a file. A `shape` that is not given
     follows from the rest: a node where there is a hierarchy, a range for numbers and dates, else a set.
@@ -81,6 +119,7 @@ class Column:
     public: bool = False
     description: str = ""
     built: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not self.shape:

@@ -23,7 +23,7 @@ from incrowd.generalize import generalize
 from incrowd.measures import Published, published
 from incrowd.publishing.render import cell_texts
 from incrowd.schema import Column, Kind, Role, Schema, Shape
-from incrowd.values import infer_kind
+from incrowd.values import reading_of
 
 REGIONS = [("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")]
 
@@ -258,7 +258,7 @@ def test_an_empty_release_gives_nothing() -> None:
 def test_adult(real_data: Path, shape: Shape, least: float) -> None:
     """Of the records whose combination fewer than k share, most come back; hardly a claim is wrong."""
     table, names, k = tables.read(real_data / "adult" / "adult.csv"), ["age", "occupation", "education"], 10
-    kinds = [infer_kind([text or "" for text in table.column(name).texts]) for name in names]
+    kinds = [reading_of([text or "" for text in table.column(name).texts]).kind for name in names]
     columns = [
         Column(name, Role.QUASI, kind, shape if kind is Kind.NUMERIC else Shape.SET)
         for name, kind in zip(names, kinds, strict=True)

@@ -84,13 +84,14 @@ def _close(descriptor: int) -> None:
 @contextmanager
 def warm_readers(rng: random.Random) -> Iterator[None]:
     """Within it Parquet is read by forked children, but for one file in `STARTED_ANEW`."""
-    started = parquet_reader._child
+    started = parquet_reader.start_child
 
-    def child(descriptor: int) -> Any:
-        return started(descriptor) if rng.randrange(STARTED_ANEW) == 0 else ForkedReader(descriptor)
+    def child(module: str, descriptor: int, *words: str) -> Any:
+        anew = rng.randrange(STARTED_ANEW) == 0
+        return started(module, descriptor, *words) if anew else ForkedReader(descriptor)
 
-    parquet_reader._child = child
+    parquet_reader.start_child = child
     try:
         yield
     finally:
-        parquet_reader._child = started
+        parquet_reader.start_child = started

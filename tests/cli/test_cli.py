@@ -148,7 +148,18 @@ def test_publish_by_policy(clinic: Path, place: Path) -> None:
 def test_publish_for_machines(clinic: Path, place: Path) -> None:
     ran = incrowd("publish", *asked(clinic), "-o", "out", "--json")
     assert (ran.code, ran.err) == (0, "")
-    assert set(ran.json) == {"release", "audit", "verdict", "loss", "manifest", "warnings", "says_nothing"}
+    expected = {
+        "release",
+        "audit",
+        "verdict",
+        "two_way",
+        "loss",
+        "manifest",
+        "warnings",
+        "says_nothing",
+        "reading",
+    }
+    assert set(ran.json) == expected
     assert ran.json["verdict"]["passed"] is True
     assert ran.json["release"] == "out"
     assert ran.json["manifest"] == manifest_of(place / "out")

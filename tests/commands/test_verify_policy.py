@@ -110,7 +110,7 @@ PAIRS: dict[str, Pair] = {
         quasi("size", type="ordered", values=["s", "m", "l"]),
         quasi("size", type="ordered", values=["l", "s", "m"]),
     ),
-    "Quasi.format": (quasi("day", type="date"), quasi("day", type="date", format="%d.%m.%Y")),
+    "Quasi.format": (quasi("day", type="date"), quasi("day", type="date", format="dd.mm.yyyy")),
     "Quasi.family": (family(FAMILY), family([["a", "c"], ["b", "d"]])),
     "Quasi.complete": (
         quasi("ward", family=[["a", "b", "c"], ["b", "c", "d"]], complete=True),
@@ -128,7 +128,7 @@ PAIRS: dict[str, Pair] = {
         sensitive("size", type="ordered", values=["s", "m", "l"]),
         sensitive("size", type="ordered", values=["l", "s", "m"]),
     ),
-    "Described.format": (sensitive("day", type="date"), sensitive("day", type="date", format="%d.%m.%Y")),
+    "Described.format": (sensitive("day", type="date"), sensitive("day", type="date", format="dd.mm.yyyy")),
     "Privacy.k": (privacy(k=6), privacy(k=5)),
     "Privacy.l": (privacy(l=2), privacy()),
     "Privacy.l_kind": (privacy(l=2), privacy(l=2, l_kind="entropy")),

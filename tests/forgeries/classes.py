@@ -42,7 +42,7 @@ SCHEMA = Schema(
     (
         Column("name", Role.IDENTIFIER),
         Column("age", Role.QUASI, Kind.NUMERIC, mean=True),
-        Column("day", Role.QUASI, Kind.DATE, format="%d.%m.%Y"),
+        Column("day", Role.QUASI, Kind.DATE, format="dd.mm.yyyy"),
         Column("sex", Role.QUASI),
         Column("zip", Role.QUASI, levels=ZIPS),
         Column("ward", Role.QUASI, family=FAMILY),

@@ -170,16 +170,16 @@ def test_dates_are_those_of_the_calendar(days: list[date]) -> None:
 
 def test_dates_in_another_format() -> None:
     rows = build_levels(
-        {"dates": ["month", "year"]}, ["31.12.2023", "1.1.2024"], Kind.DATE, "%d.%m.%Y", "born"
+        {"dates": ["month", "year"]}, ["31.12.2023", "1.1.2024"], Kind.DATE, "dd.mm.yyyy", "born"
     )
     assert rows == (("2023-12-31", "2023-12", "2023", "*"), ("2024-01-01", "2024-01", "2024", "*"))
-    assert grow(rows, Kind.DATE, "%d.%m.%Y").rows == rows
-    assert grow([("1.1.2024", "*"), ("31.12.2023", "*")], Kind.DATE, "%d.%m.%Y").leaves == (
+    assert grow(rows, Kind.DATE, "dd.mm.yyyy").rows == rows
+    assert grow([("1.1.2024", "*"), ("31.12.2023", "*")], Kind.DATE, "dd.mm.yyyy").leaves == (
         "2023-12-31",
         "2024-01-01",
     )
     with pytest.raises(HierarchyError, match="one day in ISO form and another"):
-        grow([("2024-01-02", "*")], Kind.DATE, "%Y-%d-%m", "born")
+        grow([("2024-01-02", "*")], Kind.DATE, "yyyy-dd-mm", "born")
 
 
 def test_ordered() -> None:

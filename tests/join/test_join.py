@@ -41,7 +41,7 @@ SCHEMA = Schema(
         Column("ill", Role.SENSITIVE),
         Column("age", Role.QUASI, Kind.NUMERIC),
         Column("id", Role.IDENTIFIER),
-        Column("born", Role.QUASI, Kind.DATE, format="%d.%m.%Y"),
+        Column("born", Role.QUASI, Kind.DATE, format="dd.mm.yyyy"),
         Column("sex", Role.QUASI),
     ),
     MISSING,
@@ -332,7 +332,7 @@ class Bad:
 
 
 ORDER = {"kind": Kind.ORDERED, "order": ("zqZ1", "zqZ2")}
-DATES = {"kind": Kind.DATE, "format": "%d.%m.%Y"}
+DATES = {"kind": Kind.DATE, "format": "dd.mm.yyyy"}
 DAYS = ["01.02.2000", "02.02.2000"]
 BADS = (
     Bad(
@@ -405,7 +405,10 @@ BADS = (
     ),
     Bad(
         "dates of another form",
-        ("in the public table, 2 of the 3 distinct values of age are no dates (%d.%m.%Y)", "first in row 2 "),
+        (
+            "in the public table, 2 of the 3 distinct values of age are no dates (dd.mm.yyyy)",
+            "first in row 2 ",
+        ),
         private={"age": DAYS},
         public={"age": [DAYS[1], "2000-02-01", "2000-02-02"]},
         age=DATES,

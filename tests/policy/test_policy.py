@@ -148,7 +148,7 @@ def test_a_policy_goes_to_json_and_back(folder: Path) -> None:
         ({"quasi_identifiers": {"x": {"values": ["a"]}}}, 'x must have both type = "ordered" and values'),
         ({"quasi_identifiers": {"x": {"type": "ordered"}}}, 'x must have both type = "ordered" and values'),
         (
-            {"quasi_identifiers": {"x": {"type": "numeric", "format": "%Y"}}},
+            {"quasi_identifiers": {"x": {"type": "ordered", "values": ["a"], "format": "yyyy-mm"}}},
             "x has a format, which is for type",
         ),
         (

@@ -42,8 +42,8 @@ def made(folder: Path, more: str = "") -> tuple[Table, Policy]:
         'keep = ["cost"]\nmissing = ["", "?"]\naccept = ["near-unique-keep"]\n'
         f"privacy = {{k = 3}}\n{more}\n[quasi_identifiers]\n"
         'age = {type = "numeric"}\nsex = {type = "categorical"}\nplace = {hierarchy = "places.csv"}\n'
-        'born = {type = "date", format = "%d.%m.%Y"}\n[sensitive]\n'
-        'ill = {type = "categorical"}\nseen = {type = "date", format = "%d.%m.%Y"}\n',
+        'born = {type = "date", format = "dd.mm.yyyy"}\n[sensitive]\n'
+        'ill = {type = "categorical"}\nseen = {type = "date", format = "dd.mm.yyyy"}\n',
         encoding="utf-8",
     )
     dice = random.Random(11)

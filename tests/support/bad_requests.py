@@ -168,7 +168,7 @@ POLICIES = (
     of_policy("family of an unknown kind", policy(zip='family = "all"'), "zip.family", "list of lists"),
     of_policy("family of numbers", policy(age='family = [["73000", "73007"]]'), "age", "family"),
     of_policy("entity that is not there", policy('entity = "person"'), "person", "the table has"),
-    of_policy("date format with a hole", policy(age='type = "date", format = "%Y-%m"'), "age", "day"),
+    of_policy("date format with a hole", policy(age='type = "date", format = "%Y-%m"'), "age", "dd.mm.yyyy"),
     of_policy(
         "near-unique kept column",
         policy().replace("visit", "NN").replace("name", "visit").replace("NN", "name"),

@@ -37,7 +37,7 @@ COLUMNS: dict[str, tuple[dict[str, Any], Sequence[str]]] = {
     "age": ({"type": "numeric"}, ["", "7", "20", "20.5", "31", "-4", "1e2"]),
     "height": ({"type": "numeric", "mean": True}, ["", "150", "151", "160.25", "199"]),
     "day": (
-        {"type": "date", "format": "%d.%m.%Y"},
+        {"type": "date", "format": "dd.mm.yyyy"},
         ["", "01.02.2024", "29.02.2024", "31.12.1999", "05.05.2024"],
     ),
     "grade": ({"type": "ordered", "values": GRADES}, ["", *GRADES]),

@@ -96,14 +96,15 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "return-in-cell": (HEAD + ROW + b"x\r" + ROW, "line 3 has a carriage return"),
     "nul": (HEAD + ROW + b"\0" + ROW, "line 3 holds a NUL"),
     "nul-in-name": (b"a\0,b\n" + ROW, "line 1 holds a NUL"),
-    "utf-16": ("a,b\n".encode("utf-16") + ROW.decode().encode("utf-16-le"), "UTF-16; save it as UTF-8"),
-    "utf-16-big": (b"\xfe\xff" + (HEAD + ROW).decode().encode("utf-16-be"), "UTF-16"),
-    "utf-16-without-bom": ((HEAD + ROW).decode().encode("utf-16-le"), "line 1 holds a NUL"),
+    "half-a-utf-16": ("a,b\n".encode("utf-16") + ROW.decode().encode("utf-16-le") + b"x", "is not utf-16"),
+    "surrogate-in-utf-16": ("a,b\n".encode("utf-16") + b"\0\xd8" + SAID * 2, "is not utf-16"),
     "utf-32": ((HEAD + ROW).decode().encode("utf-32"), "UTF-32"),
-    "latin-1": (HEAD + ROW + SAID + "é,x\n".encode("latin-1"), "line 3 is not UTF-8 in column 'a'"),
-    "latin-1-header": ("é,b\n".encode("latin-1") + ROW, "the header is not UTF-8"),
-    "overlong-utf-8": (HEAD + b"x," + SAID + b"\xc0\xaf\n", "line 2 is not UTF-8 in column 'b'"),
-    "surrogate-in-utf-8": (HEAD + SAID + b"\xed\xa0\x80,x\n", "line 2 is not UTF-8"),
+    "cyrillic": (HEAD + ROW + SAID + "Москва,x\n".encode("cp1251"), "is not UTF-8, and does not look like"),
+    "cyrillic-header": ("Город,b\n".encode("cp1251") + ROW, "is not UTF-8, and does not look like cp1252"),
+    "undefined-in-cp1252": (HEAD + SAID + b"\x81,x\n", "is not UTF-8, and does not look like cp1252"),
+    "nearly-utf-8": (HEAD + ROW + SAID + "José,x\n".encode() + b"\xff,x\n", "is not UTF-8, and does not"),
+    "overlong-utf-8": (HEAD + b"x," + SAID + b"\xc0\xaf\n", "is not UTF-8, and does not look like cp1252"),
+    "surrogate-in-utf-8": (HEAD + SAID + b"\xed\xa0\x80,x\n", "is not UTF-8, and does not look like"),
     "undecided-delimiter": (b"a;b,c\n" + ROW, "does not tell which"),
     "zip-inside": (b"PK\x03\x04" + ROW, "is a zip archive"),
     "gzip-inside": (gzip.compress(HEAD + ROW), "is a gzip archive"),
@@ -126,7 +127,7 @@ def test_malformed_csv_is_refused_without_a_word_of_it(case: str, tmp_path: Path
     refused(file_of(tmp_path, data), words)
 
 
-@pytest.mark.parametrize("case", ["too-few-cells", "quote-never-closed", "latin-1", "nul", "return-in-cell"])
+@pytest.mark.parametrize("case", ["too-few-cells", "quote-never-closed", "nul", "return-in-cell"])
 def test_line_numbers_hold_across_blocks(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, words = MALFORMED[case]
     shifted = words.replace("line 3", "line 103")
@@ -254,7 +255,7 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     (tmp_path / "link.csv").symlink_to(file_of(tmp_path, HEAD + ROW))
     (tmp_path / "device.csv").symlink_to("/dev/zero")
     refused(tmp_path / "pipe.csv", "not a regular file")
-    refused(tmp_path / "folder.csv", "not a regular file")
+    refused(tmp_path / "folder.csv", "is a folder; one that holds a table has Parquet files and nothing else")
     refused(tmp_path / "link.csv", "symbolic link; name the file itself")
     refused(tmp_path / "device.csv", "symbolic link")
     refused(tmp_path / "none.csv", "does not exist")
@@ -276,9 +277,7 @@ def test_a_device_is_refused() -> None:
         checked_files.open_regular(Path("/dev/zero"))
 
 
-@pytest.mark.parametrize(
-    "name", ["t.xlsx", "t", "t.csv.zip", "t.zst", "t.parquet.gz", "t.gz", "t.pickle", "t.npy"]
-)
+@pytest.mark.parametrize("name", ["t", "t.xls", "t.zst", "t.parquet.gz", "t.gz", "t.pickle", "t.npy"])
 def test_other_kinds_of_files_are_refused(tmp_path: Path, name: str) -> None:
     refused(file_of(tmp_path, HEAD + ROW, name), "the name must end in")
 

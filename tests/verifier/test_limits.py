@@ -249,9 +249,9 @@ def test_no_more_than_everybody_may_be_left_out(share: Fraction) -> None:
 def means(own: Sequence[str], shown: str, small_too: bool = False) -> None:
     """One class of these values shows this mean."""
     row_class = np.zeros(len(own), np.int64)
-    codes = np.arange(len(own), dtype=np.int32)
+    values = CodedColumn(np.arange(len(own), dtype=np.int32), own)
     column = CodedColumn(np.zeros(len(own), np.int32), [shown])
-    sums = ClassSums.of(row_class, codes, own, frozenset([""]))
+    sums = ClassSums.of(row_class, values, Column("age", Role.QUASI, Kind.NUMERIC), frozenset([""]))
     check_means("age", row_class, column, sums, small_too)
 
 

@@ -37,6 +37,9 @@ def attack(
         Path | None,
         typer.Option(metavar="DIR", help="Another release of the same people: what both disclose together."),
     ] = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """What each adversary learns from a release. Exit code 0 held, 1 broken, 3 inconclusive.
@@ -48,8 +51,9 @@ def attack(
         from incrowd.commands.attack import attack
 
         given: dict[str, Any] = {"public": public, "planted": planted, "outliers": outliers, "also": also}
+        source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            attacked = attack(folder, original, policy, **given, watch=watch)
+            attacked = attack(folder, source, policy, **given, watch=watch)
         code = 1 if attacked.outcome is Outcome.BROKEN else INCONCLUSIVE
         finish(attacked.to_dict(), as_json, lambda: show(attacked), good=attacked.holds, code=code)
 

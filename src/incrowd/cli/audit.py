@@ -24,13 +24,16 @@ SHORT = {  # who falls short of k, and how
 
 @app.command()
 def audit(
-    original: Annotated[Path, typer.Argument(help="The table that it was made from.")],
+    original: Annotated[str, typer.Argument(help="The table that it was made from.")],
     published: Annotated[Path, typer.Argument(help="A table that any tool wrote, or a release.")],
     policy: options.PolicyFile = None,
     qi: Annotated[
         options.Names, typer.Option(help="Quasi-identifiers; without them and a policy, all shared columns.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Demand this many matches of everybody.")] = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Which k a published table reaches, whatever tool wrote it. With --k, exit code 1 if it is less.
@@ -42,7 +45,12 @@ def audit(
 
         with screen.watching(as_json) as watch:
             found = audit(
-                original, published, policy, k=k, quasi_identifiers=options.split_names(qi), watch=watch
+                options.source(original, encoding, sheet, sql),
+                published,
+                policy,
+                k=k,
+                quasi_identifiers=options.split_names(qi),
+                watch=watch,
             )
         finish(found.to_dict(), as_json, lambda: show(found), good=found.holds)
 

@@ -33,6 +33,9 @@ def compare(
     output: options.Picture = None,
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Try methods and k on one table: information loss and risk of each. Nothing is published.
@@ -51,7 +54,7 @@ def compare(
         levels: list[Level] = list(_levels(options.split_names(l))) or [None]
         with screen.watching(as_json) as watch:
             found = compare(
-                table,
+                options.source(table, encoding, sheet, sql),
                 policy,
                 names,
                 _numbers(options.split_names(k)) or None,

@@ -14,8 +14,11 @@ from incrowd.cli.app import app, boundary, finish, write_new
 from incrowd.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from incrowd.commands.inspect import PolicyCosts, Profile
-    from incrowd.schema import Role
+    from incrowd.flow import Table
+    from incrowd.schema import Role, Source
 
 SHOWN_COMBINATIONS = 5
 
@@ -34,6 +37,9 @@ def inspect(
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask about each column that nobody recognises; needs a terminal.")
     ] = False,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Look at a table: columns, suggested roles, re-identification risk; write a first policy.
@@ -46,38 +52,42 @@ def inspect(
 
         if output is not None and output.exists():
             raise InputError(f"{output} exists; name a new file")
+        source = options.source(table, encoding, sheet, sql)
+        again = options.again(table, encoding, sheet, sql)
         if costs or policy is not None:
-            return _costs(table, policy, costs, output, as_json)
+            return _costs(source, again, policy, costs, output, as_json)
         if ask:
             _check_askable(output, as_json)
         with screen.watching(as_json) as watch:
             watch("read")
-            read = tables.read(table)
+            read = tables.read(source)
             profile = inspect(read, watch=watch)
         if ask and (answers := _answers(profile)):
             profile = decided(read, profile, answers)
         if output is not None:
-            write_new(output, policy_text(profile, table.name))
-        finish(profile.to_dict(), as_json, lambda: show(profile, table, output))
+            write_new(output, policy_text(profile, options.name_of(table)))
+        finish(profile.to_dict(), as_json, lambda: show(profile, table, again, output))
 
 
-def _costs(table: Path, policy: Path | None, costs: bool, output: Path | None, as_json: bool) -> None:
+def _costs(
+    source: Source | Table, again: str, policy: Path | None, costs: bool, output: Path | None, as_json: bool
+) -> None:
     from incrowd.commands.inspect import inspect
     from incrowd.commands.inspect.improved_text import improved_text
 
     with screen.watching(as_json) as watch:
-        found = inspect(table, policy, costs=costs, watch=watch)  # type: ignore[call-overload]
+        found = inspect(source, policy, costs=costs, watch=watch)  # type: ignore[call-overload]
     commented = True
     if output is not None and policy is not None:
         moved = {column.name: (column.advice, column.reason) for column in found.advised}
-        source = policy.read_text(encoding="utf-8-sig")
-        text, commented = improved_text(source, found.improved, moved)
+        written = policy.read_text(encoding="utf-8-sig")
+        text, commented = improved_text(written, found.improved, moved)
         write_new(output, text)
-    finish(found.to_dict(), as_json, lambda: show_costs(found, table, policy, output, commented))
+    finish(found.to_dict(), as_json, lambda: show_costs(found, again, policy, output, commented))
 
 
 def show_costs(
-    found: PolicyCosts, source: Path, policy: Path | None, output: Path | None, commented: bool
+    found: PolicyCosts, again: str, policy: Path | None, output: Path | None, commented: bool
 ) -> None:
     """What each quasi-identifier costs, what goes with it, and what to do."""
     from incrowd.commands.inspect.costs import points
@@ -87,7 +97,7 @@ def show_costs(
     on = "" if found.sampled == found.rows else f", measured on {found.sampled:,} of them"
     rows = [(c.name, points(c.cost), points(c.coarser), c.loses) for c in found.columns]
     header = ("column", "cost", "coarser", "dropping it loses")
-    out.print(screen.table(f"{source.name}: {found.rows:,} rows{on}; k = {found.k}", header, rows))
+    out.print(screen.table(f"{found.rows:,} rows{on}; k = {found.k}", header, rows))
     lines = [
         "cost: percentage points by which two-column tables of the others would be closer to the truth "
         "without it; coarser: with three values of it.",
@@ -107,13 +117,11 @@ def show_costs(
         out.print(screen.folded(line))
     if output is None:
         if found.advised and policy is not None:
-            out.print(
-                f"Next: incrowd inspect {quote(str(source))} -p {quote(str(policy))} --costs -o improved.toml"
-            )
+            out.print(f"Next: incrowd inspect {again} -p {quote(str(policy))} --costs -o improved.toml")
         return
     changed = f"with {len(found.advised)} columns moved" if found.advised else "unchanged: nothing is advised"
     out.print(f"Wrote {output}, {changed}{'' if commented else ', without the comments'}. Read it, then:")
-    out.print(f"  incrowd publish {quote(str(source))} -p {quote(str(output))} -o release")
+    out.print(f"  incrowd publish {again} -p {quote(str(output))} -o release")
 
 
 def _advice(found: PolicyCosts) -> dict[tuple[str, str], list[str]]:
@@ -157,18 +165,20 @@ def _answers(profile: Profile) -> dict[str, tuple[Role, str]]:
     return found
 
 
-def show(profile: Profile, source: Path, output: Path | None) -> None:
-    """What `inspect` found, and what to do next."""
+def show(profile: Profile, table: str, again: str, output: Path | None) -> None:
+    """What `inspect` found in a table, and what to do next; `again` is how to name it on the command line."""
     out = screen.console()
     rows = [
         (c.name, str(c.kind), f"{c.distinct:,}", f"{c.missing:,}", f"{c.once:,}", _plain(c.role))
         for c in profile.columns
     ]
     header = ("column", "kind", "distinct", "missing", "once", "suggested role")
-    out.print(screen.table(f"{source.name}: {profile.rows:,} rows", header, rows))
+    out.print(screen.table(f"{options.name_of(table)}: {profile.rows:,} rows", header, rows))
     out.print("Why these roles:")
     for (role, reason), names in _reasons(profile).items():
         out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}")
+    for line in _read(profile):
+        out.print(line)
     risk = profile.risk
     if risk.columns:
         out.print(
@@ -193,10 +203,22 @@ def show(profile: Profile, source: Path, output: Path | None) -> None:
             "know this about somebody? Answer with --ask, or in the policy."
         )
     if output is None:
-        out.print(f"Next: incrowd inspect {quote(str(source))} -o policy.toml")
+        out.print(f"Next: incrowd inspect {again} -o policy.toml")
     else:
         out.print(f"Wrote {output}. Read it, change what is wrong, then:")
-        out.print(f"  incrowd publish {quote(str(source))} -p {quote(str(output))} -o release")
+        out.print(f"  incrowd publish {again} -p {quote(str(output))} -o release")
+
+
+def _read(profile: Profile) -> Iterator[str]:
+    """What was taken for what, and what only somebody who knows the data can say."""
+    yield from profile.reading
+    for column in profile.columns:
+        if column.readings:
+            taken = "a number" if column.kind == "numeric" else "text"
+            yield f"To be decided: {column.name}: {column.note}; it is {taken} until you say"
+            yield from (f"  {column.name} = {way}" for way in column.readings)
+        elif column.note:
+            yield f"{column.name}: {column.note}"
 
 
 def _plain(role: Role) -> str:

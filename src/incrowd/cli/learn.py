@@ -22,6 +22,9 @@ def learn(
         options.Names, typer.Option(help="A published column to predict from the others; repeat for more.")
     ] = None,
     policy: options.PolicyFile = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """How much worse a classifier is that was trained on the release instead of the original.
@@ -31,8 +34,9 @@ def learn(
     with boundary(as_json):
         from incrowd.commands.learn import learn
 
+        source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            learned = learn(release, original, options.split_names(target), policy, watch=watch)
+            learned = learn(release, source, options.split_names(target), policy, watch=watch)
         finish(learned.to_dict(), as_json, lambda: _show(learned))
 
 

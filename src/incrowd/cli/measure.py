@@ -36,6 +36,9 @@ def measure(
     workload: Annotated[
         Path | None, typer.Option("--workload", help="Queries (TOML): the error of their answers.")
     ] = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Information loss of a release, by every measure; also of a table made by another tool.
@@ -46,8 +49,9 @@ def measure(
         from incrowd.commands.measure import measure
 
         given: dict[str, Any] = {"public": public, "check": check, "workload": workload}
+        source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            loss = measure(published, original, policy, **given, watch=watch).to_dict()
+            loss = measure(published, source, policy, **given, watch=watch).to_dict()
         finish(loss, as_json, lambda: show(loss))
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from incrowd.errors import InputError
+from incrowd.schema import Source
 
 if TYPE_CHECKING:
+    from incrowd.flow import Table
     from incrowd.policy import Policy
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", "-p", help="Policy file (TOML).")]
-Original = Annotated[Path, typer.Option("--original", help="The table that the release was made from.")]
+Original = Annotated[str, typer.Option("--original", help="The table that the release was made from.")]
 Names = list[str] | None
 SmallestClass = Annotated[
     int | None, typer.Option("--k", "-k", help="Least size of an equivalence class; overrides the policy.")
@@ -36,7 +39,15 @@ Settings = Annotated[Names, typer.Option("--set", help="An option of the method:
 Picture = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a picture (SVG) into this new file.")
 ]
-TableFile = Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet file.")]
+TableFile = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, Excel, Parquet or other file (docs/reading.md), postgresql://…, or - for a pipe."
+    ),
+]
+Encoding = Annotated[str, typer.Option("--encoding", help="How a text file is encoded, such as cp1252.")]
+Sheet = Annotated[str, typer.Option("--sheet", help="The sheet of a workbook, or the file in a .zip.")]
+Sql = Annotated[str, typer.Option("--sql", help="A table or a query of a database.")]
 ReleaseDir = Annotated[Path, typer.Argument(help="A release.")]
 Accept = Annotated[Names, typer.Option("--accept", help="Accept a known exposure by name.")]
 DropRest = Annotated[bool, typer.Option("--drop-rest", help="Do not publish columns that have no role.")]
@@ -47,8 +58,34 @@ SecondSource = Annotated[
     Path | None, typer.Option("--check", help="A second source that confirms it; overrides the policy.")
 ]
 
+PIPE = "-"
+
 _WHOLE = re.compile(r"-?[0-9]{1,40}")
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
+
+
+def source(table: str, encoding: str, sheet: str, sql: str) -> Source | Table:
+    """The table that a command is given; a pipe is read at once, since it can be read only once."""
+    if table != PIPE:
+        return Source(table, encoding, sheet, sql)
+    from incrowd.tables import read_standard_input
+
+    if sheet or sql:
+        raise InputError("--sheet and --sql are for files and servers, not for a pipe")
+    return read_standard_input(encoding)
+
+
+def name_of(table: str) -> str:
+    """What a table is called on the screen and in a policy."""
+    return "standard input" if table == PIPE else Source(table).name
+
+
+def again(table: str, encoding: str, sheet: str, sql: str) -> str:
+    """How to name the same table to the next command. Addresses may hold a password: they are left out."""
+    words = [quote(table) if not Source(table).is_server else "postgresql://…"]
+    said = {"--encoding": encoding, "--sheet": sheet, "--sql": sql}
+    words += [f"{flag} {quote(text)}" for flag, text in said.items() if text]
+    return " ".join(words)
 
 
 def split_names(names: list[str] | None) -> list[str]:

@@ -19,6 +19,9 @@ def outliers(
     table: options.TableFile,
     policy: options.PolicyFile = None,
     output: options.Picture = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """How many people are outliers at which p and d, and a proposal for [privacy.plain].
@@ -30,7 +33,7 @@ def outliers(
 
         check_new(output, ".svg")
         with screen.watching(as_json) as watch:
-            found = outliers(table, policy, watch=watch)
+            found = outliers(options.source(table, encoding, sheet, sql), policy, watch=watch)
         if output is not None:
             write_new(output, found.chart().svg())
         finish(found.to_dict(), as_json, lambda: show_calibration(found, output))

@@ -54,6 +54,9 @@ def publish(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the release once the new one is verified.")
     ] = False,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Anonymize, verify, write. Nothing appears at the output unless the verifier accepts it.
@@ -70,7 +73,7 @@ def publish(
         asked = options.demands(given, k=k, method=method, settings=settings, accept=accept, **limits)
         with screen.watching(as_json) as watch:
             written = publish(
-                table,
+                options.source(table, encoding, sheet, sql),
                 given,
                 output,
                 quasi_identifiers=options.split_names(qi),
@@ -91,11 +94,12 @@ def publish(
             screen.print_json(written.to_dict())
         elif isinstance(written, WrittenRelease):
             public = None if given is None else given.public
-            show(written, table, None if given is None or public is None else given.folder / public.table)
+            again = options.again(table, encoding, sheet, sql)
+            show(written, again, None if given is None or public is None else given.folder / public.table)
 
 
-def show(written: Written, source: Path, joined: Path | None = None) -> None:
-    """A release on disk: what it promises, what it lost, what to do next."""
+def show(written: Written, original: str, joined: Path | None = None) -> None:
+    """A release on disk: what it promises, what it lost, what to do next with the `original`."""
     out = screen.console()
     facts = written.verdict.facts
     odds = written.manifest.get("match_probability")
@@ -126,11 +130,13 @@ def show(written: Written, source: Path, joined: Path | None = None) -> None:
     for line in written.two_way.sentences():
         out.print(screen.folded(line, "  "))
     out.print(f"  information loss (GCP) {written.loss()['gcp']:.4f}")
+    for line in written.reading:
+        out.print(f"  {line}")
     for warning in written.warnings:
         out.print(f"  note: {warning}")
     out.print(f"Private, not to be published: {written.audit}")
     both = "" if joined is None else f" --public {quote(str(joined))}"
-    out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {quote(str(source))}{both}")
+    out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {original}{both}")
 
 
 def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: object) -> str:

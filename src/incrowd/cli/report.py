@@ -24,13 +24,16 @@ def report(
         Path | None, typer.Option("--output", "-o", help="Write the page into this new file (.html).")
     ] = None,
     original: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--original", help="The table that the release was made from: a private report."),
     ] = None,
     policy: options.PolicyFile = None,
     public: options.PublicTable = None,
     check: options.SecondSource = None,
     attacks: Annotated[bool, typer.Option(help="Run the attacks of a private report, or not.")] = True,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """One page about a release: for its readers, or with --original for its publisher alone.
@@ -41,8 +44,9 @@ def report(
         from incrowd.commands.report import report
 
         _check_request(folder, output, as_json)
+        source = None if original is None else options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            made = report(folder, original, policy, public=public, check=check, attacks=attacks, watch=watch)
+            made = report(folder, source, policy, public=public, check=check, attacks=attacks, watch=watch)
         if output is not None:
             page = made.html().encode("utf-8", "replace").decode()
             write_new(output, page, PRIVATE_MODE if made.private else PUBLIC_MODE)

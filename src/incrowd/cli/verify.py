@@ -32,6 +32,9 @@ def verify(
     drop_rest: options.DropRest = False,
     public: options.PublicTable = None,
     check: options.SecondSource = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Verify a written release again, independently. Exit code 0 if its claims hold, 1 if not.
@@ -64,8 +67,16 @@ def verify(
         words = options.demands(given, k=k, method=method, settings=settings, accept=accept, **limits)
         rest = "drop" if drop_rest else None
         asked = None if given is None else given.with_(rest=rest, **words)
+        source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            verdict = verify(folder, original, asked, public=public, check=check, watch=watch)
+            verdict = verify(
+                folder,
+                source,
+                asked,
+                public=public,
+                check=check,
+                watch=watch,
+            )
         finish(verdict.to_dict(), as_json, lambda: show(verdict), good=verdict.passed)
 
 

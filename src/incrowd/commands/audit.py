@@ -19,7 +19,7 @@ from incrowd.policy import Policy
 from incrowd.release.folder import ReleaseFolder, is_folder
 from incrowd.results import Result, Row
 from incrowd.schema import Column, Role, Schema
-from incrowd.values import infer_kind
+from incrowd.values import reading_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,7 +185,8 @@ def _guessed(table: Table, shown: Table, quasi: Sequence[str]) -> Schema:
         raise TableError("the two tables have no column in common; name the columns alike, or pass a policy")
     used = {text for name in names for text in table.column(name).texts if text is not None}
     missing = frozenset({"", *used.intersection(WELL_KNOWN_MISSING)})
-    columns = [Column(name, Role.QUASI, infer_kind(_real(table.column(name), missing))) for name in names]
+    read = {name: reading_of(_real(table.column(name), missing), name) for name in names}
+    columns = [Column(name, Role.QUASI, found.kind, format=found.notation) for name, found in read.items()]
     return Schema(tuple(columns), missing)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from incrowd.policy import Policy, needed
 from incrowd.policy.exposures import check_names
 from incrowd.publishing.pipeline import Release
 from incrowd.publishing.request import requested
+from incrowd.schema import Source
 
 QUICK = ("mondrian", "mondrian-relaxed", "topdown", "lexicographic", "hilbert", "incognito", "ring")
 KS = (2, 5, 10, 20)
@@ -185,9 +185,10 @@ class _Bench:
         return repr((_program(), self._content(), files))
 
     def _content(self) -> str:
-        if isinstance(self.source, str | os.PathLike):
-            path = Path(self.source)
-            return "".join(path.suffixes[-2:]) + _digest_of_file(path)
+        given = Source.of(self.source)
+        if given is not None and given.file is not None and given.file.is_file():
+            how = repr((given.encoding, given.sheet, given.sql))
+            return "".join(given.file.suffixes[-2:]) + how + _digest_of_file(given.file)
         found = hashlib.sha256(repr(self.table.names).encode())
         for column in self.table.columns:
             found.update(repr(column.texts).encode())

@@ -20,7 +20,7 @@ from incrowd.measures import Published
 from incrowd.measures.buckets import BucketTable
 from incrowd.measures.cells import CellCoverage
 from incrowd.schema import Column, Kind, Role, Schema, Shape
-from incrowd.values import infer_kind, offsets, read_texts
+from incrowd.values import offsets, read_texts, reading_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -131,8 +131,11 @@ def as_written(said: Column, here: TextColumn, there: TextColumn | None, schema:
     """A sensitive or kept column, whose texts are the same in both tables."""
     texts = [None if text is None or text in schema.missing else text for text in here.texts]
     present = [text for text in texts if text is not None]
-    kind = infer_kind(present) if said.role is Role.KEEP else said.kind
-    place = places(texts, kind, said.format) if kind in (Kind.NUMERIC, Kind.DATE) else None
+    kind, format = said.kind, said.format
+    if said.role is Role.KEEP:
+        found = reading_of(present, said.name)
+        kind, format = found.kind, found.notation
+    place = places(texts, kind, format) if kind in (Kind.NUMERIC, Kind.DATE) else None
     known = np.array([text is not None for text in texts], np.bool_)
     of = None if there is None else _codes(there, here, said.name)[there.codes]
     at = _codes(here, here, said.name)[here.codes]  # NULL and the empty text are one

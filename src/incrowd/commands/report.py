@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from incrowd.reports.page import render
 from incrowd.reports.spread import before_and_after
 from incrowd.reports.words import meaning, not_promised, questions
 from incrowd.results import Result, Row
-from incrowd.schema import MANIFEST, Claim, Role
+from incrowd.schema import MANIFEST, Claim, Role, Source
 
 DATA = (
     *("data.csv", "data.parquet", "sensitive.csv", "sensitive.parquet"),
@@ -210,7 +209,7 @@ def _private(folder: ReleaseFolder, attacks: bool, watch: Watch) -> dict[str, An
     source = folder.source
     return {
         "private": True,
-        "original": Path(source).name if isinstance(source, str | os.PathLike) else type(source).__name__,
+        "original": type(source).__name__ if (given := Source.of(source)) is None else given.name,
         "verdict": verdict,
         "left_out": verdict["facts"].get("suppressed"),
         "measures": {name: part.about.meaning for name, part in catalogue("measure").items()},

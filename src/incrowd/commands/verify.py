@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -20,7 +19,7 @@ from incrowd.publishing.request import Request, requested
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.typed import written_again
 from incrowd.reports.datasheet import datasheet
-from incrowd.schema import MANIFEST, Role, Verdict
+from incrowd.schema import MANIFEST, Role, Source, Verdict
 from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
 
@@ -181,4 +180,5 @@ def _public(folder: ReleaseFolder) -> PublicTable | None:
 
 def _file(source: object) -> Path | None:
     """The file of a table, which must be the one that the manifest means; a frame has none."""
-    return Path(source) if isinstance(source, str | os.PathLike) else None
+    given = Source.of(source)
+    return None if given is None or given.file is None or not given.file.is_file() else given.file

@@ -48,7 +48,15 @@ def grow(rows: Iterable[Sequence[str]], kind: Kind, format: str = "", column: st
 
 
 def _leaf_values(leaves: Sequence[str], kind: Kind, format: str, column: str) -> list[Value | None]:
-    """Leaves as values; None for those that are none, such as a word for missing. Dates may be ISO."""
+    """Leaves as values; None for those that are none, such as a word for missing.
+
+    Leaves may be plain or as the column writes them. Plain goes first, since 1.234 may mean two numbers;
+    of dates, those that mean two are refused.
+    """
+    if kind is Kind.NUMERIC and format:
+        plain = read_texts(leaves, kind)
+        both = zip(plain, read_texts(leaves, kind, format), strict=True)
+        return [own if number is None else number for number, own in both]
     if kind is not Kind.DATE or not format:
         return read_texts(leaves, kind, format)
     values: list[Value | None] = []

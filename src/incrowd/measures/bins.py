@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from incrowd.flow import Attribute, Codes, TextColumn
 from incrowd.measures.cells import places_of
 from incrowd.schema import Column, Kind, Role
-from incrowd.values import infer_kind, read_texts
+from incrowd.values import read_texts, reading_of
 
 Ints = NDArray[np.int64]
 
@@ -83,8 +83,11 @@ def text_bins(described: Column, column: TextColumn, missing: frozenset[str]) ->
     counts = np.bincount(column.codes, minlength=len(column.texts))
     known = [place for place, text in enumerate(column.texts) if text is not None and text not in missing]
     texts = [column.texts[place] or "" for place in known]
-    kind = infer_kind(texts) if described.role is Role.KEEP else described.kind  # a policy does not say it
-    values = read_texts(texts, kind, described.format)
+    kind, format = described.kind, described.format
+    if described.role is Role.KEEP:  # a policy does not say it
+        found = reading_of(texts, described.name)
+        kind, format = found.kind, found.notation
+    values = read_texts(texts, kind, format)
     ordered = kind in (Kind.NUMERIC, Kind.DATE) and None not in values
     distinct = sorted(set(values)) if ordered else list(dict.fromkeys(values))  # type: ignore[type-var]
     number = {value: code for code, value in enumerate(distinct)}

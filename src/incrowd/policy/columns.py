@@ -13,12 +13,9 @@ from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Family
 from incrowd.hierarchy.builders import Rows, build_levels, complete, grow, read_levels
 from incrowd.policy.parts import Described, Quasi, same_name
+from incrowd.policy.reading import ReadAs, read_as
 from incrowd.schema import Column, Kind, Role, Shape
-from incrowd.values import infer_kind, read_texts
-
-# What a column must be for a builder that suits one kind only, where the policy does not say.
-_TEXT_BUILDERS = ("prefix", "mask", "postcodes", "icd10", "rare")
-KIND_OF_BUILDER = {"dates": Kind.DATE, **dict.fromkeys(_TEXT_BUILDERS, Kind.CATEGORICAL)}
+from incrowd.values import read_texts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,20 +37,22 @@ def described(name: str, role: Role, said: Described | None, source: Source, pub
         return Column(name, role)
     texts = _met(source.table.column(name), source.missing)
     more = _met_outside(public, name, source.missing) if role is Role.QUASI else []
-    kind = _kind_of_both(said, texts, more, name)
+    read = read_as(said, texts, more, name)
+    kind, format = read.kind, read.format
     quasi = said if isinstance(said, Quasi) else Quasi()
-    both = [*dict.fromkeys([*texts, *_readable(more, kind, said.format)])]
+    both = [*dict.fromkeys([*texts, *_readable(more, kind, format)])]
     return Column(
         name,
         role,
         kind,
         _shape(said, kind, name),
-        levels=_levels(said, texts, both, kind, name, source, public is not None),
+        levels=_levels(said, read, texts, both, name, source, public is not None),
         order=_order(said, texts, name),
         family=_permissible(quasi, both, name),
-        format=said.format,
+        format=format,
         mean=quasi.mean,
         public=quasi.public,
+        note=read.note,
         built={} if said.hierarchy is None or isinstance(said.hierarchy, str) else said.hierarchy,
     )
 
@@ -77,25 +76,6 @@ def _readable(texts: Sequence[str], kind: Kind, format: str) -> list[str]:
     return [text for text, value in zip(texts, values, strict=True) if value is not None]
 
 
-def _kind_of_both(said: Described, texts: Sequence[str], more: Sequence[str], name: str) -> Kind:
-    kinds = [_kind(said, some) for some in (texts, more) if some] or [_kind(said, texts)]
-    if len(set(kinds)) > 1:
-        raise PolicyError(
-            f"{name} has no type, and its values are {kinds[0]} in the table but {kinds[1]} in the public "
-            f"table; give it one: {name} = {{type = …}}"
-        )
-    return kinds[0]
-
-
-def _kind(said: Described, texts: Sequence[str]) -> Kind:
-    if said.type is not None:
-        return Kind(said.type)
-    if said.format:
-        return Kind.DATE
-    builder = next(iter(said.hierarchy), "") if isinstance(said.hierarchy, dict) else ""
-    return KIND_OF_BUILDER.get(builder) or infer_kind(texts)
-
-
 def _shape(said: Described, kind: Kind, name: str) -> Shape:
     """Ranges for what lies on a line, nodes where there is a tree, sets otherwise."""
     on_a_line = kind in (Kind.NUMERIC, Kind.DATE)
@@ -114,9 +94,9 @@ def _shape(said: Described, kind: Kind, name: str) -> Shape:
 
 def _levels(
     said: Described,
+    read: ReadAs,
     texts: Sequence[str],
     both: Sequence[str],
-    kind: Kind,
     name: str,
     source: Source,
     joined: bool,
@@ -128,15 +108,15 @@ def _levels(
         counted = "rare" in said.hierarchy and isinstance(said, Quasi) and not joined
         holders = _holders(source.table, name, source.entity) if counted else None
         try:
-            return build_levels(said.hierarchy, both, kind, said.format, name, holders)
+            return build_levels(said.hierarchy, both, read.kind, read.format, name, holders)
         except HierarchyError as error:
             build_levels(
-                said.hierarchy, texts, kind, said.format, name, holders
+                said.hierarchy, texts, read.kind, read.format, name, holders
             )  # is the private table to blame?
             raise HierarchyError(f"in the public table: {error}") from None
     rows = read_levels(source.folder / said.hierarchy)
-    complete(rows, texts, name, kind, said.format)
-    return grow(rows, kind, said.format, name).rows
+    complete(rows, texts, name, read.kind, read.format)
+    return grow(rows, read.kind, read.format, name).rows
 
 
 def _holders(table: Table, name: str, entity: str | None) -> dict[str, int]:

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from incrowd.schema import Kind
+from incrowd.values import format_problem, kind_of_format
+
 
 def same_name(name: str) -> str:
     """The form in which names are compared: é is one character, however it was typed."""
@@ -179,16 +182,24 @@ class Described(Part):
     )
     values: Texts = Field(default=(), description="The values of an ordered column, from low to high.")
     format: str = Field(
-        default="", description="How the dates are written, in the notation of strptime; ISO by default."
+        default="",
+        description="How numbers or dates are written: dd/mm/yyyy, 1.234,56 EUR; found out by default.",
     )
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         if bool(self.values) != (self.type == "ordered"):
             raise ValueError('must have both type = "ordered" and values, from low to high, or neither')
-        if self.format and self.type not in (None, "date"):
-            raise ValueError('has a format, which is for type = "date"')
+        if self.format and self.type not in (None, "date", "numeric"):
+            raise ValueError('has a format, which is for type = "date" or "numeric"')
+        if wrong := format_problem(self.format, self.format_kind):
+            raise ValueError(wrong)
         return self
+
+    @property
+    def format_kind(self) -> Kind:
+        """What the format is of, where the type does not say: nothing is a format of both."""
+        return Kind(self.type) if self.type is not None else kind_of_format(self.format)
 
 
 class Quasi(Described):

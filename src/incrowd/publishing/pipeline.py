@@ -38,7 +38,7 @@ from incrowd.release.typed import typed_columns
 from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
 from incrowd.results import Result, Row
-from incrowd.schema import MANIFEST, Role, Verdict
+from incrowd.schema import MANIFEST, Role, Source, Verdict
 from incrowd.verifier import (
     PublicTable,
     PublishedTables,
@@ -67,6 +67,8 @@ class Release(Result):
         What the release says about itself.
     warnings : tuple of str
         What the publisher should know; not published.
+    reading : tuple of str
+        What was taken for what in reading the table: encoding, notations of dates and numbers; not published.
     """
 
     verdict: Verdict
@@ -101,7 +103,7 @@ class Release(Result):
     def _as_it_came(self, table: Table, records: NDArray[np.int64], roles: Sequence[Role]) -> Any:
         """A table as the kind of frame that came in; values of these roles keep their types."""
         draft = self._draft
-        if isinstance(draft.source, str | os.PathLike | Table):
+        if isinstance(draft.source, str | os.PathLike | Table | Source):
             return table
         native = {column.name: (column.name, records) for column in draft.schema.having(*roles)}
         return tables.as_frame(table, draft.source, native)
@@ -114,6 +116,12 @@ class Release(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         return self._draft.warnings
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """What was taken for what: how the file was read, and columns that are not written plainly."""
+        columns = (f"{c.name}: {c.note}" for c in self._draft.schema.published if c.note)
+        return (*self._draft.original.notes, *columns)
 
     @property
     def disclosure(self) -> Disclosure | None:
@@ -146,6 +154,7 @@ class Release(Result):
             "manifest": dict(self.manifest),
             "warnings": list(self.warnings),
             "says_nothing": self._draft.says_nothing,
+            "reading": list(self.reading),
             **({} if self.told is None else {"told": self.told}),
         }
 
@@ -328,7 +337,9 @@ def _plain(value: object) -> object:
 
 
 def _fingerprint(source: object) -> dict[str, Any]:
-    if not isinstance(source, str | os.PathLike):
-        return {"kind": type(source).__name__}
-    with Path(source).open("rb") as file:
-        return {"name": Path(source).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    given = Source.of(source)
+    if given is None or given.file is None or not given.file.is_file():
+        return {"kind": type(source).__name__ if given is None else given.name}
+    how = {key: said for key in ("encoding", "sheet", "sql") if (said := getattr(given, key))}
+    with given.file.open("rb") as file:
+        return {"name": given.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest(), **how}

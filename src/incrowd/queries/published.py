@@ -27,7 +27,7 @@ from incrowd.queries.raking import ColumnTotals, bounding, raked
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.hierarchies import PublishedHierarchy
 from incrowd.schema import EVERYTHING, Column, Kind, Role, Schema, Shape
-from incrowd.values import Value, infer_kind, read_date, read_number, read_texts, value_text
+from incrowd.values import Value, read_date, read_number, read_texts, reading_of, value_text
 
 Quantity = int | Decimal | date
 
@@ -240,8 +240,10 @@ def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowle
     """
     kind, format = column.kind, public.formats.get(column.name, "")
     present = [text for text in texts if text is not None and text not in public.missing]
-    if column.role is Role.KEEP:
-        kind = infer_kind(present)
+    if column.role is Role.KEEP or not format:
+        found = reading_of(present, column.name)
+        kind = found.kind if column.role is Role.KEEP else kind
+        format = found.notation if found.kind is kind and None in read_texts(present, kind) else format
     values = [
         None if text is None or text in public.missing else value
         for text, value in zip(texts, read_texts([text or "" for text in texts], kind, format), strict=True)
@@ -249,7 +251,7 @@ def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowle
     unread = sum(value is None for value in values) - (len(texts) - len(present))
     if kind is Kind.DATE and unread:
         raise InputError(
-            f"{unread} distinct texts of {column.name} are no days as YYYY-MM-DD; pass the policy that says "
+            f"{unread} distinct texts of {column.name} cannot be read as days; pass the policy that says "
             f"how its dates are written with {option('policy')}"
         )
     named = ["" if value is None else value_text(value) for value in values]

@@ -3,23 +3,31 @@
 Whatever comes in becomes a `Table` of texts, each distinct text once. Numbers and dates stay texts here;
 what a text means is decided elsewhere, over the whole column.
 
-=============================  ===============================================================
-CSV: ``.csv .tsv .txt``        our own strict reader; comma, semicolon, tab or bar; UTF-8 only
-the same with ``.gz``          one gzip member, watched while it unpacks
-Parquet: ``.parquet``          DuckDB, in a child process that may die
-pandas, polars, pyarrow        narwhals; gaps become NULL
-=============================  ===============================================================
+==================================  ===============================================================
+CSV: ``.csv .tsv .txt``             our own strict reader; comma, semicolon, tab, bar or tilde
+JSON lines: ``.jsonl .ndjson``      one object a line
+both with ``.gz``, or in ``.zip``   one member, watched while it unpacks
+Parquet: ``.parquet``, a folder     DuckDB, in a child process that may die
+``.xlsx .xlsm .ods``                openpyxl, calamine (extra ``excel``), in a child
+``.dta .sav .sas7bdat .xpt``        pyreadstat (extra ``statistics``), in a child
+``.sqlite .db .duckdb``             a table or a query; DuckDB in a child
+``postgresql://…``                  psycopg (extra ``postgres``)
+pandas, polars, pyarrow             narwhals; gaps become NULL
+==================================  ===============================================================
+
+How a file is to be read, where its path does not tell, is said by a `Source`. What was taken for what is in
+the notes of the table.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import TableError
 from incrowd.flow import Table
+from incrowd.schema import Source
 from incrowd.tables.csv_writer import protected, unprotected, unprotected_table, write_csv
 
 if TYPE_CHECKING:
@@ -30,18 +38,16 @@ __all__ = [
     "as_frame",
     "protected",
     "read",
+    "read_standard_input",
     "unprotected",
     "unprotected_table",
     "write_csv",
     "write_parquet",
 ]
 
-_TAB = ord("\t")
-_DELIMITERS = {".csv": None, ".txt": None, ".tsv": _TAB}  # None: the header decides
-
 
 def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = False) -> Table:
-    """Read a path, or a pandas, polars or pyarrow frame, as texts: all columns, or these in this order.
+    """Read a path, a `Source`, or a pandas, polars or pyarrow frame, as texts: all columns, or these.
 
     Distinct texts stand in the order of appearance, rows in the order of the source. An empty CSV cell is the
     empty text; a gap in Parquet or a frame is None. With `lists`, lists of texts in a Parquet file are read
@@ -57,32 +63,23 @@ def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = 
     ['01234', '']
     >>> folder.cleanup()
     """
-    if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source), columns, lists)
+    if isinstance(source, Table) and columns is None:
+        return source  # what was piped in is read before it is needed
+    given = Source.of(source)
+    if given is not None:
+        from incrowd.tables.files import read_source
+
+        return read_source(given, columns, lists)
     from incrowd.tables.frames import read_frame
 
     return read_frame(source, columns)
 
 
-def _read_file(path: Path, columns: Sequence[str] | None, lists: bool) -> Table:
-    from incrowd.tables.checked_files import Gunzip, open_regular
+def read_standard_input(encoding: str = "") -> Table:
+    """Read the text that is piped into this program: CSV, or JSON lines."""
+    from incrowd.tables.files import read_standard_input
 
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    zipped = suffixes[-1:] == [".gz"]
-    kind = "".join(suffixes[:-1][-1:] if zipped else suffixes[-1:])
-    if kind not in _DELIMITERS and (kind != ".parquet" or zipped):
-        raise TableError(
-            f"{path}: the name must end in .csv, .tsv, .txt (or one of these and .gz) or .parquet"
-        )
-    with open_regular(path) as file:
-        if kind == ".parquet":
-            from incrowd.tables.parquet_reader import read_parquet
-
-            return read_parquet(file, path.name, columns, lists)
-        from incrowd.tables.csv_reader import read_csv
-
-        stream = Gunzip(file, path.name) if zipped else file
-        return read_csv(stream, path.name, columns, _DELIMITERS[kind])
+    return read_standard_input(sys.stdin.buffer, encoding)
 
 
 def write_parquet(

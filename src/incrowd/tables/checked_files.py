@@ -24,7 +24,10 @@ NAME_LIMIT = 1024  # characters of a column name
 TABLE_LIMIT = 2**31 - 1  # rows: codes are 32-bit
 RATIO_LIMIT = 100  # a gzip file may not hold more than this many times its own size ...
 RATIO_FREE = 16 * 1024 * 1024  # ... once it has given more than this: short repetitive tables are fine
-GZIP_LIMIT = 64 * 1024**3  # bytes that a gzip file may hold in all
+GZIP_LIMIT = 64 * 1024**3  # bytes that a gzip file, or one file of a zip archive, may hold in all
+WORKBOOK_LIMIT = 2 * 1024**3  # bytes that a workbook may unpack to
+ZIP_LIMIT = 1000  # files in a zip archive
+FOLDER_LIMIT = 100_000  # Parquet files in a folder
 _CHUNK = 256 * 1024
 
 _ARCHIVES = {
@@ -36,12 +39,11 @@ _ARCHIVES = {
     b"7z\xbc\xaf": "a 7z archive",
     b"PAR1": "a Parquet file",
 }
-_OTHER_ENCODINGS = {
-    b"\xff\xfe\x00\x00": "UTF-32",
-    b"\x00\x00\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
+_UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
+
+
+class NotThisEncoding(TableError):
+    """A text is not in the encoding that was tried."""
 
 
 class Stream(Protocol):
@@ -88,9 +90,8 @@ def check_beginning(beginning: bytes, name: str) -> None:
     for sign, what in _ARCHIVES.items():
         if beginning.startswith(sign):
             raise TableError(f"{name} is {what} inside, not a text table; unpack it or name it rightly")
-    for sign, what in _OTHER_ENCODINGS.items():
-        if beginning.startswith(sign):
-            raise TableError(f"{name} is encoded as {what}; save it as UTF-8")
+    if beginning.startswith(_UTF_32):
+        raise TableError(f"{name} is encoded as UTF-32; save it as UTF-8")
 
 
 class Gunzip:

@@ -1,6 +1,6 @@
 """Read CSV strictly: block by block, from bytes to dictionary codes.
 
-RFC 4180 with one of four delimiters and LF or CRLF line ends: a cell is quoted from its first to its last
+RFC 4180 with one of five delimiters and LF or CRLF line ends: a cell is quoted from its first to its last
 byte or holds no quote at all. Whether a byte lies inside quotes is the parity of the quotes before it, a
 doubled quote being two. Everything is text; an empty cell is the empty text, quoted or not. Nothing is
 guessed and nothing is skipped: what breaks a rule is refused with its line number.
@@ -13,17 +13,19 @@ distinguishes cells of different length.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import TableError
+from incrowd.errors import TableError, option
 from incrowd.flow import Codes, Table, TextColumn
 from incrowd.tables.checked_files import (
     CELL_LIMIT,
     ROW_LIMIT,
+    NotThisEncoding,
     Stream,
     check_beginning,
     check_names,
@@ -40,7 +42,8 @@ Words = NDArray[np.uint64]
 BLOCK = 4 * 1024 * 1024  # bytes parsed at once: the working arrays stay near the processor's cache
 WIDE_BLOCK = 32 * 1024 * 1024  # ... unless rows are so long that it would hold only a few
 FEW_ROWS = 1000
-DELIMITERS = b",;\t|"
+DELIMITERS = b",;\t|~"
+_NAMED = {ord(";"): "semicolons", ord("\t"): "tabs", ord("|"): "bars (|)", ord("~"): "tildes (~)"}
 _LF, _CR, _QUOTE = b'\n\r"'
 _BOM = b"\xef\xbb\xbf"
 PADDING = 64  # zero bytes that must follow the last cell in its buffer
@@ -59,11 +62,14 @@ def read_csv(stream: Stream, source: str, columns: Sequence[str] | None, delimit
     if first is None:
         raise TableError(f"{source} is empty")
     header, block = first.split_header()
+    stated = delimiter is not None
     delimiter = header.delimiter() if delimiter is None else delimiter
     names = _names(header, delimiter)
     places = chosen(names, columns)
     table = read_rows(chain([block] if block else [], blocks), names, places, delimiter)
     check_size(len(table), source)
+    if not stated and len(names) > 1 and delimiter in _NAMED:
+        return replace(table, notes=(f"{source}: columns are separated by {_NAMED[delimiter]}",))
     return table
 
 
@@ -85,7 +91,9 @@ def _names(header: Block, delimiter: int) -> list[str]:
     try:
         names = [header.cell(int(start[0]), int(end[0])).decode() for start, end in places]
     except UnicodeDecodeError:
-        raise TableError(f"{header.source}: the header is not UTF-8; save the file as UTF-8") from None
+        names = None
+    if names is None:  # raised here, where no exception that holds the header is around
+        raise NotThisEncoding(f"{header.source}: the header is not UTF-8; say {option('encoding')}")
     check_names(names, header.source)
     return names
 
@@ -121,7 +129,9 @@ class _Builder:
             return cell.decode()
         except UnicodeDecodeError:
             pass  # raised below, where no exception that holds the cell is around
-        return block.refuse(start, f"is not UTF-8 in column {self._name!r}; save the file as UTF-8")
+        raise NotThisEncoding(
+            block.said(start, f"is not UTF-8 in column {self._name!r}; say {option('encoding')}")
+        )
 
     def column(self) -> TextColumn:
         codes = np.concatenate(self._codes) if self._codes else np.empty(0, dtype=np.int32)
@@ -182,8 +192,11 @@ class Block:
 
     def refuse(self, place: int, why: str) -> NoReturn:
         """Say what is wrong in the line of a byte."""
+        raise TableError(self.said(place, why))
+
+    def said(self, place: int, why: str) -> str:
         line = self.line + self.data.count(b"\n", 0, place)
-        raise TableError(f"{self.source}: line {line} {why}")
+        return f"{self.source}: line {line} {why}"
 
     def split_header(self) -> tuple[Block, Block | None]:
         """The first row, and the others if there are any."""
@@ -201,7 +214,7 @@ class Block:
         best = max(counts, key=lambda sign: counts[sign])
         if counts[best] and list(counts.values()).count(counts[best]) > 1:
             raise TableError(
-                f"{self.source}: the header does not tell which of , ; | or tab separates the columns; "
+                f"{self.source}: the header does not tell which of , ; | ~ or tab separates the columns; "
                 "quote the names that hold one of them"
             )
         return best

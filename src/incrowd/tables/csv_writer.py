@@ -23,7 +23,7 @@ _FORMULA = re.compile(r"(^|[;\t\r\n])(?='*[=+\-@\t\r])")
 _PROTECTED = re.compile(r"(^|[;\t\r\n])'(?='*[=+\-@\t\r])")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
-_NAME_NEEDS_QUOTES = re.compile(r'[",\r\n;\t|]')  # the header is where a reader looks for the delimiter
+_NAME_NEEDS_QUOTES = re.compile(r'[",\r\n;\t|~]')  # the header is where a reader looks for the delimiter
 
 
 def protected(text: str) -> str:

@@ -43,7 +43,7 @@ from incrowd.tables.texts import column_of, float_text, moment_texts
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_NULL = "-"  # a NULL as the child writes it; any other cell is its text after one sign
+NULL = "-"  # a NULL as the child writes it; any other cell is its text after one sign
 _SECONDS, _SECONDS_PER_MIB = 300, 10  # of processor time that a file may take to read
 _SPARE = 4 * 1024**3  # address space of the child beyond what DuckDB may use
 
@@ -64,7 +64,7 @@ def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None, lis
     """Read a Parquet file as texts. Lists of texts only if asked for: their members as a cell has them."""
     if file.read(4) != b"PAR1":
         raise TableError(f"{source} is not a Parquet file")
-    with _child(file.fileno()) as child:
+    with start_child(__name__, file.fileno()) as child:
         try:
             table = _received(child, source, columns, lists)
         finally:
@@ -74,11 +74,11 @@ def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None, lis
     return table
 
 
-def _child(descriptor: int) -> subprocess.Popen[bytes]:
-    """Start the reader, in a folder and with one for temporary files that it cannot write into."""
+def start_child(module: str, descriptor: int, *words: str) -> subprocess.Popen[bytes]:
+    """Start a reader of an open file; it can write neither into its folder nor for temporary use."""
     path = os.pathsep.join(map(os.path.abspath, sys.path))
-    return subprocess.Popen(  # noqa: S603 -- our own interpreter, our own module, a number
-        [sys.executable, "-P", "-m", __name__, str(descriptor)],
+    return subprocess.Popen(  # noqa: S603 -- our own module
+        [sys.executable, "-P", "-m", module, str(descriptor), *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -106,7 +106,7 @@ def _received(
             _check_type(types[place], names[place], source)
     with contextlib.suppress(BrokenPipeError), question:
         question.write(json.dumps(places).encode() + b"\n")
-    table = _sent_rows(answer, [names[place] for place in places])
+    table = sent_rows(answer, [names[place] for place in places])
     if child.wait() != 0:
         return None
     if table is None or len(table) != rows:
@@ -136,7 +136,7 @@ def _check_type(kind: str, name: str, source: str) -> None:
         )
 
 
-def _sent_rows(stream: IO[bytes], names: list[str]) -> Table | None:
+def sent_rows(stream: IO[bytes], names: list[str]) -> Table | None:
     try:
         return read_rows(blocks_of(stream, "the child"), names, range(len(names)), ord(","))
     except TableError:
@@ -144,7 +144,7 @@ def _sent_rows(stream: IO[bytes], names: list[str]) -> Table | None:
 
 
 def _as_texts(column: TextColumn, kind: str, name: str, source: str) -> TextColumn:
-    texts = [None if text == _NULL else (text or "")[1:] for text in column.texts]
+    texts = [None if text == NULL else (text or "")[1:] for text in column.texts]
     check_texts(texts, name, source)
     if kind in _FLOATS:
         return column_of(column.codes, [text and float_text(_FLOATS[kind](text)) for text in texts])
@@ -170,8 +170,8 @@ def memory() -> int:
 
 
 @contextlib.contextmanager
-def connection(*paths: str) -> Iterator[DuckDBPyConnection]:
-    """Open an empty in-memory database that may touch these paths only."""
+def connection(*paths: str, attached: str = "") -> Iterator[DuckDBPyConnection]:
+    """Open an empty in-memory database that may touch these paths only, or read the one that is attached."""
     import duckdb
 
     settings: dict[str, str | bool | int | float | list[str]] = {
@@ -185,12 +185,15 @@ def connection(*paths: str) -> Iterator[DuckDBPyConnection]:
     }
     with duckdb.connect(config=settings) as session:
         session.execute("SET allowed_paths = ?", [list(paths)])
+        if attached:
+            session.execute(f"ATTACH '{attached}' AS source (READ_ONLY)")  # a number, no name of the user's
+            session.execute("USE source")
         session.execute("SET enable_external_access = false")
         session.execute("SET lock_configuration = true")
         yield session
 
 
-def _limit(size: int) -> None:
+def limit(size: int) -> None:
     """Bound what a file of some size can cost, and leave no core dump with data in it."""
     seconds = _SECONDS + _SECONDS_PER_MIB * (size // 2**20)
     wanted = {
@@ -204,7 +207,7 @@ def _limit(size: int) -> None:
         resource.setrlimit(which, (value, value))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Nobody is left to end us if the parent is killed (Linux; elsewhere the closed pipe has to do)."""
     with contextlib.suppress(AttributeError):
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -253,15 +256,15 @@ def _text(place: int, kind: str) -> str:
 
 def _serve(descriptor: int) -> None:
     """The child's whole life: describe the file, learn which columns are wanted, send them."""
-    _limit(os.fstat(descriptor).st_size)
-    _end_with_parent()
+    limit(os.fstat(descriptor).st_size)
+    end_with_parent()
     path = f"/dev/fd/{descriptor}"
     with connection(path, "/dev/stdout") as session:
         names, types, rows = _describe(session, path)
         sys.stdout.write(json.dumps([names, types, rows]) + "\n")
         sys.stdout.flush()
         places: list[int] = json.loads(sys.stdin.readline())
-        cells = ", ".join(f"coalesce('=' || {_text(place, types[place])}, '{_NULL}')" for place in places)
+        cells = ", ".join(f"coalesce('=' || {_text(place, types[place])}, '{NULL}')" for place in places)
         copy = f"COPY ({_select(cells, len(names), path)}) TO '/dev/stdout' (FORMAT csv, HEADER false)"
         session.execute(copy)
 

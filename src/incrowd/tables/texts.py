@@ -7,6 +7,8 @@ float loses its ``.0``, because pandas turns a whole number column with gaps int
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -67,3 +69,38 @@ def moment_texts(moments: NDArray[np.datetime64], name: str, source: str) -> lis
         if (coarse == moments).all():
             return np.datetime_as_string(coarse).tolist()  # type: ignore[no-any-return]
     return np.datetime_as_string(moments).tolist()  # type: ignore[no-any-return]
+
+
+def cell_text(value: Any) -> str | None:
+    """The text of a value that a workbook, a database or a statistics package holds; None is NULL.
+
+    A moment at midnight is a day: such programs have one type for both. TypeError for what is no plain value.
+
+    Examples
+    --------
+    >>> [cell_text(value) for value in (3.0, None, datetime(2012, 1, 29), datetime(2012, 1, 29, 10, 30))]
+    ['3', None, '2012-01-29', '2012-01-29T10:30:00']
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return None if value != value else float_text(value)
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else format(value if value else value.copy_abs(), "f")
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return _moment_text(value)
+    if isinstance(value, date | time) and not isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError("not a plain value")
+
+
+def _moment_text(moment: datetime) -> str:
+    """Spreadsheets count in fractions of days: a few microseconds are an error of rounding."""
+    nearest = (moment + timedelta(microseconds=500_000)).replace(microsecond=0)
+    if abs(nearest - moment) < timedelta(milliseconds=1):
+        moment = nearest
+    return moment.date().isoformat() if moment.time() == time() else moment.isoformat()

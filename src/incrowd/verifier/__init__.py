@@ -7,9 +7,10 @@ order; `claims` has one module for each family of claims.
 from incrowd.verifier.checks import verify_rows
 from incrowd.verifier.claims.join import PublicTable
 from incrowd.verifier.claims.registry import claim_name
-from incrowd.verifier.columns import RowSource, rows_of
+from incrowd.verifier.columns import RowSource
 from incrowd.verifier.csv_file import CsvRows
 from incrowd.verifier.folder import ReleaseFiles, verify
+from incrowd.verifier.original import rows_of
 from incrowd.verifier.request import Expected, PublishedTables, Stated, Witness
 
 __all__ = [

@@ -47,7 +47,7 @@ from incrowd.verifier.claims.registry import (
     requires,
 )
 from incrowd.verifier.claims.subject import BothTables, ClaimSubject, EquivalenceClasses, Owners
-from incrowd.verifier.columns import Ints, RowSource, fold
+from incrowd.verifier.columns import CodedColumn, Ints, RowSource, fold
 from incrowd.verifier.domain import check_levels
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.labels import WHAT as HIERARCHIES
@@ -352,7 +352,8 @@ class ReleaseChecks:
         row_class = self._tables.coded.row_class
         for column in self.request.means:
             shown, own = self._tables.means[column.name], self._tables.quasi[column.name]
-            sums = ClassSums.of(row_class, own.codes[self._match], own.texts, self.request.schema.missing)
+            matched = CodedColumn(own.codes[self._match], own.texts)
+            sums = ClassSums.of(row_class, matched, column, self.request.schema.missing)
             check_means(column.name, row_class, shown, sums, small_too)
 
     def claim(self, claim: Claim) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,16 +34,6 @@ class RowSource(Protocol):
     def names(self) -> Sequence[str]: ...
 
     def __iter__(self) -> Iterator[Cells]: ...
-
-
-def rows_of(source: object, otherwise: RowSource) -> RowSource:
-    """A text file by the verifier's own reader; of anything else the rows at hand."""
-    if not isinstance(source, str | os.PathLike):
-        return otherwise
-    name = Path(source).name.lower().removesuffix(".gz")
-    if name.endswith(".parquet"):
-        return otherwise
-    return CsvRows(Path(source), delimiter="\t" if name.endswith(".tsv") else "")
 
 
 class Numbering(dict[Any, int]):

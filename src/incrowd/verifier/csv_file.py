@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from incrowd.verifier.failure import require
 
 BYTES_AT_ONCE = 2**19
 NOT_CANONICAL = "is not written in its one form: line ends, blank lines or quotes that nothing needs"
-DELIMITERS = ",;\t|"
+DELIMITERS = ",;\t|~"
 LARGEST_CELL = 2**31 - 1
 MARK = "\ufeff".encode()
 QUOTE, LINE_FEED = ord('"'), ord("\n")
@@ -37,23 +38,31 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 _KEEP = np.array([(1 << (8 * length)) - 1 for length in range(SHORT + 1)], np.uint64)
 
-_IN_A_CELL, _IN_A_NAME = re.compile(r'[",\r\n]'), re.compile(r'[",\r\n;\t|]')
+_IN_A_CELL, _IN_A_NAME = re.compile(r'[",\r\n]'), re.compile(r'[",\r\n;\t|~]')
 _SIGNS_TO_QUOTE = re.compile(rb'[",\r\n]')
 
 Codes = NDArray[np.int32]
 
 
 class CsvRows:
-    """A CSV file, gzipped if its name ends in .gz.
+    """A CSV file, gzipped if its name ends in .gz, the `member` of an archive if it ends in .zip.
 
-    It has a header and is in UTF-8. Without a delimiter, the header decides: the one of ``, ; tab |`` that
-    cuts it into most names. Where it may not be `marked` by a byte order mark, the mark is part of the first
-    name. One that must be `canonical` is written as a release is: commas, line feeds, UTF-8 without a mark,
-    and quotes only where a cell needs them.
+    It has a header and is in UTF-8, or in the `encoding`. Without a delimiter, the header decides: the one of
+    ``, ; tab | ~`` that cuts it into most names. A byte order mark is skipped. One that must be
+    `canonical` is written as a release is: commas, line feeds, UTF-8 without a mark, and quotes only where a
+    cell needs them.
     """
 
-    def __init__(self, path: str | Path, delimiter: str = "", canonical: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        delimiter: str = "",
+        canonical: bool = False,
+        encoding: str = "",
+        member: str = "",
+    ) -> None:
         self.path = Path(path)
+        self._encoding, self._member = encoding, member
         self._delimiters = delimiter or DELIMITERS
         self.canonical = canonical
 
@@ -121,20 +130,50 @@ class CsvRows:
             if rest:
                 yield rest if rest.endswith(b"\n") or self.canonical else rest + b"\n"
 
-    def _open(self) -> BinaryIO:
-        opened: Any = gzip.open if self.path.suffix.lower() == ".gz" else open
-        file: BinaryIO = opened(self.path, "rb")
-        return file
+    @contextmanager
+    def _open(self) -> Iterator[BinaryIO]:
+        with open_packed(self.path, self._member) as (_, file):
+            yield _InUtf8(file, self._encoding) if self._encoding else file  # type: ignore[misc]
 
     @contextmanager
     def _problems_named(self) -> Iterator[None]:
         try:
             yield
         except UnicodeDecodeError:
-            raise TableError(f"{self.path.name} is not UTF-8; save it as UTF-8") from None
-        except (csv.Error, OSError, EOFError, zlib.error) as problem:
+            raise TableError(f"{self.path.name} is not {self._encoding or 'UTF-8'}") from None
+        except (csv.Error, OSError, EOFError, zlib.error, zipfile.BadZipFile) as problem:
             reason = type(problem).__name__
             raise TableError(f"{self.path.name} cannot be read as CSV ({reason})") from None
+
+
+@contextmanager
+def open_packed(path: Path, member: str = "") -> Iterator[tuple[str, BinaryIO]]:
+    """A file, what a .gz holds, or the only file of a .zip (or the one that is named), with its name."""
+    packed = path.suffix.lower()
+    if packed == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            names = [n for n in archive.namelist() if not n.endswith("/") and "__MACOSX/" not in n]
+            name = member or names[0]
+            with archive.open(name) as inside:
+                yield name, inside  # type: ignore[misc]
+    else:
+        opened: Any = gzip.open if packed == ".gz" else open
+        with opened(path, "rb") as file:
+            yield path.stem if packed == ".gz" else path.name, file
+
+
+class _InUtf8:
+    """A file in another encoding, as its bytes would be in UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._text = io.TextIOWrapper(file, encoding, newline="")
+        self._first = True
+
+    def read(self, size: int) -> bytes:
+        text = self._text.read(size)
+        if self._first:
+            text, self._first = text.removeprefix("\ufeff"), False
+        return text.encode()
 
 
 def csv_text(rows: Sequence[Sequence[str]], header: bool = False) -> bytes:

@@ -96,8 +96,7 @@ class ColumnDomain:
         self.absent = missing
         self._met: dict[str, int | None] = {}  # published values, each looked up once
         self._named: dict[str, int] = {}  # values, ends and labels that cells name, with a rank
-        # Dates are published in ISO form, however they were written.
-        self._spellings = (column, replace(column, format="")) if column.format else (column,)
+        self._plain = replace(column, format="")  # how cells are published, whatever the original looks like
         self._declared = [*column.order, *(text for subset in column.family for text in subset)]
         self.real = [text for text in texts if text is not None and text not in missing]
         self._tree = tree_of(column.levels) if column.shape is Shape.TREE else None
@@ -204,24 +203,23 @@ class ColumnDomain:
     def _rank_of_original(self, text: str | None) -> int:
         if text is None or text in self.absent:
             return self._missing_rank
-        rank = self._rank_of(text)
+        rank = self._rank_of(text, self.column)
         require(
             rank is not None,
             f"column {self.column.name}: a value of the original table is not in the hierarchy",
         )
         return rank or 0
 
-    def _rank_of(self, text: str) -> int | None:
-        """The rank of a text, in the original or published; None if no such value is known."""
-        if text in self.ranked and self._tree is not None:
-            return self.ranked[text]
-        for column in self._spellings:
-            try:
-                meaning = value(column, text)
-            except CheckFailed:
-                continue
-            return self.ranked.get(meaning if self._tree is None else written(meaning))
-        return None
+    def _rank_of(self, text: str, column: Column) -> int | None:
+        """The rank of a text as the column writes it; None if no such value is known."""
+        leaf = self.ranked.get(text) if self._tree is not None else None
+        if leaf is not None and not column.format:
+            return leaf
+        try:
+            meaning = value(column, text)
+        except CheckFailed:
+            return leaf
+        return self.ranked.get(meaning if self._tree is None else written(meaning))
 
     # How cells of each shape become regions
 
@@ -235,7 +233,7 @@ class ColumnDomain:
 
     def _value(self, text: str) -> int:
         if text not in self._met:
-            self._met[text] = self._rank_of(text)
+            self._met[text] = self._rank_of(text, self._plain)
         rank = self._met[text]
         if rank is None:
             raise CheckFailed("a published value does not occur in the original table")

@@ -13,10 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from incrowd.schema import Column
 from incrowd.verifier.columns import CodedColumn, Ints
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import require
-from incrowd.verifier.values import decimal_text, number, places
+from incrowd.verifier.values import decimal_text, places, value
 
 FEWEST_VALUES = 5
 
@@ -46,20 +46,19 @@ class ClassSums:
     places: int
 
     @classmethod
-    def of(
-        cls, row_class: Ints, own: Codes, texts: Sequence[str | None], missing: frozenset[str]
-    ) -> ClassSums:
-        """Row p is about a record that has ``texts[own[p]]``; None is NULL."""
-        numbers = [None if text is None or text in missing else number(text) for text in texts]
+    def of(cls, row_class: Ints, own: CodedColumn, column: Column, missing: frozenset[str]) -> ClassSums:
+        """Row p is about a record that has ``own.texts[own.codes[p]]``; None is NULL."""
+        texts: Sequence[str | None] = own.texts
+        numbers = [None if text is None or text in missing else value(column, text) for text in texts]
         classes = int(row_class.max()) + 1
         counts, sums = [0] * classes, [Fraction(0)] * classes
-        pairs, times = np.unique(row_class * len(numbers) + own, return_counts=True)
+        pairs, times = np.unique(row_class * len(numbers) + own.codes, return_counts=True)
         for pair, often in zip(pairs.tolist(), times.tolist(), strict=True):
-            value = numbers[pair % len(numbers)]
-            if value is not None:
+            size = numbers[pair % len(numbers)]
+            if size is not None:
                 counts[pair // len(numbers)] += often
-                sums[pair // len(numbers)] += often * value
-        most = max((places(value) for value in numbers if value is not None), default=0)
+                sums[pair // len(numbers)] += often * size
+        most = max((places(size) for size in numbers if size is not None), default=0)
         return cls(np.bincount(row_class).tolist(), counts, sums, 1 + most)
 
     def mean(self, group: int) -> Fraction:

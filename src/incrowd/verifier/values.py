@@ -12,6 +12,7 @@ from typing import Any
 
 from incrowd.schema import EVERYTHING, Column, Kind
 from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.notation import day_in, number_in
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,60}(\.[0-9]{0,60})?|\.[0-9]{1,60})([eE][+-]?[0-9]{1,2})?")
 
@@ -31,18 +32,18 @@ def number(text: str) -> int | Fraction:
 def value(column: Column, text: str) -> Any:
     """What a text of the column means; equal meanings are equal, and sort in the column's order."""
     if column.kind is Kind.NUMERIC:
-        return number(text)
+        return number_in(column.format, text) if column.format else number(text)
     if column.kind is Kind.ORDERED:
         require(text in column.order, "a value is not listed in the order of the column")
         return column.order.index(text)
     if column.kind is Kind.DATE:
-        return _moment(text, column.format)
+        return day_in(column.format, text) if column.format else _moment(text)
     return text
 
 
-def _moment(text: str, form: str) -> datetime:
+def _moment(text: str) -> datetime:
     try:
-        return datetime.strptime(text, form) if form else datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError:
         raise CheckFailed("a text is not a date") from None
 

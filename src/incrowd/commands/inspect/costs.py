@@ -36,7 +36,7 @@ from incrowd.policy.parts import same_name
 from incrowd.publishing.totals import totals
 from incrowd.results import Result, Row
 from incrowd.schema import Column, Kind, Role, Schema, Shape
-from incrowd.values import infer_kind
+from incrowd.values import reading_of
 
 MOST_ROWS = 20_000
 MOST_CELLS = 400_000  # sampled rows times quasi-identifiers: what is measured in ten seconds
@@ -385,7 +385,8 @@ def _with_one_left(columns: Sequence[ColumnCost]) -> list[ColumnCost]:
 
 
 def _inferred(table: Table, name: str, schema: Schema) -> Kind:
-    return infer_kind(text for text in table.column(name).texts if text and text not in schema.missing)
+    texts = [text for text in table.column(name).texts if text and text not in schema.missing]
+    return reading_of(texts, name).kind
 
 
 def improved_policy(policy: Policy, moved: Mapping[str, str], kinds: Mapping[str, Kind]) -> Policy:

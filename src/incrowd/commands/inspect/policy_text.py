@@ -109,7 +109,12 @@ def _quasi(profile: Profile) -> Iterator[str]:
         yield "# None was found, and a release needs at least one: name it here."
     yield "[quasi_identifiers]"
     for column in columns:
-        yield f"{_described(column)}  # {column.reason}"
+        if column.readings:
+            yield f"# {column.note}. State how {toml_key(column.name)} is read, or it is taken as written:"
+            for way in column.readings:
+                yield f"#   {toml_key(column.name)} = {way}"
+        note = f"; {column.note}" if column.note and not column.readings else ""
+        yield f"{_described(column)}  # {column.reason}{note}"
         if column.hierarchy:
             yield f"# {_described(column, hierarchy=True)}"
     yield ""
@@ -117,6 +122,8 @@ def _quasi(profile: Profile) -> Iterator[str]:
 
 def _described(column: ColumnProfile, hierarchy: bool = False) -> str:
     parts = [f"type = {toml_text(column.kind)}"]
+    if column.format:
+        parts.append(f"format = {toml_text(column.format)}")
     if hierarchy:
         parts.append(f"hierarchy = {toml_value(column.hierarchy)}")
     return f"{toml_key(column.name)} = {{{', '.join(parts)}}}"

@@ -38,7 +38,7 @@ from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, ne
 from incrowd.policy.exposures import UNIQUE_SHARE as ISOLATING_SHARE
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
-from incrowd.values import infer_kind, read_texts
+from incrowd.values import Ambiguous, Reading, read_texts, reading_of
 
 WELL_KNOWN_MISSING = (
     "?", "-", "--", ".", "NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "NaN", "nan", "missing", "Missing",
@@ -51,7 +51,9 @@ class ColumnProfile:
     """One column: what it holds, how far it singles people out, and which role is suggested.
 
     `once` counts values that occur in one row only; `hierarchy` is one that suits a quasi-identifier, for
-    those who need fixed groups: ranges and sets lose less.
+    those who need fixed groups: ranges and sets lose less. `format` is the notation of its numbers or dates
+    where it is not plain, `note` how they were read or what is open, `readings` the policy entries of which
+    one settles that.
     """
 
     name: str
@@ -62,11 +64,14 @@ class ColumnProfile:
     role: Role
     reason: str
     hierarchy: Mapping[str, object] = field(default_factory=dict)
+    format: str = ""
+    note: str = ""
+    readings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
 class Profile(Result):
-    """What `inspect` found.
+    """What `inspect` found; ``reading`` is what was taken for what when the file was read.
 
     ``isolating`` are sensitive columns, and pairs of them, that single out many rows though they are
     published unchanged.
@@ -80,6 +85,7 @@ class Profile(Result):
     risk: Risk
     demand: Demand | None = None
     isolating: tuple[Combination, ...] = ()
+    reading: tuple[str, ...] = ()
 
     def having(self, role: Role) -> tuple[ColumnProfile, ...]:
         return tuple(column for column in self.columns if column.role is role)
@@ -178,7 +184,8 @@ def _with_risks(
         found,
         bounded,
         risk_of(codes[Role.QUASI], len(table)),
-        isolating(codes[Role.SENSITIVE], _persons(columns, table), most_rows_read),
+        isolating=isolating(codes[Role.SENSITIVE], _persons(columns, table), most_rows_read),
+        reading=table.notes,
     )
 
 
@@ -201,7 +208,8 @@ def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fact
     counts, missing = _counts(column, means_missing)
     real = (counts > 0) & ~missing
     texts = [column.texts[code] or "" for code in np.flatnonzero(real).tolist()]
-    kind = infer_kind(texts)
+    reading = reading_of(texts, name)
+    kind = reading.kind
     lengths = [len(text) for text in texts] or [0]
     return Facts(
         name=name,
@@ -213,14 +221,19 @@ def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fact
         shortest=min(lengths),
         longest=max(lengths),
         mean_length=sum(lengths) / len(lengths),
-        consecutive=len(texts) == len(column) > 1 and kind is Kind.NUMERIC and _consecutive(texts),
+        consecutive=len(texts) == len(column) > 1 and _consecutive(texts, reading),
         pattern=pattern_of(texts),
         spaced=2 * sum(" " in text.strip() for text in texts) > len(texts),
+        reading=reading,
     )
 
 
-def _consecutive(texts: Sequence[str]) -> bool:
-    numbers = [number for number in read_texts(texts, Kind.NUMERIC) if isinstance(number, int)]
+def _consecutive(texts: Sequence[str], reading: Reading | Ambiguous) -> bool:
+    if reading.kind is not Kind.NUMERIC:
+        return False
+    numbers = [
+        number for number in read_texts(texts, reading.kind, reading.notation) if isinstance(number, int)
+    ]
     return len(set(numbers)) == len(texts) and max(numbers) - min(numbers) == len(texts) - 1
 
 
@@ -250,7 +263,29 @@ def _with_roles(
 def _profile(facts: Facts) -> ColumnProfile:
     role, reason = suggest(facts)
     kind = Kind.CATEGORICAL if facts.labels else facts.kind
-    return ColumnProfile(facts.name, kind, facts.distinct, facts.missing, facts.once, role, reason)
+    format, note, readings = _read(facts)
+    return ColumnProfile(
+        facts.name,
+        kind,
+        facts.distinct,
+        facts.missing,
+        facts.once,
+        role,
+        reason,
+        format=format,
+        note=note,
+        readings=readings,
+    )
+
+
+def _read(facts: Facts) -> tuple[str, str, tuple[str, ...]]:
+    """The notation that was found, what to say of it, and what would settle an open question."""
+    reading = facts.reading
+    if facts.labels:
+        return "", "", ()
+    if isinstance(reading, Ambiguous):
+        return "", reading.why, tuple(way.stated() for way in reading.readings)
+    return reading.notation, f"read as {reading.words()}" if reading.notation else "", ()
 
 
 def _like_siblings(

@@ -13,6 +13,7 @@ from incrowd.commands.inspect import names
 from incrowd.commands.inspect.patterns import Pattern, is_a_drug
 from incrowd.commands.inspect.vocabulary import HEALTH, PERSON, PLACE, POSTCODE, TRAIT, Topic, word_list
 from incrowd.schema import Kind, Role
+from incrowd.values.reading import TEXT, Ambiguous, Reading
 
 NEARLY_ALL = 0.9
 FREE_TEXT_LENGTH = 40
@@ -45,6 +46,7 @@ class Facts:
     consecutive: bool
     pattern: Pattern | None = None
     spaced: bool = False  # do most values consist of several words?
+    reading: Reading | Ambiguous = TEXT
 
     @property
     def distinctness(self) -> float:
@@ -59,6 +61,11 @@ class Facts:
     def topic(self) -> Topic | None:
         """What the deciding word of its name stands for."""
         return names.head(self.name)
+
+    @property
+    def is_date(self) -> bool:
+        """Is a date meant, also where it is open how it is to be read?"""
+        return self.kind is Kind.DATE or (isinstance(self.reading, Ambiguous) and self.reading.is_date)
 
     @property
     def labels(self) -> bool:
@@ -112,11 +119,15 @@ def _by_values(role: Role) -> Rule:
     return _looks(role), role, lambda facts: facts.pattern.reason if facts.pattern else ""
 
 
+A_DATE = "a date; others may know when it happened"
+
 # The first rule that holds decides.
 RULES: tuple[Rule, ...] = (
     (lambda f: f.distinct == 0, Role.DROP, "it is empty"),
     (lambda f: f.distinct == 1 and f.missing == 0, Role.KEEP, "every row has the same value"),
     _by_values(Role.IDENTIFIER),
+    # a moment differs in nearly every row and names nobody; digits alone may be a number all the same
+    (lambda f: f.is_date and f.reading.notation != "yyyymmdd", Role.QUASI, A_DATE),
     (
         _tells_rows_together,
         Role.ENTITY,
@@ -133,7 +144,7 @@ RULES: tuple[Rule, ...] = (
     (lambda f: f.consecutive, Role.IDENTIFIER, "it numbers the rows"),
     _by_name(Role.DROP),
     _by_values(Role.DROP),
-    (lambda f: f.kind is Kind.DATE, Role.QUASI, "a date; others may know when it happened"),
+    (lambda f: f.is_date, Role.QUASI, A_DATE),
     (_long_texts, Role.DROP, "free text: it can contain anything, also names"),
     _by_name(Role.QUASI),
     _by_name(Role.SENSITIVE),

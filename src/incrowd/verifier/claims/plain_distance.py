@@ -149,7 +149,7 @@ def _leaf(column: Column, text: str, rank: int) -> int | Fraction | None:
     """Leaves are numbered, unless the column's own values are: a number keeps its place under a hierarchy."""
     if column.kind is Kind.CATEGORICAL:
         return rank - 1
-    for spelling in (column, replace(column, format="")):
+    for spelling in (replace(column, format=""), column):  # a hierarchy has canonical leaves
         try:
             return _measured(value(spelling, text))
         except CheckFailed:
