@@ -59,7 +59,12 @@ def test_numbers_are_those_of_the_release() -> None:
     assert (five.rows, five.classes, five.smallest_class, five.left_out) == (40, 8, 5, 0)
     assert (five.risk, five.average, five.loss["gcp"]) == (1 / 5, 8 / 40, 0)
     assert (ten.classes, ten.risk, ten.average) == (4, 1 / 10, 4 / 40)
-    assert ten.loss == publish(AGES, request(), k=10).loss()
+    release = publish(AGES, request(), k=10)
+    assert ten.loss == release.loss() | {"e2": release.two_way.error}
+    assert ten.words == tuple(release.two_way.sentences())
+    errors = [result.loss["e2"] for _, result in found.by("e2")]
+    assert errors == sorted(errors)
+    assert len(errors) == len(found.chart("e2").points) == 4
     assert (told["ring", 10].risk, told["ring", 10].average) == (1 / 10, 1 / 10)  # that of the draw
     assert [(trial.method, trial.k) for trial in found.trials if trial.own] == [("mondrian", 5)]
     assert (found.planned, found.stopped) == (4, False)
@@ -293,7 +298,7 @@ def test_the_command_shows_writes_and_keeps(tmp_path: Path) -> None:
     assert len(list((tmp_path / "xdg/incrowd/compare").iterdir())) == 6
     told = incrowd(*words, "--json", "--sort", "dm", "--no-cache").json
     assert (told["measure"], told["planned"], len(told["trials"])) == ("dm", 6, 6)
-    assert set(told["trials"][0]["loss"]) == set(catalogue("measure"))
+    assert set(told["trials"][0]["loss"]) == {*catalogue("measure"), "e2"}
     assert [trial["frontier"] for trial in told["trials"]].count(True) >= 1
 
 
