@@ -23,7 +23,7 @@ SEED = 20
 
 @dataclass(frozen=True)
 class CountedTable:
-    """A real table: its file, its quasi-identifiers with their types (None: categories), a sensitive column."""
+    """A real table: file, quasi-identifiers with their types (None: categories), a sensitive column."""
 
     file: str
     quasi: Mapping[str, str | None]
