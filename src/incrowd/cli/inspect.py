@@ -165,7 +165,7 @@ def show(profile: Profile, source: Path, output: Path | None) -> None:
         for c in profile.columns
     ]
     header = ("column", "kind", "distinct", "missing", "once", "suggested role")
-    out.print(screen.table(f"{source.name}: {profile.rows:,} rows", header, rows))
+    out.print(screen.table(f"{source.name}: {profile.rows:,} rows", header, rows, least=("once", "missing")))
     out.print("Why these roles:")
     for (role, reason), names in _reasons(profile).items():
         out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}")

@@ -122,13 +122,20 @@ def _shrunk(natural: Sequence[int], floors: Sequence[int], room: int) -> list[in
 
 
 def _folding(column: Sequence[str], width: int) -> Callable[[str], list[str]]:
-    """How cells of a column are folded: a word that is too long is abbreviated, if that keeps it apart."""
+    """How cells of a column are folded.
+
+    A word that is too long goes on two lines, if its own parts allow that. Else it is abbreviated, if that
+    keeps it apart from others; else it goes on as many lines as it needs.
+    """
     long = {word for cell in column for word in cell.split() if cell_len(word) > width}
     short: dict[str, list[str]] = {}
     for word in long:
         short.setdefault(abbreviated(word, width), []).append(word)
-    unlike = {word: [text] for text, words in short.items() if len(words) == 1 for word in words}
-    pieces = {word: unlike.get(word) or _in_pieces(word, width) for word in long}
+    pieces = {}
+    for word in long:
+        parts, brief = _in_pieces(word, width), abbreviated(word, width)
+        whole = len(parts) == 2 and "".join(parts) == word
+        pieces[word] = parts if whole or len(short[brief]) > 1 else [brief]
 
     def fold(cell: str) -> list[str]:
         lines = [""]
