@@ -15,10 +15,23 @@ from hypothesis import strategies as st
 from support.commands import incrowd
 
 from incrowd import Policy, publish
-from incrowd.commands.learn import AMONG, APART, Learned, held_out, learn
-from incrowd.commands.learn_features import Learnable
+from incrowd.attacks.registry import Rate
+from incrowd.commands.learn import (
+    AMONG,
+    APART,
+    BY_TOTALS,
+    EVENLY,
+    Learned,
+    Lesson,
+    Predicted,
+    _predicted,
+    held_out,
+    learn,
+)
+from incrowd.commands.learn_features import Learnable, generalised
 from incrowd.errors import InputError
-from incrowd.flow import Attribute
+from incrowd.flow import Attribute, Microdata, Table
+from incrowd.measures import Published
 from incrowd.measures.cells import parse_cells
 from incrowd.schema import Kind, Shape
 
@@ -72,9 +85,9 @@ def by_method(people: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 def test_what_is_published_is_learnt(by_method: dict[str, Path], people: Path) -> None:
     (lesson,) = learn(by_method["classes"], people, ["ill"]).lessons
     assert lesson.classes == 2  # missing is none
-    assert lesson.original.tried == lesson.majority.tried == lesson.release.tried
-    assert lesson.majority.share < 0.65
-    assert min(lesson.original.share, lesson.release.share) > 0.8
+    assert lesson.original.accuracy.tried == lesson.majority.accuracy.tried == lesson.release.accuracy.tried
+    assert lesson.majority.accuracy.share < 0.65
+    assert min(lesson.original.accuracy.share, lesson.release.accuracy.share) > 0.8
     low, high = lesson.interval()
     assert low <= lesson.drop <= high
 
@@ -82,7 +95,7 @@ def test_what_is_published_is_learnt(by_method: dict[str, Path], people: Path) -
 def test_one_class_of_all_teaches_nothing_but_the_majority(by_method: dict[str, Path], people: Path) -> None:
     (lesson,) = learn(by_method["one"], people, ["ill"]).lessons
     assert lesson.release == lesson.majority
-    assert lesson.original.share > 0.8
+    assert lesson.original.accuracy.share > 0.8
     assert lesson.interval()[0] > 0
 
 
@@ -123,7 +136,7 @@ def test_values_apart_are_learnt_by_the_counts_of_their_group(
     assert (learned.rows, learned.note) == (ROWS - learned.tested, APART)
     ill, age = learned.lessons
     assert ill.classes == 3  # here the empty text is a value
-    assert ill.original.share > 0.75
+    assert ill.original.accuracy.share > 0.75
     assert age.lost == age.gained == 0  # rows are exact, so both see the same
 
 
@@ -195,5 +208,119 @@ def test_the_command_says_what_python_says(by_method: dict[str, Path], people: P
     assert incrowd(*words, "--json").json == json.loads(json.dumps(learned.to_dict()))
     shown = " ".join(incrowd(*words).out.split())
     for lesson in learned.lessons:
-        rates = (lesson.majority, lesson.original, lesson.release)
-        assert " ".join([lesson.target, *(f"{rate.share:.1%}" for rate in rates)]) in shown
+        found = (lesson.majority, lesson.original, lesson.release)
+        assert " ".join([lesson.target, "accuracy", *(f"{one.accuracy.share:.1%}" for one in found)]) in shown
+        assert " ".join(["balanced accuracy", *(f"{one.balanced_accuracy:.1%}" for one in found)]) in shown
+        assert " ".join(["AUC", *(f"{one.auc:.3f}" for one in found)]) in shown
+        assert " ".join(["F1 (macro)", *(f"{one.f1:.3f}" for one in found)]) in shown
+    assert learned.spread in shown
+
+
+# Four measures
+
+
+def by_hand(truth: list[int], chances: list[list[float]]) -> tuple[float, float, float | None, float]:
+    """Accuracy, balanced accuracy, AUC and F1 by their definitions."""
+    named = [max(range(len(row)), key=lambda one: (row[one], -one)) for row in chances]
+    there = sorted(set(truth))
+    right = [own == said for own, said in zip(truth, named, strict=True)]
+    found, areas, f1 = [], [], []
+    for one in there:
+        found.append(sum(r for r, own in zip(right, truth, strict=True) if own == one) / truth.count(one))
+        pairs = [
+            (chances[i][one], chances[j][one])
+            for i in range(len(truth))
+            for j in range(len(truth))
+            if truth[i] == one != truth[j]
+        ]
+        areas.append(sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs) if pairs else 0.0)
+    for one in sorted({*truth, *named}):
+        both = sum(own == said == one for own, said in zip(truth, named, strict=True))
+        f1.append(2 * both / (truth.count(one) + named.count(one)))
+    auc = sum(areas) / len(areas) if len(there) > 1 else None
+    return sum(right) / len(right), sum(found) / len(found), auc, sum(f1) / len(f1)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(2, 4).flatmap(
+        lambda classes: st.lists(
+            st.tuples(
+                st.integers(0, classes - 1),
+                st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=classes, max_size=classes),
+            ),
+            min_size=1,
+            max_size=12,
+        )
+    )
+)
+def test_measures_are_those_of_their_definitions(rows: list[tuple[int, list[float]]]) -> None:
+    truth, chances = [own for own, _ in rows], [row for _, row in rows]
+    found = _predicted(np.array(truth), np.array(chances))
+    accuracy, balanced, auc, f1 = by_hand(truth, chances)
+    assert (found.accuracy.share, found.balanced_accuracy, found.f1) == pytest.approx(
+        (accuracy, balanced, f1)
+    )
+    assert found.auc == (None if auc is None else pytest.approx(auc))
+
+
+def test_a_target_that_even_the_original_does_not_teach_is_called_that(
+    by_method: dict[str, Path], people: Path
+) -> None:
+    learned = learn(by_method["classes"], people, ["city", "ill"])
+    city, ill = learned.lessons
+    assert (city.learnable, ill.learnable, ill.remark) == (False, True, "")
+    assert "says nothing; choose another target" in city.remark
+    assert city.remark in learned.headline()
+    ran = incrowd("learn", by_method["classes"], "--original", people, "--target", "city")
+    assert city.remark in ran.out
+
+
+def test_ranks_may_say_something_where_nothing_but_the_commonest_value_is_named() -> None:
+    same = Predicted(Rate(95, 100), 0.5, 0.8, 0.49)
+    lesson = Lesson("rare", 2, same, same, same, lost=0, gained=0, won=0, missed=0)
+    assert lesson.remark.endswith("so accuracy says nothing here; compare AUC, or choose another target")
+
+
+# Totals
+
+
+def test_cells_are_spread_by_totals_where_a_release_states_them(people: Path, tmp_path: Path) -> None:
+    plain, stated = (released(people, tmp_path / str(totals), 40, totals=totals) for totals in (False, True))
+    assert learn(plain, people, "ill").spread == EVENLY
+    assert learn(stated, people, "ill").spread == BY_TOTALS
+    assert (
+        incrowd("learn", stated, "--original", people, "--target", "ill", "--json").json["spread"]
+        == BY_TOTALS
+    )
+
+
+def test_weights_of_values_give_the_totals() -> None:
+    """Four rows say {a|b}, three of them are of a; two rows say b."""
+    column = attribute("a", "b")
+    cells = parse_cells(column, ["{a|b}", "b", "*"])
+    of = np.array([0, 0, 0, 0, 1, 1], np.int32)
+    published = Published((column,), (cells,), (of,))
+    data = Microdata(np.array([[0], [0], [0], [1], [1], [1]], np.int32), (column,))
+    totals = Table.of({"column": ["c", "c"], "value": ["a", "b"], "rows": ["3", "3"]})
+    (learnable,) = generalised(published, data, totals)
+    points, regions = learnable.features(np.ones(6, np.bool_))
+    assert points.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert regions[:2] == pytest.approx(np.array([[0.75, 0.25], [0.0, 1.0]]), abs=1e-5)
+    assert generalised(published, data)[0].features(np.ones(6, np.bool_))[1][0].tolist() == [0.5, 0.5]
+
+
+def test_a_range_is_described_by_its_mean_under_totals() -> None:
+    texts = ("20", "30", "40")
+    column = Attribute("c", Kind.NUMERIC, Shape.RANGE, texts, np.array([20.0, 30.0, 40.0]))
+    cells = parse_cells(column, ["[20,40]", "*"])
+    published = Published((column,), (cells,), (np.zeros(4, np.int32),))
+    data = Microdata(np.array([[0], [0], [0], [2]], np.int32), (column,))
+    totals = Table.of({"column": ["c", "c"], "value": ["20", "[30,40]"], "rows": ["3", "1"]})
+    points, regions = generalised(published, data, totals)[0].features(np.ones(4, np.bool_))
+    assert points.tolist() == [[20.0], [30.0], [40.0]]
+    assert regions[0].tolist() == [pytest.approx(0.75 * 20 + 0.25 * 35, abs=1e-3)]
+
+
+def attribute(*texts: str) -> Attribute:
+    return Attribute("c", Kind.CATEGORICAL, Shape.SET, texts, np.arange(float(len(texts))))

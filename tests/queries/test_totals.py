@@ -125,3 +125,15 @@ def test_a_value_without_a_name_has_bounds_and_no_estimate(
     answer = release[1].ask("SELECT COUNT(*) WHERE place = 'nowhere'")
     assert answer.estimate is None
     assert answer.lower == 0
+
+
+def test_a_value_that_only_totals_name_is_counted_by_them(tmp_path: Path) -> None:
+    """All cells are `*`, so no cell names the city."""
+    table = Table.of({"sex": ["F"] * 5 + ["M"] * 5, "city": ["a", "b"] * 5})
+    said = {"quasi_identifiers": {"sex": {}, "city": {}}, "privacy": {"k": 5}, "totals": True}
+    ic.publish(table, Policy.from_dict({**said, "method": "single"}), tmp_path / "release")
+    assert "*,\n" not in (tmp_path / "release" / "data.csv").read_text()
+    release = Queryable.load(tmp_path / "release")
+    for name, value in (("sex", "F"), ("city", "a")):
+        answer = release.ask(f"SELECT COUNT(*) WHERE {name} = '{value}'")
+        assert (answer.lower, answer.upper, answer.hints) == (5, 5, ())

@@ -67,7 +67,8 @@ def show(attacked: Attacked) -> None:
     )
     out.print(f"The true row is known for {attacked.known:,} of them, from {attacked.truth}.")
     header = ("attack", "adversary", "success", "guess", "control", "bound", "outcome")
-    out.print(screen.table("", header, [_attack(result) for result in attacked.results]))
+    rows = [_attack(result) for result in attacked.results]
+    out.print(screen.table("", header, rows, least=("adversary", "guess", "control")))
     for result in attacked.results:
         out.print(f"  {result.name}: the adversary knows {result.knows}")
         if result.details:

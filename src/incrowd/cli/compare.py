@@ -15,6 +15,8 @@ from incrowd.errors import InputError
 if TYPE_CHECKING:
     from incrowd.commands.comparison import Comparison, Level, Trial, TrialResult
 
+LEAST_NEEDED = ("seconds", "average", "suppressed", "classes")
+
 
 @app.command()
 def compare(
@@ -126,18 +128,18 @@ def show_comparison(found: Comparison, measure: str, output: Path | None) -> Non
 
 
 def _table(found: Comparison, done: Sequence[tuple[Trial, TrialResult]], measure: str) -> list[str]:
-    """Lines that fit a terminal of 80 signs; empty columns are dropped."""
+    """Lines that fit the terminal; empty columns are dropped, and those that few need where room is short."""
+    from incrowd.cli.layout import laid_out
+
     best = set(map(id, found.frontier(measure)))
     other = "gcp" if measure == "e2" else "e2"
     header = ("", "method", "k", "l", "risk", "average", measure, other, "classes", "suppressed", "seconds")
-    rows = [header, *(_row(trial, result, measure, id(trial) in best) for trial, result in done)]
-    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in columns]
-    lined = [
-        [cell.ljust(width) if column[0] in ("", "method") else cell.rjust(width) for cell in column]
-        for column, width in zip(columns, widths, strict=True)
-    ]
-    return ["  ".join(cells).rstrip() for cells in zip(*lined, strict=True)]
+    rows = [_row(trial, result, measure, id(trial) in best) for trial, result in done]
+    filled = [j for j in range(len(header)) if any(row[j] for row in rows)]
+    names, cells = [header[j] for j in filled], [[row[j] for j in filled] for row in rows]
+    width, numbers = screen.console().width, [name for name in names if name not in ("", "method")]
+    head, body, gone = laid_out(names, cells, width, right=numbers, least=LEAST_NEEDED, gaps=(2, 1))
+    return [*head, *body, *([screen.lacking(gone)] if gone else [])]
 
 
 def _row(trial: Trial, result: TrialResult, measure: str, best: bool) -> tuple[str, ...]:

@@ -173,7 +173,8 @@ def show(profile: Profile, table: str, again: str, output: Path | None) -> None:
         for c in profile.columns
     ]
     header = ("column", "kind", "distinct", "missing", "once", "suggested role")
-    out.print(screen.table(f"{options.name_of(table)}: {profile.rows:,} rows", header, rows))
+    title = f"{options.name_of(table)}: {profile.rows:,} rows"
+    out.print(screen.table(title, header, rows, least=("once", "missing")))
     out.print("Why these roles:")
     for (role, reason), names in _reasons(profile).items():
         out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}")

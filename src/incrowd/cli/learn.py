@@ -42,19 +42,29 @@ def learn(
 
 def _show(learned: Learned) -> None:
     out = screen.console()
-    header = ("target", "majority", "original", "release", "drop", "95 %")
-    title = f"Correct predictions for {learned.tested:,} records that were held out"
-    out.print(screen.table(title, header, [_row(lesson) for lesson in learned.lessons]))
-    out.print(f"  trained on {learned.records - learned.tested:,} records, and on {learned.rows:,} rows")
+    header = ("target", "measure", "commonest", "original", "release", "drop", "95 %")
+    title = f"Predictions for {learned.tested:,} records that were held out"
+    rows = [row for lesson in learned.lessons for row in _rows(lesson)]
+    out.print(screen.table(title, header, rows, least=("95 %",)))
+    out.print(
+        f"  trained on {learned.records - learned.tested:,} records, and on {learned.rows:,} rows; "
+        f"{learned.spread}"
+    )
+    for remark in (lesson.remark for lesson in learned.lessons):
+        if remark:
+            out.print(f"  {remark}")
     if learned.note:
         out.print(f"  note: {learned.note}")
 
 
-def _row(lesson: Lesson) -> tuple[str, ...]:
-    rates = (lesson.majority, lesson.original, lesson.release)
+def _rows(lesson: Lesson) -> list[tuple[str, ...]]:
+    """The measures of a target; how far accuracy falls, and where that lies, beside the first."""
+    from incrowd.commands.learn import lines
+
     low, high = lesson.interval()
-    shares = tuple(f"{rate.share:.1%}" for rate in rates)
-    return lesson.target, *shares, _points(lesson.drop), f"{_points(low)} to {_points(high)}"
+    first, *others = lines(lesson)
+    drop = _points(lesson.drop), f"{_points(low)} to {_points(high)}"
+    return [(lesson.target, *first, *drop), *(("", *line, "", "") for line in others)]
 
 
 def _points(difference: float) -> str:

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import sys
-import textwrap
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,6 +46,8 @@ ANONYMITY = {  # kinds of anonymity, as measures and audits name them
     "k_factor": "a randomized assignment exists with no match above 1/k",
 }
 
+INDENT = "  "  # of tables
+_COMMAND = re.compile("(^| )incrowd [a-z]+ ")  # a line that can be pasted
 _CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029]")  # JSON allows them bare, and terminals obey some
 
 
@@ -56,12 +57,36 @@ def console() -> Console:
 
     class Screen(Console):
         def print(self, *things: Any, **how: Any) -> None:
-            super().print(*(visible(thing) if isinstance(thing, str) else thing for thing in things), **how)
+            super().print(*(self._fitted(thing) for thing in things), **how)
+
+        def _fitted(self, thing: Any) -> Any:
+            """Texts without commands to the terminal, in lines that fit it. Into a file they stay whole."""
+            if not isinstance(thing, str):
+                return thing
+            folding = self.is_terminal or "COLUMNS" in os.environ
+            lines = visible(thing).split("\n")
+            return "\n".join(in_lines(line, self.width) if folding else line for line in lines)
 
         def on_broken_pipe(self) -> None:
             _reader_left()
 
     return Screen(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def in_lines(line: str, width: int) -> str:
+    """A sentence in lines of a terminal, indented as its first; what can be pasted stays whole.
+
+    Examples
+    --------
+    >>> print(in_lines("  note: nobody is left out", 16))
+      note: nobody
+        is left out
+    >>> print(in_lines("Next: incrowd verify release", 16))
+    Next: incrowd verify release
+    """
+    if cell_width(line) <= width or _COMMAND.search(line):
+        return line
+    return folded(line.lstrip(" "), line[: len(line) - len(line.lstrip(" "))], width)
 
 
 def visible(text: str) -> str:
@@ -155,32 +180,50 @@ def watching(quiet: bool) -> Iterator[Watch]:
         bar.stop()
 
 
-def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
-    """A table for `console().print`."""
-    from rich import box
-    from rich.table import Table
+def table(
+    title: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    least: Sequence[str] = (),
+    width: int | None = None,
+) -> Any:
+    """A table for `console().print` that fits the terminal (`layout.laid_out`); the indent is two signs."""
     from rich.text import Text
 
-    shown = Table(title=visible(title) or None, box=box.SIMPLE_HEAD, title_justify="left")
-    for name in header:
-        shown.add_column(visible(name), overflow="fold")
-    for row in rows:
-        shown.add_row(*(Text(visible(cell)) for cell in row))
+    from incrowd.cli.layout import laid_out
+
+    room = (width or console().width) - 2 * len(INDENT)
+    names = [visible(name) for name in header]
+    cells = [[visible(cell).replace("\n", " ") for cell in row] for row in rows]
+    head, body, gone = laid_out(names, cells, room, right=right, least=least)
+    shown = Text(f"{folded(title, width=room)}\n" if title else "")
+    rule = "─" * (max(map(cell_width, [*head, *body])) + 2)
+    shown.append("\n" + "".join(f"{INDENT}{line}\n" for line in head), "bold")
+    shown.append(f" {rule}\n" + "".join(f"{INDENT}{line}\n" for line in body))
+    if gone:
+        shown.append(folded(lacking(gone), INDENT, room) + "\n")
     return shown
 
 
-def folded(text: str, indent: str = "", width: int = 80) -> str:
-    """A sentence in lines of at most so many signs, but for names that are longer.
+def lacking(columns: Sequence[str]) -> str:
+    """Which columns a table does not show."""
+    return f"no room here for: {', '.join(filter(None, columns))}; --json has all"
 
-    Examples
-    --------
-    >>> print(folded("Not published: name, address.", "  ", 20))
-      Not published:
-        name, address.
-    """
-    wrapper = textwrap.TextWrapper(width, indent, f"{indent}  ", break_long_words=False)
-    wrapper.break_on_hyphens = False
-    return wrapper.fill(visible(text))
+
+def cell_width(text: str) -> int:
+    """How many places of a terminal a text takes: some signs take two."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def folded(text: str, indent: str = "", width: int = 80) -> str:
+    """A sentence in lines of at most so many signs, but for names that are longer."""
+    from incrowd.cli import layout
+
+    return layout.folded(visible(text), indent, width)
 
 
 def number(value: object) -> str:

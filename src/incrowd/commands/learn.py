@@ -44,39 +44,83 @@ AMONG = (
 APART = "rows of test people are not trained on, but the values of their groups are"
 
 
+EVENLY = "cells are spread evenly over their values"
+BY_TOTALS = "cells are spread over their values by the totals of the release"
+INFORMATIVE = 0.6  # an AUC from which on ranks say something although no other class is ever named
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """How good predictions are: how many are right, and three measures in which all classes count alike.
+
+    ``balanced_accuracy`` is the mean share of each class that is found, ``f1`` the mean F1 of the classes
+    (macro), ``auc`` the mean area under the ROC curve of each class against the rest; None where the records
+    that are tested with have one class only.
+    """
+
+    accuracy: Rate
+    balanced_accuracy: float
+    auc: float | None
+    f1: float
+
+    def to_dict(self) -> dict[str, Any]:
+        others = {"balanced_accuracy": self.balanced_accuracy, "auc": self.auc, "f1": self.f1}
+        return {**self.accuracy.to_dict(), **others}
+
+
 @dataclass(frozen=True, slots=True)
 class Lesson:
     """How well one column is guessed from the others.
 
-    ``majority``, ``original`` and ``release`` count right guesses on the same records: always the most
-    frequent class, trained on the original, trained on the release. ``lost`` and ``gained`` count
-    records that only the original, only the release gets right.
+    ``majority``, ``original`` and ``release`` are guesses on the same records: always the most frequent
+    class, trained on the original, trained on the release. ``lost`` and ``gained`` count records that only
+    the original, only the release gets right; ``won`` and ``missed`` those that only the original, only the
+    most frequent class gets right.
     """
 
     target: str
     classes: int
-    majority: Rate
-    original: Rate
-    release: Rate
+    majority: Predicted
+    original: Predicted
+    release: Predicted
     lost: int
     gained: int
+    won: int
+    missed: int
 
     @property
     def drop(self) -> float:
-        return self.original.share - self.release.share
+        return self.original.accuracy.share - self.release.accuracy.share
+
+    @property
+    def learnable(self) -> bool:
+        """Is the original clearly better than always naming the most frequent class, to 95 %?"""
+        return _paired(self.won, self.missed, self.original.accuracy.tried)[0] > 0
+
+    @property
+    def remark(self) -> str:
+        """What to do where accuracy says nothing; else empty."""
+        if self.learnable:
+            return ""
+        start = (
+            f"{self.target}: even with the original, predictions are not clearly better than always naming "
+            f"the commonest value ({self.original.accuracy.share:.1%} and {self.majority.accuracy.share:.1%})"
+        )
+        if self.original.auc is not None and self.original.auc >= INFORMATIVE:
+            return f"{start}, so accuracy says nothing here; compare AUC, or choose another target"
+        return f"{start}, so this comparison says nothing; choose another target"
 
     def interval(self) -> tuple[float, float]:
         """Where the drop lies, to 95 %: both guess on the same records, so only differences count.
 
         Examples
         --------
-        >>> lesson = Lesson("sex", 2, Rate(50, 100), Rate(80, 100), Rate(70, 100), lost=15, gained=5)
-        >>> round(lesson.drop, 2), [round(end, 3) for end in lesson.interval()]
-        (0.1, [0.015, 0.185])
+        >>> half, more, less = (Predicted(Rate(won, 100), won / 100, None, 0.5) for won in (50, 80, 70))
+        >>> lesson = Lesson("sex", 2, half, more, less, lost=15, gained=5, won=35, missed=5)
+        >>> round(lesson.drop, 2), [round(end, 3) for end in lesson.interval()], lesson.learnable
+        (0.1, [0.015, 0.185], True)
         """
-        n, net = self.original.tried, self.lost - self.gained
-        reach = USUAL * sqrt(self.lost + self.gained - net * net / n) / n
-        return self.drop - reach, self.drop + reach
+        return _paired(self.lost, self.gained, self.original.accuracy.tried)
 
     def to_dict(self) -> dict[str, Any]:
         low, high = self.interval()
@@ -87,34 +131,59 @@ class Lesson:
             "original": self.original.to_dict(),
             "release": self.release.to_dict(),
             "drop": {"share": self.drop, "low": low, "high": high},
+            "learnable": self.learnable,
+            "remark": self.remark,
         }
+
+
+def _paired(only_one: int, only_other: int, n: int) -> tuple[float, float]:
+    """Where the difference of two shares of the same n records lies, to 95 %."""
+    net = only_one - only_other
+    reach = USUAL * sqrt(only_one + only_other - net * net / n) / n
+    return net / n - reach, net / n + reach
 
 
 @dataclass(frozen=True, repr=False)
 class Learned(Result):
-    """What was learnt of each target. ``note`` says if rows of test people were trained on."""
+    """What was learnt of each target.
+
+    ``note`` says if rows of test people were trained on, ``spread`` how cells were spread over their values.
+    """
 
     records: int
     tested: int
     rows: int
     note: str
+    spread: str
     lessons: tuple[Lesson, ...]
 
     def headline(self) -> str:
         return "; ".join(
-            f"{one.target}: {one.original.share:.1%} right from the original, {one.release.share:.1%} from "
-            "the release"
+            one.remark
+            or f"{one.target}: {one.original.accuracy.share:.1%} right from the original, "
+            f"{one.release.accuracy.share:.1%} from the release"
             for one in self.lessons
         )
 
     def overview(self) -> tuple[Row, Iterable[Row]]:
-        rates = ((one.target, one.majority, one.original, one.release) for one in self.lessons)
-        rows = ((name, *(f"{rate.share:.1%}" for rate in each)) for name, *each in rates)
-        return ("target", "most frequent value", "original", "release"), rows
+        rows = [(one.target, *line) for one in self.lessons for line in lines(one)]
+        return ("target", "measure", "commonest value", "original", "release"), rows
 
     def to_dict(self) -> dict[str, Any]:
         facts = {name: value for name, value in vars(self).items() if name != "lessons"}
         return {**facts, "targets": [lesson.to_dict() for lesson in self.lessons]}
+
+
+def lines(lesson: Lesson) -> list[tuple[str, str, str, str]]:
+    """Each measure of a lesson: its name, of the commonest value, of the original, of the release."""
+    found = (lesson.majority, lesson.original, lesson.release)
+    shown = {
+        "accuracy": [f"{one.accuracy.share:.1%}" for one in found],
+        "balanced accuracy": [f"{one.balanced_accuracy:.1%}" for one in found],
+        "AUC": ["" if one.auc is None else f"{one.auc:.3f}" for one in found],
+        "F1 (macro)": [f"{one.f1:.3f}" for one in found],
+    }
+    return [(name, *each) for name, each in shown.items()]  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +238,8 @@ def learn(
         watch(f"learn: {name}")
         taught.append(_lesson(lessons, name))
     records, tested = len(folder.original), int((~lessons.train).sum())
-    return Learned(records, tested, int(lessons.rows.size), note, tuple(taught))
+    spread = EVENLY if folder.totals is None else BY_TOTALS
+    return Learned(records, tested, int(lessons.rows.size), note, spread, tuple(taught))
 
 
 def _check_extra() -> None:
@@ -211,7 +281,7 @@ def _lessons(folder: ReleaseFolder) -> tuple[_Lessons, str]:
     if min(train.sum(), (~train).sum()) < FEWEST:
         raise InputError(f"the table has {len(table)} records, too few to train on some and test with others")
     found = folder.shown
-    columns = {column.name: column for column in generalised(found, data)}
+    columns = {column.name: column for column in generalised(found, data, folder.totals)}
     for said in schema.having(Role.SENSITIVE, Role.KEEP):
         here = shown.column(said.name) if said.name in shown.names else None
         columns[said.name] = as_written(said, table.column(said.name), here, schema)
@@ -237,17 +307,36 @@ def _lesson(lessons: _Lessons, target: str) -> Lesson:
     rows, guessed, weight = _labelled(lessons, target, by_value)
     if not rows.size:
         raise InputError(f"no training row has information about {target}")
-    truth, known = labels[tested], np.bincount(labels[learnt])
-    by_original = _taught(points[learnt], labels[learnt], np.ones(learnt.size), points[tested]) == truth
-    by_release = _taught(regions[rows], guessed, weight, points[tested]) == truth
+    truth, known = labels[tested], np.bincount(labels[learnt], minlength=int(by_value.max()) + 1)
+    commonest = np.zeros((tested.size, known.size))
+    commonest[:, known.argmax()] = 1.0
+    by_original = _taught(points[learnt], labels[learnt], np.ones(learnt.size), points[tested], known.size)
+    by_release = _taught(regions[rows], guessed, weight, points[tested], known.size)
+    right = [each.argmax(axis=1) == truth for each in (commonest, by_original, by_release)]
     return Lesson(
         target,
         int((known > 0).sum()),
-        Rate(int((truth == known.argmax()).sum()), tested.size),
-        Rate(int(by_original.sum()), tested.size),
-        Rate(int(by_release.sum()), tested.size),
-        int((by_original & ~by_release).sum()),
-        int((~by_original & by_release).sum()),
+        _predicted(truth, commonest),
+        _predicted(truth, by_original),
+        _predicted(truth, by_release),
+        lost=int((right[1] & ~right[2]).sum()),
+        gained=int((~right[1] & right[2]).sum()),
+        won=int((right[1] & ~right[0]).sum()),
+        missed=int((~right[1] & right[0]).sum()),
+    )
+
+
+def _predicted(truth: Ints, chances: Floats) -> Predicted:
+    """How good the chances (n, classes) of each class are, against the truth (n,)."""
+    from sklearn.metrics import f1_score, recall_score, roc_auc_score
+
+    named, there = chances.argmax(axis=1), np.unique(truth)
+    curves = [roc_auc_score(truth == one, chances[:, one]) for one in there] if there.size > 1 else []
+    return Predicted(
+        Rate(int((named == truth).sum()), truth.size),
+        float(recall_score(truth, named, labels=there, average="macro", zero_division=0)),
+        float(np.mean(curves)) if curves else None,
+        float(f1_score(truth, named, average="macro", zero_division=0)),
     )
 
 
@@ -292,13 +381,15 @@ def _labelled(lessons: _Lessons, target: str, by_value: Ints) -> tuple[Ints, Int
     return lessons.rows[row], label, share[row, label]
 
 
-def _taught(features: Floats, labels: Ints, weight: Floats, asked: Floats) -> Ints:
-    """What a classifier that saw these examples says of those that are asked."""
+def _taught(features: Floats, labels: Ints, weight: Floats, asked: Floats, classes: int) -> Floats:
+    """How likely each class is of those that are asked, for a classifier that saw these examples."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    if np.unique(labels).size == 1:
-        return np.full(len(asked), labels[0])
+    chances, met = np.zeros((len(asked), classes)), np.unique(labels)
+    if met.size == 1:
+        chances[:, met[0]] = 1.0
+        return chances
     # The order of published rows is random, and must not move a sum's last digit.
     order = np.lexsort((weight, labels, *features.T))
     model = HistGradientBoostingClassifier(
@@ -306,5 +397,5 @@ def _taught(features: Floats, labels: Ints, weight: Floats, asked: Floats) -> In
     )
     with threadpool_limits(1):  # threads that wait for each other on a busy machine take ten times as long
         model.fit(features[order], labels[order], sample_weight=weight[order])
-        said: Ints = model.predict(asked)
-    return said
+        chances[:, model.classes_] = model.predict_proba(asked)
+    return chances

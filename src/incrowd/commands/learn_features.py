@@ -19,6 +19,9 @@ from incrowd.graph import consistency
 from incrowd.measures import Published
 from incrowd.measures.buckets import BucketTable
 from incrowd.measures.cells import CellCoverage
+from incrowd.measures.parts import Parts
+from incrowd.measures.raking import rake
+from incrowd.measures.totals import Line, line_of_codes, lines_by_column
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import offsets, read_texts, reading_of
 
@@ -34,7 +37,8 @@ class Learnable:
     """A published column of m values: the value of each record, and the cell of each row.
 
     Where ``cells`` is None a cell is a value; ``of`` is None where values are in buckets.
-    ``place`` (m,) is where numbers and dates lie, nan elsewhere; None for categories.
+    ``place`` (m,) is where numbers and dates lie, nan elsewhere; None for categories. A cell is spread over
+    its values evenly, or by the ``weight`` (m,) that totals give them.
     """
 
     name: str
@@ -44,14 +48,36 @@ class Learnable:
     of: NDArray[np.int32] | None
     cells: CellCoverage | None = None
     attribute: Attribute | None = None
+    weight: Floats | None = None
 
     def tally(self, kinds: Floats) -> Floats:
-        """How many values of each kind each cell holds: kinds (m, q) -> (cells, q)."""
+        """How many values of each kind each cell holds: kinds (m, q) -> (cells, q).
+
+        Where they have weights, what they weigh; a cell that weighs nothing counts its values.
+        """
         if self.cells is None:
             return kinds
-        below = np.concatenate([np.zeros((1, kinds.shape[1])), np.cumsum(kinds, axis=0)])
+        evenly = self._sums(kinds)
+        if self.weight is None:
+            return evenly
+        weighed = self._sums(kinds * self.weight[:, None])
+        return np.where(self._sums(self.weight[:, None]) > 0, weighed, evenly)
+
+    def _sums(self, amount: Floats) -> Floats:
+        """What the values of each cell add up to: (m, q) -> (cells, q)."""
+        if self.cells is None:
+            return amount
+        below = np.concatenate([np.zeros((1, amount.shape[1])), np.cumsum(amount, axis=0)])
         inside = below[self.cells.last + 1] - below[self.cells.first]
-        return np.add.reduceat(inside, self.cells.starts[:-1], axis=0)
+        found: Floats = np.maximum(np.add.reduceat(inside, self.cells.starts[:-1], axis=0), 0.0)
+        return found
+
+    def _expected(self, place: Floats) -> Floats:
+        """Where the values of each cell lie on average, nan where only missing is left: (m,) -> (cells,)."""
+        known = ~np.isnan(place)
+        held = self.tally(np.stack([known, np.where(known, place, 0.0)], axis=1).astype(np.float64))
+        some = held[:, 0] > 0
+        return np.where(some, held[:, 1] / np.where(some, held[:, 0], 1.0), np.nan)
 
     def features(self, train: Flags) -> tuple[Floats, Floats]:
         """Numbers that describe each value, and each cell, alike: (m, f), (cells, f)."""
@@ -61,16 +87,23 @@ class Learnable:
         if attribute is not None and cells is not None:
             if attribute.shape is Shape.RANGE:
                 position = np.where(self.known, attribute.position, np.nan)
-                return _ends(position, position), _ends(*_real(cells, cells.lower, cells.upper))
+                return self._on_a_line(position, *_real(cells, cells.lower, cells.upper))
             if attribute.shape is Shape.TREE and len(attribute) > MOST_VALUES:
                 leaf = np.where(self.known, np.arange(self.known.size), np.nan)  # a node is a run of leaves
-                return _ends(leaf, leaf), _ends(*_real(cells, cells.low, cells.high))
+                return self._on_a_line(leaf, *_real(cells, cells.low, cells.high))
         often = np.bincount(self.at[train], minlength=self.known.size)
         chosen = np.argsort(-often, kind="stable")[: min(MOST_VALUES, np.count_nonzero(often))]
         kinds = np.zeros((self.known.size, chosen.size))
         kinds[chosen, np.arange(chosen.size)] = 1.0
-        held = self.tally(kinds)
-        return kinds, held if cells is None else held / cells.count[:, None]
+        if cells is None:
+            return kinds, kinds
+        return kinds, self.tally(kinds) / self.tally(np.ones((self.known.size, 1)))
+
+    def _on_a_line(self, place: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Both ends of a cell or, where totals give weights, the mean by them; of a value all are itself."""
+        if self.weight is None:
+            return np.stack([place, place], axis=1), np.stack([low, high], axis=1)
+        return place[:, None], self._expected(place)[:, None]
 
     def classes(self, train: Flags) -> Ints:
         """The class of each value: itself, or whether it lies above the median; -1 where it has none."""
@@ -83,10 +116,6 @@ class Learnable:
         median = np.nanmedian(places)
         above = self.place > median if (places > median).any() else self.place >= median
         return np.where(np.isnan(self.place), -1, above.astype(np.int64))
-
-
-def _ends(low: NDArray[Any], high: NDArray[Any]) -> Floats:
-    return np.stack([low, high], axis=1).astype(np.float64)
 
 
 def _real(cells: CellCoverage, low: NDArray[Any], high: NDArray[Any]) -> tuple[Floats, Floats]:
@@ -111,20 +140,31 @@ def links_by_fit(found: Published, data: Microdata, columns: Iterable[Learnable]
     return links
 
 
-def generalised(found: Published, data: Microdata) -> list[Learnable]:
-    columns = []
+def generalised(found: Published, data: Microdata, totals: Table | None = None) -> list[Learnable]:
+    """The quasi-identifiers; where a release states totals, with weights that reproduce them."""
+    columns, stated = [], {} if totals is None else lines_by_column(totals)
     for j, attribute in enumerate(data.attributes):
         known = np.arange(len(attribute)) != attribute.missing
         place = None
         if attribute.kind in (Kind.NUMERIC, Kind.DATE):
             texts = [text if real else None for text, real in zip(attribute.texts, known, strict=True)]
             place = places(texts, attribute.kind)
-        columns.append(
-            Learnable(
-                attribute.name, data.codes[:, j], known, place, found.rows[j], found.cells[j], attribute
-            )
-        )
+        weight = None
+        if attribute.name in stated:
+            weight = _raked(attribute, found.cells[j], found.rows[j], stated[attribute.name])
+        cells = found.rows[j], found.cells[j]
+        columns.append(Learnable(attribute.name, data.codes[:, j], known, place, *cells, attribute, weight))
     return columns
+
+
+def _raked(
+    attribute: Attribute, cells: CellCoverage, rows: NDArray[np.int32], lines: Sequence[Line]
+) -> Floats:
+    """How much each value weighs so that all cells together give the totals."""
+    of, counts = line_of_codes(attribute, lines)
+    runs = cells.starts, cells.first.astype(np.int64), cells.last.astype(np.int64)
+    carried = np.bincount(rows, minlength=len(cells))
+    return rake(Parts(np.ones(len(attribute)), *runs), carried, of, counts).weights
 
 
 def as_written(said: Column, here: TextColumn, there: TextColumn | None, schema: Schema) -> Learnable:

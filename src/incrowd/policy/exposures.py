@@ -202,18 +202,21 @@ def rows_alone(codes: NDArray[np.integer], persons: NDArray[np.int64]) -> int:
 
 
 def warnings_of(
-    schema: Schema, data: Microdata, single: Mapping[str, int], policy: Policy
+    schema: Schema, data: Microdata, single: Mapping[str, int], policy: Policy, remedy: str
 ) -> tuple[str, ...]:
-    """What a publisher should know about a release that keeps its promise."""
+    """What a publisher should know about a release that keeps its promise.
+
+    `remedy` is what this method, or another, does about classes with a single sensitive value.
+    """
     found = []
     if policy.privacy.l is None and policy.privacy.t is None:
-        found += _given_away(single)
+        found += _given_away(single, remedy)
     if data.entity is None and not schema.having(Role.SENSITIVE, Role.KEEP):
         found.append("the release has no column besides the quasi-identifiers")
     return tuple(found)
 
 
-def _given_away(single: Mapping[str, int]) -> list[str]:
+def _given_away(single: Mapping[str, int], remedy: str) -> list[str]:
     """One warning for all sensitive columns, however many there are: it names the worst."""
     found = {name: rows for name, rows in single.items() if rows}
     if not found:
@@ -222,7 +225,7 @@ def _given_away(single: Mapping[str, int]) -> list[str]:
     others = f" ({len(found)} of {len(single)} sensitive columns have such classes; this is the worst)"
     return [
         f"{found[worst]:,} rows are in equivalence classes with a single value of {worst}: whoever finds "
-        f"the class learns it; ask for l = 2 or more{others if len(found) > 1 else ''}"
+        f"the class learns it; {remedy}{others if len(found) > 1 else ''}"
     ]
 
 

@@ -66,7 +66,7 @@ from incrowd.publishing.render import (
     manifest,
     published_table,
 )
-from incrowd.publishing.request import Request, check_suppression, requested
+from incrowd.publishing.request import Request, check_suppression, diversity_remedy, requested
 from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
 from incrowd.publishing.totals import totals
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
@@ -242,7 +242,8 @@ class Draft:
         else:
             single = single_valued_neighbourhoods(self.data, candidates)
         exact = () if self.buckets is not None else isolating_columns(self.original, self.schema)
-        return (*warnings_of(self.schema, self.data, single, self.policy), *exact, *found)
+        remedy = diversity_remedy(self.policy, self.data) if any(single.values()) else ""
+        return (*warnings_of(self.schema, self.data, single, self.policy, remedy), *exact, *found)
 
     @cached_property
     def says_nothing(self) -> dict[str, float]:

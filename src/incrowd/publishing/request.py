@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from incrowd import models
 from incrowd.algorithms.base import Algorithm, method
 from incrowd.contracts import Guard, Promise
-from incrowd.errors import Infeasible, PolicyError
+from incrowd.errors import IncrowdError, Infeasible, PolicyError
 from incrowd.flow import Microdata, Neighbourhoods, Partition
 from incrowd.models import JoinTerms, KAnonymity, KPersons
 from incrowd.models.l_diversity import MINIMALITY
@@ -152,6 +152,28 @@ def requested(policy: Policy) -> Request:
         sought = SoughtDiversity.name
         promised = tuple(SoughtDiversity(each) if each.name == sought else each for each in promised)
     return Request(policy, algorithm, promised, allowed)
+
+
+LEAST_L = 2  # of different values
+KEEPS_L = "mondrian"  # for every sensitive column
+
+
+def diversity_remedy(policy: Policy, data: Microdata) -> str:
+    """What to ask for so that no class has a single sensitive value: only what is then granted."""
+    if _granted(policy, data, l=LEAST_L):
+        return f"ask for l = {LEAST_L} or more"
+    if policy.method != KEEPS_L and _granted(policy, data, l=LEAST_L, method=KEEPS_L):
+        return f"{policy.method} does not keep l here; take {KEEPS_L} with l = {LEAST_L} or more"
+    return "drop the column, or publish it as a quasi-identifier"
+
+
+def _granted(policy: Policy, data: Microdata, **asked: Any) -> bool:
+    """Is a change of the policy accepted, and feasible on this table?"""
+    try:
+        requested(policy.with_(**asked)).check_feasible(data)
+    except IncrowdError:
+        return False
+    return True
 
 
 def _check_totals(algorithm: Algorithm, policy: Policy, allowed: Allowance | None) -> None:

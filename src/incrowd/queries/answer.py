@@ -32,7 +32,9 @@ class Answer(Result):
     are NULL, have bounds for the case that there is one. ``estimate`` is None where nothing can be taken
     for granted; ``assumption`` says what was, or why nothing. ``matches`` says that no region is cut: how
     many people are asked about is certain. ``rows`` is how many rows may be theirs, ``about`` whom the
-    answer speaks of. ``groups`` has an answer for each value of GROUP BY.
+    answer speaks of. ``interval`` is where a count lies in about 95 of 100 queries (`intervals`), None where
+    there is no such. ``hints`` name values that the release does not, and what was probably meant.
+    ``groups`` has an answer for each value of the column ``by``, that of GROUP BY.
     """
 
     aggregate: str
@@ -44,6 +46,9 @@ class Answer(Result):
     nobody: bool
     rows: int
     about: str
+    interval: tuple[float, float] | None = None
+    hints: tuple[str, ...] = ()
+    by: str = ""
     groups: Mapping[str, Answer] = field(default_factory=dict)
 
     @property
@@ -55,7 +60,30 @@ class Answer(Result):
     def _needs_one(self) -> bool:
         return self.aggregate in ("AVG", "MIN", "MAX")
 
+    @property
+    def exact_groups(self) -> int:
+        """Of how many groups the answer is certain."""
+        return sum(answer.exact for answer in self.groups.values())
+
     def headline(self) -> str:
+        hints = "".join(f"; {hint}" for hint in self.hints)
+        if self.by:
+            return f"{self.aggregate} by {self.by}: {self.grouped()}{hints}"
+        return self._alone() + hints
+
+    def grouped(self) -> str:
+        """How many groups there are, and how many answers are certain."""
+        size, certain = len(self.groups), self.exact_groups
+        if not size:
+            return "no value of it fits the condition"
+        words = (
+            "all of them" if certain == size else "none of them" if not certain else f"{certain:,} of them"
+        )
+        if size == 1:
+            return f"1 group, {'exact' if certain else 'not exact'}"
+        return f"{size:,} groups, {words} exact"
+
+    def _alone(self) -> str:
         if self.exact:
             return f"{self.aggregate} is exactly {exact_text(self.lower)}"
         if self.lower is None or self.upper is None:
@@ -66,10 +94,16 @@ class Answer(Result):
     def overview(self) -> tuple[Row, Iterable[Row]]:
         answers = self.groups or {"": self}
         rows = (
-            (value, exact_text(one.lower), exact_text(one.upper), one.estimate)
+            (
+                value,
+                exact_text(one.lower),
+                exact_text(one.upper),
+                one.estimate,
+                "" if one.interval is None else "{:,.1f} to {:,.1f}".format(*one.interval),
+            )
             for value, one in answers.items()
         )
-        return ("value", "at least", "at most", "estimate"), rows
+        return (self.by or "value", "at least", "at most", "estimate", "95 % interval"), rows
 
     def to_dict(self) -> dict[str, Any]:
         """In words that JSON knows: fractions and days are texts."""
@@ -78,15 +112,17 @@ class Answer(Result):
             "lower": exact_text(self.lower),
             "upper": exact_text(self.upper),
             "estimate": self.estimate,
+            "interval": None if self.interval is None else list(self.interval),
             "assumption": self.assumption,
             "exact": self.exact,
             "matches": self.matches,
             "nobody": self.nobody,
             "rows": self.rows,
             "about": self.about,
+            "hints": list(self.hints),
         }
         groups = [{"value": value, **answer.to_dict()} for value, answer in self.groups.items()]
-        return {**found, **({"groups": groups} if self.groups else {})}
+        return {**found, **({"by": self.by, "groups": groups} if self.by else {})}
 
 
 def exact_text(bound: Bound | None) -> int | str | None:

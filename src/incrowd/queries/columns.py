@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import InputError, option
 from incrowd.predicate import Condition, Intervals, canonical, check_measured, intervals
-from incrowd.schema import Kind
+from incrowd.schema import EVERYTHING, Kind
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -231,6 +231,11 @@ class ValuesColumn:
 
     def __len__(self) -> int:
         return self.missing.size
+
+    @property
+    def named(self) -> frozenset[str]:
+        """What can be asked for by name: values and labels of cells, hierarchies and totals."""
+        return frozenset(self.meant) - {EVERYTHING}
 
     @property
     def sizes(self) -> NDArray[np.int64]:

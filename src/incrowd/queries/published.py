@@ -17,7 +17,7 @@ from incrowd.flow import Table, TextColumn, distinct_rows
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
 from incrowd.measures.buckets import BucketTable
-from incrowd.measures.totals import lines_by_column
+from incrowd.measures.totals import Line, lines_by_column
 from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
 from incrowd.predicate import decimals, in_units
@@ -60,9 +60,16 @@ class PublicKnowledge:
 
 
 def generalised(
-    column: Column, texts: Sequence[str | None], means: int, public: PublicKnowledge
+    column: Column,
+    texts: Sequence[str | None],
+    means: int,
+    public: PublicKnowledge,
+    totals: Sequence[Line] = (),
 ) -> PublishedColumn:
-    """A quasi-identifier from its distinct cells; `means` is how many decimals its class means have."""
+    """A quasi-identifier from its distinct cells; `means` is how many decimals its class means have.
+
+    Its totals may name values that no cell does, since all cells with them are `*`.
+    """
     if None in texts:
         raise TableError(f"{column.name} has rows without a cell")
     cells = [read_cell(text) for text in texts if text is not None]
@@ -74,7 +81,7 @@ def generalised(
     labels = public.labels.get(column.name)
     if column.shape is Shape.TREE and labels is not None:
         return _labels(column, cells, labels)
-    return _sets(column, cells)
+    return _sets(column, cells, [atom for cell, _ in totals for atom in read_cell(cell).atoms])
 
 
 def _line(column: Column, cells: Sequence[CellParts], means: int) -> RangeColumn:
@@ -118,10 +125,12 @@ def wholes(numbers: Sequence[int]) -> Wholes:
     return np.array(numbers, dtype=object if large else np.int64)
 
 
-def _sets(column: Column, cells: Sequence[CellParts]) -> ValuesColumn:
+def _sets(column: Column, cells: Sequence[CellParts], also: Sequence[str] = ()) -> ValuesColumn:
     place: dict[str, int] = {}
     named = [[place.setdefault(unescaped(atom), len(place)) for atom in cell.atoms] for cell in cells]
     loose = column.shape is Shape.TREE
+    for atom in () if loose else also:
+        place.setdefault(unescaped(atom), len(place))
     everything = [] if loose else list(range(len(place)))
     members = [everything if cell.everything else ids for cell, ids in zip(cells, named, strict=True)]
     values = [] if loose else read_texts(list(place), column.kind)
@@ -389,7 +398,7 @@ def distinct_rows_of(
         places = mean_decimals(rows.column(f"{said.name}_mean")) if said.mean else 0
         if places:  # else every class has too few known values
             means[said.name] = rows.column(f"{said.name}_mean")
-        columns[said.name] = generalised(said, texts, places, public)
+        columns[said.name] = generalised(said, texts, places, public, stated.get(said.name, ()))
         if said.name in stated:
             carried = np.bincount(rows.column(said.name).codes, minlength=len(texts))
             columns[said.name] = raked(columns[said.name], carried, stated[said.name])

@@ -19,6 +19,8 @@ from incrowd.predicate import Condition, Name, check_measured
 from incrowd.predicate.sql import Question, parse
 from incrowd.queries.answer import BOUNDS, Answer, Bound, Chosen, Ints, Taken, weighted
 from incrowd.queries.columns import Ends, Flags, Floats, RangeColumn
+from incrowd.queries.hints import hints
+from incrowd.queries.intervals import likely_count, single_numbers
 from incrowd.queries.published import (
     DistinctRows,
     PublicKnowledge,
@@ -136,10 +138,12 @@ class Queryable:
                 raise InputError(
                     f"{column} holds dates, which have no {question.aggregate}; ask for MIN or MAX"
                 )
-        answer = self._answer(question.aggregate, column, where)
+        described = {name: self.published.column(name) for name in where}
+        answer = replace(self._answer(question.aggregate, column, where), hints=hints(described, where))
         if question.group is None:
             return answer
-        return replace(answer, groups=self._by_value(question, question.group, column, where))
+        by = question.group.among(names, PLACE)
+        return replace(answer, by=by, groups=self._by_value(question, question.group, column, where))
 
     def ask_many(self, queries: Iterable[str]) -> list[Answer]:
         """Answer many queries, in their order."""
@@ -168,6 +172,7 @@ class Queryable:
         lower: Bound | None = least
         upper: Bound | None = most
         guess = None if found.weight is None else min(max(float(found.weight.sum()), least), most)
+        interval = self._interval(asked, found, least, most) if aggregate == "COUNT" else None
         if column is not None and aggregate != "COUNT":
             if most:
                 lower, upper, guess = self._measured(aggregate, column, asked[column], found)
@@ -183,7 +188,25 @@ class Queryable:
             nobody=least == 0,
             rows=int(self.published.count[found.rows].sum()) if most else 0,
             about=self.published.about,
+            interval=interval,
         )
+
+    def _interval(
+        self, asked: Where, found: _MatchingRows, least: int, most: int
+    ) -> tuple[float, float] | None:
+        """Where a count probably lies; None of buckets, and of single numbers inside ranges."""
+        published = self.published
+        if least == most:
+            return float(least), float(most)
+        columns = ((published.column(name), conditions) for name, conditions in asked.items())
+        if (
+            found.weight is None
+            or published.buckets is not None
+            or any(single_numbers(*one) for one in columns)
+        ):
+            return None
+        count = published.count[found.rows]
+        return likely_count(found.weight / count, count, least, most, published.totals is not None)
 
     def _assumption(self, aggregate: str, column: str | None, guess: float | None) -> str:
         """What an estimate takes for granted, or why there is none."""
