@@ -4,8 +4,8 @@ A file is visited if a function in it is called, compiled kernels included; impo
 The way begins where `incrowd publish` reads the table and ends where it enters the verifier, whose own files
 are not counted. The bounds are what was reached: a change that needs one more file should say why. Two of the
 files are those of the datasheet, which is verified with the rows. `ring` has most, since it computes λ*, the
-least match probability of any assignment, from the consistency graph. Five are for reading: which reader a file
-needs, how its letters are stored, how a column is read, what a policy says of that, and numbers.
+least match probability of any assignment, from the consistency graph. Five are for reading: which reader a
+file needs, how its letters are stored, how a column is read, what a policy says of that, and numbers.
 """
 
 from __future__ import annotations
