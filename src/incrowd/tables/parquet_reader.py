@@ -64,7 +64,7 @@ def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None, lis
     """Read a Parquet file as texts. Lists of texts only if asked for: their members as a cell has them."""
     if file.read(4) != b"PAR1":
         raise TableError(f"{source} is not a Parquet file")
-    with start_child(__name__, file.fileno()) as child:
+    with _child(file.fileno()) as child:
         try:
             table = _received(child, source, columns, lists)
         finally:
@@ -72,6 +72,10 @@ def read_parquet(file: BinaryIO, source: str, columns: Sequence[str] | None, lis
     if table is None:
         raise TableError(f"{source} is damaged, or cannot be read with the memory and time allowed")
     return table
+
+
+def _child(descriptor: int) -> subprocess.Popen[bytes]:
+    return start_child(__name__, descriptor)
 
 
 def start_child(module: str, descriptor: int, *words: str) -> subprocess.Popen[bytes]:
