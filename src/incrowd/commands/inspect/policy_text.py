@@ -72,8 +72,9 @@ def _lists(profile: Profile) -> Iterator[str]:
     for column in profile.having(Role.ENTITY):
         yield f"entity = {toml_text(column.name)}  # {column.reason}"
     yield 'method = "mondrian"  # other methods: incrowd methods'
-    yield "# States how many rows have which value of a column, in lines of at least k persons. Counts become far"
-    yield "# closer, and no promise changes; who has found a person's row guesses its cells better: docs/totals.md"
+    yield "# Totals say how many rows have which value of a column, in lines of at least k persons. Counts"
+    yield "# become far closer, and no promise changes. Who has found a person's row guesses its cells better:"
+    yield "# docs/totals.md"
     yield "totals = true"
     yield ""
 
