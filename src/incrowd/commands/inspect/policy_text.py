@@ -73,7 +73,7 @@ def _lists(profile: Profile) -> Iterator[str]:
         yield f"entity = {toml_text(column.name)}  # {column.reason}"
     yield 'method = "mondrian"  # other methods: incrowd methods'
     yield "# Totals say how many rows have which value of a column, in lines of at least k persons. Counts"
-    yield "# become far closer, and no promise changes. Who has found a person's row guesses its cells better:"
+    yield "# become far closer, and no promise changes. Who has found a row guesses its cells better:"
     yield "# docs/totals.md"
     yield "totals = true"
     yield ""
