@@ -20,7 +20,7 @@ from incrowd.measures.totals import HEADER
 from incrowd.publishing.render import cell_texts
 from incrowd.schema import EVERYTHING, MISSING, Shape
 
-PARTS = 20  # a line of numbers or dates holds at least one in so many rows
+PARTS = 50  # a line of numbers or dates holds at least one in so many rows
 
 Counts = NDArray[np.int64]
 Line = tuple[str, int]  # a cell, and how many rows have a value in it
