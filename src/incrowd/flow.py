@@ -53,10 +53,8 @@ class TextColumn:
 class Table:
     """Named columns of texts, all of one length; iterating gives every row as a tuple.
 
-    `notes` say what was taken for what when the table was read, where that goes without saying for nobody.
+    `notes` say what was taken for what when the table was read.
 
-    Examples
-    --------
     >>> list(Table.of({"sex": ["F", "M"], "zip": ["01234", None]}))
     [('F', '01234'), ('M', None)]
     """
