@@ -2,10 +2,11 @@
 
 A file is visited if a function in it is called, compiled kernels included; importing a module does not count.
 The way begins where `incrowd publish` reads the table and ends where it enters the verifier, whose own files
-are not counted. The bounds are what was reached: a change that needs one more file should say why. Two of the
-files are those of the datasheet, which is verified with the rows. `ring` has most, since it computes λ*, the
-least match probability of any assignment, from the consistency graph. Five are for reading: which reader a
-file needs, how its letters are stored, how a column is read, what a policy says of that, and numbers.
+are not counted. The bounds are what was reached: a change that needs one more file should say why. `ring` has most, since it
+computes λ*, the least match probability of any assignment, from the consistency graph. It was 27, 29 and 35
+before releases had a datasheet (2 files), tables were read in every form (5: which reader a file needs, how its
+letters are stored, how a column is read, what a policy says of that, numbers), the policy's words on a column
+and the randomized assignment got files of their own (2), and publish warned of too many columns (3).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from support import visited
 from incrowd.examples import write_example
 
 pytestmark = pytest.mark.quick
-MOST = {"mondrian": 34, "kja-refine": 36, "ring": 42}
+MOST = {"mondrian": 39, "kja-refine": 41, "ring": 46}
 POLICY = """
 identifiers = ["name", "ssn"]
 sensitive = ["diagnosis"]
