@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from support.method_names import ACCEPTED, APART, JOINS, PLAIN
+from support.method_names import ACCEPTED, BESIDE_K, JOINS, PLAIN
 
 import incrowd as ic
 from incrowd.algorithms.base import all_methods
@@ -27,9 +27,7 @@ KEY = re.compile(r"\b(l|t) = (\d+)")
 
 def policy(method: str, **more: Any) -> Policy:
     """The smallest policy that a method takes."""
-    privacy: dict[str, Any] = {"k": 4}
-    if method in APART or all_methods()[method].needs_l:
-        privacy["l"] = 2
+    privacy: dict[str, Any] = {"k": 6, **BESIDE_K[method]}
     if method in PLAIN:
         privacy["plain"] = {"p": 0.8, "d": 0.85}
     said: dict[str, Any] = {
@@ -59,8 +57,8 @@ def table() -> Table:
 def test_the_catalogue_advises_only_what_the_method_takes(name: str) -> None:
     advised = re.findall(r"ask for ([a-z]+(?: or [a-z]+)*)", all_methods()[name].not_claimed)
     for word in (word for words in advised for word in words.split(" or ")):
-        more: dict[str, Any] = {word: 2 if word == "l" else "0.5"}
-        requested(policy(name).with_(**more))
+        promise: dict[str, Any] = {word: 2 if word == "l" else "0.5"}
+        requested(policy(name).with_(**promise))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in JOINS])
@@ -70,8 +68,8 @@ def test_what_is_advised_against_single_values_is_granted(name: str, table: Tabl
     advice = diversity_remedy(asked, data)
     ((key, value),) = KEY.findall(advice)
     (method,) = METHOD.findall(advice) or [name]
-    more: dict[str, Any] = {key: int(value)}
-    changed = asked.with_(method=method, **more)
+    promise: dict[str, Any] = {key: int(value)}
+    changed = asked.with_(method=method, **promise)
     requested(changed).check_feasible(data)
     if method not in PLAIN:  # where outliers are hidden, so few records may leave nobody
         ic.publish(table, changed)
