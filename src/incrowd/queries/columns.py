@@ -21,6 +21,12 @@ LARGEST = 2**38  # in half units; times thirty million people it still fits an i
 _POSITIVE = ("=", "IN")
 
 
+def wholes(numbers: Sequence[int]) -> Wholes:
+    """Whole numbers as an array; beyond what adds up in 64 bits, Python's own."""
+    large = any(abs(number) >= LARGEST // 2 for number in numbers)
+    return np.array(numbers, dtype=object if large else np.int64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CellMatch:
     """Which of c cells satisfy a predicate for certain, or perhaps; `share` is how much of each.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from incrowd.cells import CellParts, range_ends, read_cell, unescaped
 from incrowd.errors import HierarchyError, InputError, TableError, option
-from incrowd.flow import Table, TextColumn, distinct_rows
+from incrowd.flow import Table, distinct_rows
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
 from incrowd.measures.buckets import BucketTable
@@ -22,7 +22,8 @@ from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
 from incrowd.predicate import decimals, in_units
 from incrowd.queries.answer import Ints
-from incrowd.queries.columns import LARGEST, PublishedColumn, RangeColumn, ValuesColumn, Wholes
+from incrowd.queries.class_means import ClassMeans, mean_decimals, read_means
+from incrowd.queries.columns import PublishedColumn, RangeColumn, ValuesColumn, Wholes, wholes
 from incrowd.queries.raking import ColumnTotals, bounding, raked
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.hierarchies import PublishedHierarchy
@@ -117,12 +118,6 @@ def _ends(cell: CellParts, kind: Kind) -> tuple[Quantity, Quantity] | tuple[()] 
     if more or len(pairs) > 1 or low is None or high is None or low > high:  # type: ignore[operator]
         return None
     return low, high
-
-
-def wholes(numbers: Sequence[int]) -> Wholes:
-    """Whole numbers as an array; beyond what adds up in 64 bits, Python's own."""
-    large = any(abs(number) >= LARGEST // 2 for number in numbers)
-    return np.array(numbers, dtype=object if large else np.int64)
 
 
 def _sets(column: Column, cells: Sequence[CellParts], also: Sequence[str] = ()) -> ValuesColumn:
@@ -272,35 +267,6 @@ def as_written(column: Column, texts: Sequence[str | None], public: PublicKnowle
     lost = [False] * len(texts)  # a text that means missing is a value that is not known
     codes = [[code] for code in range(len(texts))]
     return _members(described, tuple(named), codes, missing=lost, open=lost, values=values, meant=meant)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassMeans:
-    """Class means by distinct text, in units of 10^-scale; `half` is how far off they may be."""
-
-    mean: Wholes
-    known: NDArray[np.bool_]
-    half: int
-    scale: int
-
-
-def read_means(column: TextColumn, name: str) -> ClassMeans:
-    """Published means: a decimal each, or nothing where too few values are known."""
-    read = [None if not text else read_number(text) for text in column.texts]
-    if any(number is None and text for number, text in zip(read, column.texts, strict=True)):
-        raise TableError(f"a published mean of {name} is no number")
-    places = mean_decimals(column)
-    return ClassMeans(
-        wholes([0 if number is None else in_units(number, places + 1) for number in read]),
-        np.array([number is not None for number in read], np.bool_),
-        5,
-        places + 1,
-    )
-
-
-def mean_decimals(column: TextColumn) -> int:
-    """How many decimals means are written with, trailing zeros included."""
-    return max((len(text.partition(".")[2]) for text in column.texts if text), default=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
