@@ -27,7 +27,7 @@ KEY = re.compile(r"\b(l|t) = (\d+)")
 
 def policy(method: str, **more: Any) -> Policy:
     """The smallest policy that a method takes."""
-    privacy: dict[str, Any] = {"k": 6, **BESIDE_K[method]}
+    privacy: dict[str, Any] = {"k": 3, **BESIDE_K[method]}
     if method in PLAIN:
         privacy["plain"] = {"p": 0.8, "d": 0.85}
     said: dict[str, Any] = {
@@ -109,7 +109,7 @@ def test_remedies_of_exposures_are_accepted(name: str) -> None:
     """Refused for an exposure, a request that follows the remedy is not refused for it any more."""
     for options in deviations(name):
         try:
-            algorithm = all_methods()[name](k=4, **options)
+            algorithm = all_methods()[name](k=3, **options)
         except IncrowdError:
             continue  # goes with other options only
         for exposure, remedy in algorithm.exposures().items():
