@@ -3,10 +3,12 @@
 A file is visited if a function in it is called, compiled kernels included; importing a module does not count.
 The way begins where `incrowd publish` reads the table and ends where it enters the verifier, whose own files
 are not counted. The bounds are what was reached: a change that needs one more file should say why. `ring` has
-most, since it computes λ*, the least match probability of any assignment, from the consistency graph. It was 27, 29 and 35
-before releases had a datasheet (2 files), tables were read in every form (5: which reader a file needs, how
-its letters are stored, how a column is read, what a policy says of that, numbers), what a policy says of a
-column and the randomized assignment got files of their own (2), and publish warned of too many columns (3).
+most, since it computes λ*, the least match probability of any assignment, from the consistency graph.
+
+It was 27, 29 and 35 before releases had a datasheet (2 files), tables were read in every form (5: which
+reader a file needs, how its letters are stored, how a column is read, what a policy says of that, numbers),
+what a policy says of a column and the randomized assignment got files of their own (2), and publish warned of
+too many columns (3).
 """
 
 from __future__ import annotations
