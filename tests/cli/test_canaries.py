@@ -186,7 +186,7 @@ OF_DRAFTING = (
     "published_table",
     "manifest",
     "warnings_of",
-    "check_kept_columns",
+    "check_exact_columns",
     "measure_all",
 )
 STEPS = (

@@ -139,7 +139,7 @@ def test_publish_by_policy(clinic: Path, place: Path) -> None:
     assert "promised and verified: k-anonymity (k = 10)" in ran.out
     assert "Next: incrowd verify out --original" in ran.out
     assert set(os.listdir()) == {"out", "out.audit"}
-    assert set(os.listdir("out")) == {"README.md", "data.csv", "release.json"}
+    assert set(os.listdir("out")) == {"README.md", "data.csv", "hierarchies.csv", "release.json"}
     found = rows_of(place / "out" / "data.csv")
     assert len(found) == 400
     assert not {"name", "ssn"} & set(found[0])
@@ -233,7 +233,7 @@ def test_a_kept_value_of_one_person_is_an_exposure_however_many_rows(
 def test_parquet_is_verified_and_measured_like_csv(words: tuple[str, ...], clinic: Path, place: Path) -> None:
     ran = incrowd("publish", *asked(clinic), *words, "-o", "out")
     assert ran.code == 0, ran.err
-    assert set(os.listdir("out")) == {"data.parquet", "release.json"}
+    assert set(os.listdir("out")) == {"README.md", "data.parquet", "hierarchies.csv", "release.json"}
     assert incrowd("verify", "out", "--original", clinic / "patients.csv").code == 0
     loss = incrowd("measure", "out", "--original", clinic / "patients.csv", "--json").json
     assert loss["rows"] == 400
@@ -362,7 +362,7 @@ def test_measure_finds_what_publish_said(clinic: Path) -> None:
         found = incrowd("measure", clinic / "csv", "--original", clinic / "patients.csv", "--json", *words)
         assert found.code == 0, found.out
         counts = {"rows", "classes", "smallest_class", "k", "anonymity", "match_probability", "notes"}
-        assert set(found.json) == {*counts, "suppressed", "loss", "columns", "range_counts"}
+        assert set(found.json) == {*counts, "suppressed", "loss", "columns", "two_way", "range_counts"}
         assert found.json["k"] == 10
         assert found.json["anonymity"]["k"] == found.json["smallest_class"]
         assert min(found.json["anonymity"].values()) >= 10

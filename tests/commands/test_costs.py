@@ -260,7 +260,10 @@ def test_a_large_table_is_sampled() -> None:
     from incrowd import tables
 
     table = tables.read(DATA / "adult" / "adult.csv")
-    asked = Policy.from_dict(tomllib.loads(policy_text(profiled(table))))
+    said = tomllib.loads(policy_text(profiled(table)))
+    said["drop"].remove("education-num")  # which education says already
+    said["quasi_identifiers"]["education-num"] = {"type": "numeric"}
+    asked = Policy.from_dict(said)
     found = cost_of_columns(table, asked)
     assert found.sampled == MOST_ROWS
     advised = {column.name for column in found.advised}
@@ -288,7 +291,7 @@ def test_the_command_writes_a_policy_that_publishes(tmp_path: Path) -> None:
     assert made.exit_code == 0, made.output
     assert "Advice: publish as sensitive diagnosis" in made.output
     assert "# years" in Path(names[2]).read_text()
-    assert all(len(line) <= 80 or "incrowd" in line or "Wrote" in line for line in made.output.splitlines())
+    assert "dropping it loses" in made.output
     again = run.invoke(app, ["publish", names[0], "-p", names[2], "-o", str(tmp_path / "release")])
     assert again.exit_code == 0, again.output
     assert "can be asked about: " in again.output

@@ -364,6 +364,7 @@ def test_wrong_requests(words: tuple[str, ...], reason: str, place: Path) -> Non
     assert sorted(path.name for path in (place / "out").iterdir()) == [
         "README.md",
         "data.csv",
+        "hierarchies.csv",
         "release.json",
     ]
 

@@ -81,12 +81,21 @@ def differing(conflicts: str) -> dict[str, Any]:
     return public(table="differs.csv", conflicts=conflicts) | {"accept": ["unsafe-join"]}
 
 
+def held_back() -> dict[str, Any]:
+    """A ward that nobody has decided about is not published."""
+    parts = with_()
+    return {**parts, "drop": [name for name in parts["drop"] if name != "ward"], "undecided": ["ward"]}
+
+
+ALONE = {"accept": ["near-unique-sensitive"]}
 Pair = tuple[dict[str, Any], dict[str, Any]]
 PAIRS: dict[str, Pair] = {
     "identifiers": (with_(), with_(identifiers=["id"], drop=[*BASE["drop"], "name"])),
     "sensitive": (with_(), with_(sensitive={}, keep=["ill"], drop=BASE["drop"]) | {"sensitive": {}}),
     "keep": (with_(keep=["ward"]), with_()),
     "drop": (with_(), with_(keep=["ward"])),
+    "undecided": (held_back(), with_(keep=["ward"])),
+    "rest": ({**with_(), "drop": [], "rest": "drop"}, {**with_(), "drop": []}),
     "missing": (with_(missing=["", "?"]), with_()),
     "entity": (with_(), with_(entity="id")),
     "method": (with_(), with_(method="mondrian-relaxed")),
@@ -128,7 +137,10 @@ PAIRS: dict[str, Pair] = {
         sensitive("size", type="ordered", values=["s", "m", "l"]),
         sensitive("size", type="ordered", values=["l", "s", "m"]),
     ),
-    "Described.format": (sensitive("day", type="date"), sensitive("day", type="date", format="dd.mm.yyyy")),
+    "Described.format": (
+        sensitive("day", type="date") | ALONE,
+        sensitive("day", type="date", format="dd.mm.yyyy") | ALONE,
+    ),
     "Privacy.k": (privacy(k=6), privacy(k=5)),
     "Privacy.l": (privacy(l=2), privacy()),
     "Privacy.l_kind": (privacy(l=2), privacy(l=2, l_kind="entropy")),

@@ -97,7 +97,9 @@ def test_questions_open_nothing_private(home: Path) -> None:
     with counted(home) as opened:
         ic.query(home / "out", "SELECT COUNT(*) WHERE age <= 40")
         ic.report(home / "out")
-    assert set(opened) <= {"release.json", "data.csv", "sensitive.csv", "hierarchies.csv", "totals.csv"}
+    assert set(opened) <= {
+        *("README.md", "release.json", "data.csv", "sensitive.csv", "hierarchies.csv", "totals.csv"),
+    }
 
 
 def test_what_is_no_release_is_refused(tmp_path: Path) -> None:

@@ -81,6 +81,9 @@ GUARDED = (
 )
 
 
+MANY_COLUMNS = 8
+
+
 @dataclass(frozen=True, eq=False)
 class StandIns:
     """A public table, some of whose people have rows: where it is from, and how it was joined."""
@@ -302,7 +305,8 @@ def draft(
     request = requested(policy)
     people = _read(source, request, watch, public, check)
     request.check_feasible(people.private)
-    if (asked := demand(people.private, policy.k)).too_much:
+    asked = demand(people.private, policy.k)
+    if asked.too_much and asked.columns > MANY_COLUMNS:  # of few columns it is said at the end
         notice(asked.sentence())
     grouping = grouped(people.everyone, request.algorithm, request.promised, watch, people.private)
     if people.stand_ins is None:

@@ -271,4 +271,13 @@ def _number(texts: Sequence[str]) -> Reading | Ambiguous | None:
         return None
     if len(ways) > 1:
         return Ambiguous(ways, "the comma or the dot may mark decimals or thousands")
+    if _might_be_thousands(texts, numbers.point_of(ways[0].notation)):
+        return Ambiguous(ways, "three digits after a comma or dot may be decimals, or thousands")
     return ways[0]
+
+
+def _might_be_thousands(texts: Sequence[str], point: str) -> bool:
+    """Do three digits follow every decimal sign, and no other sign says which it is?"""
+    signs = {re.sub(r"[0-9]", "", text) for text in texts}
+    after = [text.partition(point)[2] for text in texts if point in text] if point else []
+    return bool(after) and signs <= {"", point} and all(len(digits) == 3 for digits in after)

@@ -167,7 +167,8 @@ def _month(name: str) -> int | None:
 def _without_clock(text: str) -> str:
     """What stands before a time of day, if there is one."""
     for place, char in enumerate(text):
-        if char in "Tt " and place >= 4 and _is_clock(text[place + 1 :], text[place - 1 : place + 1]):
+        begins = char == " " or (char in "Tt" and text[place + 1 : place + 2] in DIGITS)  # not August's t
+        if begins and place >= 4 and _is_clock(text[place + 1 :], text[place - 1 : place + 1]):
             return text[:place]
     return text
 
@@ -203,7 +204,8 @@ def _without_zone(clock: str) -> str:
         if clock.endswith(word):
             return clock.removesuffix(word).removesuffix(" ")
     place = max(clock.rfind("+"), clock.rfind("-"))
-    offset = clock[place + 1 :].replace(":", "")
+    offset = clock[place + 1 :]
+    offset = offset[:2] + offset[3:] if offset[2:3] == ":" and len(offset) == 5 else offset
     if place > 0 and len(offset) in (2, 4) and DIGITS.issuperset(offset):
         return clock[:place].removesuffix(" ")
     return clock

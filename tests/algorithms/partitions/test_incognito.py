@@ -304,7 +304,7 @@ def test_records_of_small_classes_are_left_out_within_the_limit() -> None:
 
 
 def test_the_release_is_judged_and_names_its_levels() -> None:
-    table = Table.of({"age": [str(20 + i % 8) for i in range(24)], "ill": [str(i) for i in range(24)]})
+    table = Table.of({"age": [str(20 + i % 8) for i in range(24)], "ill": [str(i % 12) for i in range(24)]})
     policy = Policy(quasi_identifiers={"age": {"type": "numeric"}}, sensitive=["ill"], privacy={"k": 6})
     release = publish(table, policy, method="incognito", options={"levels": [1]})
     assert set(release.table.column("age").rows()) == {"[20,21]", "[22,23]", "[24,25]", "[26,27]"}

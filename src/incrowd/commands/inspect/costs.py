@@ -42,7 +42,6 @@ MOST_ROWS = 20_000
 MOST_CELLS = 400_000  # sampled rows times quasi-identifiers: what is measured in ten seconds
 COARSE = 3  # values that a coarsened column has
 DETERMINED, GUESSED = 0.95, 0.9  # a column repeats another: rows that it foretells, guesses that it saves
-UNRECOGNISED = "outsiders may know it"  # why a column is a quasi-identifier that nobody recognises
 
 PROTECTED = frozenset((
     "age", "agep", "agegroup", "sex", "gender", "birth", "birthdate", "birthday", "born", "dob", "date",
@@ -304,20 +303,14 @@ def _mean(numbers: Sequence[float]) -> float | None:
 def _advice(profile: Profile, data: Microdata) -> dict[str, tuple[str, str]]:
     """Where to put a quasi-identifier, and why: by what it is, never by its cost."""
     said = {column.name: column for column in profile.columns}
-    known = [
-        attribute.name
-        for attribute in data.attributes
-        if attribute.kind is Kind.DATE
-        or (said[attribute.name].role is Role.QUASI and said[attribute.name].reason != UNRECOGNISED)
-    ]
     found = {}
     for attribute in data.attributes:
-        name = attribute.name
-        if name in known or is_protected(name):
+        name, role = attribute.name, said[attribute.name].role
+        if attribute.kind is Kind.DATE or is_protected(name):
             continue
-        if said[name].role is Role.SENSITIVE:
+        if role is Role.SENSITIVE:
             found[name] = "sensitive", f"{said[name].reason}, and outsiders hardly know it"
-        else:
+        elif role is Role.UNDECIDED:
             found[name] = "drop", "could anybody know it? If nobody can, publish it as sensitive"
     for name, by in _repeated(data):
         if found.get(name, ("",))[0] != "sensitive":
