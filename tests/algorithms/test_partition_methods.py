@@ -187,12 +187,20 @@ def merged(draft: Draft, a: int, b: int) -> Case:
 
 @pytest.mark.parametrize("method", PARTITIONS)
 @settings(max_examples=60)
-@given(request_=requests(rows=(16, 24), widest=2, copies=(8, 8, 4)), rng=st.randoms(use_true_random=False))
-def test_merging_two_classes_keeps_every_promise(method: str, request_: Request, rng: Any) -> None:
+@given(
+    request_=requests(rows=(16, 24), widest=2, copies=(8, 8, 4)),
+    pair=st.tuples(st.integers(0, 999), st.integers(0, 999)),
+)
+def test_merging_two_classes_keeps_every_promise(
+    method: str, request_: Request, pair: tuple[int, int]
+) -> None:
+    """Which two is drawn before there are any: methods that draw by chance make other classes each time."""
     release = made(suited(request_, method), method)
     if release is None or len(release._draft.regions) < 2:
         reject()
-    case = merged(release._draft, *rng.sample(range(len(release._draft.regions)), 2))
+    first = pair[0] % len(release._draft.regions)
+    second = pair[1] % (len(release._draft.regions) - 1)
+    case = merged(release._draft, first, second + (second >= first))
     verdict = verified(case)
     assert verdict.passed, verdict.failures
 

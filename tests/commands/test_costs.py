@@ -222,7 +222,9 @@ def test_inspect_in_python_has_costs_and_refuses_halves_of_the_request() -> None
         incrowd.inspect(people(), None, costs=True)
 
 
-def test_too_much_detail_is_said_before_the_work_begins() -> None:
+def test_too_much_detail_is_said_before_the_work_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many columns; of few it is said at the end."""
+    monkeypatch.setattr("incrowd.publishing.draft.MANY_COLUMNS", 0)
     heard: list[str] = []
 
     def never(step: str) -> object:

@@ -27,6 +27,7 @@ COUNTED = {
     "Unix seconds": (datetime(1970, 1, 1), 86_400),
     "Unix milliseconds": (datetime(1970, 1, 1), 86_400_000),
 }
+LAST_WRONG_SERIAL = 60  # Excel's 29 February 1900, which never was: earlier ones are a day off
 NO_NUMBER, NO_DATE = "a text is not a number in the notation of its column", "a text is not a date"
 
 
@@ -107,6 +108,7 @@ def day_in(notation: str, text: str) -> datetime:
 def _counted(zero: datetime, unit: int, text: str, fractions: bool) -> datetime:
     whole, _, part = text.partition(".")
     require(DIGITS.issuperset(whole + part) and (fractions or whole == text), NO_DATE)
+    require(not fractions or int(whole) > LAST_WRONG_SERIAL, NO_DATE)
     return zero + timedelta(int(whole) // unit)
 
 
