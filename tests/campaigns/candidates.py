@@ -42,6 +42,6 @@ CANDIDATES = Campaign(
     "0 certain, 0 crowds below k, 0 uneven",
     case,
     nightly=1_000,
-    in_ci=5,
+    in_ci=3,
     fresh=True,
 )

@@ -149,4 +149,4 @@ def case(rng: random.Random, _: Path) -> str:
     return rng.choice(KINDS)(rng)
 
 
-HOLDOUT = Campaign("hold-out", "0 beliefs above the promise", case, nightly=NIGHTLY, in_ci=4, fresh=True)
+HOLDOUT = Campaign("hold-out", "0 beliefs above the promise", case, nightly=NIGHTLY, in_ci=3, fresh=True)

@@ -19,7 +19,7 @@ from incrowd.examples import write_example
 from incrowd.interrupts import SIGNALS, STOPPED
 
 SENTENCE = f"incrowd: {STOPPED}\n"
-POINTS = int(os.environ.get("INCROWD_SIGNALS", "9"))  # of a run, for each command
+POINTS = int(os.environ.get("INCROWD_SIGNALS", "5"))  # of a run, for each command
 
 # Count calls of Python functions and send the signal at one of them; 0 only counts.
 AT_CALL = """
