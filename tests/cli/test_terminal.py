@@ -187,15 +187,15 @@ def test_on_a_terminal_the_bar_goes_to_standard_error_only(clinic: Path, place: 
     except OSError:
         pytest.skip("this machine has no pseudo-terminals: the bar on a terminal is not checked")
     ran = run("publish", *asked(clinic), "-o", "out", script="screen.PATIENCE = 0.0; main()", stderr=theirs)
-    out, _ = ran.communicate()
     os.close(theirs)
     seen = b""
     try:
-        while piece := os.read(ours, 65536):
+        while piece := os.read(ours, 65536):  # while it runs, or a slow run fills the terminal and waits
             seen += piece
     except OSError:  # the other end is closed
         pass
     os.close(ours)
+    out, _ = ran.communicate()
     assert ran.returncode == 0
     assert screen.STEPS["verify"] in seen.decode()
     assert "\x1b" not in out
