@@ -17,13 +17,15 @@ from incrowd.reports.words import ROLES, SHAPES
 from incrowd.schema import CHECKS
 
 MOST_COLUMNS = 60  # that are drawn; all are in the facts
+MOST_CELLS = 16  # of an example row that are not folded
 LONGEST_TEXT = 2000
 
 
 def render(facts: Mapping[str, Any]) -> str:
     """The report as HTML."""
     page = _templates().get_template("page.html.j2")
-    return page.render(facts=facts, quasi=_having(facts, "quasi_identifier"), most_columns=MOST_COLUMNS)
+    quasi = _having(facts, "quasi_identifier")
+    return page.render(facts=facts, quasi=quasi, most_columns=MOST_COLUMNS, most_cells=MOST_CELLS)
 
 
 @cache
@@ -36,12 +38,21 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_harmless,
     )
-    made.filters |= {"number": number, "percent": percent, "short": shortened, "said": said, "chance": chance}
+    made.filters |= {
+        "number": number,
+        "percent": percent,
+        "short": shortened,
+        "said": said,
+        "chance": chance,
+        "breakable": breakable,
+    }
     made.globals |= {
         "sizes": sizes_picture,
         "widths": widths_picture,
         "counts": counts_picture,
         "both": both_picture,
+        "losses": losses_picture,
+        "bins": bins_picture,
         "checks": CHECKS,
         "roles": ROLES,
         "shapes": SHAPES,
@@ -73,6 +84,17 @@ def number(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.4f}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def breakable(cell: str) -> Markup:
+    """A cell that may go on in the next line after the members of a set, which are words.
+
+    Examples
+    --------
+    >>> breakable("{F|<M>}")
+    Markup('{F|<wbr>&lt;M&gt;}')
+    """
+    return Markup("|<wbr>").join(visible(cell).split("|"))
 
 
 def chance(fraction: str) -> float:
@@ -118,10 +140,27 @@ def widths_picture(id: str, column: Mapping[str, Any], rows: int) -> Markup:
     )
 
 
+def losses_picture(losses: Sequence[Mapping[str, Any]]) -> Markup:
+    """What each column lost, with what a typical cell looks like."""
+    rows = []
+    for column in losses:
+        asked = "too coarse to be asked about" if column.get("usable") is False else ""
+        note = f"typical: {column['typical']}" if column["typical"] else ""
+        lost = column["loss"]
+        said = "not seen in the published files" if lost is None else percent(lost)
+        rows.append(Bar(column["name"], (lost or 0.0,), said, "; ".join(filter(None, [note, asked]))))
+    return _markup(Picture("losses", "Information loss by column", tuple(rows), whole=True).bars())
+
+
 def counts_picture(id: str, title: str, counts: Sequence[Mapping[str, Any]], rows: int) -> Markup:
     """How often texts occur."""
     pairs = [(part["text"] or "(empty)", part["rows"]) for part in counts]
     return _markup(Picture(id, title, labelled(pairs, rows), whole=True).bars())
+
+
+def bins_picture(id: str, title: str, bins: Sequence[Mapping[str, Any]], rows: int) -> Markup:
+    """How many rows have a value from where to where."""
+    return _markup(Picture(id, title, labelled([(b["label"], b["rows"]) for b in bins], rows)).columns())
 
 
 def both_picture(id: str, name: str, spread: Mapping[str, Any]) -> Markup:
