@@ -43,21 +43,25 @@ def _real_words(real: Sequence[str], shape: str) -> str:
         return f"one of {len(real):,} values: {', '.join(map(unescaped, named))}{more}"
     if ends := range_ends(real[0]):
         return f"from {ends[0][0]} to {ends[0][1]}"
-    return "a value under this label, or of this name" if shape == "node" else "exactly this value"
+    if shape == "node":
+        return "a value under this label, or of this name"
+    plain = unescaped(real[0])
+    return "exactly this value" if plain == real[0] else f"exactly {plain}"
 
 
 def shown_cell(cell: str) -> str:
-    """A cell as it is in the file; of a large set only the first members, and how many others there are.
+    r"""A cell as people read it: without escapes, and of a large set only the first members.
 
     Examples
     --------
-    >>> shown_cell("{a|b|c|d|e|f|g|h}"), shown_cell("[20,40]")
-    ('{a|b|c|d|e|… 3 more}', '[20,40]')
+    >>> shown_cell("{a|b|c|d|e|f|g|h}"), shown_cell("[20,40]"), shown_cell(r"\[70-80)")
+    ('{a|b|c|d|e|… 3 more}', '[20,40]', '[70-80)')
     """
-    found = atoms(cell)
-    if len(found) <= NAMED + 1:
-        return cell
-    return "{" + "|".join(found[:NAMED]) + f"|… {len(found) - NAMED:,} more}}"
+    found = [unescaped(atom) for atom in atoms(cell)]
+    if len(found) == 1:
+        return found[0]
+    more = [f"… {len(found) - NAMED:,} more"] if len(found) > NAMED + 1 else []
+    return "{" + "|".join([*(found[:NAMED] if more else found), *more]) + "}"
 
 
 def typical_cell(

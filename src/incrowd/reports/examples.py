@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.cells import unescaped
 from incrowd.contracts import catalogue
 from incrowd.flow import Microdata, Table
 from incrowd.measures import Published
@@ -21,7 +22,13 @@ from incrowd.reports.cell_words import cell_words, shown_cell
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-PLACES = ((0.1, "A row that lost little"), (0.5, "A row in the middle"), (0.9, "A row that lost much"))
+PLACES = (  # in the order in which they are taken: the last where one that lost much lost no more than others
+    (0.5, "A row in the middle"),
+    (0.1, "A row that lost little"),
+    (0.9, "A row that lost much"),
+    (1.0, "The row that lost most"),
+)
+SHOWN = 3
 TRIED = 40  # rows, the nearest first, of which it is asked whose they are
 
 
@@ -59,10 +66,10 @@ def chosen_rows(lost: Floats, rows: Table, among: Ints | None = None) -> list[tu
         return []
     order = able[np.argsort(lost[able], kind="stable")]
     found: dict[float, tuple[str, Ints]] = {}
-    for share, title in sorted(PLACES, key=lambda place: abs(place[0] - 0.5)):
+    for share, title in PLACES:
         place = min(int(share * order.size), order.size - 1)
         here = float(lost[order[place]])
-        if here not in found:
+        if here not in found and len(found) < SHOWN:
             first = _usual(able[lost[able] == here], rows)
             near = order[np.argsort(np.abs(np.arange(order.size) - place), kind="stable")[:TRIED]]
             found[here] = (title, np.concatenate([[first], near[near != first]]).astype(np.int64))
@@ -178,13 +185,17 @@ def _cells(
     for column in columns:
         name, quasi = column["name"], column["role"] == "quasi_identifier"
         if column["apart"]:
-            cell, means = "", "in a bucket, in a second file"
+            text, cell, means = "", "", "in a bucket, in a second file"
         else:
             text = rows.column(name).texts[rows.column(name).codes[row]] or ""
             cell = shown_cell(text) if quasi else text
             means = cell_words(text, column["shape"]) if quasi else "unchanged"
         said = {"column": name, "role": column["role"], "cell": cell, "means": means}
         if search is not None:
-            said["before"] = search.before(record, name)
+            before = search.before(record, name)
+            said |= {
+                "before": before,
+                "same": not column["apart"] and (unescaped(text) if quasi else text) == before,
+            }
         found.append(said)
     return sorted(found, key=lambda said: said["role"] != "quasi_identifier")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from incrowd.cells import atoms, range_ends
+from incrowd.cells import atoms, range_ends, unescaped
 from incrowd.schema import EVERYTHING, MISSING
 from incrowd.values import read_date, read_number
 
@@ -47,7 +47,9 @@ def _place(text: str, kind: str) -> Any:
         read = read_date if kind == "date" else read_number
         real = [atom for atom in atoms(text) if atom != MISSING]
         ends = [ends[0] if (ends := range_ends(atom)) else (atom, atom) for atom in real]
-        values = [(read(low), read(high)) for low, high in ends]
-        return None if any(None in pair for pair in values) else sorted(values)[0]
-    numbers = _NUMBERS.findall(text)
-    return [int(number[:18]) for number in numbers] if _BEGINNING.match(text) else None
+        values: list[Any] = [(read(low), read(high)) for low, high in ends]
+        return None if any(None in pair for pair in values) else min(values)
+    real = [unescaped(atom) for atom in atoms(text) if atom != MISSING]
+    if not all(_BEGINNING.match(atom) for atom in real):
+        return None
+    return min([int(number[:18]) for number in _NUMBERS.findall(atom)] for atom in real)

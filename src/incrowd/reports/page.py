@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from incrowd.reports.bars import Bar, Picture, labelled, percent, shortened
+from incrowd.reports.cell_words import shown_cell
 from incrowd.reports.svg import visible
 from incrowd.reports.words import ROLES, SHAPES
 from incrowd.schema import CHECKS
@@ -152,9 +153,12 @@ def losses_picture(losses: Sequence[Mapping[str, Any]]) -> Markup:
     return _markup(Picture("losses", "Information loss by column", tuple(rows), whole=True).bars())
 
 
-def counts_picture(id: str, title: str, counts: Sequence[Mapping[str, Any]], rows: int) -> Markup:
-    """How often texts occur."""
-    pairs = [(part["text"] or "(empty)", part["rows"]) for part in counts]
+def counts_picture(
+    id: str, title: str, counts: Sequence[Mapping[str, Any]], rows: int, cells: bool = False
+) -> Markup:
+    """How often values occur, or cells of quasi-identifiers."""
+    texts = [shown_cell(part["text"]) if cells else part["text"] for part in counts]
+    pairs = [(text or "(empty)", part["rows"]) for text, part in zip(texts, counts, strict=True)]
     return _markup(Picture(id, title, labelled(pairs, rows), whole=True).bars())
 
 
