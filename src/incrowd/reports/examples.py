@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.cells import unescaped
-from incrowd.contracts import catalogue
 from incrowd.flow import Microdata, Table
 from incrowd.measures import Published
-from incrowd.measures.loss import CellMeasure, MeasuredColumn
+from incrowd.measures.loss import GlobalPenalty, MeasuredColumn
 from incrowd.reports.cell_words import cell_words, shown_cell
 
 Floats = NDArray[np.float64]
@@ -43,7 +42,7 @@ def row_widths(widths: Mapping[str, Sequence[float | None]], rows: Table) -> Flo
 
 def row_losses(shown: Published, data: Microdata) -> Floats:
     """The information loss (GCP) of each row."""
-    measure: CellMeasure = catalogue("measure")["gcp"]()
+    measure = GlobalPenalty()
     lost = np.zeros(len(shown))
     for j, attribute in enumerate(shown.attributes):
         if len(attribute) > 1:
