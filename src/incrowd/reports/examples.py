@@ -28,7 +28,10 @@ PLACES = (  # in the order in which they are taken: the last where one that lost
     (1.0, "The row that lost most"),
 )
 SHOWN = 3
-TRIED = 40  # rows, the nearest first, of which it is asked whose they are
+NEAR, CANDIDATES = (
+    12,
+    8,
+)  # rows, the nearest first, of which it is asked whose they are; records asked for each
 
 
 def row_widths(widths: Mapping[str, Sequence[float | None]], rows: Table) -> Floats:
@@ -70,7 +73,7 @@ def chosen_rows(lost: Floats, rows: Table, among: Ints | None = None) -> list[tu
         here = float(lost[order[place]])
         if here not in found and len(found) < SHOWN:
             first = _usual(able[lost[able] == here], rows)
-            near = order[np.argsort(np.abs(np.arange(order.size) - place), kind="stable")[:TRIED]]
+            near = order[np.argsort(np.abs(np.arange(order.size) - place), kind="stable")[:NEAR]]
             found[here] = (title, np.concatenate([[first], near[near != first]]).astype(np.int64))
     return [found[here] for here in sorted(found)]
 
@@ -111,7 +114,7 @@ class RecordSearch:
         equal = np.ones(len(self.rows), np.bool_)
         for cells in self.shown.rows:
             equal &= cells == cells[row]
-        for record in np.flatnonzero(self._records(row))[:TRIED].tolist():
+        for record in np.flatnonzero(self._records(row))[:CANDIDATES].tolist():
             if not (self._fitting(record) & ~equal).any():
                 return int(record)
         return None
