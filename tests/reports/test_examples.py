@@ -14,7 +14,7 @@ from incrowd.flow import Table
 from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.reports.cell_words import cell_words, shown_cell, typical_cell
-from incrowd.reports.examples import RecordSearch, chosen_rows, row_losses
+from incrowd.reports.examples import RecordSearch, chosen_rows, examples_with_records, row_losses
 from incrowd.reports.ordering import order_of
 
 CELLS = {"F": {"F"}, "M": {"M"}, "{F|M}": {"F", "M"}, "{M|X}": {"M", "X"}, "*": {"F", "M", "X"}}
@@ -83,6 +83,26 @@ def test_examples_are_where_they_are_said_to_be(rows: list[tuple[float, str]]) -
 def test_the_loss_of_rows_is_that_of_the_table() -> None:
     search = search_in([("F", "a"), ("M", "a")], [("{F|M}", "a"), ("*", "a"), ("F", "a")])
     assert row_losses(search.shown, search.data).tolist() == [0.5, 1.0, 0.0]
+
+
+def test_what_was_missing_and_still_is_did_not_change() -> None:
+    table = Table.of({"sex": ["?", "F", "F", "?"], "ill": ["a", "a", "b", "b"]})
+    asked = {"quasi_identifiers": ["sex"], "sensitive": ["ill"], "missing": ["?"]}
+    data = encode(table, Policy.from_dict(asked).schema(table))
+    rows = Table.of({"sex": ["missing", "F", "{missing|F}", "{missing|F}"], "ill": ["a", "a", "b", "b"]})
+    columns = [
+        {"name": "sex", "role": "quasi_identifier", "apart": False, "shape": "set"},
+        {"name": "ill", "role": "sensitive", "apart": False, "shape": ""},
+    ]
+    search = RecordSearch(table, data, rows, published(rows, data), ["ill"])
+    found = [example["cells"][0] for example in examples_with_records(columns, search)]
+    assert {(cell["cell"], cell["same"]) for cell in found} == {("F", True), ("{missing|F}", False)}
+    assert search.is_missing(0, "sex")
+    assert not search.is_missing(1, "sex")
+    first = rows.take(np.array([0]))
+    alone = RecordSearch(table, data, first, published(first, data), ["ill"])
+    ((cell, _),) = [example["cells"] for example in examples_with_records(columns, alone)]
+    assert (cell["before"], cell["cell"], cell["same"]) == ("?", "missing", True)
 
 
 # ---- words and order

@@ -49,7 +49,7 @@ class Picture:
         parts = [f"<ul class='bars' id='{self.id}' aria-label='{text(self.title)}'>"]
         for bar in self.rows:
             said = f"<span class='figure'>{text(bar.said)}</span>"
-            parts.append(f"<li><span class='label'>{text(shortened(bar.label))}</span> {said}")
+            parts.append(f"<li><span class='label'>{parted(text(shortened(bar.label)))}</span> {said}")
             for which, share in enumerate(bar.shares):
                 wide = _rect(self._class(which), 0, 0, 100 * share / most, THICK)
                 parts.append(
@@ -119,6 +119,11 @@ class Picture:
 def _rect(kind: str, x: float, y: float, width: float, height: float, inside: str = "") -> str:
     where = f"x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}'"
     return f"<rect class='{kind}' {where}>{inside}</rect>"
+
+
+def parted(escaped: str) -> str:
+    """A text of the page, which may go on in the next line after these signs: no reference has one."""
+    return escaped.replace("_", "_<wbr>").replace("|", "|<wbr>").replace("/", "/<wbr>")
 
 
 def shortened(label: str, longest: int = LONGEST) -> str:

@@ -18,6 +18,7 @@ from incrowd.flow import Microdata, Table
 from incrowd.measures import Published
 from incrowd.measures.loss import GlobalPenalty, MeasuredColumn
 from incrowd.reports.cell_words import cell_words, shown_cell
+from incrowd.schema import MISSING
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,10 +29,8 @@ PLACES = (  # in the order in which they are taken: the last where one that lost
     (1.0, "The row that lost most"),
 )
 SHOWN = 3
-NEAR, CANDIDATES = (
-    12,
-    8,
-)  # rows, the nearest first, of which it is asked whose they are; records asked for each
+NEAR = 12  # rows of which it is asked whose they are, the nearest first
+CANDIDATES = 8  # records that are looked at for each
 
 
 def row_widths(widths: Mapping[str, Sequence[float | None]], rows: Table) -> Floats:
@@ -149,6 +148,12 @@ class RecordSearch:
         column = table.column(name)
         return column.texts[column.codes[row]] or ""
 
+    def is_missing(self, record: int, name: str) -> bool:
+        """Does the original say nothing of a quasi-identifier?"""
+        names = [attribute.name for attribute in self.data.attributes]
+        j = names.index(name)
+        return int(self.data.codes[record, j]) == self.data.attributes[j].missing
+
     def before(self, record: int, name: str) -> str:
         """What the original says."""
         return self._text(self.original, name, record)
@@ -194,10 +199,8 @@ def _cells(
             means = cell_words(text, column["shape"]) if quasi else "unchanged"
         said = {"column": name, "role": column["role"], "cell": cell, "means": means}
         if search is not None:
-            before = search.before(record, name)
-            said |= {
-                "before": before,
-                "same": not column["apart"] and (unescaped(text) if quasi else text) == before,
-            }
+            before, value = search.before(record, name), unescaped(text) if quasi else text
+            gone = quasi and text == MISSING and search.is_missing(record, name)
+            said |= {"before": before, "same": not column["apart"] and (gone or value == before)}
         found.append(said)
     return sorted(found, key=lambda said: said["role"] != "quasi_identifier")

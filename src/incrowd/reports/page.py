@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from incrowd.reports.bars import Bar, Picture, labelled, percent, shortened
+from incrowd.reports.bars import Bar, Picture, labelled, parted, percent, shortened
 from incrowd.reports.cell_words import shown_cell
-from incrowd.reports.svg import visible
+from incrowd.reports.svg import text, visible
 from incrowd.reports.words import ROLES, SHAPES
 from incrowd.schema import CHECKS
 
@@ -87,15 +87,15 @@ def number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def breakable(cell: str) -> Markup:
-    """A cell that may go on in the next line after the members of a set, which are words.
+def breakable(name: str) -> Markup:
+    """A name or cell that may go on in the next line where its parts end.
 
     Examples
     --------
-    >>> breakable("{F|<M>}")
-    Markup('{F|<wbr>&lt;M&gt;}')
+    >>> breakable("{F|<M>}"), breakable("zip_code")
+    (Markup('{F|<wbr>&lt;M&gt;}'), Markup('zip_<wbr>code'))
     """
-    return Markup("|<wbr>").join(visible(cell).split("|"))
+    return _markup(parted(text(name)))
 
 
 def chance(fraction: str) -> float:
@@ -157,8 +157,8 @@ def counts_picture(
     id: str, title: str, counts: Sequence[Mapping[str, Any]], rows: int, cells: bool = False
 ) -> Markup:
     """How often values occur, or cells of quasi-identifiers."""
-    texts = [shown_cell(part["text"]) if cells else part["text"] for part in counts]
-    pairs = [(text or "(empty)", part["rows"]) for text, part in zip(texts, counts, strict=True)]
+    labels = [shown_cell(part["text"]) if cells else part["text"] for part in counts]
+    pairs = [(label or "(empty)", part["rows"]) for label, part in zip(labels, counts, strict=True)]
     return _markup(Picture(id, title, labelled(pairs, rows), whole=True).bars())
 
 
