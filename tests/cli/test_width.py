@@ -182,7 +182,17 @@ def test_what_is_abbreviated_keeps_both_ends(word: str, width: int) -> None:
 def test_names_that_would_look_alike_are_folded_instead() -> None:
     names = [f"laboratory_measurement_{i}_mmol_per_litre" for i in range(3)]
     _, body, _ = laid_out(["column", "kind"], [[name, "numeric"] for name in names], 20)
-    assert [line for line in body if "mmol" in line] == [f"{i}_mmol_" for i in range(3)]
+    assert [line for line in body if "mmol" in line] == [f"{i}_mmol_per_" for i in range(3)]
+
+
+def test_long_names_give_way_before_other_words_break() -> None:
+    names = ["glimepiride-pioglitazone", "discharge_disposition_id", "age"]
+    rows = [[name, "categorical", "101,766", "49,949", "101,766", "quasi-identifier"] for name in names]
+    header = ["column", "kind", "distinct", "missing", "once", "suggested role"]
+    head, body, gone = laid_out(header, rows, 76)
+    assert not gone
+    assert sum("quasi-identifier" in line and "categorical" in line for line in body) == len(names)
+    assert "suggested role" in head[0]
 
 
 def test_the_least_needed_columns_go_first_and_are_named() -> None:

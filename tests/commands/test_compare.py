@@ -24,7 +24,7 @@ from incrowd.errors import InputError, NotVerified
 from incrowd.examples import write_example
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.reports.frontier import FrontierChart, FrontierPoint, RiskFrame
+from incrowd.reports.frontier import POLICY, FrontierChart, FrontierPoint, RiskFrame
 from incrowd.reports.svg import BOTTOM, HEIGHT, TOP
 
 AGES = Table.of({"age": [str(i // 5) for i in range(40)], "ill": [f"v{i % 4}" for i in range(40)]})
@@ -296,6 +296,12 @@ def test_the_command_shows_writes_and_keeps(tmp_path: Path) -> None:
     said = ran.out + (tmp_path / "x.svg").read_text()
     assert not [cell for row in ROWS for cell in row if cell in said]
     assert len(list((tmp_path / "xdg/incrowd/compare").iterdir())) == 6
+    assert POLICY in (tmp_path / "x.svg").read_text()
+    over = incrowd(*words, "-o", tmp_path / "e2.svg", "--sort", "e2", "--narrow")
+    assert over.code == 0
+    picture = (tmp_path / "e2.svg").read_text()
+    assert "people in the wrong cell (E2)" in picture
+    assert "width='390'" in picture
     told = incrowd(*words, "--json", "--sort", "dm", "--no-cache").json
     assert (told["measure"], told["planned"], len(told["trials"])) == ("dm", 6, 6)
     assert set(told["trials"][0]["loss"]) == {*catalogue("measure"), "e2"}
@@ -329,6 +335,7 @@ def test_ctrl_c_shows_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("--all", "--methods", "ring"), "not both"),
         (("--cache", "c", "--no-cache"), "exclude each other"),
         (("-o", "x.png"), "ends in .svg"),
+        (("--narrow",), "name its file with -o"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:

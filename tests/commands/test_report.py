@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.canaries import BLURRED, MARK, NUMBERS, found_in, write_table
 from support.commands import incrowd
+from support.example_rows import check_examples
 from support.method_names import ACCEPTED, BESIDE_K, JOINS, PLAIN
 from support.page_reading import check_page
 
@@ -112,6 +113,7 @@ def test_a_report_about_every_method(method: str, tmp_path: Path) -> None:
     assert judged.sound
     assert page.text.index("PRIVATE") < 30
     assert "accepted" in page.text
+    check_examples(judged.facts["examples"], folder, private["original"])
     assert set(judged.facts["distributions"]) == {"age", "zip", "sex"}
     assert all(0 <= spread["moved"] < 1 for spread in judged.facts["distributions"].values())
 

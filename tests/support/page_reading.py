@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"meta", "br", "hr", "img", "link", "input", "path", "polyline"}
+VOID = {"meta", "br", "wbr", "col", "hr", "img", "link", "input", "path", "polyline"}
 
 
 @dataclass
@@ -78,7 +78,11 @@ def check_page(html: str) -> Page:
     assert all(later - earlier <= 1 for earlier, later in zip(page.headings, page.headings[1:], strict=False))
     named = [word for value in page.values("aria-labelledby") for word in value.split()]
     assert set(named) <= set(page.ids)
-    assert page.tags.count("svg") == page.tags.count("desc")
+    pictures = [value for tag, name, value in page.pairs if tag == "svg" and name == "role"]
+    hidden = [tag for tag, name, _ in page.pairs if tag == "svg" and name == "aria-hidden"]
+    assert len(pictures) == page.tags.count("desc")
+    assert len(pictures) + len(hidden) == page.tags.count("svg")
+    assert page.tags.count("th") == [(tag, name) for tag, name, _ in page.pairs].count(("th", "scope"))
     policy = next(value for value in page.values("content") if "default-src" in value)
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
     return page

@@ -30,9 +30,14 @@ def compare(
     l: Annotated[  # noqa: E741
         options.Names, typer.Option("--l", help="Values of l to try (as --methods); none means without l.")
     ] = None,
-    sort: Annotated[str, typer.Option("--sort", help="The measure of information loss to sort by.")] = "gcp",
+    sort: Annotated[
+        str, typer.Option("--sort", help="The measure of information loss to sort and draw by, also e2.")
+    ] = "gcp",
     accept: options.Accept = None,
     output: options.Picture = None,
+    narrow: Annotated[
+        bool, typer.Option("--narrow", help="Draw the picture for a column of 400 pixels.")
+    ] = False,
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
     encoding: options.Encoding = "",
@@ -50,6 +55,8 @@ def compare(
         from incrowd.commands.comparison import check_measures, default_cache
 
         _check_words(methods, every, cache, no_cache)
+        if narrow and output is None:
+            raise InputError("--narrow is about the picture; name its file with -o compared.svg")
         check_measures([sort])
         check_new(output, ".svg")
         names = list(all_methods()) if every else options.split_names(methods) or None
@@ -67,7 +74,7 @@ def compare(
             )
         drawn = output if found.by(sort) else None  # there is no picture of nothing
         if drawn is not None:
-            write_new(drawn, found.chart(sort).svg())
+            write_new(drawn, found.chart(sort).svg(narrow=narrow))
         good = not found.stopped and bool(found.by(sort))
         finish(found.to_dict(sort), as_json, lambda: show_comparison(found, sort, drawn), good=good)
 

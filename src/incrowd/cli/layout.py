@@ -14,6 +14,7 @@ from rich.cells import cell_len
 
 MARK = "…"
 GAPS = (3, 2, 1)  # between columns, the widest that fits
+CLOSE = 2  # between columns of a table that is too wide
 SHORTEST_NAME = 10  # signs that a name is abbreviated to at most, so that it can be recognized
 NARROWEST_PROSE = 12
 LONGEST_WORD = 20  # of a sentence; longer ones are names
@@ -103,9 +104,14 @@ def _measured(column: Sequence[str]) -> _Width:
 
 
 def _fitted(columns: Sequence[_Width], width: int, gaps: Sequence[int]) -> tuple[list[int], int] | None:
-    """The width of each column and the gap between them; None if they do not fit."""
-    for floors in ([c.natural for c in columns], [c.folded for c in columns], [c.shortest for c in columns]):
-        for gap in gaps:
+    """The width of each column and the gap between them; None if they do not fit.
+
+    Where words must be cut, columns stand close to each other, so that few are.
+    """
+    natural, folded, shortest = zip(*((c.natural, c.folded, c.shortest) for c in columns), strict=True)
+    close = [gap for gap in gaps if gap <= CLOSE] or gaps
+    for floors, allowed in ((natural, gaps), (folded, gaps), (shortest, close)):
+        for gap in allowed:
             room = width - gap * (len(columns) - 1)
             if sum(floors) <= room:
                 return _shrunk([c.natural for c in columns], floors, room), gap

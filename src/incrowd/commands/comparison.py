@@ -22,6 +22,7 @@ Level = int | str | None
 
 E2 = "e2"  # the error of two-column tables, which needs more than the cells of quasi-identifiers
 MEASURES = (*catalogue("measure"), E2)
+AXES = {"gcp": "information loss (GCP)", E2: "people in the wrong cell (E2)"}  # the names of two of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +159,26 @@ class Comparison(Result):
     def chart(self, measure: str = "gcp") -> FrontierChart:
         """Risk against loss, the frontier as a line for each l; needs a trial that gave a release."""
         best, several = set(map(id, self.frontier(measure))), len({trial.l for trial in self.trials}) > 1
+        found = {id(trial): result for trial, result in self.by(measure)}
         points = []
-        for trial, result in self.by(measure):
-            said = f"{trial.method}, k = {trial.k}" + (f", l = {trial.l or 'none'}" if several else "")
-            group = str(trial.l or "none") if several else ""
-            at = (result.loss[measure], result.risk)
-            points.append(FrontierPoint(trial.method, *at, said, id(trial) in best, group))
-        return FrontierChart("Risk against loss", f"loss ({measure})", tuple(points))
+        for trial in self.trials:  # in this order, so that a method has one mark whatever the measure
+            if (result := found.get(id(trial))) is None:
+                continue
+            level = f", l = {trial.l or 'none'}" if several else ""
+            points.append(
+                FrontierPoint(
+                    series=trial.method,
+                    loss=result.loss[measure],
+                    risk=result.risk,
+                    words=f"{trial.method}, k = {trial.k}{level}",
+                    best=id(trial) in best,
+                    group=str(trial.l or "none") if several else "",
+                    own=trial.own,
+                    brief=f"k = {trial.k}{level}",
+                )
+            )
+        label = AXES.get(measure, f"loss ({measure})")
+        return FrontierChart("Risk against information loss", label, tuple(points), shares=measure == E2)
 
     def to_dict(self, measure: str = "gcp") -> dict[str, Any]:
         """Everything in words that JSON knows: sorted by the measure, refusals last."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from incrowd.algorithms.base import all_methods
 from incrowd.attacks.registry import Outcome
@@ -19,6 +21,8 @@ from incrowd.policy import Policy
 from incrowd.policy.exposures import EVERY, EXPOSURES
 from incrowd.release.folder import JOINED, ReleaseFolder
 from incrowd.reports import released
+from incrowd.reports.cell_words import typical_cell
+from incrowd.reports.examples import RecordSearch, examples_with_records, published_examples
 from incrowd.reports.page import render
 from incrowd.reports.spread import before_and_after
 from incrowd.reports.words import meaning, not_promised, questions
@@ -112,7 +116,7 @@ def report(
         raise InputError(
             f"{folder.path / MANIFEST} and the data beside it cannot be read as a release"
         ) from None
-    return Report(facts | _private(folder, attacks, watch) if private else facts)
+    return Report(facts | _private(folder, facts["columns"], attacks, watch) if private else facts)
 
 
 def _published(folder: ReleaseFolder) -> dict[str, Any]:
@@ -138,6 +142,8 @@ def _published(folder: ReleaseFolder) -> dict[str, Any]:
         "tool": str(manifest["tool"]),
         "rows": dict(manifest["rows"]),
         "columns": columns,
+        "examples": published_examples(columns, released.widths_of(manifest, rows), rows),
+        "losses": _widths_by_column(columns),
         "claims": _claims(folder, int(sizes.min()) if sizes.size else 0, values),
         "not_promised": not_promised(manifest),
         "classes": released.size_facts(sizes),
@@ -149,6 +155,16 @@ def _published(folder: ReleaseFolder) -> dict[str, Any]:
         "questions": questions(manifest),
         "files": _files(folder.path, manifest["files"]),
     }
+
+
+def _widths_by_column(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """How wide cells of each quasi-identifier are, the widest first; what cannot be seen is last."""
+    found = [
+        {"name": column["name"], "loss": cells["mean_width"], "typical": cells["typical"]}
+        for column in columns
+        if (cells := column.get("cells"))
+    ]
+    return sorted(found, key=lambda column: (column["loss"] is None, -(column["loss"] or 0)))
 
 
 def _claims(folder: ReleaseFolder, smallest: int, fewest: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -204,7 +220,9 @@ def _files(folder: Path, said: Mapping[str, Mapping[str, Any]]) -> list[dict[str
     return found
 
 
-def _private(folder: ReleaseFolder, attacks: bool, watch: Watch) -> dict[str, Any]:
+def _private(
+    folder: ReleaseFolder, columns: Sequence[Mapping[str, Any]], attacks: bool, watch: Watch
+) -> dict[str, Any]:
     verdict = _verdict(folder, watch)
     source = folder.source
     return {
@@ -214,6 +232,7 @@ def _private(folder: ReleaseFolder, attacks: bool, watch: Watch) -> dict[str, An
         "left_out": verdict["facts"].get("suppressed"),
         "measures": {name: part.about.meaning for name, part in catalogue("measure").items()},
         **_measured(folder, watch),
+        **(_examples(folder, columns) if verdict["passed"] else {}),
         **_attacks(folder, attacks, watch),
     }
 
@@ -230,9 +249,44 @@ def _measured(folder: ReleaseFolder, watch: Watch) -> dict[str, Any]:
     """What was lost. Of what is no release of this table nothing can be measured, and the verdict says so."""
     try:
         measured = measure(folder, watch=watch).to_dict()
-        return {"measured": measured, "distributions": _distributions(folder), "measured_why_not": ""}
+        return {
+            "measured": measured,
+            "distributions": _distributions(folder),
+            "losses": _losses(folder, measured),
+            "measured_why_not": "",
+        }
     except IncrowdError as problem:
         return {"measured": None, "distributions": {}, "measured_why_not": str(problem)}
+
+
+def _losses(folder: ReleaseFolder, measured: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each quasi-identifier lost, most first; what a typical cell looks like; can it be asked about?"""
+    usable = {name: bool(said["usable"]) for name, said in measured["two_way"]["columns"].items()}
+    widths, found = released.widths_of(folder.manifest, folder.rows), []
+    for cells, attribute in zip(folder.shown.cells, folder.data.attributes, strict=True):
+        name, tree = attribute.name, attribute.tree is not None
+        about = {"shape": str(attribute.shape), "kind": str(attribute.kind), "values": len(attribute)}
+        known = [1.0 if count == len(attribute) else count / len(attribute) for count in cells.count.tolist()]
+        typical = typical_cell(
+            folder.rows.column(name), about, known[:-1] if tree else widths[name], cells.count.tolist()
+        )
+        lost = measured["columns"][name]["gcp"]
+        found.append({"name": name, "loss": lost, "typical": typical, "usable": usable.get(name)})
+    return sorted(found, key=lambda column: -column["loss"])
+
+
+def _examples(folder: ReleaseFolder, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Records beside their rows; where it cannot be told whose row one is, rows alone stay."""
+    joined = folder.public is not None
+    links, mine = (folder.people_behind_rows, folder.own_rows) if joined else (folder.links, None)
+    if links is not None and links.size != len(folder.rows):
+        links = None
+    if joined and (links is None or mine is None):
+        return {}
+    private = [column["name"] for column in columns if "cells" not in column and not column["apart"]]
+    search = RecordSearch(folder.original, folder.data, folder.rows, folder.shown, private, links)
+    found = examples_with_records(columns, search, None if mine is None else np.flatnonzero(mine))
+    return {"examples": found} if found else {}
 
 
 def _attacks(folder: ReleaseFolder, wanted: bool, watch: Watch) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bars and columns as SVG that stands inside a page: its colours are the page's, light or dark.
+"""Bars and columns that stand inside a page: their colours are the page's, light or dark.
 
 Numbers are written beside every bar, and programs that read aloud find a title and a description; so no
 picture says anything by colour alone.
@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from incrowd.reports.svg import text
 
 WIDTH = 360  # about as wide as a telephone, so that letters are nowhere small
-ROW, THICK = 34, 9  # of a bar with its label above; of the bar alone
+THICK = 9  # of a bar
 HEIGHT, LEFT, TOP, BOTTOM = 190, 44, 12, 26
-LONGEST = 38  # letters of a label
+LONGEST = 120  # letters of a label, which may go on over several lines
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A label, one share for each series, and the words that stand at the end."""
+    """A label, one share for each series, the words that stand at the end, and a note below."""
 
     label: str
     shares: tuple[float, ...]
     said: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +44,21 @@ class Picture:
     whole: bool = False
 
     def bars(self) -> str:
-        """Horizontal bars, each under its label."""
-        series = len(self.series)
-        row = ROW + (series - 1) * (THICK + 2)
+        """Horizontal bars as a list, each under its label; words are the page's own, and wrap."""
         most = self._most()
-        parts = [self._head(row * len(self.rows) + 4)]
-        for number, bar in enumerate(self.rows):
-            y = row * number + 14
-            parts.append(f"<text x='0' y='{y}'>{text(shortened(bar.label))}</text>")
-            parts.append(f"<text x='{WIDTH}' y='{y}' text-anchor='end'>{text(bar.said)}</text>")
+        parts = [f"<ul class='bars' id='{self.id}' aria-label='{text(self.title)}'>"]
+        for bar in self.rows:
+            said = f"<span class='figure'>{text(bar.said)}</span>"
+            parts.append(f"<li><span class='label'>{parted(text(shortened(bar.label)))}</span> {said}")
             for which, share in enumerate(bar.shares):
-                top = y + 5 + which * (THICK + 2)
-                parts.append(_rect("track", 0, top, WIDTH, THICK))
-                parts.append(_rect(self._class(which), 0, top, WIDTH * share / most, THICK))
-        return "\n".join([*parts, "</svg>"])
+                wide = _rect(self._class(which), 0, 0, 100 * share / most, THICK)
+                parts.append(
+                    f"<svg class='bar' viewBox='0 0 100 {THICK}' preserveAspectRatio='none' "
+                    "aria-hidden='true'>"
+                    f"{_rect('track', 0, 0, 100, THICK)}{wide}</svg>"
+                )
+            parts.append(f"<span class='note'>{text(bar.note)}</span></li>" if bar.note else "</li>")
+        return "\n".join([*parts, "</ul>"])
 
     def columns(self) -> str:
         """Upright columns over an axis; a second series is a line over them."""
@@ -117,6 +119,11 @@ class Picture:
 def _rect(kind: str, x: float, y: float, width: float, height: float, inside: str = "") -> str:
     where = f"x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}'"
     return f"<rect class='{kind}' {where}>{inside}</rect>"
+
+
+def parted(escaped: str) -> str:
+    """A text of the page, which may go on in the next line after these signs: no reference has one."""
+    return escaped.replace("_", "_<wbr>").replace("|", "|<wbr>").replace("/", "/<wbr>")
 
 
 def shortened(label: str, longest: int = LONGEST) -> str:

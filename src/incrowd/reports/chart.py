@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import floor, isfinite, log10
 
 from incrowd.reports import svg
-from incrowd.reports.svg import BOTTOM, HEIGHT, TOP, Frame
+from incrowd.reports.svg import TOP, Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +118,4 @@ class PowerFrame(Frame):
         """A value of the upright axis, in pixels; what is below the first power lies between it and 0."""
         first, steps = self.y_ticks[1], len(self.y_ticks) - 1
         place = value / first if value < first else 1 + log10(value / first)
-        return HEIGHT - BOTTOM - place / steps * (HEIGHT - TOP - BOTTOM)
+        return self.bottom - place / steps * (self.bottom - self.area.top)

@@ -1,24 +1,34 @@
-"""A picture of risk against loss: a mark for each trial, and a line along those that nothing beats."""
+"""A picture of risk against loss: a mark for each trial, and a line along those that nothing beats.
+
+It has two forms: one for a page, with the legend at the right, and a narrow one for a telephone or a column,
+with the legend below. Words never stand on each other (`reports.labels`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, log
 
 from incrowd.reports import svg
-from incrowd.reports.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Frame
+from incrowd.reports.labels import FAR, Box, Wanted, placed
+from incrowd.reports.svg import Area, Frame, text_width
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000)
-_LETTER = 6.2  # pixels, about
 _BELOW = 36  # pixels below the smallest risk, for words
+_WIDE, _NARROW = Area(), Area(width=390, left=62, right=14)
+_SMALL, _NORMAL = 11, 13  # of letters
+_LINE = 20  # of a legend below the picture
+_OWN = 9.5  # of the ring around what the policy asks for
+POLICY = "what the policy asks for"
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
     """A trial: its series (which has one mark), where it lies, and in words what it is.
 
-    The best of one `group` are joined by a line and have their words beside them.
+    The best of one `group` are joined by a line and have their words beside them; so has what the policy asks
+    for itself (`own`). `brief` are the words where room is short, and the mark says the series.
     """
 
     series: str
@@ -27,6 +37,8 @@ class FrontierPoint:
     words: str
     best: bool = False
     group: str = ""
+    own: bool = False
+    brief: str = ""
 
     def __post_init__(self) -> None:
         if not (isfinite(self.loss) and 0 < self.risk <= 1):
@@ -36,6 +48,8 @@ class FrontierPoint:
 @dataclass(frozen=True, slots=True)
 class FrontierChart:
     """Points over loss, with the risk upwards, where twice as much is always as high.
+
+    `shares` says that losses are shares, which are written in percent.
 
     Examples
     --------
@@ -47,45 +61,72 @@ class FrontierChart:
     title: str
     x_label: str
     points: tuple[FrontierPoint, ...]
+    shares: bool = False
 
     def __post_init__(self) -> None:
         if not self.points:
             raise ValueError("a picture needs a point")
 
-    def svg(self) -> str:
-        """The picture."""
+    def svg(self, *, narrow: bool = False) -> str:
+        """The picture, for a page or for a column of 400 pixels."""
         looks = {name: look for look, name in enumerate(dict.fromkeys(point.series for point in self.points))}
         groups = list(dict.fromkeys(point.group for point in self.points))
         frontier = [point for point in self.points if point.best]
-        frame = RiskFrame.of(self.points)
-        parts = frame.axes(self.x_label, "largest match probability")
+        legend = _Legend.of(list(looks), groups, any(point.own for point in self.points))
+        frame = RiskFrame.of(self.points, legend.below(_NARROW) if narrow else _WIDE, self.shares)
+        parts = _beaten(frontier, frame) if len(groups) == 1 else []
+        parts += frame.axes(f"← less is better · {self.x_label}", "highest match probability")
         for number, group in enumerate(groups):
             parts += _steps([point for point in frontier if point.group == group], frame, number)
-        for point in self.points:
-            hint = f"{point.words}: {point.loss:.4g}, 1/{1 / point.risk:.4g}"
-            parts.append(_mark(looks[point.series], frame.x(point.loss), frame.y(point.risk), hint))
-        best = "; ".join(point.words for point in frontier)
-        about = f"Points over {self.x_label}, largest match probability upwards. On the frontier: {best}."
+        labels, leaders = _labels(self.points, frame, narrow)
+        parts += leaders
+        for point in sorted(self.points, key=lambda point: point.own):  # on top of others
+            x, y = frame.x(point.loss), frame.y(point.risk)
+            hint = f"{point.words}: {frame.x_text(point.loss)}, {_odds(point.risk)}"
+            parts += [_ring(x, y)] if point.own else []
+            parts.append(_mark(looks[point.series], x, y, hint))
         return svg.picture(
-            self.title, about, [*parts, *_labels(frontier, frame), *_legend(list(looks), groups)]
+            self.title, self._about(), [*parts, *labels, *legend.svg(frame.area, narrow)], frame.area
         )
+
+    def _about(self) -> str:
+        best = "; ".join(point.words for point in self.points if point.best)
+        own = "; ".join(point.words for point in self.points if point.own)
+        asked = f" {POLICY[0].upper()}{POLICY[1:]}: {own}." if own else ""
+        return (
+            f"Points over {self.x_label}, highest match probability upwards. On the frontier: {best}.{asked}"
+        )
+
+
+def _odds(risk: float) -> str:
+    return f"1/{1 / risk:.4g}" if risk < 1 else "1"
 
 
 @dataclass(frozen=True, slots=True)
 class RiskFrame(Frame):
     """Equal ratios of risk have equal heights."""
 
+    shares: bool = False
+
     @classmethod
-    def of(cls, points: Sequence[FrontierPoint]) -> RiskFrame:
+    def of(cls, points: Sequence[FrontierPoint], area: Area = _WIDE, shares: bool = False) -> RiskFrame:
         """From a round value below the smallest risk to one above the largest."""
         losses, risks = [point.loss for point in points], [point.risk for point in points]
         low = next((step for step in _STEPS if step * min(risks) >= 0.999), 1 / min(risks))
         high = max(step for step in _STEPS if step * max(risks) <= 1.001)
         shown = [1 / step for step in _STEPS if high <= step <= low] or [max(risks), min(risks)]
         if len(shown) == 1:
-            shown = [min(1.0, 2 * shown[0]), shown[0] / 2, shown[0]]
+            shown = list(dict.fromkeys([min(1.0, 2 * shown[0]), shown[0] / 2, shown[0]]))
         xs = svg.ticks(min(0.0, *losses), max(losses))
-        return cls(xs[0], xs[-1], min(shown), max(shown), xs, tuple(shown))
+        found = cls(xs[0], xs[-1], min(shown), max(shown), xs, tuple(shown), area, shares)
+        odds = max(text_width(found.y_text(risk), _NORMAL) for risk in shown)
+        found = replace(found, area=replace(area, left=max(area.left, odds + 34)))  # the axis has words, too
+        widest = max(text_width(found.x_text(x), _NORMAL) for x in xs) + 6
+        room = (found.x(xs[-1]) - found.x(xs[0])) / (len(xs) - 1)
+        return replace(found, x_ticks=xs[:: max(1, -int(-widest // room))])
+
+    def x_text(self, value: float) -> str:
+        return f"{100 * value:.4g}%" if self.shares else svg.number(value)
 
     def y_text(self, value: float) -> str:
         return f"1/{round(1 / value):,}" if value < 1 else "1"
@@ -93,7 +134,7 @@ class RiskFrame(Frame):
     def y(self, value: float) -> float:
         """A risk in pixels; the smallest keeps clear of the axis, for its label stands below it."""
         share = log(value / self.y_low) / log(self.y_high / self.y_low)
-        return HEIGHT - BOTTOM - _BELOW - share * (HEIGHT - TOP - BOTTOM - _BELOW)
+        return self.bottom - _BELOW - share * (self.bottom - self.area.top - _BELOW)
 
 
 def _mark(look: int, x: float, y: float, hint: str = "") -> str:
@@ -101,16 +142,28 @@ def _mark(look: int, x: float, y: float, hint: str = "") -> str:
     return svg.marker(look, look // len(svg.MARKERS) % 2 == 0, x, y, hint)
 
 
-def _steps(best: Sequence[FrontierPoint], frame: RiskFrame, number: int) -> list[str]:
-    """What is above and to the right of this line is beaten."""
-    if not best:
-        return []
+def _ring(x: float, y: float) -> str:
+    return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{_OWN}' fill='none' stroke='#111' stroke-width='2'/>"
+
+
+def _corners(best: Sequence[FrontierPoint], frame: RiskFrame) -> list[tuple[float, float]]:
+    """What is above and to the right of these steps is beaten."""
     ordered = sorted(best, key=lambda point: (point.loss, -point.risk))
-    corners = [(frame.x(ordered[0].loss), float(TOP))]
+    corners = [(frame.x(ordered[0].loss), float(frame.area.top))]
     for point in ordered:
         corners += [(frame.x(point.loss), corners[-1][1]), (frame.x(point.loss), frame.y(point.risk))]
-    corners.append((float(WIDTH - RIGHT), corners[-1][1]))
-    return [svg.path(corners, _dashed(number))]
+    return [*corners, (frame.right, corners[-1][1])]
+
+
+def _beaten(best: Sequence[FrontierPoint], frame: RiskFrame) -> list[str]:
+    if not best:
+        return []
+    around = [*_corners(best, frame), (frame.right, float(frame.area.top))]
+    return [f"<polygon points='{' '.join(f'{x:.1f},{y:.1f}' for x, y in around)}' fill='#f1f3f6'/>"]
+
+
+def _steps(best: Sequence[FrontierPoint], frame: RiskFrame, number: int) -> list[str]:
+    return [svg.path(_corners(best, frame), _dashed(number))] if best else []
 
 
 def _dashed(number: int) -> str:
@@ -118,37 +171,81 @@ def _dashed(number: int) -> str:
     return f"fill='none' stroke='#777' stroke-width='1.2' stroke-dasharray='{dash or 'none'}'"
 
 
-def _labels(best: Sequence[FrontierPoint], frame: RiskFrame) -> list[str]:
-    """Words below and to the left of a point, where its frontier leaves room; near the axis they begin there.
+def _labels(points: Sequence[FrontierPoint], frame: RiskFrame, narrow: bool) -> tuple[list[str], list[str]]:
+    """Words at the frontier and at what the policy asks for, which stands best; lines to those that moved."""
+    named = [point for point in points if point.best or point.own]
+    named.sort(key=lambda point: (not point.own, -point.risk, point.loss))
+    words = [point.brief if narrow and point.brief else point.words for point in named]
+    wanted = [
+        Wanted(frame.x(point.loss), frame.y(point.risk), text_width(said, _SMALL) + 2, _SMALL + 3)
+        for point, said in zip(named, words, strict=True)
+    ]
+    marks = [
+        Box.around(frame.x(point.loss), frame.y(point.risk), _OWN if point.own else svg.RING)
+        for point in points
+    ]
+    area = Box(frame.area.left + 2, frame.area.top, frame.right, frame.bottom - 1)
+    labels, leaders = [], []
+    for point, said, want, box in zip(named, words, wanted, placed(wanted, area, marks), strict=True):
+        if box is None:  # the mark still says it to whoever points at it
+            continue
+        weight = "font-weight='bold' " if point.own else ""
+        halo = f"{weight}stroke='#fff' stroke-width='3' paint-order='stroke'"
+        labels.append(svg.word(said, box.left + 1, box.bottom - 3, halo, _SMALL))
+        if box.distance(want.x, want.y) > FAR:
+            leaders.append(svg.stroke(want.x, want.y, *box.nearest(want.x, want.y), "stroke='#999'"))
+    return labels, leaders
 
-    One that would hide another moves down a little; if that is not enough, it is left out.
-    """
-    taken: list[tuple[float, float, float]] = []
-    parts = []
-    for point in sorted(best, key=lambda point: (-point.risk, point.loss)):
-        width = _LETTER * len(point.words)
-        left = max(LEFT + 4.0, frame.x(point.loss) - 6 - width)
-        for line in range(3):
-            y = frame.y(point.risk) + 17 + 12 * line
-            hits = (
-                abs(y - other) < 12 and left < end and start < left + width for start, end, other in taken
-            )
-            if y < HEIGHT - BOTTOM and not any(hits):
-                taken.append((left, left + width, y))
-                parts.append(svg.word(point.words, left, y, size=11))
-                break
-    return parts
+
+@dataclass(frozen=True, slots=True)
+class _Legend:
+    """A mark for each series, a line for each frontier, and the ring: what is drawn, and its words."""
+
+    entries: tuple[tuple[str, int, str], ...]
+
+    @classmethod
+    def of(cls, series: Sequence[str], groups: Sequence[str], own: bool) -> _Legend:
+        marks = [("mark", look, name) for look, name in enumerate(series)]
+        lines = [
+            ("line", number, f"frontier, l = {group}" if group else "frontier")
+            for number, group in enumerate(groups)
+        ]
+        return cls((*marks, *lines, *([("ring", 0, POLICY)] if own else [])))
+
+    def below(self, area: Area) -> Area:
+        """A narrow picture, high enough for the legend below it."""
+        more = _LINE * (self._lines(area)[-1][1] + 1) + 6
+        return replace(area, height=area.height + more, bottom=area.bottom + more)
+
+    def _lines(self, area: Area) -> list[tuple[float, int]]:
+        """Where each entry begins, and in which line."""
+        x, line, found = 0.0, 0, []
+        for _, _, words in self.entries:
+            wide = 36 + text_width(words, _NORMAL)
+            if x and x + wide > area.width - 20:
+                x, line = 0.0, line + 1
+            found.append((x, line))
+            x += wide
+        return found
+
+    def svg(self, area: Area, narrow: bool) -> list[str]:
+        if narrow:
+            top = area.height - 14 - _LINE * self._lines(area)[-1][1]
+            places = [(22.0 + x, top + _LINE * line) for x, line in self._lines(area)]
+        else:  # closer where there are many
+            step = min(22.0, (area.height - area.top - 20) / len(self.entries))
+            places = [
+                (area.width - area.right + 30.0, area.top + 12 + step * number)
+                for number in range(len(self.entries))
+            ]
+        return [
+            part
+            for (kind, which, words), (x, y) in zip(self.entries, places, strict=True)
+            for part in (_sign(kind, which, x, y), svg.word(words, x + 18, y + 4))
+        ]
 
 
-def _legend(series: Sequence[str], groups: Sequence[str]) -> list[str]:
-    """A mark for each series and a line for each frontier; closer where there are many."""
-    left, parts = WIDTH - RIGHT + 30, []
-    step = min(22.0, (HEIGHT - TOP - 20) / (len(series) + len(groups)))
-    for look, name in enumerate(series):
-        y = TOP + 12 + step * look
-        parts += [_mark(look, left, y), svg.word(name, left + 24, y + 4)]
-    for number, group in enumerate(groups):
-        y = TOP + 12 + step * (len(series) + number)
-        parts.append(svg.stroke(left - 12, y, left + 12, y, _dashed(number)))
-        parts.append(svg.word(f"frontier, l = {group}" if group else "frontier", left + 24, y + 4))
-    return parts
+def _sign(kind: str, which: int, x: float, y: float) -> str:
+    if kind == "line":
+        return svg.stroke(x - 12, y, x + 12, y, _dashed(which))
+    return _ring(x, y) if kind == "ring" else _mark(which, x, y)

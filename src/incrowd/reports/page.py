@@ -11,19 +11,22 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from incrowd.reports.bars import Bar, Picture, labelled, percent, shortened
-from incrowd.reports.svg import visible
+from incrowd.reports.bars import Bar, Picture, labelled, parted, percent, shortened
+from incrowd.reports.cell_words import shown_cell
+from incrowd.reports.svg import text, visible
 from incrowd.reports.words import ROLES, SHAPES
 from incrowd.schema import CHECKS
 
 MOST_COLUMNS = 60  # that are drawn; all are in the facts
+MOST_CELLS = 16  # of an example row that are not folded
 LONGEST_TEXT = 2000
 
 
 def render(facts: Mapping[str, Any]) -> str:
     """The report as HTML."""
     page = _templates().get_template("page.html.j2")
-    return page.render(facts=facts, quasi=_having(facts, "quasi_identifier"), most_columns=MOST_COLUMNS)
+    quasi = _having(facts, "quasi_identifier")
+    return page.render(facts=facts, quasi=quasi, most_columns=MOST_COLUMNS, most_cells=MOST_CELLS)
 
 
 @cache
@@ -36,12 +39,21 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_harmless,
     )
-    made.filters |= {"number": number, "percent": percent, "short": shortened, "said": said, "chance": chance}
+    made.filters |= {
+        "number": number,
+        "percent": percent,
+        "short": shortened,
+        "said": said,
+        "chance": chance,
+        "breakable": breakable,
+    }
     made.globals |= {
         "sizes": sizes_picture,
         "widths": widths_picture,
         "counts": counts_picture,
         "both": both_picture,
+        "losses": losses_picture,
+        "bins": bins_picture,
         "checks": CHECKS,
         "roles": ROLES,
         "shapes": SHAPES,
@@ -73,6 +85,17 @@ def number(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.4f}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def breakable(name: str) -> Markup:
+    """A name or cell that may go on in the next line where its parts end.
+
+    Examples
+    --------
+    >>> breakable("{F|<M>}"), breakable("zip_code")
+    (Markup('{F|<wbr>&lt;M&gt;}'), Markup('zip_<wbr>code'))
+    """
+    return _markup(parted(text(name)))
 
 
 def chance(fraction: str) -> float:
@@ -118,10 +141,30 @@ def widths_picture(id: str, column: Mapping[str, Any], rows: int) -> Markup:
     )
 
 
-def counts_picture(id: str, title: str, counts: Sequence[Mapping[str, Any]], rows: int) -> Markup:
-    """How often texts occur."""
-    pairs = [(part["text"] or "(empty)", part["rows"]) for part in counts]
+def losses_picture(losses: Sequence[Mapping[str, Any]]) -> Markup:
+    """What each column lost, with what a typical cell looks like."""
+    rows = []
+    for column in losses:
+        asked = "too coarse to be asked about" if column.get("usable") is False else ""
+        note = f"typical: {column['typical']}" if column["typical"] else ""
+        lost = column["loss"]
+        said = "not seen in the published files" if lost is None else percent(lost)
+        rows.append(Bar(column["name"], (lost or 0.0,), said, "; ".join(filter(None, [note, asked]))))
+    return _markup(Picture("losses", "Information loss by column", tuple(rows), whole=True).bars())
+
+
+def counts_picture(
+    id: str, title: str, counts: Sequence[Mapping[str, Any]], rows: int, cells: bool = False
+) -> Markup:
+    """How often values occur, or cells of quasi-identifiers."""
+    labels = [shown_cell(part["text"]) if cells else part["text"] for part in counts]
+    pairs = [(label or "(empty)", part["rows"]) for label, part in zip(labels, counts, strict=True)]
     return _markup(Picture(id, title, labelled(pairs, rows), whole=True).bars())
+
+
+def bins_picture(id: str, title: str, bins: Sequence[Mapping[str, Any]], rows: int) -> Markup:
+    """How many rows have a value from where to where."""
+    return _markup(Picture(id, title, labelled([(b["label"], b["rows"]) for b in bins], rows)).columns())
 
 
 def both_picture(id: str, name: str, spread: Mapping[str, Any]) -> Markup:

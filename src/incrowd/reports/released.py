@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from incrowd.cells import atoms, range_ends
 from incrowd.errors import TableError, unknown
 from incrowd.flow import Table, TextColumn, distinct_rows
+from incrowd.reports.cell_words import typical_cell
+from incrowd.reports.ordering import order_of
+from incrowd.reports.spread import bins_on_a_line, ends_of
 from incrowd.schema import EVERYTHING, MISSING
-from incrowd.values import Number, read_date, read_number
+from incrowd.values import Number, offsets, read_date, read_number
 
 LISTED = 12  # values, labels or cells that are named; of the others it is said how many there are
 MOST_BINS = 24
@@ -53,12 +56,17 @@ def _column(said: Mapping[str, Any], rows: Table, levels: Mapping[str, Any]) -> 
         "level": levels.get(name),
     }
     if said["role"] == "quasi_identifier":
-        domain = said["domain"]
-        found["domain"] = _domain(domain)
-        found["cells"] = _cells(rows.column(name), found["shape"], found["kind"], domain)
+        found["domain"] = _domain(said["domain"])
+        found["cells"] = _cells(rows.column(name), said)
     elif not found["apart"]:
-        found["texts"] = _texts(rows.column(name))
+        found["texts"] = _texts(rows.column(name), found["kind"])
     return found
+
+
+def widths_of(manifest: Mapping[str, Any], rows: Table) -> dict[str, list[float | None]]:
+    """By quasi-identifier the share of the domain that each distinct cell covers."""
+    quasi = [said for said in manifest["columns"] if said["role"] == "quasi_identifier"]
+    return {str(said["name"]): _widths(rows.column(str(said["name"])), said) for said in quasi}
 
 
 def _domain(domain: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,26 +76,55 @@ def _domain(domain: Mapping[str, Any]) -> dict[str, Any]:
     return {"count": len(named), "first": named[:LISTED]}
 
 
-def _texts(column: TextColumn) -> dict[str, Any]:
+def _texts(column: TextColumn, kind: str) -> dict[str, Any]:
     counts = np.bincount(column.codes, minlength=len(column.texts))
-    return {"distinct": int((counts > 0).sum()), "most_frequent": _most_frequent(column, counts)}
+    return {
+        "distinct": int((counts > 0).sum()),
+        "most_frequent": _most_frequent(column, counts, kind),
+        "bins": _bins(column, counts, kind),
+    }
 
 
-def _most_frequent(column: TextColumn, counts: Ints) -> list[dict[str, Any]]:
-    """The texts that most rows have; of equally frequent ones the first by text."""
-    order = sorted(range(len(counts)), key=lambda code: (-counts[code], column.texts[code] or ""))
+def _most_frequent(column: TextColumn, counts: Ints, kind: str) -> list[dict[str, Any]]:
+    """The texts that most rows have, in their order; if they have none, the most frequent first."""
+    by_count = sorted(range(len(counts)), key=lambda code: (-counts[code], column.texts[code] or ""))
+    listed = [code for code in by_count[:LISTED] if counts[code]]
+    texts = [column.texts[code] or "" for code in listed]
+    places = order_of(texts, kind)
     return [
-        {"text": column.texts[code] or "", "rows": int(counts[code])}
-        for code in order[:LISTED]
-        if counts[code]
+        {"text": texts[place], "rows": int(counts[listed[place]])}
+        for place in (range(len(texts)) if places is None else places)
     ]
 
 
-def _cells(column: TextColumn, shape: str, kind: str, domain: Mapping[str, Any]) -> dict[str, Any]:
+def _bins(column: TextColumn, counts: Ints, kind: str) -> list[dict[str, Any]]:
+    """Numbers and dates of many values in bins of one width, missing ones last; none for other columns."""
+    read = read_date if kind == "date" else read_number
+    known = {code: read(text) for code, text in enumerate(column.texts) if text and text != MISSING}
+    values: dict[int, Any] = {code: value for code, value in known.items() if value is not None}
+    if kind not in ("numeric", "date") or len(values) < len(known) or len(values) <= LISTED:
+        return []
+    codes = np.array(sorted(values, key=values.__getitem__))
+    numbers = bins_on_a_line(np.array(offsets([values[code] for code in codes.tolist()])))
+    found: list[dict[str, Any]] = []
+    for number in range(int(numbers.max()) + 1):
+        inside = codes[numbers == number]
+        found.append({"label": ends_of(column.texts, inside), "rows": int(counts[inside].sum())})
+    gone = int(counts.sum()) - sum(int(part["rows"]) for part in found)
+    return [*found, {"label": MISSING, "rows": gone}] if gone else found
+
+
+def _widths(column: TextColumn, said: Mapping[str, Any]) -> list[float | None]:
+    members = (atoms(text or "") for text in column.texts)
+    return [_width(found, str(said.get("shape", "")), str(said["kind"]), said["domain"]) for found in members]
+
+
+def _cells(column: TextColumn, said: Mapping[str, Any]) -> dict[str, Any]:
+    shape, kind, domain = str(said.get("shape", "")), str(said["kind"]), said["domain"]
     counts = np.bincount(column.codes, minlength=len(column.texts))
     members = [atoms(text or "") for text in column.texts]
     gone = np.array([MISSING in found for found in members], bool)
-    widths = [_width(found, shape, kind, domain) for found in members]
+    widths = _widths(column, said)
     known = [(share, int(count)) for share, count in zip(widths, counts, strict=True) if share is not None]
     weight = sum(count for _, count in known)
     measured = shape != "node" and weight
@@ -96,7 +133,10 @@ def _cells(column: TextColumn, shape: str, kind: str, domain: Mapping[str, Any])
         "bands": _bands(members, widths, counts, measured=bool(measured)),
         "mean_width": fsum(share * count for share, count in known) / weight if measured else None,
         "with_missing": int(counts[gone].sum()),
-        "most_frequent": _most_frequent(column, counts),
+        "typical": typical_cell(
+            column, {"shape": shape, "kind": kind, "values": len(domain.get("values", ()))}, widths
+        ),
+        "most_frequent": _most_frequent(column, counts, kind),
     }
 
 

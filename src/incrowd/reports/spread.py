@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from incrowd.flow import Attribute, Codes
 from incrowd.hierarchy import Hierarchy
 from incrowd.measures import Published
+from incrowd.reports.ordering import order_of
 from incrowd.schema import Kind, Shape
 
 Floats = NDArray[np.float64]
@@ -56,37 +58,53 @@ def _spread(published: Published, j: int, size: int) -> Floats:
 def _on_a_line(attribute: Attribute) -> list[tuple[str, NDArray[np.int64]]]:
     """Bins of one width from the lowest value to the highest, missing by itself."""
     real = np.array([code for code in range(len(attribute)) if code != attribute.missing])
-    place = attribute.position[real] - attribute.position[real].min()
-    whole = bool((place == np.round(place)).all())
-    width = float(np.ceil((place.max() + 1) / BINS)) if whole else place.max() / BINS
-    numbers = np.minimum((place // (width or 1.0)).astype(np.int64), BINS - 1)
-    bins = []
-    for number in range(int(numbers.max()) + 1):
-        codes = real[numbers == number]
-        bins.append((_ends(attribute, codes), codes))
-    if attribute.missing >= 0:
-        bins.append(("missing", np.array([attribute.missing])))
-    return bins
+    numbers = bins_on_a_line(attribute.position[real] - attribute.position[real].min())
+    inside = [real[numbers == number] for number in range(int(numbers.max()) + 1)]
+    bins = [(ends_of(attribute.texts, codes), codes) for codes in inside]
+    return [*bins, ("missing", np.array([attribute.missing]))] if attribute.missing >= 0 else bins
 
 
-def _ends(attribute: Attribute, codes: NDArray[np.int64]) -> str:
+def bins_on_a_line(places: Floats) -> NDArray[np.int64]:
+    """The bin of each place, from 0 on: at most `BINS` of one width, whole if places are whole.
+
+    Examples
+    --------
+    >>> bins_on_a_line(np.array([0.0, 1.0, 2.0, 39.0])).tolist()
+    [0, 0, 1, 19]
+    """
+    whole = bool((places == np.round(places)).all())
+    width = float(np.ceil((places.max() + 1) / BINS)) if whole else places.max() / BINS
+    return np.minimum((places // (width or 1.0)).astype(np.int64), BINS - 1)
+
+
+def ends_of(texts: Sequence[str | None], codes: NDArray[np.int64]) -> str:
+    """The first and the last text of a bin; nothing if it is empty."""
     if not codes.size:
         return ""
-    low, high = attribute.texts[codes[0]], attribute.texts[codes[-1]]
+    low, high = texts[codes[0]] or "", texts[codes[-1]] or ""
     return low if low == high else f"{low} to {high}"
 
 
 def _by_name(attribute: Attribute, before: Floats) -> list[tuple[str, NDArray[np.int64]]]:
-    """The most frequent values by name and the others as one; in a hierarchy, nodes high enough to be few."""
+    """The most frequent values by name and the others as one; in a hierarchy, nodes high enough to be few.
+
+    They stand in their order, if they have one; else the most frequent first.
+    """
     if attribute.tree is not None and len(nodes := _by_node(attribute, attribute.tree)) > 1:
         return nodes
-    order = np.lexsort((np.arange(before.size), -before))
-    if attribute.shape is Shape.RANGE:
-        order = np.arange(before.size)
-    named = order if order.size <= NAMED + 1 else order[:NAMED]
-    bins = [(_name(attribute, int(code)), np.array([code])) for code in named]
-    rest = order[named.size :]
+    by_count = np.lexsort((np.arange(before.size), -before))
+    named = by_count if by_count.size <= NAMED + 1 else by_count[:NAMED]
+    rest = by_count[named.size :]
+    bins = [(_name(attribute, code), np.array([code])) for code in _in_order(attribute, named.tolist())]
     return [*bins, (f"{rest.size:,} others", rest)] if rest.size else bins
+
+
+def _in_order(attribute: Attribute, codes: list[int]) -> list[int]:
+    """Codes in the order of their values, missing last; as they are, if values have no order."""
+    if attribute.shape is Shape.RANGE:
+        return sorted(codes, key=lambda code: (code == attribute.missing, code))
+    order = order_of([_name(attribute, code) for code in codes], str(attribute.kind))
+    return codes if order is None else [codes[place] for place in order]
 
 
 def _by_node(attribute: Attribute, tree: Hierarchy) -> list[tuple[str, NDArray[np.int64]]]:

@@ -1,0 +1,120 @@
+"""The picture of risk against loss: words apart from each other, the policy's choice marked, two forms."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incrowd.reports.frontier import POLICY, FrontierChart, FrontierPoint
+from incrowd.reports.labels import FAR, Box, Wanted, placed
+from incrowd.reports.svg import text_width
+
+SPACE = "{http://www.w3.org/2000/svg}"
+LEGEND = (POLICY, "frontier")
+WORDS = st.sampled_from(
+    ["ring, k = 5", "mondrian-relaxed, k = 1000, l = none", "kja-refine-adaptive, k = 20"]
+)
+
+
+def boxes(picture: str) -> dict[str, list[Box]]:
+    """Where the texts of a picture stand, by the size of their letters; those that are turned left out."""
+    found: dict[str, list[Box]] = {}
+    for each in ET.fromstring(picture).iter(f"{SPACE}text"):
+        if "transform" in each.keys():  # noqa: SIM118  an element is no mapping
+            continue
+        size, x, y = (float(each.get(name) or 0) for name in ("font-size", "x", "y"))
+        wide = text_width(each.text or "", size)
+        left = {"middle": x - wide / 2, "end": x - wide}.get(each.get("text-anchor") or "", x)
+        found.setdefault(each.get("font-size") or "", []).append(
+            Box(left, y - 0.8 * size, left + wide, y + 0.2 * size)
+        )
+    return found
+
+
+points = st.builds(
+    FrontierPoint,
+    series=st.sampled_from(["ring", "mondrian", "kja-refine-adaptive"]),
+    loss=st.floats(0, 1).map(lambda loss: round(loss, 3)),
+    risk=st.integers(1, 1000).map(lambda k: 1 / k),
+    words=WORDS,
+    best=st.booleans(),
+    group=st.sampled_from(["", "3"]),
+    own=st.booleans(),
+    brief=st.sampled_from(["k = 5", "k = 1000, l = none"]),
+)
+
+
+@given(st.lists(points, min_size=1, max_size=16), st.booleans())
+def test_no_words_stand_on_others_or_outside(shown: list[FrontierPoint], narrow: bool) -> None:
+    picture = FrontierChart("Risk", "information loss (GCP)", tuple(shown)).svg(narrow=narrow)
+    root = ET.fromstring(picture)
+    whole = Box(0, 0, float(root.get("width") or 0), float(root.get("height") or 0))
+    assert whole.right <= (390 if narrow else 740)
+    every = [box for size in boxes(picture).values() for box in size]
+    assert all(whole.holds(box) for box in every)
+    assert not [pair for pair in combinations(every, 2) if pair[0].meets(pair[1])]
+
+
+sizes = st.floats(10, 120)
+wanted = st.builds(Wanted, x=st.floats(0, 300), y=st.floats(0, 200), width=sizes, height=st.just(12.0))
+
+
+@given(st.lists(wanted, max_size=30), st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), max_size=30))
+def test_labels_are_inside_and_apart(labels: list[Wanted], marks: list[tuple[float, float]]) -> None:
+    area = Box(0, 0, 300, 200)
+    found = placed(labels, area, [Box.around(x, y, 5) for x, y in marks])
+    there = [box for box in found if box is not None]
+    assert all(area.holds(box) for box in there)
+    assert not [pair for pair in combinations(there, 2) if pair[0].meets(pair[1])]
+    for label, box in zip(labels, found, strict=True):
+        if box is not None:
+            assert box.right - box.left == pytest.approx(label.width)
+    assert found == placed(labels, area, [Box.around(x, y, 5) for x, y in marks])
+
+
+@given(st.lists(wanted, max_size=7))
+def test_a_few_labels_all_find_room(labels: list[Wanted]) -> None:
+    """14 lines, and one that stands beside its point takes two of them at most."""
+    assert None not in placed(labels, Box(0, 0, 300, 200))
+
+
+def test_words_that_moved_have_a_line_to_their_point() -> None:
+    same = [Wanted(150, 100, 80, 12)] * 12
+    found = placed(same, Box(0, 0, 300, 200))
+    far = [box for box in found if box is not None and box.distance(150, 100) > FAR]
+    assert far
+    crowd = tuple(FrontierPoint(f"m{i}", 0.5, 0.1, f"method {i}, k = 10", best=True) for i in range(12))
+    lines = re.findall("<line [^>]*stroke='#999'/>", FrontierChart("R", "loss", crowd).svg())
+    assert lines
+
+
+def test_what_the_policy_asks_for_is_ringed_named_and_heard() -> None:
+    own = FrontierPoint("hilbert", 0.4, 0.2, "hilbert, k = 5", own=True)  # beaten, and named all the same
+    best = FrontierPoint("ring", 0.2, 0.1, "ring, k = 10", best=True, brief="k = 10")
+    for narrow in (False, True):
+        picture = FrontierChart("R", "loss", (own, best)).svg(narrow=narrow)
+        root = ET.fromstring(picture)
+        texts = {each.text: each for each in root.iter(f"{SPACE}text")}
+        assert texts["hilbert, k = 5"].get("font-weight") == "bold"
+        assert POLICY in texts
+        rings = [each for each in root.iter(f"{SPACE}circle") if each.get("stroke") == "#111"]
+        assert len(rings) == 2  # at its point, and in the legend
+        assert ("k = 10" in texts) == narrow
+        about = root.find(f"{SPACE}desc")
+        assert about is not None
+        assert "What the policy asks for: hilbert, k = 5." in (about.text or "")
+    without = FrontierChart("R", "loss", (best,)).svg()
+    assert POLICY not in without
+    assert "stroke='#111'" not in without
+
+
+def test_shares_are_written_in_percent() -> None:
+    points = (FrontierPoint("ring", 0.05, 0.1, "ring, k = 10", best=True),)
+    texts = {each.text for each in ET.fromstring(FrontierChart("R", "E2", points, True).svg()).iter()}
+    assert {"0%", "2%", "4%"} <= texts
+    assert "0.02" in FrontierChart("R", "GCP", points).svg()
