@@ -20,6 +20,7 @@ from incrowd.schema import Kind
 from incrowd.values import read_column
 
 UNKNOWN_PERSONS = "a person may have several rows, and whose each is only the audit's links say"
+KNOWS_WHO = "prosecutor risk is of somebody who knows who is in the private table; no claim is about them"
 NOT_RANDOMIZED = "rows overlap, and who is behind which was not drawn at random, so no claim bounds it"
 
 
@@ -68,7 +69,7 @@ def _after(subject: RiskSubject, before: ReidentificationRisk) -> RiskSummary:
             summary,
             after=reidentification_risk(labels[mine]),
             suppressed=0,
-            note="prosecutor risk is of somebody who knows who is in the private table; no claim is about them",
+            note=KNOWS_WHO,
             journalist_before=linked_by_others(exact_classes(everyone), everyone.own),
             journalist_after=linked_by_others(labels, mine),
         )
@@ -95,8 +96,8 @@ def population_weights(population: Population, subject: RiskSubject) -> NDArray[
     if population.size is not None:
         if population.size < persons:
             raise PolicyError(
-                f"population.size is {population.size:,}, but the table has {persons:,} people; a population has "
-                "at least as many as its sample"
+                f"population.size is {population.size:,}, but the table has {persons:,} people; a population "
+                "has at least as many as its sample"
             )
         return np.full(n, population.size / persons)
     return _weights_of_column(str(population.weight), subject)

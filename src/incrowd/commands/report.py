@@ -72,9 +72,8 @@ class Report(Result):
     def assessment(self) -> str:
         """Paragraphs for a data protection impact assessment, as Markdown; only of a private report."""
         if not self.private:
-            raise InputError(
-                f"an impact assessment needs what was measured on the original; pass it with {option('original')}"
-            )
+            need = "an impact assessment needs what is measured on the original"
+            raise InputError(f"{need}; pass it with {option('original')}")
         return assessment_text(self.facts)
 
     def to_dict(self) -> dict[str, Any]:

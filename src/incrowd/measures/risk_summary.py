@@ -1,4 +1,4 @@
-"""Risk before and after publishing, in the field's terms and in sentences: prosecutor, marketer, journalist."""
+"""Prosecutor, marketer and journalist risk before and after publishing, in numbers and in sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incrowd.measures.risk import ReidentificationRisk
 
 EXACT_ROWS = "rows keep exact quasi-identifiers, so a person's row is found as before"
 KNOWS_LESS = (
-    "somebody with a list of the population knows less than a prosecutor, who also knows who is in the table, so "
+    "somebody with a list of the population knows less than a prosecutor, who knows who is in the table, so "
     "the journalist risk is never above the prosecutor risk"
 )
 
@@ -23,8 +23,9 @@ class RiskSummary:
 
     ``before`` is by the exact quasi-identifiers, ``after`` by the equivalence classes of the release. Where a
     release has no classes to count, ``bound`` is what its claim allows at most, ``by`` names the claim; where
-    there is neither, ``why_not`` says why. With a public table ``journalist_before`` and ``journalist_after`` count
-    its people, too. ``population`` is an estimate from a sample. ``note`` is what must be said besides.
+    there is neither, ``why_not`` says why. With a public table ``journalist_before`` and
+    ``journalist_after`` count its people, too. ``population`` is an estimate from a sample. ``note`` is what
+    must be said besides.
     """
 
     columns: tuple[str, ...]
@@ -89,19 +90,18 @@ class RiskSummary:
             return
         low, high = found.interval
         yield (
-            f"{share}. Before: whoever matches a person of the population with somebody who is alone in the table "
-            f"is right with an estimated probability of {found.right:.2g} (between {low:.2g} and {high:.2g})."
+            f"{share}. Before: whoever matches a person of the population with somebody who is alone in the "
+            f"table is right with an estimated probability of {found.right:.2g} ({low:.2g} to {high:.2g})."
         )
         if found.unique_in_population is None or found.ratios is None:
             yield f"How many are alone in the population is not estimated: {found.why_not}."
-        elif found.ratios == (1, 1):
+        elif found.ratios == (1.0, 1.0):
             yield f"All {found.unique:,} who are alone in the table are alone in the population."
         else:
-            low, high = found.ratios
+            about, (least, most) = f"{found.unique_in_population:,.0f}", found.ratios
             yield (
-                f"Of {found.unique:,} who are alone in the table, about {found.unique_in_population:,.0f} are "
-                f"alone in the population (where the truth was known, such estimates were {low} to {high} times "
-                "it)."
+                f"Of {found.unique:,} who are alone in the table, about {about} are alone in the population "
+                f"(where the truth was known, such estimates were {least} to {most} times it)."
             )
         if self.after is not None or self.bound is not None:
             yield f"After: {KNOWS_LESS}."

@@ -77,8 +77,8 @@ class Policy(Part):
     public : dict, optional
         The public table of k-join-anonymity: ``table``, ``id``, ``membership_secret``.
     population : dict, optional
-        The population that the table is a sample of: ``fraction``, ``size`` or ``weight``. It is for estimates
-        of risk, and never published.
+        The population that the table is a sample of: ``fraction``, ``size`` or ``weight``. It is for
+        estimates of risk, and never published.
 
     Examples
     --------

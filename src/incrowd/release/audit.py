@@ -35,7 +35,8 @@ class AuditedRequest:
         except (OSError, ValueError, RecursionError):
             return cls()
         public, policy = _part(_part(kept, "manifest"), "public"), _part(kept, POLICY)
-        provenance = {key: str(public[key]) for key in ("source", "date") if key in public}
+        keys: tuple[str, ...] = ("source", "date")
+        provenance = {key: str(public[key]) for key in keys if key in public}
         return cls(provenance, str(policy.get("sha256", "")), _part(policy, POPULATION))
 
     @property

@@ -22,10 +22,10 @@ ROLES = (
 )
 DECIDE = (
     "Do the roles fit what recipients, or anybody they may share with, can know about a person?",
-    "Are the residual risks acceptable for these people and this purpose, given who receives the data and under "
-    "which conditions?",
-    "Is the release anonymous, or still personal data, in the sense of the law that applies? No measure decides "
-    "that.",
+    "Are the residual risks acceptable for these people and this purpose, given who receives the data, and "
+    "under which conditions?",
+    "Is the release anonymous, or still personal data, in the sense of the law that applies? No measure "
+    "decides that.",
     "Have the same people been published before, or will they be again? Claims are about one release alone.",
 )
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
@@ -85,7 +85,8 @@ def _published(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _guarantee(facts: Mapping[str, Any]) -> Iterator[str]:
     if not facts["verdict"]["passed"]:
-        yield "The release was REJECTED by the verifier: it must not be published, and what follows does not hold."
+        yield "The release was REJECTED by the verifier: it must not be published."
+        yield "What it claims does not hold:"
     else:
         yield "A verifier that shares no code with the publisher checked every claim against the original:"
 
