@@ -23,8 +23,8 @@ Ints = NDArray[np.int64]
 LEAST_PAIRS = 10  # with fewer, what the sample says about the population is mostly chance
 Z = 2.3  # with 1.96, samples of known populations had the truth inside in as few as 87 %
 NEARLY = 0.99  # a sample of 1 % has seldom exactly one person in a hundred
-# The least and the largest ratio of estimate and truth that `./run bench population` measured at each sampling
-# fraction, with and without --held-out. docs/risk.md has the whole table.
+# The least and the largest ratio of estimate and truth that `./run bench population` measured at each
+# sampling fraction, with and without --held-out. docs/risk.md has the whole table.
 MEASURED: Mapping[float, tuple[float, float]] = {
     0.005: (0.4, 3.3),
     0.01: (0.2, 2.6),
@@ -42,7 +42,8 @@ class PopulationRisk:
     ``unique`` classes have one person in the sample, ``pairs`` two. ``right`` is the estimated probability
     that a match of one of the former with somebody of the population is right, ``interval`` what it lies
     between with about 95 %. Of the ``unique`` about ``unique_in_population`` are unique there, too; the
-    estimate was between the two ``ratios`` of the truth where that was known. ``why_not`` says why there is none.
+    estimate was between the two ``ratios`` of the truth where that was known. ``why_not`` says why there
+    is none.
     """
 
     fraction: float

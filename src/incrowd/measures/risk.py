@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import fsum  # the order of classes must not show
 from typing import Any
 
 import numpy as np
@@ -90,8 +91,8 @@ def reidentification_risk(
         persons=count,
         classes=int(of.max()) + 1,
         highest=Fraction(int(own[worst]), int(size[worst])),
-        mean=float(risk.mean()),
-        marketer=float((own * share).sum() / labels.size),
+        mean=fsum(risk) / count,
+        marketer=fsum(own * share) / labels.size,
         unique=int(np.unique(person_of[alone]).size),
         above=tuple((limit, _above(limit, own, size, person_of)) for limit in limits),
     )
@@ -120,7 +121,7 @@ def linked_by_others(labels: Codes | Ints, own: NDArray[np.bool_]) -> Reidentifi
     sizes = np.bincount(labels)[labels[own]]
     if not sizes.size:
         return reidentification_risk(np.zeros(0, np.int64))
-    mean = float((1 / sizes).mean())
+    mean = fsum(1 / sizes) / sizes.size
     return ReidentificationRisk(
         rows=int(sizes.size),
         persons=int(sizes.size),

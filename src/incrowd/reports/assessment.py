@@ -103,10 +103,8 @@ def _risk(facts: Mapping[str, Any]) -> Sequence[str]:
     if not facts["measured"]:
         return (f"Nothing was measured: {facts['measured_why_not']}.",)
     names = facts["measured"]["risk"]["columns"]
-    known = (
-        f"Counted for somebody who knows {', '.join(names[:MOST_NAMES])}{' …' * (len(names) > MOST_NAMES)}."
-    )
-    return (known, *facts["measured"]["risk"]["sentences"])
+    shown = ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")
+    return (f"Counted for somebody who knows {shown}.", *facts["measured"]["risk"]["sentences"])
 
 
 def _residual(facts: Mapping[str, Any]) -> Iterator[str]:
