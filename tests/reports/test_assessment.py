@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import stat
 from datetime import date
 from pathlib import Path
@@ -89,11 +88,9 @@ def test_readers_get_none(place: Path) -> None:
 
 def test_a_rejected_release_says_so_first(place: Path, tmp_path: Path) -> None:
     publish(place / "people.csv", Policy.from_dict(PARTS), tmp_path / "out")
-    manifest = json.loads((tmp_path / "out" / "release.json").read_text())
     (tmp_path / "out" / "data.csv").write_text(
         (tmp_path / "out" / "data.csv").read_text().replace("flu", "gout")
     )
-    assert manifest["claims"]
     text = report(tmp_path / "out", place / "people.csv", attacks=False).assessment()
     assert "REJECTED by the verifier: it must not be published." in text
     assert "checked every claim" not in text
