@@ -18,6 +18,7 @@ from incrowd.contracts import Watch, catalogue, unwatched
 from incrowd.errors import IncrowdError, InputError, NotVerified, option
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EVERY, EXPOSURES
+from incrowd.release.audit import policy_digest
 from incrowd.release.folder import JOINED, ReleaseFolder
 from incrowd.reports import released
 from incrowd.reports.assessment import assessment_parts, assessment_text
@@ -233,7 +234,7 @@ def _private(folder: ReleaseFolder, attacks: bool, watch: Watch) -> dict[str, An
 
 def _policy_digest(folder: ReleaseFolder) -> str:
     """What the policy hashes to: the one that is given, or the one that the audit knows."""
-    return folder.audited.digest if folder.policy is None else folder.policy.digest
+    return folder.audited.digest if folder.policy is None else policy_digest(folder.policy)
 
 
 def _verdict(folder: ReleaseFolder, watch: Watch) -> dict[str, Any]:

@@ -5,8 +5,6 @@ One model makes the check, the messages and the JSON Schema (``docs/policy.schem
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter, Signature
@@ -77,8 +75,7 @@ class Policy(Part):
     public : dict, optional
         The public table of k-join-anonymity: ``table``, ``id``, ``membership_secret``.
     population : dict, optional
-        The population that the table is a sample of: ``fraction``, ``size`` or ``weight``. It is for
-        estimates of risk, and never published.
+        What the table is a sample of: ``fraction``, ``size`` or ``weight``; for estimates, not published.
 
     Examples
     --------
@@ -227,11 +224,6 @@ class Policy(Part):
         if rest is not None:
             parts["rest"] = rest
         return Policy.from_dict(parts, folder=self._folder)
-
-    @property
-    def digest(self) -> str:
-        """What it hashes to, in one canonical form: two policies that ask for the same words are equal."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     @property
     def folder(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -54,10 +55,15 @@ def _part(kept: object, key: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def policy_digest(policy: Policy) -> str:
+    """What a policy hashes to in one canonical form, however its file is written."""
+    return hashlib.sha256(json.dumps(policy.to_dict(), sort_keys=True).encode()).hexdigest()
+
+
 def kept_of_policy(policy: Policy) -> dict[str, Any]:
     """What the audit keeps of a policy: enough to recognize it, and to estimate risk in its population."""
     said = policy.to_dict()
-    return {"sha256": policy.digest, **({POPULATION: said[POPULATION]} if POPULATION in said else {})}
+    return {"sha256": policy_digest(policy), **({POPULATION: said[POPULATION]} if POPULATION in said else {})}
 
 
 def schema_as_dict(schema: Schema) -> dict[str, Any]:
