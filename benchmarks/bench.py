@@ -11,6 +11,8 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
     ./run bench --help     this text, and the names
     ./run bench minimality --tables 60
                            no speed: how often guarded l gives values away (docs/promise.md)
+    ./run bench population --draws 5
+                           no speed: how far estimates of population risk are off (docs/risk.md)
 """
 
 from __future__ import annotations
@@ -121,6 +123,11 @@ def main() -> None:
         import minimality
 
         minimality.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["population"]:
+        import population
+
+        population.main(sys.argv[2:])
         return
     names = "\n".join(f"    {name}" for name in FIGURES)
     if "--help" in sys.argv:

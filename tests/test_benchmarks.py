@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 from support.places import TESTS
+
+from incrowd.measures.population import MEASURED
 
 BENCH = TESTS.parent / "benchmarks" / "bench.py"
 
@@ -27,6 +30,31 @@ def test_an_unknown_figure_is_answered_by_the_names() -> None:
     assert found.returncode == 1
     assert "no figure has 'mondrain' in its name" in found.stderr
     assert "mondrian kernels" in found.stderr
+
+
+def test_population_prints_the_tables_of_the_page_on_risk(real_data: Path) -> None:
+    found = bench("population", "--tables", "toronto", "--draws", "1")
+    assert found.returncode == 0, found.stderr
+    header, _, *rows = found.stdout.splitlines()
+    page = (TESTS.parent / "docs" / "risk.md").read_text(encoding="utf-8")
+    assert page.count(header) == 2, "with and without --held-out"
+    for row in rows:
+        assert page.count(f"|{row.split('|')[1]}|") == 2
+
+
+def test_the_page_on_risk_shows_no_larger_error_than_is_said() -> None:
+    """What `measure` says about the errors of its estimates is what both tables of the page show."""
+    page = (TESTS.parent / "docs" / "risk.md").read_text(encoding="utf-8")
+    line = r"^\| ([0-9.]+)%(?:, uneven)? \|(?:[^|]*\|){4} [0-9.]+ \(([0-9.]+)-([0-9.]+)\)"
+    shown = re.findall(line, page, re.MULTILINE)
+    assert len(shown) == 24
+    ranges: dict[float, list[float]] = {}
+    for fraction, low, high in shown:
+        ranges.setdefault(float(fraction) / 100, []).extend((float(low), float(high)))
+    assert set(ranges) == set(MEASURED)
+    for share, (low, high) in MEASURED.items():
+        assert low <= min(ranges[share])
+        assert high >= max(ranges[share])
 
 
 def test_minimality_prints_the_table_of_the_promise() -> None:

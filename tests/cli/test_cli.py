@@ -362,7 +362,15 @@ def test_measure_finds_what_publish_said(clinic: Path) -> None:
         found = incrowd("measure", clinic / "csv", "--original", clinic / "patients.csv", "--json", *words)
         assert found.code == 0, found.out
         counts = {"rows", "classes", "smallest_class", "k", "anonymity", "match_probability", "notes"}
-        assert set(found.json) == {*counts, "suppressed", "loss", "columns", "two_way", "range_counts"}
+        assert set(found.json) == {
+            *counts,
+            "suppressed",
+            "loss",
+            "columns",
+            "two_way",
+            "range_counts",
+            "risk",
+        }
         assert found.json["k"] == 10
         assert found.json["anonymity"]["k"] == found.json["smallest_class"]
         assert min(found.json["anonymity"].values()) >= 10

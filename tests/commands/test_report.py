@@ -378,7 +378,7 @@ def test_facts_for_machines(place: Path) -> None:
     ran = incrowd("report", place / "out", "--original", place / "t.csv", "--no-attacks", "--json")
     assert set(ran.json) - set(readers) == {
         *("original", "verdict", "left_out", "measured", "measures", "distributions"),
-        *("measured_why_not", "attacks", "attacks_why_not"),
+        *("measured_why_not", "attacks", "attacks_why_not", "made", "assessment"),
     }
     assert ran.json["attacks"] is None
     assert ran.json["verdict"]["passed"]

@@ -77,6 +77,10 @@ def public(**said: Any) -> dict[str, Any]:
     return with_(method="kja-direct", public={**PUBLIC, **said}, sensitive={})
 
 
+def population(**said: Any) -> dict[str, Any]:
+    return with_(population=said)
+
+
 def differing(conflicts: str) -> dict[str, Any]:
     return public(table="differs.csv", conflicts=conflicts) | {"accept": ["unsafe-join"]}
 
@@ -110,6 +114,10 @@ PAIRS: dict[str, Pair] = {
     "totals, the other way": (with_(), with_(totals=True)),
     "descriptions": (with_(descriptions={"age": "in years"}), with_(descriptions={"age": "in days"})),
     "public": (public(), with_(method="kja-direct", sensitive={})),
+    "population": (population(fraction="0.1"), with_()),
+    "Population.fraction": (population(fraction="0.1"), population(fraction="0.2")),
+    "Population.size": (population(size=2000), population(size=1000)),
+    "Population.weight": (population(weight="cost"), population(weight="age")),
     "Quasi.type": (with_(), quasi("age", type="categorical")),
     "Quasi.hierarchy": (
         quasi("zip", hierarchy={"prefix": [3, 2]}),
@@ -173,7 +181,11 @@ PAIRS: dict[str, Pair] = {
     "Public.check": (public(check="second.csv"), public()),
     "Public.conflicts": (differing("microdata"), differing("refuse")),
 }
+NOT_PUBLISHED = "estimates of risk in the population are for the publisher; nothing of it is published"
 SAME = {
+    **dict.fromkeys(
+        ("population", "Population.fraction", "Population.size", "Population.weight"), NOT_PUBLISHED
+    ),
     "identifiers": "neither an identifier nor a dropped column is published; one that joins is named by id",
     "Quasi.values": "the order only helps to cut; cells are sets, and classes are counted whatever it is",
     "Described.hierarchy": "only t by hierarchy uses it, and that claim is checked with the new one",

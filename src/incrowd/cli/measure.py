@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -74,6 +74,7 @@ def show(loss: Mapping[str, Any]) -> None:
     if counted["error"] is not None:
         wrong = f"{counted['error']:.1%} on average"
         out.print(f"Counts of people in boxes of {counted['share']:.0%} of the domain are wrong by {wrong}.")
+    _show_risk(loss["risk"])
     if "anonymity" in loss:
         reached = [
             (name, f"{loss['anonymity'][name]:,}", meaning) for name, meaning in screen.ANONYMITY.items()
@@ -90,6 +91,34 @@ def show(loss: Mapping[str, Any]) -> None:
         out.print(f"Note: {note}")
     if "workload" in loss:
         _show_workload(loss["workload"])
+
+
+def _show_risk(told: Mapping[str, Any]) -> None:
+    """Risk before and after side by side, then in sentences what a table cannot say."""
+    out = screen.console()
+    sides = [told["before"], told["after"]]
+    if None not in sides:
+        rows = [(name, *(shown(side) for side in sides), meaning) for name, (shown, meaning) in RISKS.items()]
+        out.print(screen.table("Re-identification risk", ("risk", "before", "after", "meaning"), rows))
+    for line in told["sentences"] if None in sides else told["sentences"][2:]:
+        out.print(screen.folded(line))
+
+
+def _share(number: float | None) -> str:
+    return "none" if number is None else f"{number:.3f}"
+
+
+RISKS: dict[str, tuple[Callable[[Mapping[str, Any]], str], str]] = {
+    "prosecutor, highest": (
+        lambda side: side["prosecutor"]["highest"] or "none",
+        "picking a row of the person looked for",
+    ),
+    "prosecutor, mean": (lambda side: _share(side["prosecutor"]["mean"]), "the same, on average"),
+    "people above 0.2": (lambda side: f"{side['prosecutor']['above']['0.2']:,}", "1 in 5"),
+    "people above 0.05": (lambda side: f"{side['prosecutor']['above']['0.05']:,}", "1 in 20"),
+    "people alone": (lambda side: f"{side['unique']:,}", "nobody else has a row like theirs"),
+    "marketer": (lambda side: _share(side["marketer"]), "share of right links if all are linked"),
+}
 
 
 def _show_tables(told: Mapping[str, Any]) -> None:

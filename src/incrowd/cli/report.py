@@ -21,7 +21,8 @@ PRIVATE_MODE, PUBLIC_MODE = 0o600, 0o644  # a private page is for its owner alon
 def report(
     folder: options.ReleaseDir,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the page into this new file (.html).")
+        Path | None,
+        typer.Option("--output", "-o", help="Write into this new file: .html, of --assessment .md."),
     ] = None,
     original: Annotated[
         str | None,
@@ -31,6 +32,12 @@ def report(
     public: options.PublicTable = None,
     check: options.SecondSource = None,
     attacks: Annotated[bool, typer.Option(help="Run the attacks of a private report, or not.")] = True,
+    assessment: Annotated[
+        bool,
+        typer.Option(
+            "--assessment", help="Paragraphs for an impact assessment (DPIA), as Markdown; with --original."
+        ),
+    ] = False,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
@@ -43,30 +50,37 @@ def report(
     with boundary(as_json):
         from incrowd.commands.report import report
 
-        _check_request(folder, output, as_json)
+        _check_request(folder, output, as_json, assessment, original)
         source = None if original is None else options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
             made = report(folder, source, policy, public=public, check=check, attacks=attacks, watch=watch)
         if output is not None:
-            page = made.html().encode("utf-8", "replace").decode()
-            write_new(output, page, PRIVATE_MODE if made.private else PUBLIC_MODE)
+            page = made.assessment() if assessment else made.html()
+            text = page.encode("utf-8", "replace").decode()
+            write_new(output, text, PRIVATE_MODE if made.private else PUBLIC_MODE)
         finish(made.to_dict(), as_json, lambda: _tell(output, made), good=made.sound)
 
 
-def _check_request(folder: Path, output: Path | None, as_json: bool) -> None:
+def _check_request(
+    folder: Path, output: Path | None, as_json: bool, assessment: bool, original: str | None
+) -> None:
     """Nothing may be written into a release: it has its files and no others."""
+    if assessment and original is None:
+        raise InputError("--assessment needs what is measured on the original; pass it with --original")
     if output is None:
-        if not as_json:
+        if not as_json and not assessment:
             raise InputError("name the page with -o report.html, or ask for the facts with --json")
         return
-    check_new(output, ".html")
+    check_new(output, ".md" if assessment else ".html")
     if folder.resolve() in output.resolve().parents:
         raise InputError(f"{output} lies inside the release, which has no other files; name another place")
 
 
 def _tell(output: Path | None, made: Report) -> None:
     out = screen.console()
-    if made.private:
+    if output is None:
+        typer.echo(screen.visible(made.assessment()), nl=False)
+    elif made.private:
         out.print(f"Wrote {output}. PRIVATE: it discloses facts about the original. Do not publish it.")
     else:
         out.print(f"Wrote {output}. It discloses nothing beyond the release.")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
+from incrowd.commands.measure_risk import RiskSubject, measured_risk
 from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, TableError, option
@@ -31,9 +32,11 @@ from incrowd.measures import (
     random_boxes,
 )
 from incrowd.measures import published as read_published
+from incrowd.measures.risk_summary import RiskSummary
 from incrowd.measures.totals import one_way_totals
 from incrowd.measures.two_way import two_way_words
 from incrowd.policy import Policy
+from incrowd.policy.parts import Population
 from incrowd.release.folder import ReleaseFolder, is_folder
 from incrowd.results import Result, Row
 from incrowd.schema import Schema
@@ -85,6 +88,7 @@ class _MeasuredTables:
     weights: NDArray[Any] | None = None
     uncounted: str = ""
     joined: Mapping[str, Any] | None = None
+    population: Population | None = None
 
 
 def measure(
@@ -134,6 +138,7 @@ def measure(
         "columns": per_attribute(found.own, found.people),
         "two_way": _two_way(found).to_dict(),
         "range_counts": _range_counts(found),
+        "risk": _risk(found).to_dict(),
     }
     if questions is not None:
         measured["workload"] = _workload(questions, found)
@@ -153,12 +158,15 @@ def _by_another_tool(published: object, original: object, policy: Policy | None)
     schema, rows = policy.schema(table), tables.read(published)
     data = encode(table, schema)
     shown = read_published(rows, data)
-    return _MeasuredTables(rows, schema, policy.k, shown, shown, data, table)
+    return _MeasuredTables(rows, schema, policy.k, shown, shown, data, table, population=policy.population)
 
 
 def _alone(folder: ReleaseFolder) -> _MeasuredTables:
     data, shown = folder.data, folder.shown
-    return _MeasuredTables(folder.rows, folder.schema, folder.k, shown, shown, data, folder.original, folder)
+    return _MeasuredTables(
+        *(folder.rows, folder.schema, folder.k, shown, shown, data, folder.original, folder),
+        population=folder.population,
+    )
 
 
 def _joined(folder: ReleaseFolder) -> _MeasuredTables:
@@ -190,6 +198,11 @@ def _weights(folder: ReleaseFolder) -> tuple[NDArray[Any] | None, str]:
         return joined_weights(folder.rows, folder.buckets if folder.bucketed else None), ""
     except TableError as problem:
         return None, f"{folder.method['name']}: {problem}"
+
+
+def _risk(found: _MeasuredTables) -> RiskSummary:
+    given = (found.people, found.shown, found.original, found.schema.missing, found.folder, found.population)
+    return measured_risk(RiskSubject(*given))
 
 
 def _two_way(found: _MeasuredTables) -> TwoWayError:

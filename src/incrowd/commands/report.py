@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from incrowd.contracts import Watch, catalogue, unwatched
 from incrowd.errors import IncrowdError, InputError, NotVerified, option
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EVERY, EXPOSURES
+from incrowd.release.audit import policy_digest
 from incrowd.release.folder import JOINED, ReleaseFolder
 from incrowd.reports import released
+from incrowd.reports.assessment import assessment_parts, assessment_text
 from incrowd.reports.cell_words import typical_cell
 from incrowd.reports.examples import RecordSearch, examples_with_records, published_examples
 from incrowd.reports.page import render
@@ -71,6 +74,13 @@ class Report(Result):
         """One page that needs nothing else."""
         return render(self.facts)
 
+    def assessment(self) -> str:
+        """Paragraphs for a data protection impact assessment, as Markdown; only of a private report."""
+        if not self.private:
+            need = "an impact assessment needs what is measured on the original"
+            raise InputError(f"{need}; pass it with {option('original')}")
+        return assessment_text(self.facts)
+
     def to_dict(self) -> dict[str, Any]:
         return dict(self.facts)
 
@@ -116,7 +126,10 @@ def report(
         raise InputError(
             f"{folder.path / MANIFEST} and the data beside it cannot be read as a release"
         ) from None
-    return Report(facts | _private(folder, facts["columns"], attacks, watch) if private else facts)
+    if private:
+        facts |= _private(folder, facts["columns"], attacks, watch)
+        facts["assessment"] = assessment_parts(facts)
+    return Report(facts)
 
 
 def _published(folder: ReleaseFolder) -> dict[str, Any]:
@@ -229,12 +242,18 @@ def _private(
         "private": True,
         "original": type(source).__name__ if (given := Source.of(source)) is None else given.name,
         "verdict": verdict,
+        "made": {"written": date.today().isoformat(), "policy_sha256": _policy_digest(folder)},
         "left_out": verdict["facts"].get("suppressed"),
         "measures": {name: part.about.meaning for name, part in catalogue("measure").items()},
         **_measured(folder, watch),
         **(_examples(folder, columns) if verdict["passed"] else {}),
         **_attacks(folder, attacks, watch),
     }
+
+
+def _policy_digest(folder: ReleaseFolder) -> str:
+    """What the policy hashes to: the one that is given, or the one that the audit knows."""
+    return folder.audited.digest if folder.policy is None else policy_digest(folder.policy)
 
 
 def _verdict(folder: ReleaseFolder, watch: Watch) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _stated(folder: ReleaseFolder) -> Expected:
         check_names(request.policy.accept)
         check_exact_columns(folder.original, schema, request.policy.accept, request.algorithm.buckets)
         asked = request.expected(schema, folder.own_data)
-        return replace(asked, max_suppression="as stated", public=folder.audited_provenance)
+        return replace(asked, max_suppression="as stated", public=folder.audited.provenance)
     except (IncrowdError, TypeError, AttributeError, KeyError) as problem:
         words = problem if isinstance(problem, IncrowdError) else "its method or claims cannot be read"
         raise NotVerified(f"the release is not what it claims: {words}") from None

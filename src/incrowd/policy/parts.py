@@ -331,6 +331,27 @@ class Public(Part):
         return self
 
 
+class Population(Part):
+    """The population that the table is a sample of, for estimates of its risk; never published."""
+
+    fraction: Annotated[int | str, _between("0", "1")] | None = Field(
+        default=None, description="The share of the population that is in the table."
+    )
+    size: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="How many people the population has."
+    )
+    weight: str | None = Field(
+        default=None,
+        description="The column that says how many of the population a person stands for; at least 1.",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if sum(said is not None for said in (self.fraction, self.size, self.weight)) != 1:
+            raise ValueError("must have one of fraction, size and weight")
+        return self
+
+
 QuasiTable = Annotated[
     dict[str, Quasi], BeforeValidator(_described, json_schema_input_type=list[str] | dict[str, Quasi])
 ]

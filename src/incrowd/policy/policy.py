@@ -25,6 +25,7 @@ from incrowd.policy.parts import (
     Part,
     Plain,
     PlainGroups,
+    Population,
     Privacy,
     Public,
     Quasi,
@@ -73,6 +74,8 @@ class Policy(Part):
         What published columns mean, in a sentence each for the readers of a release.
     public : dict, optional
         The public table of k-join-anonymity: ``table``, ``id``, ``membership_secret``.
+    population : dict, optional
+        What the table is a sample of: ``fraction``, ``size`` or ``weight``; for estimates, not published.
 
     Examples
     --------
@@ -108,6 +111,10 @@ class Policy(Part):
     options: Plain = Field(default_factory=dict, description="Options of the method.")
     public: Public | None = Field(default=None, description="The public table of k-join-anonymity.")
 
+    population: Population | None = Field(
+        default=None, description="The population that the table is a sample of; never published."
+    )
+
     totals: bool = Field(
         default=False, description="State how many rows have which value of each quasi-identifier."
     )
@@ -132,6 +139,12 @@ class Policy(Part):
             if name in seen:
                 raise ValueError(f"column {name} has two roles: {seen[name]} and {role}; keep one of them")
             seen[name] = role
+        return self
+
+    @model_validator(mode="after")
+    def _one_population(self) -> Self:
+        if self.public is not None and self.population is not None:
+            raise ValueError("public and population exclude each other: the public table is the population")
         return self
 
     def _said(self) -> Iterator[tuple[str, Role]]:
@@ -236,7 +249,9 @@ class Policy(Part):
         """
         roles = dict(self._said())
         known = {same_name(name): name for name in table.names}
-        absent = [name for name in (*roles, *self.descriptions) if name not in known]
+        weight = None if self.population is None else self.population.weight
+        needed = (*roles, *self.descriptions, *(() if weight is None else (same_name(weight),)))
+        absent = [name for name in needed if name not in known]
         if absent:
             raise PolicyError(unknown("in the table", absent, table.names))
         homeless = self.unmentioned(table.names)
@@ -272,6 +287,7 @@ _SHOWN: dict[str, Any] = {
     "privacy": {},
     "options": {},
     "public": None,
+    "population": None,
     "totals": False,
     "descriptions": {},
     "rest": None,
@@ -291,7 +307,12 @@ def needed(policy: object) -> Policy:
 
 def _keys_at(place: Location) -> Sequence[str]:
     """The keys that a policy knows at a place."""
-    parts: dict[str, type[Part]] = {"privacy": Privacy, "public": Public, "sensitive": Described}
+    parts: dict[str, type[Part]] = {
+        "privacy": Privacy,
+        "public": Public,
+        "population": Population,
+        "sensitive": Described,
+    }
     part = parts.get(str(place[0]), Quasi) if place else Policy
     if part is Privacy and len(place) > 1 and place[1] == "plain":
         part = PlainGroups

@@ -30,7 +30,7 @@ from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
-from incrowd.release.audit import LINKS, SCHEMA, schema_as_dict
+from incrowd.release.audit import AUDIT, LINKS, POLICY, SCHEMA, kept_of_policy, schema_as_dict
 from incrowd.release.folder import read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.stage import audit_folder, commit, private_folder, stage
@@ -258,8 +258,8 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
         verdict = _verified(made, folder / "release", form, watch("verify"))
         release = WrittenRelease(verdict, made, said, destination)
         watch("measure")
-        kept = release.to_dict() | {"source": _fingerprint(made.source)}
-        _write_json(folder / "audit" / "audit.json", kept)
+        kept = release.to_dict() | {"source": _fingerprint(made.source), POLICY: kept_of_policy(made.policy)}
+        _write_json(folder / "audit" / AUDIT, kept)
         _write_json(folder / "audit" / SCHEMA, schema_as_dict(made.schema))
         if made.linked:  # nothing else states whose row it is
             _write_json(folder / "audit" / LINKS, _links(made))

@@ -31,7 +31,8 @@ from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.totals import TOTALS
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
-from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
+from incrowd.policy.parts import Population
+from incrowd.release.audit import LINKS, SCHEMA, AuditedRequest, schema_from_dict
 from incrowd.release.buckets import BucketCounts, bucket_counts
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES, PublishedHierarchy, read_hierarchies
@@ -251,13 +252,14 @@ class ReleaseFolder:
         raise InputError(f"{problem}; pass the policy with {option('policy')}")
 
     @cached_property
-    def audited_provenance(self) -> dict[str, str]:
-        """Who published the public table, and when, as the audit has it from the policy."""
-        try:
-            said = json.loads((self.audit / "audit.json").read_text(encoding="utf-8"))["manifest"][PUBLIC]
-            return {key: str(said[key]) for key in ("source", "date") if key in said}
-        except (OSError, ValueError, RecursionError, KeyError, TypeError):
-            return {}
+    def audited(self) -> AuditedRequest:
+        """What the audit kept of the request that the release was made by."""
+        return AuditedRequest.read(self.audit)
+
+    @cached_property
+    def population(self) -> Population | None:
+        """The population that the original is a sample of, by the policy or, without one, by the audit."""
+        return self.audited.population if self.policy is None else self.policy.population
 
     @cached_property
     def public(self) -> PublicTables | None:
