@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from support.places import DATA
 
 import incrowd
-from incrowd.commands.inspect import PolicyCosts, policy_text
+from incrowd.cli.inspect import show_costs
+from incrowd.commands.inspect import PolicyCosts, costs, policy_text
 from incrowd.commands.inspect.costs import (
     MOST_ROWS,
     cost_of_columns,
@@ -104,6 +105,27 @@ def test_advice_is_by_what_columns_are_and_never_against_age_and_sex() -> None:
     assert set(found.improved.drop) == {"education", "qzx"}
     assert set(found.improved.sensitive) == {"diagnosis"}
     assert set(found.improved.quasi_identifiers) == {"age", "sex", "education-num"}
+
+
+def test_of_very_many_columns_what_coarser_ones_gain_is_not_measured_and_fewer_rows_are_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = people(2_400)
+    few = cost_of_columns(table, policy())
+    assert few.sampled == 2_400
+    assert any(column.coarser is not None for column in few.columns)
+    monkeypatch.setattr(costs, "WIDE", 5)
+    many = cost_of_columns(table, policy())
+    assert [column.coarser for column in many.columns] == [None] * 6
+    assert [(c.name, c.cost, c.coarse_bits) for c in many.columns] == [
+        (c.name, c.cost, c.coarse_bits) for c in few.columns
+    ]
+    show_costs(many, "table.csv", None, None, commented=True)
+    assert "not measured with more than 5 of them" in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr(costs, "MOST_WORK", 1_500 * 36)
+    assert cost_of_columns(table, policy()).sampled == 1_500
+    monkeypatch.setattr(costs, "MOST_WORK", 1)
+    assert cost_of_columns(table, policy()).sampled == 1_000
 
 
 def test_columns_that_repeat_each_other_are_never_dropped_together() -> None:

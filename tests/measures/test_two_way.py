@@ -199,9 +199,14 @@ def test_raking_fits_as_its_definition_says(case: Any, rounds: int) -> None:
 def test_a_cell_lies_in_bins_by_the_values_and_weights_of_its_parts(case: Any, data: st.DataObject) -> None:
     """Runs may reach over several bins, and neighbours be of one bin or of others by turns."""
     cells, _, values, *_ = case
-    draws = {"min_size": len(values), "max_size": len(values)}
-    of = data.draw(st.lists(st.integers(0, 2), **draws))
-    weights = data.draw(st.lists(st.sampled_from([0, 1, 3]), **draws))
+    each = data.draw(
+        st.lists(
+            st.tuples(st.integers(0, 2), st.sampled_from([0, 1, 3])),
+            min_size=len(values),
+            max_size=len(values),
+        )
+    )
+    of, weights = [b for b, _ in each], [weight for _, weight in each]
     runs = as_parts(cells, values)
     whole = Parts(runs.values, *_joined_runs(cells))
     for parts in (runs, whole):

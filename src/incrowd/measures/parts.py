@@ -136,7 +136,7 @@ def _steps(attribute: Attribute) -> float:
     """How many steps make one unit of the column: a power of ten, as many as its decimals ask for."""
     if attribute.kind is not Kind.NUMERIC:
         return 1.0
-    decimals = max((len(text.partition(".")[2]) for text in attribute.texts), default=0)
+    decimals = max((len(text.partition(".")[2]) for text in attribute.texts if "." in text), default=0)
     while decimals and attribute.span * 10**decimals > _MOST_STEPS:
         decimals -= 1
     return float(10**decimals)
