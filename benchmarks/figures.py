@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
+from dates import date_figures
 from expc import expansion_by_outliers
 from headlines import headline_figures
 from joins import joined_figures, topdown_figures
@@ -303,4 +304,5 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "expc": expansion_by_outliers,
     "queries": query_figures,
     "headline": headline_figures,
+    "reading dates": date_figures,
 }
