@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
+from dates import date_figures
 from expc import expansion_by_outliers
+from headlines import headline_figures
 from joins import joined_figures, topdown_figures
 from lattices import incognito
 from neighbourhoods import expansion, exponent, global_1k, one_k
@@ -301,4 +303,6 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "outliers": outlier_figures,
     "expc": expansion_by_outliers,
     "queries": query_figures,
+    "headline": headline_figures,
+    "reading dates": date_figures,
 }

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from support.places import DATA
 
 import incrowd
-from incrowd.commands.inspect import PolicyCosts, policy_text
+from incrowd.cli.inspect import show_costs
+from incrowd.commands.inspect import PolicyCosts, costs, policy_text
 from incrowd.commands.inspect.costs import (
     MOST_ROWS,
     cost_of_columns,
@@ -104,6 +105,27 @@ def test_advice_is_by_what_columns_are_and_never_against_age_and_sex() -> None:
     assert set(found.improved.drop) == {"education", "qzx"}
     assert set(found.improved.sensitive) == {"diagnosis"}
     assert set(found.improved.quasi_identifiers) == {"age", "sex", "education-num"}
+
+
+def test_of_very_many_columns_what_coarser_ones_gain_is_not_measured_and_fewer_rows_are_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = people(2_400)
+    few = cost_of_columns(table, policy())
+    assert few.sampled == 2_400
+    assert any(column.coarser is not None for column in few.columns)
+    monkeypatch.setattr(costs, "WIDE", 5)
+    many = cost_of_columns(table, policy())
+    assert [column.coarser for column in many.columns] == [None] * 6
+    assert [(c.name, c.cost, c.coarse_bits) for c in many.columns] == [
+        (c.name, c.cost, c.coarse_bits) for c in few.columns
+    ]
+    show_costs(many, "table.csv", None, None, commented=True)
+    assert "not measured with more than 5 of them" in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr(costs, "MOST_WORK", 1_500 * 36)
+    assert cost_of_columns(table, policy()).sampled == 1_500
+    monkeypatch.setattr(costs, "MOST_WORK", 1)
+    assert cost_of_columns(table, policy()).sampled == 1_000
 
 
 def test_columns_that_repeat_each_other_are_never_dropped_together() -> None:
@@ -303,7 +325,8 @@ def test_the_command_writes_a_policy_that_publishes(tmp_path: Path) -> None:
 def test_stated_totals_make_two_column_tables_better_and_measure_says_the_same(tmp_path: Path) -> None:
     table = Table.of(clinic(600)[0])
     text = policy_text(profiled(table))
-    plain = Policy.from_dict({**tomllib.loads(text), "totals": False})
+    mondrian = {"method": "mondrian", "options": {}}  # which costs are measured with
+    plain = Policy.from_dict({**tomllib.loads(text), **mondrian, "totals": False})
     even, raked = (incrowd.publish(table, plain, totals=stated).two_way for stated in (False, True))
     assert even.error is not None
     assert raked.error is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from twins import two_way as naive
 
 from incrowd.errors import TableError
 from incrowd.flow import Table
+from incrowd.measures import two_way
 from incrowd.measures.bins import Bins, deciles, most_frequent, text_bins
 from incrowd.measures.boxes import Among, Between
 from incrowd.measures.parts import Parts, parted
@@ -46,11 +48,12 @@ def spread(
     return found, [*(column for _, column, _ in cases), ill], plain
 
 
-@given(tables(), st.booleans(), st.data())
+@given(tables(), st.booleans(), st.sampled_from([0, 1000]), st.data())
 @settings(deadline=None, max_examples=150)
 def test_two_way_error_is_what_its_definition_says(
-    cases: list[Case], second: bool, data: st.DataObject
+    cases: list[Case], second: bool, dense: int, data: st.DataObject
 ) -> None:
+    """Whether rows are added one by one (0), or pairs of cells are counted first."""
     n = len(cases[0][1]["original"])
     values = data.draw(st.lists(st.sampled_from(VALUES), min_size=n, max_size=n))
     shown = data.draw(st.permutations(values))
@@ -58,7 +61,8 @@ def test_two_way_error_is_what_its_definition_says(
     assume(weights is None or any(weights))
     people = None if weights is None else np.array(weights, float)
     found, columns, rows = spread(cases, second, values, shown, people)
-    error = two_way_error(found)
+    with patch.object(two_way, "_DENSE", dense):
+        error = two_way_error(found)
     each = [Fraction(weight) for weight in weights or [1] * n]
     expected = naive.pair_errors(columns, rows, each)
     assert error.error == close(sum(e for e, _ in expected.values()) / len(expected))
@@ -188,6 +192,35 @@ def test_raking_fits_as_its_definition_says(case: Any, rounds: int) -> None:
     expected = naive.raked(cells, rows, values, of, totals, rounds)
     assert found.rounds <= rounds
     assert found.weights == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@given(raked_cases(), st.data())
+@settings(deadline=None, max_examples=200)
+def test_a_cell_lies_in_bins_by_the_values_and_weights_of_its_parts(case: Any, data: st.DataObject) -> None:
+    """Runs may reach over several bins, and neighbours be of one bin or of others by turns."""
+    cells, _, values, *_ = case
+    each = data.draw(
+        st.lists(
+            st.tuples(st.integers(0, 2), st.sampled_from([0, 1, 3])),
+            min_size=len(values),
+            max_size=len(values),
+        )
+    )
+    of, weights = [b for b, _ in each], [weight for _, weight in each]
+    runs = as_parts(cells, values)
+    whole = Parts(runs.values, *_joined_runs(cells))
+    for parts in (runs, whole):
+        found = parts.shares(np.array(weights, float), np.array(of), 3)
+        for cell, share in zip(cells, found.tolist(), strict=True):
+            assert share == pytest.approx(naive.bin_shares(cell, values, weights, of, 3))
+
+
+def _joined_runs(cells: list[list[int]]) -> tuple[Any, Any, Any]:
+    """The same cells with neighbouring parts in one run."""
+    runs = [[part for part in cell if part - 1 not in cell] for cell in cells]
+    ends = [part for cell in cells for part in cell if part + 1 not in cell]
+    starts = np.concatenate([[0], np.cumsum([len(begins) for begins in runs])])
+    return starts, np.array([part for begins in runs for part in begins]), np.array(ends)
 
 
 @given(raked_cases())

@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.random_counts import TABLES, queries
+from support.interval_coverage import covered
+from support.random_counts import TABLES
 
 import incrowd as ic
 from incrowd.flow import Table
-from incrowd.predicate.sql import parse
 from incrowd.queries import Queryable
 from incrowd.queries.intervals import likely_count
-from incrowd.queries.workload import Original
-from incrowd.release.folder import ReleaseFolder
 
 
 @given(
@@ -40,32 +38,14 @@ def test_totals_make_it_narrower() -> None:
     assert evenly[0] < raked[0] < 30 < raked[1] < evenly[1]
 
 
-def covered(name: str, k: int, totals: bool, folder: Path) -> tuple[int, int]:
-    """How many counts that are not exact lie in their interval, and of how many that have one."""
-    table = TABLES[name]
-    columns, policy = table.read(), table.policy(k, totals)
-    ic.publish(Table.of(columns), policy, folder)
-    release, private = Queryable.load(folder), ReleaseFolder.open(folder, Table.of(columns), policy)
-    original = Original(private.original, private.schema, private.data, frozenset({"", "?"}))
-    inside = []
-    for sql in (sql for predicates in (1, 2) for sql in queries(table, columns, predicates, 150)):
-        answer, truth = release.ask(sql), original.answer(parse(sql), release)
-        assert isinstance(truth, int)
-        if not answer.exact and answer.interval is not None:
-            low, high = answer.interval
-            inside.append(int(low) <= truth <= -(-high // 1))  # as it is shown: rounded outwards
-    return sum(inside), len(inside)
-
-
 @pytest.mark.parametrize("totals", [False, True])
 @pytest.mark.parametrize("name", ["cmc", "census"])
-def test_about_95_of_100_counts_lie_in_their_interval(
-    real_data: Path, tmp_path: Path, name: str, totals: bool
-) -> None:
+def test_about_95_of_100_counts_lie_in_their_interval(real_data: Path, name: str, totals: bool) -> None:
     """The factors were fitted on adult, cmc and renters; census is another table."""
     if not TABLES[name].path.exists():
         pytest.skip(f"{TABLES[name].file} is not in {real_data}: coverage on it is not tested")
-    inside, asked = covered(name, 10, totals, tmp_path / "release")
+    found = covered(name, 10, totals)
+    asked, inside = sum(each.asked for each in found), sum(each.inside for each in found)
     assert asked > 100
     assert inside >= 0.93 * asked
 

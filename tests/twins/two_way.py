@@ -150,3 +150,15 @@ def raked(
             elif found[g] > 0:
                 weight[g] *= wanted[g] / found[g]
     return [weight[g] for g in of]
+
+
+def bin_shares(
+    cell: Sequence[int], values: Sequence[int], weights: Sequence[int], of: Sequence[int], size: int
+) -> list[float]:
+    """How much of a cell lies in each bin; where all of its parts weigh nothing, by values alone."""
+    mass = {part: Fraction(values[part] * weights[part]) for part in cell}
+    if not sum(mass.values()):
+        mass = {part: Fraction(values[part]) for part in cell}
+    return [
+        float(sum(mass[part] for part in cell if of[part] == b) / sum(mass.values())) for b in range(size)
+    ]

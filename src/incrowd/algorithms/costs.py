@@ -258,7 +258,7 @@ class _Drawer:
             if size > BITS:
                 raise PolicyError(
                     f"{attribute.name} is published as sets and has {size} different values, more than "
-                    f"{BITS}; give it a hierarchy"
+                    f"{BITS}; give it a hierarchy, or take the method mondrian"
                 )
         elif size <= SMALL or (nodes is not None and attribute.shape is Shape.SET):
             self.kind = closure.TABLE

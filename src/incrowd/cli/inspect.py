@@ -90,7 +90,7 @@ def show_costs(
     found: PolicyCosts, again: str, policy: Path | None, output: Path | None, commented: bool
 ) -> None:
     """What each quasi-identifier costs, what goes with it, and what to do."""
-    from incrowd.commands.inspect.costs import points
+    from incrowd.commands.inspect.costs import WIDE, points
     from incrowd.measures.two_way import percent
 
     out = screen.console()
@@ -98,9 +98,10 @@ def show_costs(
     rows = [(c.name, points(c.cost), points(c.coarser), c.loses) for c in found.columns]
     header = ("column", "cost", "coarser", "dropping it loses")
     out.print(screen.table(f"{found.rows:,} rows{on}; k = {found.k}", header, rows))
+    unmeasured = f" (not measured with more than {WIDE} of them)" if len(found.columns) > WIDE else ""
     lines = [
         "cost: percentage points by which two-column tables of the others would be closer to the truth "
-        "without it; coarser: with three values of it.",
+        f"without it; coarser: with three values of it{unmeasured}.",
         "What tells most costs most: drop a column because nobody needs it, not because it is dear.",
     ]
     if found.demand.too_much:

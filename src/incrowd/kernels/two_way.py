@@ -21,3 +21,10 @@ def add_rows(
             part = people[row] * share_a[a, i]
             for j in range(spans_b[b, 0], spans_b[b, 1]):
                 table[i, j] += part * share_b[b, j]
+
+
+@kernel
+def count_pairs(first: Ints, second: Ints, people: Floats | Ints, table: Floats | Ints) -> None:
+    """Cells of rows (r,), people (r,) -> people of each pair of cells (c, c); whole numbers or not."""
+    for row in range(people.size):
+        table[first[row], second[row]] += people[row]

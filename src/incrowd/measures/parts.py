@@ -44,18 +44,6 @@ class Parts:
     def __len__(self) -> int:
         return self.starts.size - 1
 
-    def sums(self, mass: Floats) -> Floats:
-        """The mass (v,) or (v, b) of all parts of each cell: (c,) or (c, b)."""
-        upto = np.concatenate([np.zeros_like(mass[:1]), np.cumsum(mass, axis=0)])
-        return np.add.reduceat(upto[self.last + 1] - upto[self.first], self.starts[:-1], axis=0)
-
-    def covering(self, mass: Floats) -> Floats:
-        """The mass (c,) of all cells that cover each part: (v,)."""
-        each = np.repeat(mass, np.diff(self.starts))
-        size = self.values.size + 1
-        change = np.bincount(self.first, each, size) - np.bincount(self.last + 1, each, size)
-        return np.maximum(np.cumsum(change)[:-1], 0.0)
-
     def shares(self, weights: Floats, of: Ints, size: int) -> Floats:
         """How much of each cell lies in each bin: (c, size), rows sum to 1.
 
@@ -72,9 +60,11 @@ class Parts:
         return shares
 
     def _in_bins(self, mass: Floats, of: Ints, size: int) -> Floats:
-        by_bin = np.zeros((mass.size, size))
-        by_bin[np.arange(mass.size), of] = mass
-        return np.maximum(self.sums(by_bin), 0.0)
+        from incrowd.kernels import spread
+
+        found = np.zeros((len(self), size))
+        spread.in_bins(mass, of, self.starts, self.first, self.last, found)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +136,7 @@ def _steps(attribute: Attribute) -> float:
     """How many steps make one unit of the column: a power of ten, as many as its decimals ask for."""
     if attribute.kind is not Kind.NUMERIC:
         return 1.0
-    decimals = max((len(text.partition(".")[2]) for text in attribute.texts), default=0)
+    decimals = max((len(text.partition(".")[2]) for text in attribute.texts if "." in text), default=0)
     while decimals and attribute.span * 10**decimals > _MOST_STEPS:
         decimals -= 1
     return float(10**decimals)

@@ -23,8 +23,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 ROUNDS = 1_000
-CLOSE = 1e-6  # of all rows, in the wrong total
-_HEAVIEST = 1e6  # a weight beyond it, or below its inverse, would not add up any more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +64,7 @@ def rake(parts: Parts, rows: Floats | Ints, of: Ints, totals: Floats | Ints, rou
         Rows of each total. They are scaled to the rows of all cells; if parts without a total are left, what
         the totals lack of all rows is theirs.
     rounds : int
-        Fitting ends after so many rounds, or when at most `CLOSE` of the rows are in the wrong total.
+        Fitting ends after so many rounds, or when at most a millionth of the rows is in the wrong total.
 
     Returns
     -------
@@ -93,21 +91,10 @@ def rake(parts: Parts, rows: Floats | Ints, of: Ints, totals: Floats | Ints, rou
         wanted[size] = people - named
     else:
         wanted *= people / named if named else 0.0
-    weight = np.ones(size + 1)
-    off, done = 1.0, 0
-    while done < rounds:
-        done += 1
-        mass = parts.values * weight[group]
-        of_cell = parts.sums(mass)
-        some = of_cell > 0
-        per = np.where(some, rows / np.where(some, of_cell, 1.0), 0.0)
-        found = np.bincount(group, mass * parts.covering(per), size + 1)
-        lost = people - found.sum()  # of cells over values that weigh nothing: they are in no total
-        off = float((np.abs(wanted - found).sum() + lost) / 2 / people) if people else 0.0
-        if off <= CLOSE:
-            break
-        step = np.where(found > 0, wanted / np.where(found > 0, found, 1.0), 1.0)
-        weight = np.where(wanted > 0, np.clip(weight * step, 1 / _HEAVIEST, _HEAVIEST), 0.0)
+    from incrowd.kernels import spread
+
+    runs = parts.starts, parts.first, parts.last
+    weight, off, done = spread.fit(parts.values, group, *runs, rows.astype(np.float64), wanted, rounds)
     return Raked(weight[group], off, done)
 
 

@@ -123,8 +123,8 @@ def _bins_of(column: TextColumn, original: TextColumn, of: Ints, name: str) -> I
     """The bin of each row of a column whose texts are those of the original."""
     known = {text: of[place] for place, text in enumerate(original.texts)}
     places = [known.get(text, -1) for text in column.texts]
-    met = np.unique(column.codes)
-    strange = sum(places[place] < 0 for place in met.tolist())
+    met = np.bincount(column.codes, minlength=len(places)) > 0
+    strange = sum(place < 0 and some for place, some in zip(places, met.tolist(), strict=True))
     if strange:
         raise TableError(f"{strange} distinct texts of the published column {name} are not in the original")
     return np.array(places, np.int64)[column.codes]

@@ -237,10 +237,12 @@ def _pair_errors(
 ) -> tuple[float, float]:
     """The error of a pair: of the estimate, and of the product of both margins."""
     first, second = table.columns[i], table.columns[j]
-    size = first.size * second.size
-    true = np.bincount(first.truth * second.size + second.truth, minlength=size)
-    single = np.multiply.outer(margins[i], margins[j]).ravel()
-    return _variation(true, _estimated(table, distinct, i, j).ravel()), _variation(true, single)
+    from incrowd.kernels import two_way
+
+    true = np.zeros((first.size, second.size), np.int64)
+    two_way.count_pairs(first.truth, second.truth, np.ones(first.truth.size, np.int64), true)
+    single = np.multiply.outer(margins[i], margins[j])
+    return _variation(true, _estimated(table, distinct, i, j)), _variation(true, single)
 
 
 def _variation(true: Ints, other: NDArray[Any]) -> float:
@@ -276,16 +278,17 @@ def _estimated(table: SpreadTable, distinct: _Distinct, i: int, j: int) -> NDArr
         cells, people = (first.cell, second.cell), table.people
     else:
         cells, people = (distinct.cells[i], distinct.cells[j]), distinct.people
-    shape = len(first.share), len(second.share)
-    if first.exact or second.exact or shape[0] * shape[1] <= _DENSE * people.size:
-        joint = np.bincount(cells[0] * shape[1] + cells[1], people, shape[0] * shape[1]).reshape(shape)
-        part = joint if first.exact else first.share.T @ joint
-        return part if second.exact else part @ second.share
     from incrowd.kernels import two_way
 
-    found = np.zeros((first.size, second.size))
-    two_way.add_rows(*cells, people, first.share, second.share, first.spans, second.spans, found)
-    return found
+    shape = len(first.share), len(second.share)
+    if shape[0] * shape[1] > _DENSE * people.size:
+        found = np.zeros((first.size, second.size))
+        two_way.add_rows(*cells, people, first.share, second.share, first.spans, second.spans, found)
+        return found
+    joint = np.zeros(shape)
+    two_way.count_pairs(*cells, people, joint)
+    part = joint if first.exact else first.share.T @ joint
+    return part if second.exact else part @ second.share
 
 
 def measure_two_way(

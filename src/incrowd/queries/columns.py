@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InputError, option
+from incrowd.errors import InputError
 from incrowd.predicate import Condition, Intervals, canonical, check_measured, intervals
 from incrowd.schema import EVERYTHING, Kind
 
@@ -265,9 +265,15 @@ class ValuesColumn:
         return CellMatch(certain, possible, share)
 
     def unknown(self, conditions: Sequence[Condition]) -> bool:
-        """Is something asked for by a name that the release does not know?"""
-        names = [canonical(text, self.kind) for one in conditions if one.by_name for text in one.literals]
-        return any(name not in self.meant for name in names)
+        """Is something asked for by a name that the release does not know, or by the size of its labels?"""
+        names = [self._name(text) for one in conditions if one.by_name for text in one.literals]
+        return any(name not in self.meant for name in names) or self.compares_labels(conditions)
+
+    def compares_labels(self, conditions: Sequence[Condition]) -> bool:
+        """Are numbers or dates asked for by < or >, though cells are labels that do not say how large?"""
+        labels = self.loose or self.unnamed is not None
+        ordered = labels and self.kind in (Kind.NUMERIC, Kind.DATE)
+        return ordered and any(not one.by_name for one in conditions)
 
     def _share(self, allowed: Flags) -> Floats:
         """How much of each cell has an allowed value; a cell that weighs nothing counts evenly."""
@@ -298,11 +304,8 @@ class ValuesColumn:
 
     def ends(self, conditions: Sequence[Condition]) -> Ends:
         check_measured(self.name, self.kind)
-        if self.number is None:
-            raise InputError(
-                f"the cells of {self.name} are labels of a hierarchy that is not at hand; pass the policy "
-                f"that names its file with {option('policy')}"
-            )
+        if self.number is None or self.unnamed is not None:
+            raise InputError(f"{not_at_hand(self.name)}, so its numbers are not known; {remedy(self.name)}")
         allowed, others = self.allowed(conditions)
         taken = allowed[self.member]
         owner = np.repeat(np.arange(len(self)), self.sizes)[taken]
@@ -318,11 +321,8 @@ class ValuesColumn:
         return Ends(low, high, total / np.where(hits > 0, hits, 1.0), self.open & others, self.scale)
 
     def values(self) -> list[str]:
-        if self.loose:
-            raise InputError(
-                f"the cells of {self.name} are labels of a hierarchy that is not at hand, so GROUP BY has no "
-                f"values; pass the policy that names its file with {option('policy')}"
-            )
+        if self.loose or (self.number is not None and self.unnamed is not None):
+            raise InputError(f"{not_at_hand(self.name)}, so GROUP BY has no values; {remedy(self.name)}")
         listed = self.known if self.unnamed is None else self.known & ~self.unnamed
         named = [text for text, known in zip(self.texts, listed, strict=True) if known]
         return sorted(set(named))
@@ -355,9 +355,15 @@ class ValuesColumn:
         for first, last in asked.ends:
             above = True if first is None else number * factor >= first
             allowed |= above & (True if last is None else number * factor <= last)
+        if self.unnamed is not None and len(by_label) < len(conditions):
+            allowed &= ~self.unnamed  # which have no number: `match` takes them for possible
         for one in by_label:
-            allowed &= self._named(one.literals, one.operator)
+            allowed &= self._named([self._name(text) for text in one.literals], one.operator)
         return allowed & self.known, bool(asked.ends)
+
+    def _name(self, text: str) -> str:
+        """A label as it stands; a value as it would be published."""
+        return text if text in self.meant else canonical(text, self.kind)
 
     def _named(self, names: Sequence[str], operator: str) -> Flags:
         """The values that names stand for, or all others."""
@@ -366,8 +372,23 @@ class ValuesColumn:
         return ~chosen if operator == "<>" else chosen
 
     def _is_label(self, one: Condition) -> bool:
-        """Does a comparison of numbers name labels of their hierarchy instead?"""
+        """Does a comparison of numbers name labels of their hierarchy instead?
+
+        Where values have no name, those that have one are looked up, too: the hierarchy says where each is.
+        """
+        if self.unnamed is not None:
+            return one.by_name and all(self._name(text) in self.meant for text in one.literals)
         return one.by_name and all(name in self.meant and name not in self.texts for name in one.literals)
+
+
+def not_at_hand(name: str) -> str:
+    return f"the cells of {name} are labels of a hierarchy of which the release has only a part, or nothing"
+
+
+def remedy(name: str) -> str:
+    """How labels of numbers and dates get a meaning for readers."""
+    file = "or, if its hierarchy is a file, pass the policy that names it"
+    return f"publish with public = true on {name} in the policy, {file}"
 
 
 PublishedColumn = RangeColumn | ValuesColumn  # its distinct cells, numbered

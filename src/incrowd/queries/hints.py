@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 
 from incrowd.predicate import Condition, canonical
-from incrowd.queries.columns import PublishedColumn, RangeColumn, ValuesColumn
+from incrowd.queries.columns import PublishedColumn, RangeColumn, ValuesColumn, not_at_hand, remedy
 from incrowd.schema import Kind
 from incrowd.values import number_text
 
@@ -32,6 +32,8 @@ def _hints(column: PublishedColumn, conditions: Sequence[Condition]) -> Iterator
     if isinstance(column, RangeColumn):
         yield from _outside(column, conditions)
         return
+    if column.compares_labels(conditions):
+        yield f"{not_at_hand(column.name)}, so by < and > its rows count perhaps; {remedy(column.name)}"
     asked = [text for one in conditions if one.by_name for text in one.literals]
     for text in dict.fromkeys(asked):
         if canonical(text, column.kind) not in column.named:

@@ -173,10 +173,9 @@ def _nodes(
 def _labels(column: Column, cells: Sequence[CellParts], labels: PublishedHierarchy) -> ValuesColumn:
     """Cells that are labels of a hierarchy which the release has, perhaps not all of it.
 
-    Of numbers and dates that is not enough to know what lies below which.
+    Where not all of it is there, a label also stands for values without a name; of numbers and dates nobody
+    can tell how large these are.
     """
-    if column.kind in (Kind.NUMERIC, Kind.DATE) and not labels.whole:
-        return _sets(column, cells)
     under = labels.under
     found = [
         under[EVERYTHING]
@@ -187,7 +186,10 @@ def _labels(column: Column, cells: Sequence[CellParts], labels: PublishedHierarc
     strange = sum(unescaped(atom) not in under for cell in cells for atom in cell.atoms)
     if strange:
         raise HierarchyError(f"{strange} labels of {column.name} in the rows are not in its hierarchy")
-    values = read_texts(labels.parts, column.kind)
+    unnamed = np.array([part not in labels.leaves for part in labels.parts], np.bool_)
+    leaves = [part for part in labels.parts if part in labels.leaves]
+    value = dict(zip(leaves, read_texts(leaves, column.kind), strict=True))
+    values = [value.get(part, part) for part in labels.parts]  # a label is no number, but somebody has it
     made = _members(
         column,
         labels.parts,
@@ -197,7 +199,6 @@ def _labels(column: Column, cells: Sequence[CellParts], labels: PublishedHierarc
         values=values,
         meant=under,
     )
-    unnamed = np.array([part not in labels.leaves for part in labels.parts], np.bool_)
     return replace(made, unnamed=unnamed if unnamed.any() else None)
 
 

@@ -219,7 +219,10 @@ class Queryable:
             return "no estimate: the release does not say how many people of the private table a class has"
         if aggregate in ("MIN", "MAX"):
             return "no estimate: how values lie in their cells says little about the outermost one"
-        return "no estimate: which values a label stands for is not known without the policy"
+        return (
+            "no estimate: which values a label stands for is not known without the policy, or a hierarchy "
+            "that is public"
+        )
 
     def _rows(self, asked: Where) -> tuple[Ints, Flags, Floats | None]:
         """The distinct rows that may satisfy all conditions, whether they do for certain, and how far."""

@@ -16,31 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import method
 from incrowd.commands.inspect.policy_text import SUGGESTED_K
 from incrowd.commands.inspect.profile import Profile, profiled
-from incrowd.contracts import Watch, silent, unwatched
-from incrowd.encode import encode
-from incrowd.flow import Attribute, Codes, Microdata, Table
-from incrowd.generalize import generalize
-from incrowd.measures import published_from_regions
-from incrowd.measures.bins import attribute_bins, bits, text_bins
+from incrowd.commands.inspect.trials import Errors, Trial, coarsened
+from incrowd.contracts import Watch, unwatched
+from incrowd.flow import Codes, Microdata, Table
+from incrowd.measures.bins import bits, text_bins
 from incrowd.measures.demand import Demand, demand, room_for
-from incrowd.measures.parts import parted
-from incrowd.measures.raking import rake_column
-from incrowd.measures.spread import SpreadColumn, SpreadTable
-from incrowd.measures.totals import one_way_totals
-from incrowd.measures.two_way import pair_errors, pairs_of, percent, skill
+from incrowd.measures.two_way import percent, skill
 from incrowd.policy import Policy
 from incrowd.policy.parts import same_name
-from incrowd.publishing.totals import totals
 from incrowd.results import Result, Row
-from incrowd.schema import Column, Kind, Role, Schema, Shape
+from incrowd.schema import Column, Kind, Role, Schema
 from incrowd.values import reading_of
 
 MOST_ROWS = 20_000
-MOST_CELLS = 400_000  # sampled rows times quasi-identifiers: what is measured in ten seconds
-COARSE = 3  # values that a coarsened column has
+MOST_WORK = 6_000_000  # sampled rows times the square of quasi-identifiers: what is measured in ten seconds
+WIDE = 30  # with more quasi-identifiers than so many, what coarser ones gain is not measured
 DETERMINED, GUESSED = 0.95, 0.9  # a column repeats another: rows that it foretells, guesses that it saves
 
 PROTECTED = frozenset((
@@ -58,9 +50,10 @@ class ColumnCost:
     """One quasi-identifier.
 
     ``cost`` is what dropping it gains for two-column tables of the others, ``coarser`` what it gains to leave
-    it three values, both as shares of people in the wrong cell (None: there is no such table). ``bits`` and
-    ``coarse_bits`` are its detail in bins now and then; ``kept`` is what the release would keep of what
-    connects it with the others, and is lost with it. ``advice`` is "" or where to put it.
+    it three values, both as shares of people in the wrong cell (None: there is no such table;
+    ``coarser`` also where it was not measured). ``bits`` and ``coarse_bits`` are its detail in bins now and
+    then; ``kept`` is what the release would keep of what connects it with the others, and is lost with it.
+    ``advice`` is "" or where to put it.
     """
 
     name: str
@@ -137,9 +130,9 @@ def cost_of_columns(table: Table, policy: Policy, watch: Watch = unwatched) -> P
     """Measure what each quasi-identifier costs the others, on evenly spaced rows; advise by what they are."""
     schema = policy.schema(table)
     quasi = len(schema.having(Role.QUASI))
-    size = min(len(table), MOST_ROWS, max(MOST_CELLS // quasi, 1_000))
+    size = min(len(table), MOST_ROWS, max(MOST_WORK // quasi**2, 1_000))
     sample = table.take(np.arange(size) * len(table) // size)
-    trial = _Trial.of(sample, schema, policy)
+    trial = Trial.of(sample, schema, policy)
     progress = watch("measure")
     names = [attribute.name for attribute in trial.data.attributes]
     advice = _advice(profiled(sample), trial.data)
@@ -148,15 +141,15 @@ def cost_of_columns(table: Table, policy: Policy, watch: Watch = unwatched) -> P
     for number, attribute in enumerate(trial.data.attributes):
         name, codes = attribute.name, trial.data.codes[:, number]
         without = trial.errors(dropped=[name])
-        coarse, values = _coarsened(attribute, codes)
-        narrower = None if coarse is None else trial.errors(coarse={name: coarse})
+        coarse, values = coarsened(attribute, codes)
+        narrower = None if coarse is None or quasi > WIDE else trial.errors(coarse=trial.tried(*coarse))
         to, reason = advice.get(name, ("", ""))
         found.append(
             ColumnCost(
                 name,
                 _gain(with_all, without, [name]),
                 None if narrower is None else _gain(with_all, narrower, [name]),
-                bits(attribute_bins(attribute, codes).counts(codes)),
+                bits(trial.columns[name].bins.counts(codes)),
                 bits(values),
                 _kept(with_all, name),
                 to,
@@ -183,9 +176,6 @@ def cost_of_columns(table: Table, policy: Policy, watch: Watch = unwatched) -> P
     )
 
 
-Errors = Mapping[tuple[str, str], tuple[float, float]]
-
-
 def suggested_demand(table: Table, profile: Profile, k: int = SUGGESTED_K) -> Demand | None:
     """How much detail the suggested quasi-identifiers ask for; None if there are none."""
     missing = frozenset({"", *profile.missing})
@@ -195,92 +185,6 @@ def suggested_demand(table: Table, profile: Profile, k: int = SUGGESTED_K) -> De
         bins = text_bins(Column(said.name, Role.QUASI, said.kind), column, missing)
         asked.append(bits(bins.counts(column.codes)))
     return Demand(len(asked), sum(asked), room_for(len(table), k)) if asked else None
-
-
-@dataclass(frozen=True, eq=False)
-class _Trial:
-    """The sample, and its columns that are published as they are."""
-
-    data: Microdata
-    exact: tuple[SpreadColumn, ...]
-    k: int
-    stated: bool
-
-    @classmethod
-    def of(cls, sample: Table, schema: Schema, policy: Policy) -> _Trial:
-        exact = []
-        for said in schema.having(Role.SENSITIVE, Role.KEEP):
-            column = sample.column(said.name)
-            bins = text_bins(said, column, schema.missing)
-            exact.append(_exact(said.name, bins.of[column.codes], bins.size))
-        return cls(encode(sample, schema), tuple(exact), policy.k, policy.totals)
-
-    def errors(
-        self,
-        dropped: Sequence[str] = (),
-        coarse: Mapping[str, tuple[Attribute, Codes]] | None = None,
-        exact: Sequence[str] = (),
-    ) -> Errors:
-        """The errors of pairs, by name, with Mondrian on the quasi-identifiers that are left.
-
-        Always the same pairs, but for those with a dropped column; of a coarsened one they say nothing.
-        """
-        attributes, columns = [], []
-        for j, attribute in enumerate(self.data.attributes):
-            if attribute.name not in (*dropped, *exact):
-                other = (coarse or {}).get(attribute.name)
-                attributes.append(attribute if other is None else other[0])
-                columns.append(self.data.codes[:, j] if other is None else other[1])
-        spread = {column.name: column for column in self.exact}
-        if columns:
-            data = Microdata(np.ascontiguousarray(np.stack(columns, axis=1)), tuple(attributes))
-            spread |= {column.name: column for column in _generalized(data, self.k, self.stated)}
-        for j, attribute in enumerate(self.data.attributes):
-            if attribute.name in exact:
-                bins = attribute_bins(attribute, self.data.codes[:, j])
-                spread[attribute.name] = _exact(attribute.name, bins.of[self.data.codes[:, j]], bins.size)
-        names = [*(a.name for a in self.data.attributes), *(column.name for column in self.exact)]
-        place = {name: number for number, name in enumerate(spread)}
-        pairs = [(names[i], names[j]) for i, j in pairs_of(len(names))]
-        pairs = [pair for pair in pairs if pair[0] in place and pair[1] in place]
-        table = SpreadTable(tuple(spread.values()), np.ones(len(self.data)))
-        found = pair_errors(table, [(place[a], place[b]) for a, b in pairs])
-        return dict(zip(pairs, found, strict=True))
-
-
-def _exact(name: str, truth: Ints, size: int) -> SpreadColumn:
-    return SpreadColumn(name, truth, truth, np.eye(size), exact=True)
-
-
-def _generalized(data: Microdata, k: int, stated: bool) -> list[SpreadColumn]:
-    """The quasi-identifiers as Mondrian publishes them, in bins, spread by totals if these are stated."""
-    given = one_way_totals(totals(data, min(k, len(data))) if stated else None, data.attributes) or {}
-    classes = method("mondrian")(k=min(k, len(data))).group(data, (), silent)
-    shown = published_from_regions(generalize(data, classes), data.attributes)
-    found = []
-    for j, attribute in enumerate(data.attributes):
-        bins = attribute_bins(attribute, data.codes[:, j])
-        lines = given.get(attribute.name, ())
-        column = parted(attribute, shown.cells[j], bins, [line.side for line in lines])
-        carried = np.bincount(shown.rows[j], minlength=len(shown.cells[j]))
-        weight = rake_column(column, carried, lines).weights if lines else np.ones(column.bin.size)
-        share = column.parts.shares(weight, column.bin, bins.size)
-        truth = bins.of[data.codes[:, j]]
-        found.append(SpreadColumn(attribute.name, truth, shown.rows[j].astype(np.int64), share))
-    return found
-
-
-def _coarsened(attribute: Attribute, codes: Codes) -> tuple[tuple[Attribute, Codes] | None, Ints]:
-    """The column with three values and how many rows each has; None where it has no more already."""
-    bins = attribute_bins(attribute, codes)
-    counts = bins.counts(codes)
-    if bins.size <= COARSE:
-        return None, counts
-    below = np.cumsum(counts) - counts
-    part = np.unique(np.minimum(COARSE * below // max(len(codes), 1), COARSE - 1), return_inverse=True)[1]
-    texts = tuple(str(number) for number in range(int(part.max()) + 1))
-    few = Attribute(attribute.name, Kind.CATEGORICAL, Shape.SET, texts, np.arange(float(len(texts))))
-    return (few, part[bins.of[codes]].astype(np.int32)), np.bincount(part, counts).astype(np.int64)
 
 
 def _gain(now: Errors, then: Errors, but: Sequence[str]) -> float | None:
