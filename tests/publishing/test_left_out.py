@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from support.commands import incrowd
 from support.method_names import ACCEPTED, ALONE
 from support.requested import Request, requests
 from support.unusual_people import K, asked, town
@@ -29,6 +30,7 @@ from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Release, publish_to
 from incrowd.publishing.suppression import Saved, Suppression, leaves_out
 from incrowd.reports.datasheet import datasheet
+from incrowd.tables import write_csv
 
 LEAVE_OUT = [name for name, recipe in all_methods().items() if leaves_out(recipe)]
 CHOOSE = [name for name in LEAVE_OUT if not all_methods()[name].suppresses]
@@ -202,6 +204,19 @@ def test_whoever_runs_it_again_names_all_who_were_left_out(written: tuple[Path, 
     assert again.bound is None
     assert found["rerun"].outcome != "broken"
     assert found["suppression"].attack.won <= again.attack.won
+
+
+def test_the_command_line_and_the_report_say_how_many(tmp_path: Path) -> None:
+    write_csv(town(), tmp_path / "town.csv")
+    roles = ("--qi", "age,pay,sex", "--sensitive", "ill", "-k", K, "--max-suppression", "0.05")
+    said = incrowd("publish", tmp_path / "town.csv", "-o", tmp_path / "out", *roles)
+    assert said.code == 0, said.err
+    assert "left out: 1 of 120 records; in two-column tables" in " ".join(said.out.split())
+    measured = incrowd("measure", tmp_path / "out", "--original", tmp_path / "town.csv")
+    assert "Left out: 1 of 120 records" in measured.out
+    page = tmp_path / "page.html"
+    assert incrowd("report", tmp_path / "out", "-o", page).code == 0
+    assert "1 records were suppressed" in page.read_text(encoding="utf-8")
 
 
 def test_totals_are_of_those_who_have_a_row(written: tuple[Path, Table, Policy]) -> None:
