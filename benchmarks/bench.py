@@ -13,6 +13,8 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
                            no speed: how often guarded l gives values away (docs/promise.md)
     ./run bench population --draws 5
                            no speed: how far estimates of population risk are off (docs/risk.md)
+    ./run bench suppression [--cells]
+                           no speed: what leaving records or cells out saves (docs/suppression.md)
 """
 
 from __future__ import annotations
@@ -128,6 +130,11 @@ def main() -> None:
         import population
 
         population.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["suppression"]:
+        import suppression
+
+        suppression.main(sys.argv[2:])
         return
     names = "\n".join(f"    {name}" for name in FIGURES)
     if "--help" in sys.argv:

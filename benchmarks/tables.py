@@ -49,7 +49,7 @@ def _with_trees(name: str, file: str, columns: tuple[str, ...], n: int | None) -
     data = real_data()
     if data is None:
         return None
-    with _lines(data / name / file) as lines:
+    with opened(data / name / file) as lines:
         rows = list(islice(csv.DictReader(lines), n))
     table = Table.of({column: [row[column] for row in rows] for column in columns})
     folder = data / name / "hierarchies"
@@ -59,7 +59,7 @@ def _with_trees(name: str, file: str, columns: tuple[str, ...], n: int | None) -
 
 
 @contextmanager
-def _lines(path: Path) -> Iterator[TextIO]:
+def opened(path: Path) -> Iterator[TextIO]:
     if path.suffix == ".gz":
         with gzip.open(path, "rt", newline="") as lines:
             yield lines

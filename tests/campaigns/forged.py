@@ -153,7 +153,7 @@ def drop_a_class(rng: random.Random, release: Release) -> None:
     rows = release.manifest["rows"]
     rows["published"] = len(release.rows)
     if rows["suppressed"] is not None:
-        rows["suppressed"] = there - len(release.rows)
+        rows["suppressed"] += there - len(release.rows)
     correct_domains(release)
 
 

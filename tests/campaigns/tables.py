@@ -13,6 +13,7 @@ from support.requested import COLUMNS, MODELS, PLACES
 from incrowd.algorithms.base import all_methods
 from incrowd.contracts import Choice, Switch
 from incrowd.policy import Policy
+from incrowd.publishing.suppression import leaves_out
 
 METHODS = all_methods()
 
@@ -77,11 +78,11 @@ def random_request(rng: random.Random, folder: Path, method: str, entity: bool) 
         "options": options_of(rng, method),
         "accept": ["all"] if rng.random() < 0.2 else _needed(method),
     }
-    if method == "incognito" and rng.random() < 0.5:
+    if leaves_out(METHODS[method]) and rng.random() < (0.5 if method == "incognito" else 0.25):
         parts["privacy"]["max_suppression"] = rng.choice(["0.1", "0.25"])
     if entity:
         parts["entity"] = "who"
-    if "max_suppression" not in parts["privacy"] and method != "anatomy":
+    if "plain" not in parts["privacy"] and method != "anatomy":
         parts["totals"] = rng.random() < 0.4
     return table, Policy.from_dict(parts, folder)
 

@@ -77,7 +77,9 @@ def publish(r: Release, groups: list[list[int]]) -> None:
 
 def say(r: Release, **rows: Any) -> None:
     table = {name: [row[j] for row in r.rows] for j, name in enumerate(r.names)}
-    counts = {"published": len(r.rows), "suppressed": None, "max_suppression": "0.05"}
+    hidden = any(claim.model == "plain" for claim in r.claims)
+    gone = None if hidden else len(r.original) - len(r.rows)
+    counts = {"published": len(r.rows), "suppressed": gone, "max_suppression": "0.05"}
     r.manifest = manifest(r.schema, r.claims, table) | {"rows": counts | rows, "levels": {"zip": 1}}
 
 

@@ -27,7 +27,7 @@ class Case:
     published: RowSource
     schema: Schema
     claims: Sequence[Claim]
-    suppressed: int = 0
+    suppressed: int | None = None
     max_suppression: Fraction | Literal["as stated"] | None = "as stated"
     levels: Any = None
     domains: Mapping[str, Any] | None = None

@@ -143,7 +143,7 @@ def test_suppressed_rows_are_accounted_for(tmp_path: Path) -> None:
     release.rows = [row for p, row in enumerate(release.rows) if p not in gone]
     table = {name: [row[j] for row in release.rows] for j, name in enumerate(release.names)}
     release.manifest["columns"] = manifest(release.schema, release.claims, table)["columns"]
-    release.manifest["rows"] = {"published": 53, "suppressed": None, "max_suppression": "0.2"}
+    release.manifest["rows"] = {"published": 53, "suppressed": 7, "max_suppression": "0.2"}
     release.claims = release.claims[:1]
     release.manifest["claims"] = [release.claims[0].to_dict()]
     verdict = verified_folder(release, tmp_path)

@@ -224,6 +224,7 @@ NEEDS: Mapping[str, str] = {
     "hierarchical": "the same where some quasi-identifier has a hierarchy (`Target`)",
     "everyone": "the same with the records that were suppressed (`Target`)",
     "left_out": "the same where some were suppressed, and it is known who (`Target`)",
+    "left_out_again": "who is left out if the method is run again on quasi-identifiers alone (array)",
     "stated": "the same where the release states totals (`StatedTotals`)",
     "remade": "what the method makes of the original, run again, a row for each record (`Published`)",
     "outliers": "who is an outlier, at a setting that is promised or asked for (`OutlierHunt`)",

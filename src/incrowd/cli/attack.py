@@ -113,8 +113,15 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
         if result.name == "suppression" and result.attack.won:
             yield (
                 f"{result.attack.won:,} persons fit no row: whoever knows that they are in the table knows "
-                "that they were left out, and where outliers are hidden, that they stand out; raise p and d "
-                "until nobody is removed, or publish a random sample of the table, so that many have no row"
+                "that they were left out, and where outliers are hidden, that they stand out; raise p and d, "
+                "or lower max_suppression, until nobody is removed, or publish a random sample of the table, "
+                "so that many have no row"
+            )
+        if result.name == "suppression-rerun" and result.attack.won:
+            yield (
+                f"{result.attack.won:,} of {result.attack.tried:,} persons who were left out are named by "
+                "whoever runs the program again: they are known to be unusual, and nothing else of them; "
+                "lower max_suppression, or leave it out"
             )
         if result.name == "composition" and result.attack.won:
             yield (

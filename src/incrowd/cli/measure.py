@@ -61,6 +61,9 @@ def show(loss: Mapping[str, Any]) -> None:
     for line in loss["two_way"]["headline"]:
         out.print(screen.folded(line))
     out.print(f"Information loss (GCP) {loss['loss']['gcp']:.4f}")
+    if gone := loss["suppressed"]:
+        everybody = loss["rows"] + gone
+        out.print(f"Left out: {gone:,} of {everybody:,} records; information loss counts them as lost.")
     rows = [(name, screen.number(value), MEANINGS.get(name, "")) for name, value in loss["loss"].items()]
     classes = f"{loss['classes']:,} equivalence classes, the smallest of {loss['smallest_class']:,}"
     title = f"{loss['rows']:,} rows in {classes}"

@@ -123,10 +123,12 @@ def show(written: Written, original: str, joined: Path | None = None) -> None:
         out.print(f"  {on_the_command_line(line)}")
     if levels := written.manifest.get("levels"):
         out.print(f"  levels: {screen.parameter(levels)}")
-    if gone := facts.get("suppressed", 0):
-        out.print(
-            f"  suppressed: {gone:,} of {facts['rows'] + gone:,} records; the release does not say how many"
-        )
+    if written.saved is not None:
+        out.print(screen.folded(written.saved.sentence(), "  "))
+    elif gone := facts.get("suppressed", 0):
+        told = written.manifest["rows"]["suppressed"] is not None
+        said = "says" if told else "does not say"
+        out.print(f"  suppressed: {gone:,} of {facts['rows'] + gone:,} records; the release {said} how many")
     for line in written.two_way.sentences():
         out.print(screen.folded(line, "  "))
     out.print(f"  information loss (GCP) {written.loss()['gcp']:.4f}")

@@ -25,6 +25,7 @@ STEPS = {
     "read": "reading the table",
     "encode": "encoding its values",
     "group": "grouping the records",
+    "suppress": "choosing who is left out",
     "repair": "repairing groups that disclose outliers",
     "generalize": "generalizing the rows",
     "write": "writing the files",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -26,12 +27,13 @@ from incrowd.commands.learn_features import places
 from incrowd.contracts import Promise, catalogue, silent, unwatched
 from incrowd.distance_outliers import Setting
 from incrowd.errors import IncrowdError, InputError
-from incrowd.flow import Codes, Microdata, Partition, Sensitive, Table, TextColumn
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.measures import Published, published_from_regions
 from incrowd.measures.buckets import BucketTable
 from incrowd.models.k_anonymity import MATCHING, SensitiveGroups
-from incrowd.publishing.draft import grouped
+from incrowd.publishing.grouping import grouped
+from incrowd.publishing.suppression import OF_SIZE, Allowance
 from incrowd.release.folder import PublicTables, ReleaseFolder
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 
@@ -106,6 +108,7 @@ class OneTable:
             "records": lambda: target,
             "hierarchical": lambda: target if trees else None,
             "left_out": lambda: self.everyone if self.kept.size < len(self.everyone.data) else None,
+            "left_out_again": lambda: left_out_again(self.folder),
             "stated": self._stated,
             "remade": self._remade,
             "outliers": self._outliers,
@@ -329,15 +332,11 @@ def k_of(claims: Sequence[Claim]) -> int | None:
 
 def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
     """What the release's method makes of the original, row i for the i-th that was kept; or why not."""
-    data, claims, made_by = folder.data, folder.claims, folder.method
+    data = folder.data
     try:
-        recipe = method(str(made_by["name"]))
-        if recipe.joins:
+        if method(str(folder.method["name"])).joins:
             return RERUN_OF_A_JOIN
-        removed = any(claim.model == PLAIN for claim in claims)  # before the method, not by it
-        left_out = "0" if removed else str(made_by["max_suppression"])
-        algorithm = recipe.configured(k_of(claims) or 0, dict(made_by.get("options") or {}), left_out)
-        grouping = grouped(data, algorithm, _promised(claims), unwatched)
+        grouping = _grouped_again(folder, _promised(folder.claims))
         if not np.array_equal(grouping.kept, kept):
             return RERUN_OF_OTHERS
         regions = generalize(data.take(kept), grouping.of_kept())
@@ -346,6 +345,31 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
         why, needed = f"the method cannot be run again: {reason}", "a manifest that says how it was made"
         return NotTried("rerun", why, needed, Outcome.INCONCLUSIVE)
     return published_from_regions(regions, data.attributes)
+
+
+def left_out_again(folder: ReleaseFolder) -> NDArray[np.bool_] | None:
+    """Who has no row if the method is run again without sensitive values; None where these had a say.
+
+    Or where it cannot be run again: the attack `rerun` says why.
+    """
+    if any(claim.model == PLAIN for claim in folder.claims) or folder.method["max_suppression"] == "0":
+        return None
+    try:
+        grouping = _grouped_again(folder, _promised([c for c in folder.claims if c.model in OF_SIZE]))
+    except (IncrowdError, TypeError, KeyError):
+        return None
+    return grouping.labels < 0
+
+
+def _grouped_again(folder: ReleaseFolder, promised: Sequence[Promise]) -> Partition | Neighbourhoods:
+    made_by, claims = folder.method, folder.claims
+    removed = any(claim.model == PLAIN for claim in claims)  # before the method, not by it
+    left_out = "0" if removed else str(made_by["max_suppression"])
+    recipe, options = method(str(made_by["name"])), dict(made_by.get("options") or {})
+    algorithm = recipe.configured(k_of(claims) or 0, options, left_out)
+    allowed = Allowance(left_out) if Fraction(left_out) else None
+    stated = folder.totals is not None
+    return grouped(folder.data, algorithm, promised, unwatched, None, allowed, stated).found
 
 
 def _promised(claims: Sequence[Claim]) -> tuple[Promise, ...]:

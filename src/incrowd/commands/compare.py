@@ -30,6 +30,7 @@ from incrowd.policy import Policy, needed
 from incrowd.policy.exposures import check_names
 from incrowd.publishing.pipeline import Release
 from incrowd.publishing.request import requested
+from incrowd.publishing.suppression import leaves_out
 from incrowd.schema import Source
 
 QUICK = ("mondrian", "mondrian-relaxed", "topdown", "lexicographic", "hilbert", "incognito", "ring")
@@ -122,7 +123,7 @@ def _request(policy: Policy, name: str, k: int, l: Level, accept: Sequence[str])
         }
     if not recipe.joins:
         parts.pop("public", None)
-    if not recipe.suppresses and "plain" not in privacy:
+    if not leaves_out(recipe) and "plain" not in privacy:
         privacy.pop("max_suppression", None)
     base = Policy.from_dict(parts, folder=policy.folder)
     return base.with_(method=name, accept=accept, k=k, l=l or None)
@@ -153,7 +154,7 @@ def _notes(policy: Policy, tried: set[str]) -> Iterable[str]:
     alone = sorted(name for name in tried if not all_methods()[name].joins)
     if policy.public is not None and alone:
         yield f"without the public table, which they do not take: {', '.join(alone)}"
-    few = sorted(name for name in tried if not all_methods()[name].suppresses)
+    few = sorted(name for name in tried if not leaves_out(all_methods()[name]))
     if policy.privacy.max_suppression is not None and policy.privacy.plain is None and few:
         yield f"these leave nobody out, so that max_suppression means nothing to them: {', '.join(few)}"
 

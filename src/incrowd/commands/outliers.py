@@ -21,7 +21,7 @@ from incrowd.errors import InputError, PolicyError, TableError
 from incrowd.flow import Table
 from incrowd.models.plain import plain_of
 from incrowd.policy import Policy, needed
-from incrowd.publishing.request import WITH_PLAIN
+from incrowd.publishing.suppression import WITH_PLAIN
 from incrowd.reports.chart import ChartLine, RateChart
 from incrowd.results import Result, Row
 

@@ -13,12 +13,14 @@ from incrowd.measures.loss import measure_all, per_attribute
 from incrowd.measures.presence import Presence, covered_by, measure_own, presence
 from incrowd.measures.published import Published, better, better_rows, published, published_from_regions
 from incrowd.measures.raking import OneWayTotal, Raked, rake
-from incrowd.measures.two_way import TwoWayError, measure_two_way, two_way_error
+from incrowd.measures.shrinkage import Combinations, shrinkage
+from incrowd.measures.two_way import TwoWayError, measure_two_way, quasi_identifier_error, two_way_error
 
 __all__ = [
     "Among",
     "Between",
     "CellCoverage",
+    "Combinations",
     "OneWayTotal",
     "Presence",
     "Published",
@@ -40,8 +42,10 @@ __all__ = [
     "presence",
     "published",
     "published_from_regions",
+    "quasi_identifier_error",
     "rake",
     "random_boxes",
+    "shrinkage",
     "two_way_error",
     "weights_of",
 ]

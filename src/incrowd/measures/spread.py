@@ -90,16 +90,7 @@ def spread_table(
         One-way totals by column: cells of these columns are spread so that they come out (`raking`).
     """
     each = np.ones(len(shown)) if weights is None else np.asarray(weights, np.float64)
-    columns = {}
-    for j, attribute in enumerate(people.attributes):
-        bins = attribute_bins(attribute, people.codes[:, j])
-        given = () if totals is None else totals.get(attribute.name, ())
-        found = parted(attribute, shown.cells[j], bins, [total.side for total in given])
-        carried = np.bincount(shown.rows[j], minlength=len(shown.cells[j]))  # totals count rows, not people
-        weight = rake_column(found, carried, given).weights if given else np.ones(found.parts.values.size)
-        share = found.parts.shares(weight, found.bin, bins.size)
-        cell = shown.rows[j].astype(np.int64)
-        columns[attribute.name] = SpreadColumn(attribute.name, bins.of[people.codes[:, j]], cell, share)
+    columns = {column.name: column for column in spread_quasi_identifiers(people, shown, totals)}
     lines = None if buckets is None else BucketTable.read(buckets, rows.column("group").texts)
     for said in schema.having(Role.SENSITIVE, Role.KEEP):
         source = original.column(said.name)
@@ -117,6 +108,23 @@ def spread_table(
             columns[said.name] = SpreadColumn(said.name, truth, cell, np.eye(bins.size), exact=True)
     ordered = tuple(columns[column.name] for column in schema.columns if column.name in columns)
     return SpreadTable(ordered, each, None if lines is None else lines.count)
+
+
+def spread_quasi_identifiers(
+    people: Microdata, shown: Published, totals: Totals | None = None
+) -> tuple[SpreadColumn, ...]:
+    """The quasi-identifiers of people and of published rows in bins."""
+    columns = []
+    for j, attribute in enumerate(people.attributes):
+        bins = attribute_bins(attribute, people.codes[:, j])
+        given = () if totals is None else totals.get(attribute.name, ())
+        found = parted(attribute, shown.cells[j], bins, [total.side for total in given])
+        carried = np.bincount(shown.rows[j], minlength=len(shown.cells[j]))  # totals count rows, not people
+        weight = rake_column(found, carried, given).weights if given else np.ones(found.parts.values.size)
+        share = found.parts.shares(weight, found.bin, bins.size)
+        cell = shown.rows[j].astype(np.int64)
+        columns.append(SpreadColumn(attribute.name, bins.of[people.codes[:, j]], cell, share))
+    return tuple(columns)
 
 
 def _bins_of(column: TextColumn, original: TextColumn, of: Ints, name: str) -> Ints:

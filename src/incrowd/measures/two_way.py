@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, Table, distinct_rows
 from incrowd.measures.published import Published
-from incrowd.measures.spread import SpreadColumn, SpreadTable, Totals, spread_table
+from incrowd.measures.spread import (
+    SpreadColumn,
+    SpreadTable,
+    Totals,
+    spread_quasi_identifiers,
+    spread_table,
+)
 from incrowd.schema import Schema
 
 Ints = NDArray[np.int64]
@@ -309,3 +315,16 @@ def measure_two_way(
     published = {column.name for column in table.columns}
     withheld = [column.name for column in schema.columns if column.name not in published]
     return replace(two_way_error(table, withheld), totals=totals is not None)
+
+
+def quasi_identifier_error(people: Microdata, shown: Published, totals: Totals | None = None) -> float:
+    """E2 of the quasi-identifiers alone, whatever the sensitive values are; of a single one its own error.
+
+    Who has no row is missing in the estimated tables, so that leaving people out is no way to look better.
+    """
+    columns = spread_quasi_identifiers(people, shown, totals)
+    table = SpreadTable(columns, np.ones(len(shown)))
+    if len(columns) == 1:
+        return _one_way(table, columns[0], _margins(table)[0])
+    errors = [error for error, _ in pair_errors(table, pairs_of(len(columns)))]
+    return sum(errors) / len(errors)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
-from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.outliers.repair import repaired
 from incrowd.assign import system
-from incrowd.contracts import Notice, Plainness, Promise, Watch, unnoticed
+from incrowd.contracts import Notice, Watch, unnoticed
 from incrowd.encode import encode
 from incrowd.errors import Exposure, TableError
 from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, Table
@@ -56,6 +53,7 @@ from incrowd.publishing.disclosure import (
     row_disclosure,
     value_disclosure,
 )
+from incrowd.publishing.grouping import grouped
 from incrowd.publishing.hierarchies import hierarchies
 from incrowd.publishing.randomized import RandomizedAssignment, assigned
 from incrowd.publishing.render import (
@@ -66,8 +64,9 @@ from incrowd.publishing.render import (
     manifest,
     published_table,
 )
-from incrowd.publishing.request import Request, check_suppression, diversity_remedy, requested
+from incrowd.publishing.request import Request, diversity_remedy, requested
 from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
+from incrowd.publishing.suppression import Saved, check_suppression
 from incrowd.publishing.totals import totals
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES
@@ -115,7 +114,8 @@ class Draft:
     """A release that has not been verified.
 
     ``grouping`` is of all `people`, ``data`` are those of them who have a row, and ``regions`` what their
-    rows say. ``values`` is there where sensitive values are published in buckets beside exact rows.
+    rows say. ``values`` is there where sensitive values are published in buckets beside exact rows, ``saved``
+    where it was chosen who is left out.
     """
 
     request: Request
@@ -127,6 +127,7 @@ class Draft:
     buckets: Buckets | None
     values: ValueDisclosure | None
     counts: PrivateCounts | None = None
+    saved: Saved | None = None
 
     @property
     def policy(self) -> Policy:
@@ -207,7 +208,7 @@ class Draft:
         if self.stand_ins is not None:
             found["public"] = dict(self.stand_ins.sources.provenance)
         if self.request.allowed is not None:
-            found["rows"] = self.request.allowed.to_dict(len(self.table))
+            found["rows"] = self.request.allowed.to_dict(len(self.table), len(self.original))
         if self.grouping.levels is not None:
             levels = zip(self.data.attributes, self.grouping.levels, strict=True)
             found["levels"] = {column.name: level for column, level in levels if column.tree is not None}
@@ -235,6 +236,7 @@ class Draft:
             *warnings_of_columns(self.schema, self.policy.unmentioned(self.original.names)),
             *((GUARDED,) if guarded else ()),
             *((asked.sentence(),) if asked.too_much else ()),
+            *((self.saved.warning(),) if self.saved is not None and self.saved.worse else ()),
         )
         if self.stand_ins is not None:
             return (*self.stand_ins.joined.counts.warnings(), *found)
@@ -308,7 +310,16 @@ def draft(
     asked = demand(people.private, policy.k)
     if asked.too_much and asked.columns > MANY_COLUMNS:  # of few columns it is said at the end
         notice(asked.sentence())
-    grouping = grouped(people.everyone, request.algorithm, request.promised, watch, people.private)
+    made = grouped(
+        people.everyone,
+        request.algorithm,
+        request.promised,
+        watch,
+        people.private,
+        request.allowed,
+        policy.totals,
+    )
+    grouping = made.found
     if people.stand_ins is None:
         check_suppression(grouping, request.allowed)
     watch("generalize")
@@ -318,7 +329,7 @@ def draft(
     means = tuple(column.name for column in people.schema.published if column.mean)
     least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
     regions = generalize(data, rows, means, least)
-    made = Draft(
+    found = Draft(
         request=request,
         people=people,
         grouping=grouping,
@@ -328,10 +339,11 @@ def draft(
         buckets=buckets,
         values=values,
         counts=counts,
+        saved=made.saved,
     )
     if request.algorithm.concealed_by:
-        check_rows(made.disclosure, request.algorithm.concealed_by)
-    return made
+        check_rows(found.disclosure, request.algorithm.concealed_by)
+    return found
 
 
 def _read(source: object, request: Request, watch: Watch, public: object, check: object) -> EncodedPeople:
@@ -353,26 +365,6 @@ def _read(source: object, request: Request, watch: Watch, public: object, check:
     everyone = encode_joined(table, schema, joined)
     private = Microdata(everyone.codes[: len(table)], everyone.attributes, everyone.sensitive)
     return EncodedPeople(source, table, schema, private, everyone, StandIns(sources, joined))
-
-
-def grouped(
-    everyone: Microdata,
-    algorithm: Algorithm,
-    promised: Sequence[Promise],
-    watch: Watch,
-    private: Microdata | None = None,
-) -> Partition | Neighbourhoods:
-    """Run the algorithm; groups that would disclose outliers are repaired where that is promised.
-
-    Promises are about everyone, or about the people of the `private` table.
-    """
-    whom = everyone if private is None else private
-    guards = tuple(guard for model in promised for guard in model.guards(whom))
-    found = algorithm.group(everyone, guards, watch("group"))
-    plain = next((guard for guard in guards if isinstance(guard, Plainness)), None)
-    if plain is None or isinstance(found, Neighbourhoods):
-        return found
-    return repaired(found, everyone, plain, guards, algorithm.k, watch("repair"))
 
 
 def _disclosed_values(

@@ -30,6 +30,7 @@ from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
+from incrowd.publishing.suppression import Saved
 from incrowd.release.audit import AUDIT, LINKS, POLICY, SCHEMA, kept_of_policy, schema_as_dict
 from incrowd.release.folder import read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
@@ -124,6 +125,11 @@ class Release(Result):
         return (*self._draft.original.notes, *columns)
 
     @property
+    def saved(self) -> Saved | None:
+        """What leaving records out saved; None where no choice was made who is left out."""
+        return self._draft.saved
+
+    @property
     def disclosure(self) -> Disclosure | None:
         """What the release discloses beyond its promise; None where there is nothing to look at."""
         return self._draft.disclosure
@@ -156,6 +162,7 @@ class Release(Result):
             "says_nothing": self._draft.says_nothing,
             "reading": list(self.reading),
             **({} if self.told is None else {"told": self.told}),
+            **({} if self.saved is None else {"suppression": self.saved.to_dict()}),
         }
 
     def write(

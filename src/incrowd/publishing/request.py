@@ -1,13 +1,8 @@
-"""What a policy asks for: an algorithm with its options, the models it must keep, how many it may suppress.
-
-No release states how many records were suppressed. Outliers are suppressed first, so that even the number
-would disclose that there is one.
-"""
+"""What a policy asks for: an algorithm with its options, the models it must keep, who may be left out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -15,59 +10,14 @@ from incrowd import models
 from incrowd.algorithms.base import Algorithm, method
 from incrowd.contracts import Guard, Promise
 from incrowd.errors import IncrowdError, Infeasible, PolicyError
-from incrowd.flow import Microdata, Neighbourhoods, Partition
+from incrowd.flow import Microdata
 from incrowd.models import JoinTerms, KAnonymity, KPersons
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import CERTAIN_PRESENCE, UNEVEN_PERSONS, UNSAFE_JOIN
+from incrowd.publishing.suppression import OF_SIZE, Allowance, allowance_of
 from incrowd.schema import Claim, Schema
-from incrowd.values import number_text
 from incrowd.verifier import Expected
-
-WITH_PLAIN = "0.05"  # of all records, where outliers are to be hidden and the policy says nothing
-
-
-@dataclass(frozen=True)
-class Allowance:
-    """The share of records that may be left out, as the manifest states it."""
-
-    share: str
-
-    def most(self, records: int) -> int:
-        return int(Fraction(self.share) * records)
-
-    def to_dict(self, published: int) -> dict[str, object]:
-        """What the manifest states about rows."""
-        return {"published": published, "suppressed": None, "max_suppression": self.share}
-
-
-def allowance_of(policy: Policy) -> Allowance | None:
-    """How many may be left out; None where everybody must have a row."""
-    said, plain = policy.privacy.max_suppression, policy.privacy.plain is not None
-    if plain:
-        return Allowance(WITH_PLAIN if said is None else number_text(Decimal(said)))
-    if said is None or not Fraction(said):
-        return None
-    if not method(policy.method).suppresses:
-        raise PolicyError(
-            f"[privacy]: {policy.method} leaves nobody out, so max_suppression means nothing; leave it out, "
-            "or take incognito"
-        )
-    return Allowance(number_text(Decimal(said)))
-
-
-def check_suppression(grouping: Partition | Neighbourhoods, allowed: Allowance | None) -> None:
-    """Refuse a grouping that leaves out more than was allowed."""
-    records = grouping.labels.size
-    gone, most = records - grouping.kept.size, 0 if allowed is None else allowed.most(records)
-    if gone == records:
-        raise Infeasible(f"nothing can be published: all {records} records would have to be suppressed")
-    if gone > most:
-        share = "none" if allowed is None else f"max_suppression = {allowed.share}, {most} of {records}"
-        raise Infeasible(
-            f"{gone} of {records} records would have to be suppressed, and {share} may be; raise "
-            "max_suppression, ask for less, or try another method"
-        )
 
 
 @dataclass(frozen=True)
@@ -93,9 +43,8 @@ class Request:
         found = tuple(claim for model in self.promised for claim in model.claims(private))
         if not any(MINIMALITY in claim.assumptions for claim in found):
             return found
-        weaker = (KAnonymity.name, KPersons.name)
         return tuple(
-            replace(claim, assumptions=(*claim.assumptions, MINIMALITY)) if claim.model in weaker else claim
+            replace(claim, assumptions=(*claim.assumptions, MINIMALITY)) if claim.model in OF_SIZE else claim
             for claim in found
         )
 
@@ -183,10 +132,10 @@ def _check_totals(algorithm: Algorithm, policy: Policy, allowed: Allowance | Non
     if algorithm.joins:
         reason = "the private people have a value would say who is likelier to be one"
         raise PolicyError(f"totals: how many of {reason}; leave out totals with {policy.method}")
-    if allowed is not None:
+    if allowed is not None and allowed.hidden:
         raise PolicyError(
-            "totals: where records may be suppressed, totals would help to find out whose; leave out totals, "
-            "or plain and max_suppression"
+            "totals: where outliers are hidden, totals would help to find out who was left out; leave out "
+            "totals, or plain"
         )
     if algorithm.exact_rows:
         raise PolicyError(

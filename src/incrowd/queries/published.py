@@ -413,7 +413,7 @@ def _about(manifest: Mapping[str, Any]) -> str:
         return "the people of the private table; people of a public one have rows among theirs"
     said = manifest.get("rows")
     rows = said if isinstance(said, dict) else {}
-    if "max_suppression" in rows:
+    if "max_suppression" in rows and rows.get("suppressed") is None:
         return f"the people who have a row; up to {rows['max_suppression']} of all records may have none"
     left = rows.get("suppressed")
     return "the people who have a row" + (

@@ -59,6 +59,10 @@ def _head(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield "random: what a row says is true of the person behind it. Rows are in random order."
     if rows["suppressed"] is None:
         yield f"Up to a share of {rows['max_suppression']} of all records may have been left out."
+    elif rows["suppressed"]:
+        people = rows["published"] + rows["suppressed"]
+        yield f"{rows['suppressed']:,} of {people:,} records were left out, because they would have made the"
+        yield "rows of others coarser: who is unusual is missing here more often than others."
     yield ""
     yield f"Made with {manifest['tool']}, method `{manifest['method']['name']}`. This text follows from"
     yield "`release.json`, which is exact, and for programs."

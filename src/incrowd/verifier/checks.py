@@ -205,18 +205,24 @@ class ReleaseChecks:
         else:
             told = "the manifest tells how many rows are suppressed, and so how many are outliers"
             require(not hides_suppression(self.request.expected.claims), told)
-            all_there = rows + stated.suppressed == records
+            all_there = rows + (stated.suppressed or 0) == records
             require(all_there, f"there are {rows} rows of {records} records, and nobody may be left out")
         return ""
 
     def _rows_left_out(self, rows: int, records: int, share: Fraction) -> str:
-        """Some records may have no row, and the manifest does not tell how many have none."""
+        """Some records may have no row; the manifest tells how many have none, unless outliers are hidden."""
         require(0 <= share <= 1, "the share of rows that may be suppressed is not between 0 and 1")
         drawn = self.request.expected.randomized
         require(not drawn, "with a randomized assignment every record must have a row")
         require(rows <= records, f"there are {rows} rows, more than the {records} records")
         require(records - rows <= share * records, f"{records - rows} of {records} records have no row")
-        require(not self.request.stated.suppressed, "how many rows are suppressed is told")
+        told = self.request.stated.suppressed
+        if hides_suppression(self.request.expected.claims):
+            require(told is None, "how many rows are suppressed is told, and so how many are outliers")
+        fits = told in (None, records - rows)
+        require(
+            fits, f"{records - rows} of {records} records have no row, and the manifest tells another number"
+        )
         if rows == records or self.request.expected.max_suppression != "as stated":
             return ""
         return f"{records - rows} of {records} records have no row; only the policy tells whether so many may"
@@ -229,7 +235,7 @@ class ReleaseChecks:
         }
         for what, (count, found) in given.items():
             require(count in (None, found), f"the manifest states a different number of rows for {what}")
-        nobody = stated.suppressed == 0 and self.request.max_suppression is None
+        nobody = stated.suppressed in (None, 0) and self.request.max_suppression is None
         require(nobody, "with a public table no row may be suppressed")
         check_joined_rows(rows, people)
 
@@ -325,11 +331,25 @@ class ReleaseChecks:
 
     def totals(self) -> None:
         request, expected = self.request, self.request.expected
-        everybody = request.max_suppression is None and not expected.joined
-        require(everybody, "totals would speak of people who have no row, or of another table's")
+        hidden = request.max_suppression is not None and hides_suppression(expected.claims)
+        require(
+            not hidden and not expected.joined, "totals would tell of hidden outliers, or of another table"
+        )
         undo, columns = request.published.beside_undo, request.schema.having(Role.QUASI)
         table, missing = request.published.totals, request.schema.missing
-        self._in_totals = check_totals(table, undo, columns, missing, self._tables, expected.claims)
+        given = (self._tables, expected.claims, self._with_rows)
+        try:
+            self._in_totals = check_totals(table, undo, columns, missing, *given)
+        except CheckFailed as fault:
+            if self._with_rows is None or self._linked:
+                raise
+            unknown = "the links of the audit say who has a row, and were not there, or do not fit"
+            raise CheckFailed(f"{fault}; {unknown}") from None
+
+    @property
+    def _with_rows(self) -> Ints | None:
+        """The records that have a row, where some may have none."""
+        return None if self._match.size == self._tables.own else np.sort(self._match)
 
     def hierarchies(self) -> None:
         request = self.request

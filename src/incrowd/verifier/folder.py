@@ -15,6 +15,7 @@ from incrowd.errors import InputError
 from incrowd.schema import FORMAT_VERSION, MANIFEST, MISSING, Claim, Role, Verdict
 from incrowd.verifier.checks import Checklist, ReleaseChecks
 from incrowd.verifier.claims.join import PublicTable, stated_rows
+from incrowd.verifier.claims.registry import hides_suppression
 from incrowd.verifier.columns import RowSource
 from incrowd.verifier.csv_file import CsvRows, fingerprint
 from incrowd.verifier.failure import CheckFailed, exactly, require
@@ -184,7 +185,8 @@ class OpenedFolder:
         _check_claims(stated["claims"], expected.claims)
         same = _exactly(stated["accepted"], sorted(expected.accepted))
         require(same, "other exposures were accepted than the manifest states")
-        rows, share = _row_counts(stated["rows"])
+        hidden = hides_suppression(expected.claims)
+        rows, gone, share = _row_counts(stated["rows"], hidden)
         as_asked = expected.max_suppression in ("as stated", share)
         require(as_asked, "the manifest allows a different share of suppressed records than was asked for")
         groups = _groups(stated[BUCKETS], self._names) if expected.bucketed else None
@@ -195,6 +197,7 @@ class OpenedFolder:
         require(same, "the manifest does not describe the files of totals or hierarchies as they must be")
         self._stated = Stated(
             rows=rows,
+            suppressed=gone,
             max_suppression=share,
             domains=domains,
             levels=stated.get(LEVELS),
@@ -223,7 +226,7 @@ class OpenedFolder:
         method = expected.method or {}
         rows: dict[str, Any] = {"published": count.rows, "suppressed": 0}
         if count.max_suppression is not None:
-            rows = {"published": count.rows, "suppressed": None, SHARE: written(count.max_suppression)}
+            rows = {**rows, "suppressed": count.suppressed, SHARE: written(count.max_suppression)}
         found: dict[str, Any] = {key: stated[key] for key in ("format", "version", "tool")}
         found["method"] = {key: method[key] for key in METHOD_KEYS}
         found["method"]["options"] = dict(sorted(method["options"].items()))
@@ -357,17 +360,24 @@ def _exactly(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _row_counts(stated: Any) -> tuple[int, Fraction | None]:
-    """Rows that are published, and the share of records that may have none where that is so."""
-    hidden = isinstance(stated, dict) and stated.get("suppressed", 0) is None
-    keys = {"published", "suppressed", *([SHARE] if hidden else [])}
+def _row_counts(stated: Any, hidden: bool) -> tuple[int, int | None, Fraction | None]:
+    """Rows that are published, records that have none, and the share that may have none where that is so.
+
+    How many have none is told, unless it is `hidden`.
+    """
+    some = isinstance(stated, dict) and SHARE in stated
+    keys = {"published", "suppressed", *([SHARE] if some else [])}
     require(
         isinstance(stated, dict) and set(stated) == keys, "the manifest does not state exactly its row counts"
     )
-    told = "a release says that nobody is suppressed, or how many may be"
-    require(hidden or (type(stated["suppressed"]) is int and stated["suppressed"] == 0), told)
-    share = exactly(stated[SHARE], SHARE) if hidden else None
+    gone = stated["suppressed"]
+    told = (
+        "a release says how many records are suppressed, and which share may be; with plain the share alone"
+    )
+    number = type(gone) is int and gone >= 0
+    require((gone is None if hidden else number) if some else number and gone == 0, told)
+    share = exactly(stated[SHARE], SHARE) if some else None
     require(share is None or share <= 1, f"{SHARE} is more than 1")
     whole = type(stated["published"]) is int and stated["published"] >= 0
     require(whole, "a row count is not a whole number of at least 0")
-    return stated["published"], share
+    return stated["published"], gone, share

@@ -92,13 +92,13 @@ class Witness:
 class Stated:
     """What a manifest states and the tables must confirm. What is None is not stated.
 
-    Where `max_suppression` is stated, records may have no row; how many have none is not told. `groups` are
-    those of the table of sensitive values; `public_rows` and `second_rows` are of the public table and of the
-    one that confirms it.
+    Where `max_suppression` is stated, records may have no row; `suppressed` says how many have none, and is
+    not stated where outliers are hidden. `groups` are those of the table of sensitive values; `public_rows`
+    and `second_rows` are of the public table and of the one that confirms it.
     """
 
     rows: int | None = None
-    suppressed: int = 0  # of rows at hand; no manifest tells it
+    suppressed: int | None = None
     max_suppression: Fraction | None = None
     domains: Mapping[str, Any] | None = None
     levels: Any = None

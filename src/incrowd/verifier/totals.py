@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +38,12 @@ def check_totals(
     missing: frozenset[str],
     tables: BothTables,
     claims: Sequence[Claim],
+    with_rows: Ints | None = None,
 ) -> dict[str, frozenset[str]]:
     """Every line is true, no line is about fewer than k persons, and nobody is left over.
 
-    Gives the labels of hierarchies that lines name, by column.
+    `with_rows` are the records that have a row, None if all have: totals are of these alone. Gives the
+    labels of hierarchies that lines name, by column.
     """
     if table is None:
         raise CheckFailed(f"{WHAT} is not there")
@@ -55,7 +58,8 @@ def check_totals(
         own = tables.quasi[column.name]
         domain = ColumnDomain(column, own.texts, missing)
         try:
-            _check_column(stated[column.name], domain, own.codes, tables.entity, max(sizes))
+            codes, entity = (_of(each, with_rows) for each in (own.codes, tables.entity))
+            _check_column(stated[column.name], domain, codes, entity, max(sizes))
         except CheckFailed as fault:
             raise CheckFailed(f"{WHAT}, {column.name}: {fault}") from None
         labels[column.name] = frozenset(domain.named().get("labels", []))
@@ -78,6 +82,10 @@ def _read(table: RowSource, undo: Callable[[str], str]) -> dict[str, ColumnTotal
     return found
 
 
+def _of(codes: Any, with_rows: Ints | None) -> Any:
+    return codes if codes is None or with_rows is None else codes[with_rows]
+
+
 def _check_column(
     stated: ColumnTotals, domain: ColumnDomain, codes: Codes, entity: Codes | None, k: int
 ) -> None:
@@ -86,7 +94,7 @@ def _check_column(
     line = line_of_rank[domain.ranks][codes]
     require(not (line < 0).any(), "somebody's value is in no line")
     counted = np.bincount(line, minlength=len(stated.cells))
-    require(np.array_equal(counted, stated.rows), "a total is not the number of rows in the original table")
+    require(np.array_equal(counted, stated.rows), "a total is not the number of rows that have such a value")
     require(bool((_largest(line, entity) * k <= counted).all()), f"a total is about fewer than {k} persons")
     require(_in_order(stated.cells, regions, domain.column), "lines are not in the order they must have")
 
