@@ -62,7 +62,7 @@ class RiskSummary:
         if self.after is not None:
             who = f"the {self.after.persons:,} people with a row"
             lone = f"nobody of {who}" if not self.after.unique else f"{self.after.unique:,} of {who}"
-            gone = f"; {self.suppressed:,} records were suppressed" if self.suppressed else ""
+            gone = f"; {were_suppressed(self.suppressed)}" if self.suppressed else ""
             are = "is" if self.after.unique < 2 else "are"
             yield f"After: {lone} {are} alone in an equivalence class{gone}. {_risks(self.after)}"
         elif self.bound is not None:
@@ -145,3 +145,14 @@ def percentage(share: float) -> str:
     ('1 %', '50 %', '0.12 %')
     """
     return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def were_suppressed(count: int) -> str:
+    """How many records were suppressed, in words.
+
+    Examples
+    --------
+    >>> were_suppressed(1), were_suppressed(2000)
+    ('1 record was suppressed', '2,000 records were suppressed')
+    """
+    return f"{count:,} {'record was' if count == 1 else 'records were'} suppressed"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from incrowd.measures.risk_summary import were_suppressed
 from incrowd.reports.svg import visible
 
 TITLE = "For a data protection impact assessment"
@@ -80,7 +81,7 @@ def _published(facts: Mapping[str, Any]) -> Iterator[str]:
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
             yield f"Columns that are {words}: {', '.join(names[:MOST_NAMES])}{more}."
     if facts["left_out"]:
-        yield f"{facts['left_out']:,} records were suppressed."
+        yield f"{were_suppressed(facts['left_out'])}."
 
 
 def _guarantee(facts: Mapping[str, Any]) -> Iterator[str]:
