@@ -34,6 +34,33 @@ class Result(ABC):
         return shown + (html_table(header, rows) if header else "")
 
 
+LEAST_SERIES = 4  # columns: fewer are named one by one
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in one line; those that are numbered without a gap as the first and the last of them.
+
+    Examples
+    --------
+    >>> listed(["age", "q1", "q2", "q3", "q4", "q6", "sex"])
+    'age, q1 to q4, q6, sex'
+    """
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and _next_name(runs[-1][-1]) == name:
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    shown = ([f"{run[0]} to {run[-1]}"] if len(run) >= LEAST_SERIES else run for run in runs)
+    return ", ".join(name for some in shown for name in some)
+
+
+def _next_name(name: str) -> str:
+    """The name with the number at its end one higher; none if there is no number."""
+    front = name.rstrip("0123456789")
+    return f"{front}{int(name[len(front) :]) + 1:0{len(name) - len(front)}}" if front != name else ""
+
+
 def html_table(header: Row, rows: Iterable[Row]) -> str:
     """A table in HTML, every text escaped.
 

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.places import DATA
 
+from incrowd.commands.inspect.missing_markers import WELL_KNOWN
 from incrowd.commands.inspect.names import head, tokens
 from incrowd.commands.inspect.policy_text import policy_text
-from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING, Profile, profiled
+from incrowd.commands.inspect.profile import Profile, profiled
 from incrowd.encode import encode
 from incrowd.errors import PolicyError, TableError
 from incrowd.examples import clinic
@@ -99,7 +100,7 @@ def same_after_normalising(table: Table) -> bool:
 @given(tables())
 def test_counts_agree_with_plain_python(table: Table) -> None:
     profile = profiled(table)
-    gone = {"", None, *(m for m in WELL_KNOWN_MISSING if any(m in column.texts for column in table.columns))}
+    gone = {"", None, *(m for m in WELL_KNOWN if any(m in column.texts for column in table.columns))}
     assert set(profile.missing) == gone - {"", None}
     for found, column in zip(profile.columns, table.columns, strict=True):
         counts = Counter(text for text in column.rows() if text not in gone)

@@ -12,15 +12,18 @@ import typer
 from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary, finish, write_new
 from incrowd.errors import InputError
+from incrowd.results import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from incrowd.commands.inspect import PolicyCosts, Profile
+    from incrowd.commands.inspect.questions import Answer
     from incrowd.flow import Table
     from incrowd.schema import Role, Source
 
 SHOWN_COMBINATIONS = 5
+NEVER_PUBLISHED = ("identifier", "entity", "drop")
 
 
 @app.command()
@@ -143,7 +146,7 @@ def _check_askable(output: Path | None, as_json: bool) -> None:
 
 def _answers(profile: Profile) -> dict[str, tuple[Role, str]]:
     """Ask about every undecided column; whoever leaves (Ctrl-D) holds back the rest."""
-    from incrowd.commands.inspect.questions import CHOICES, answer_of, question
+    from incrowd.commands.inspect.questions import CHOICES, asked_at_once, question, question_of_a_series
     from incrowd.schema import Role
 
     out = screen.console()
@@ -153,17 +156,39 @@ def _answers(profile: Profile) -> dict[str, tuple[Role, str]]:
         out.print("Nothing to ask: every column has a role.")
         return {}
     out.print(f"{len(columns)} columns are undecided. Answer each: {CHOICES}.")
-    for number, column in enumerate(columns, 1):
-        out.print(f"({number} of {len(columns)}) {question(column, profile.rows)}")
+    rounds = asked_at_once(columns)
+    asked = 0
+    while rounds:
+        series = rounds.pop(0)
+        many = len(series) > 1
+        words = question_of_a_series(series) if many else question(series[0], profile.rows)
+        out.print(f"({asked + 1} of {len(columns)}) {words}")
         try:
-            while (answer := answer_of(input("[k/p/n/h/d, Enter = hold back] "))) is None:
-                out.print(f"  {CHOICES}")
+            answer = _answer(many)
         except EOFError:
             out.print("")
             break
+        if answer is None:
+            rounds[:0] = [(column,) for column in series]
+            continue
+        asked += len(series)
         if answer.role is not Role.UNDECIDED:
-            found[column.name] = (answer.role, answer.reason)
+            found |= {column.name: (answer.role, answer.reason) for column in series}
     return found
+
+
+def _answer(series: bool) -> Answer | None:
+    """What is typed, asked for until it means something; None if a series is to be asked about one by one."""
+    from incrowd.commands.inspect.questions import CHOICES, EACH, answer_of
+
+    each = f"/{EACH}" if series else ""
+    while True:
+        given = input(f"[k/p/n/h/d{each}, Enter = hold back] ")
+        if series and given.strip().casefold() == EACH:
+            return None
+        if (answer := answer_of(given)) is not None:
+            return answer
+        screen.console().print(f"  {CHOICES}")
 
 
 def show(profile: Profile, table: str, again: str, output: Path | None) -> None:
@@ -178,9 +203,13 @@ def show(profile: Profile, table: str, again: str, output: Path | None) -> None:
     out.print(screen.table(title, header, rows, least=("once", "missing")))
     out.print("Why these roles:")
     for (role, reason), names in _reasons(profile).items():
-        out.print(f"  {', '.join(names)}: {_plain(role)}; {reason}")
+        out.print(f"  {listed(names)}: {_plain(role)}; {reason}")
     for line in _read(profile):
         out.print(line)
+    if profile.missing:
+        out.print(
+            f"Taken for missing: {', '.join(profile.missing)}; strike from the policy what is a real value"
+        )
     risk = profile.risk
     if risk.columns:
         out.print(
@@ -201,7 +230,7 @@ def show(profile: Profile, table: str, again: str, output: Path | None) -> None:
     undecided = [c.name for c in profile.columns if c.role == "undecided"]
     if undecided:
         out.print(
-            f"Held back, not published until you say what they are: {', '.join(undecided)}. Could anybody "
+            f"Held back, not published until you say what they are: {listed(undecided)}. Could anybody "
             "know this about somebody? Answer with --ask, or in the policy."
         )
     if output is None:
@@ -215,6 +244,8 @@ def _read(profile: Profile) -> Iterator[str]:
     """What was taken for what, and what only somebody who knows the data can say."""
     yield from profile.reading
     for column in profile.columns:
+        if column.role in NEVER_PUBLISHED:
+            continue  # however it is read, nobody will see it
         if column.readings:
             taken = "a number" if column.kind == "numeric" else "text"
             yield f"To be decided: {column.name}: {column.note}; it is {taken} until you say"

@@ -28,6 +28,7 @@ from incrowd.measures.spread import (
     spread_quasi_identifiers,
     spread_table,
 )
+from incrowd.results import listed
 from incrowd.schema import Schema
 
 Ints = NDArray[np.int64]
@@ -116,13 +117,13 @@ class TwoWayError:
         if not self.columns:
             return [f"How far two-column tables are off is not known: {self.why_not}."]
         count, usable = len(self.columns) + len(self.withheld), self.usable
-        names = f": {', '.join(usable)}" if usable else ""
+        names = f": {listed(usable)}" if usable else ""
         lines = [f"Of {count} columns, {len(usable)} can be asked about{names}."]
         coarse = [column.name for column in self.columns if not column.usable]
         if coarse:
-            lines.append(f"Published, but too coarse to be asked about: {', '.join(coarse)}.")
+            lines.append(f"Published, but too coarse to be asked about: {listed(coarse)}.")
         if self.withheld:
-            lines.append(f"Not published: {', '.join(self.withheld)}.")
+            lines.append(f"Not published: {listed(self.withheld)}.")
         return [*lines, *self._errors()]
 
     def _errors(self) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.flow import Attribute, Cells, Microdata, Regions
+from incrowd.results import listed
 from incrowd.schema import Column, Kind, Role, Schema
 
 MOSTLY = 0.5  # of the rows
@@ -40,7 +41,7 @@ def warnings_of_columns(schema: Schema, unmentioned: Sequence[str]) -> list[str]
     """Columns that are not published because nobody has said what they are."""
     undecided = [column.name for column in schema.having(Role.UNDECIDED)]
     return [
-        f"not published: {', '.join(names)}; {why}"
+        f"not published: {listed(names)}; {why}"
         for names, why in (
             (undecided, "undecided: give each a role in the policy, or leave it so"),
             (unmentioned, "the policy does not mention them, and says that the rest is dropped"),

@@ -27,6 +27,7 @@ _LIKELY_YEARS = range(1900, 2100)
 _SERIALS = (10_000, 73_051)  # 1927 to 2100
 _SECONDS = (946_684_800, 2_051_222_400)  # 2000 to 2035
 _MIDNIGHT = "00:00"
+_TIMES_DIFFER = "the time of day differs, and only days are published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,14 @@ class Reading:
 class Ambiguous:
     """More than one reading is possible, or the only one would guess. `kind` holds until it is stated.
 
-    `readings` are what a policy can state; `why` says what the texts leave open.
+    `readings` are what a policy can state; `why` says what the texts leave open. `day_is_certain` where only
+    times of day would be given up.
     """
 
     readings: tuple[Reading, ...]
     why: str
     kind: Kind = Kind.CATEGORICAL
+    day_is_certain: bool = False
 
     @property
     def notation(self) -> str:
@@ -214,7 +217,7 @@ def _date(texts: Sequence[str]) -> Reading | Ambiguous | None:
         return Ambiguous(ways, open_)
     note, doubt = _clock([part and part[1:] for part in parts]) if timed else ("", "")
     if doubt:
-        return Ambiguous(ways, doubt)
+        return Ambiguous(ways, doubt, day_is_certain=doubt == _TIMES_DIFFER)
     notes = [note, "published as the first day of the month" if "dd" not in fitting[0] else ""]
     return Reading(Kind.DATE, ways[0].notation, ", ".join(filter(None, notes)))
 
@@ -249,7 +252,7 @@ def _clock(parts: Sequence[tuple[str, str] | None]) -> tuple[str, str]:
     if len(zones) > 1:
         return "", "the values are of several time zones"
     if len(met) > 1:
-        return "", "the time of day differs, and only days are published"
+        return "", _TIMES_DIFFER
     ((time, zone),) = (part for part in met if part is not None)
     if time != _MIDNIGHT and zone:
         return "", "the time of day has a zone in which the day may be another"

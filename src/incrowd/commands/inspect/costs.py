@@ -182,7 +182,7 @@ def suggested_demand(table: Table, profile: Profile, k: int = SUGGESTED_K) -> De
     asked = []
     for said in profile.having(Role.QUASI):
         column = table.column(said.name)
-        bins = text_bins(Column(said.name, Role.QUASI, said.kind), column, missing)
+        bins = text_bins(Column(said.name, Role.QUASI, said.kind, format=said.format), column, missing)
         asked.append(bits(bins.counts(column.codes)))
     return Demand(len(asked), sum(asked), room_for(len(table), k)) if asked else None
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from incrowd.commands.inspect.vocabulary import (
+    HOUSEHOLDS,
     NUMBERING,
     PEOPLE,
     TOGETHER,
@@ -121,18 +122,33 @@ def numbers_something(name: str) -> bool:
 
 
 def numbers_a_person(name: str) -> bool:
-    """Is it a number of a person: "patient_id", "Kundennummer", "patient"?"""
+    """Is it a number of a person: "patient_id", "Kundennummer", "patient"?
+
+    What else the name says may be about the person ("patient_age_code"); that it is a student or a citizen
+    says no more than that it is somebody.
+    """
     found = parts(name)
     if not found or not (set(found[0]) & PEOPLE or "".join(found[0]) in PEOPLE):
         return False
     return found[0][-1] in PEOPLE | NUMBERING and not any(
-        (topic := topic_of(word)) is not None and topic.role.published for word in found[0]
+        (topic := topic_of(word)) is not None and topic.role.published for word in {*found[0]} - PEOPLE
     )
+
+
+def numbers_a_household(name: str) -> bool:
+    """Is it a number of people who live together: "household_id"?"""
+    found = parts(name)
+    return len(found) == 1 and bool({*found[0]} & HOUSEHOLDS) and found[0][-1] in NUMBERING
 
 
 def is_a_name(name: str) -> bool:
     """Is it called "name", and nothing else?"""
     return tokens(name) in {("name",), ("names",)}
+
+
+def is_a_weight(name: str) -> bool:
+    """Is it called a weight, and nothing says of what?"""
+    return tokens(name) in {("weight",), ("weights",), ("wt",), ("wgt",), ("gewicht",)}
 
 
 def stem(name: str) -> str:

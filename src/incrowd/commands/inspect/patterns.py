@@ -140,6 +140,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("icd-10", _PRIVATE, "diagnoses (ICD-10)", _matching(_ICD10), 5, _various_icd10),
     _pattern("icd-9", _PRIVATE, "diagnoses (ICD-9)", _matching(_ICD9), 20, _letters_among_icd9),
     _pattern("atc", _PRIVATE, "drugs (ATC)", _matching(r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}([0-9]{2})?")),
+    _pattern("ops", _PRIVATE, "procedures (OPS)", r"[1-9]-[0-9]{2}[0-9a-z](\.[0-9a-z]{1,2})?", 5),
     _pattern("drug", _PRIVATE, "names of drugs", is_a_drug),
     _pattern("currency", _PRIVATE, "amounts of money", _CURRENCY),
     _pattern("uk postcode", _KNOWN, "British postcodes", _UK, 5),

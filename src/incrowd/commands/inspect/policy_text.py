@@ -121,6 +121,8 @@ def _list(key: str, meaning: str, columns: Sequence[ColumnProfile]) -> Iterator[
     yield f"{key} = [  # {meaning}"
     for column in columns:
         yield f"  {toml_text(column.name)},  # {column.reason}{_counted(column)}"
+        if column.role is Role.UNDECIDED:
+            yield from (f"  #   {toml_key(column.name)} = {way}" for way in column.readings)
     yield "]"
 
 

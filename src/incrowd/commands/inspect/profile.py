@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.commands.inspect import names
 from incrowd.commands.inspect.ladders import suggested_ladder
+from incrowd.commands.inspect.missing_markers import missing_markers
 from incrowd.commands.inspect.patterns import pattern_of
 from incrowd.commands.inspect.relations import (
     MOST_SIBLING_VALUES,
@@ -39,11 +41,6 @@ from incrowd.policy.exposures import UNIQUE_SHARE as ISOLATING_SHARE
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
 from incrowd.values import Ambiguous, Reading, read_texts, reading_of
-
-WELL_KNOWN_MISSING = (
-    "?", "-", "--", ".", "NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "NaN", "nan", "missing", "Missing",
-    "unknown", "Unknown", "UNKNOWN",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +117,7 @@ def profiled(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
     """
     if not len(table):
         raise TableError("the table has no rows, so there is nothing to inspect")
-    markers = _markers(table)
+    markers = missing_markers(table)
     means_missing = frozenset({"", *markers})
     facts = [
         _facts(name, column, means_missing) for name, column in zip(table.names, table.columns, strict=True)
@@ -189,12 +186,6 @@ def _with_risks(
     )
 
 
-def _markers(table: Table) -> tuple[str, ...]:
-    """Well-known words for missing that the table uses."""
-    used = {text for column in table.columns for text in set(WELL_KNOWN_MISSING).intersection(column.texts)}
-    return tuple(marker for marker in WELL_KNOWN_MISSING if marker in used)
-
-
 def _counts(column: TextColumn, means_missing: frozenset[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """How many rows have each text, and which texts mean missing."""
     counts = np.bincount(column.codes, minlength=len(column.texts))
@@ -208,7 +199,7 @@ def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fact
     counts, missing = _counts(column, means_missing)
     real = (counts > 0) & ~missing
     texts = [column.texts[code] or "" for code in np.flatnonzero(real).tolist()]
-    reading = reading_of(texts, name)
+    reading = _by_days(reading_of(texts, name))
     kind = reading.kind
     lengths = [len(text) for text in texts] or [0]
     return Facts(
@@ -225,7 +216,24 @@ def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fact
         pattern=pattern_of(texts),
         spaced=2 * sum(" " in text.strip() for text in texts) > len(texts),
         reading=reading,
+        middle=_median(texts, counts[real], reading) if names.is_a_weight(name) else None,
     )
+
+
+def _by_days(reading: Reading | Ambiguous) -> Reading | Ambiguous:
+    """Moments whose day is certain are read as days; the policy states it, so nobody is surprised."""
+    if isinstance(reading, Ambiguous) and reading.day_is_certain:
+        return replace(reading.readings[0], note="times of day left out, though they differ")
+    return reading
+
+
+def _median(texts: Sequence[str], counts: NDArray[np.int64], reading: Reading | Ambiguous) -> float | None:
+    if reading.kind is not Kind.NUMERIC:
+        return None
+    read = read_texts(texts, reading.kind, reading.notation)
+    numbers = np.array([float(number) for number in read])  # type: ignore[arg-type]
+    order = np.argsort(numbers)
+    return float(numbers[order][np.searchsorted(np.cumsum(counts[order]), counts.sum() / 2)])
 
 
 def _consecutive(texts: Sequence[str], reading: Reading | Ambiguous) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from incrowd.commands.inspect import names
 from incrowd.commands.inspect.profile import ColumnProfile
+from incrowd.results import LEAST_SERIES, listed
 from incrowd.schema import Role
 
 
@@ -44,6 +47,40 @@ def question(column: ColumnProfile, rows: int) -> str:
     return (
         f"{column.name} ({column.kind}, {column.distinct:,} values{lone}{gone}): could a neighbour, "
         "colleague, relative or anybody else know this about somebody in the table?"
+    )
+
+
+EACH = "e"  # not one answer for a series: ask about each of its columns
+MOST_ANSWERS = 20  # values of a column that is asked about together with others
+
+
+def asked_at_once(columns: Sequence[ColumnProfile]) -> list[tuple[ColumnProfile, ...]]:
+    """The columns in the order in which they are asked about: a series of coded answers at once.
+
+    A series has one name but for the number at its end, and few values in each column. What has many values
+    (the year of birth among the answers to a questionnaire) is asked about by itself.
+    """
+    series: dict[str, list[ColumnProfile]] = {}
+    for column in columns:
+        alone = column.distinct > MOST_ANSWERS or bool(column.readings)
+        stem = names.stem(column.name)
+        numbered = stem != column.name.casefold() and stem
+        key = stem if numbered and not alone else f"={column.name}"
+        series.setdefault(key, []).append(column)
+    found = [
+        [tuple(some)] if len(some) >= LEAST_SERIES else [(column,) for column in some]
+        for some in series.values()
+    ]
+    return sorted((one for some in found for one in some), key=lambda one: columns.index(one[0]))
+
+
+def question_of_a_series(columns: Sequence[ColumnProfile]) -> str:
+    """The question about columns that are asked about at once."""
+    most = max(column.distinct for column in columns)
+    return (
+        f"{listed([column.name for column in columns])} ({len(columns)} columns of at most {most} values): "
+        "could a neighbour, colleague, relative or anybody else know any of this about somebody in the "
+        f"table? {EACH} = ask about each"
     )
 
 

@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.commands.inspect import names
-from incrowd.commands.inspect.vocabulary import word_list
+from incrowd.commands.inspect.vocabulary import (
+    AGE,
+    BIRTH,
+    LATITUDE,
+    PLACE,
+    POSTCODE,
+    TIME,
+    word_list,
+)
 from incrowd.flow import Codes, row_keys
 from incrowd.policy.exposures import rows_alone
 from incrowd.schema import Role
@@ -61,6 +69,27 @@ def _says_little(text: str) -> bool:
     return text.casefold() in _ANYTHING or text.replace(".", "").lstrip("-").isdecimal()
 
 
+_SEX = frozenset(word_list("sex gender geschlecht sexe sexo genero sesso genere geslacht"))
+_TIMES = (AGE, BIRTH, TIME)
+_PLACES = (PLACE, POSTCODE, LATITUDE)
+
+
+def may_give_way(name: str, by: str) -> bool:
+    """May a column be dropped because another determines it? What everybody asks for, only if by its like.
+
+    Whose cycle is counted is a woman: that is no reason to drop the sex.
+
+    Examples
+    --------
+    >>> may_give_way("sex", "cycle_day"), may_give_way("age", "date_of_birth"), may_give_way("state", "city")
+    (False, True, True)
+    """
+    if _SEX & {*names.words(name)}:
+        return bool(_SEX & {*names.words(by)})
+    own, other = names.head(name), names.head(by)
+    return all(other in alike for alike in (_TIMES, _PLACES) if own in alike)
+
+
 def redundant(codes: Mapping[str, Codes]) -> dict[str, str]:
     """Columns that another one nearly always determines: each with the column that says it already.
 
@@ -78,7 +107,7 @@ def redundant(codes: Mapping[str, Codes]) -> dict[str, str]:
     order = sorted(some, key=lambda name: -len(np.unique(some[name])))  # the finest first; stable
     gone: dict[str, str] = {}
     for place, name in enumerate(order):
-        finer = (other for other in order[:place] if other not in gone)
+        finer = [other for other in order[:place] if other not in gone and may_give_way(name, other)]
         by = next((other for other in finer if _determines(some[other], some[name])), None)
         if by is not None:
             gone[name] = by

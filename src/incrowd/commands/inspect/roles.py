@@ -11,7 +11,16 @@ from dataclasses import dataclass
 
 from incrowd.commands.inspect import names
 from incrowd.commands.inspect.patterns import Pattern, is_a_drug
-from incrowd.commands.inspect.vocabulary import HEALTH, PERSON, PLACE, POSTCODE, TRAIT, Topic, word_list
+from incrowd.commands.inspect.vocabulary import (
+    HEALTH,
+    PERSON,
+    PLACE,
+    POSTCODE,
+    TRAIT,
+    WEIGHT_OF_SAMPLE,
+    Topic,
+    word_list,
+)
 from incrowd.schema import Kind, Role
 from incrowd.values.reading import TEXT, Ambiguous, Reading
 
@@ -20,7 +29,9 @@ FREE_TEXT_LENGTH = 40
 MANY_TEXTS = 50  # more of them, over half of which occur once, are free text
 FEW = 20  # below that many rows, "nearly every value is different" says nothing
 REPEATING = 0.02  # the least share of distinct values for which a number of persons, not of places, is meant
+MOST_LABELS = 1_000  # more numbers than that are amounts, also where the name is that of a code
 QUESTION = "could anybody know this about somebody?"
+LIGHTEST, HEAVIEST = 3, 400  # of a body, in kilograms or pounds
 LABELLED_BY_NUMBERS = (TRAIT, PLACE, POSTCODE)  # topics whose numbers are names of things, not amounts
 LABELLED_WORDS = frozenset(
     word_list(
@@ -47,6 +58,7 @@ class Facts:
     pattern: Pattern | None = None
     spaced: bool = False  # do most values consist of several words?
     reading: Reading | Ambiguous = TEXT
+    middle: float | None = None  # the median of its numbers, if it is called a weight
 
     @property
     def distinctness(self) -> float:
@@ -72,7 +84,7 @@ class Facts:
         """Are its numbers only names for things, so that a range of them would mean nothing?"""
         if self.kind is not Kind.NUMERIC:
             return False
-        coded = bool(LABELLED_WORDS & {*names.words(self.name)})
+        coded = bool(LABELLED_WORDS & {*names.words(self.name)}) and self.distinct <= MOST_LABELS
         return self.postal or coded or self.topic in LABELLED_BY_NUMBERS
 
     @property
@@ -88,6 +100,16 @@ def _is_person_number(facts: Facts) -> bool:
     """Many numbers of persons, not a few groups of persons."""
     many = facts.distinctness >= REPEATING and facts.distinct >= FEW
     return many and names.numbers_a_person(facts.name)
+
+
+def _is_household_number(facts: Facts) -> bool:
+    many = facts.distinctness >= REPEATING and facts.distinct >= FEW
+    return many and names.numbers_a_household(facts.name)
+
+
+def _weighs_no_body(facts: Facts) -> bool:
+    """Called "weight" and nothing else, with numbers that are nobody's: neither kilograms nor pounds."""
+    return facts.middle is not None and not LIGHTEST <= facts.middle <= HEAVIEST
 
 
 def _tells_rows_together(facts: Facts) -> bool:
@@ -121,11 +143,23 @@ def _by_values(role: Role) -> Rule:
 
 A_DATE = "a date; others may know when it happened"
 
+
+def _open_date(facts: Facts) -> bool:
+    """A date that can be read in two ways, with so many values that as text it would only be in the way."""
+    return isinstance(facts.reading, Ambiguous) and facts.is_date and facts.distinct > MANY_TEXTS
+
+
+def _what_is_open(facts: Facts) -> str:
+    why = facts.reading.why if isinstance(facts.reading, Ambiguous) else ""
+    return f"a date, but {why}; state how it is read, among the quasi-identifiers"
+
+
 # The first rule that holds decides.
 RULES: tuple[Rule, ...] = (
     (lambda f: f.distinct == 0, Role.DROP, "it is empty"),
     (lambda f: f.distinct == 1 and f.missing == 0, Role.KEEP, "every row has the same value"),
     _by_values(Role.IDENTIFIER),
+    (_open_date, Role.UNDECIDED, _what_is_open),
     # a moment differs in nearly every row and names nobody; digits alone may be a number all the same
     (lambda f: f.is_date and f.reading.notation != "yyyymmdd", Role.QUASI, A_DATE),
     (
@@ -134,15 +168,19 @@ RULES: tuple[Rule, ...] = (
         "a person's number that occurs several times: k then counts persons, not rows",
     ),
     (_is_person_number, Role.IDENTIFIER, "a person's number"),
+    (_is_household_number, Role.IDENTIFIER, "a number of people who live together"),
     (lambda f: names.is_a_name(f.name), Role.IDENTIFIER, PERSON.reason),
     _by_name(Role.IDENTIFIER),
     (
-        lambda f: f.mostly_distinct and f.topic is None and names.numbers_something(f.name),
+        lambda f: (
+            f.mostly_distinct and f.topic is None and f.pattern is None and names.numbers_something(f.name)
+        ),
         Role.IDENTIFIER,
         "a name or number, different in nearly every row",
     ),
     (lambda f: f.consecutive, Role.IDENTIFIER, "it numbers the rows"),
     _by_name(Role.DROP),
+    (_weighs_no_body, Role.DROP, f"not kilograms or pounds of a body; {WEIGHT_OF_SAMPLE.reason}"),
     _by_values(Role.DROP),
     (lambda f: f.is_date, Role.QUASI, A_DATE),
     (_long_texts, Role.DROP, "free text: it can contain anything, also names"),

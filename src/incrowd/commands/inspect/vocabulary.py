@@ -89,12 +89,13 @@ _WORDS: Mapping[Topic, str] = {
         abschluss ausbildung metier emploi employeur etudes formation profesion ocupacion empleo empresa
         estudios educacion professione occupazione lavoro impiego istruzione studio titolo beroep
         werkgever opleiding functie occp indp esr cow wkhp naics isco socp rank seniority tenureyears
-        laborforce""",
+        laborforce unemployment kostenstelle costcenter costcentre company firma educ edu
+        eduyears homeroom""",
     HOME: """household family families children child kids dependents dependants siblings spouse partner
         haushalt haushaltsgrosse kinder kinderzahl familie menage famille enfants enfant hogar hijos
         familia nucleo figli famiglia huishouden kinderen gezin dwelling housing ownership homeowner
         tenure np npf ten wohnung eigentum logement vivienda abitazione woning husband wife mother father
-        parent parents rooms bedrooms vehicle vehicles car cars pets""",
+        parent parents rooms bedrooms vehicle vehicles car cars pets hh hhsize""",
     LOOKS: """height eye eyes hair skin build tattoo grosse korpergrosse augenfarbe haarfarbe taille
         estatura altura statura lengte handedness complexion""",
     TIME: """date datetime timestamp day month year quarter weekday datum tag monat jahr quartal jour
@@ -111,7 +112,7 @@ _WORDS: Mapping[Topic, str] = {
         allergy allergies blood pressure systolic diastolic bp heart pulse cholesterol ldl hdl
         triglycerides creatinine hemoglobin haemoglobin insulin bmi weight smoker smoking smoke tobacco
         alcohol drinking substance addiction opioid vaccine vaccinated vaccination immunization depression
-        anxiety mental psychiatric phq phq9 gad7 suicide stage biopsy biomarker genotype gene mutation
+        anxiety mental psychiatric phq phq9 gad7 suicide biopsy biomarker genotype gene mutation
         genetic prostate pain injury injuries health clinical specialty diabetes diabetic asthma stroke
         thyroid platelets sodium potassium temperature medicaid medicare diagnose diagnosen krankheit
         krankheiten erkrankung befund medikament medikamente behandlung therapie krankenkasse versicherung
@@ -120,7 +121,11 @@ _WORDS: Mapping[Topic, str] = {
         deces handicap assurance tabac diagnostico enfermedad enfermedades tratamiento medicamento
         embarazo peso salud muerte discapacidad seguro tabaquismo diagnosi malattia malattie farmaco
         farmaci terapia gravidanza salute morte disabilita assicurazione fumatore ziekte aandoening
-        medicijn medicatie behandeling zwanger gezondheid overleden verzekering rookt""",
+        medicijn medicatie behandeling zwanger gezondheid overleden verzekering rookt medical sleep stress
+        mood ecg ekg eeg spo2 oxygen saturation hrv vo2 vo2max bpm respiration respiratory temp
+        temperatur calorie calories kcal menstrual triage drg verweildauer liegedauer beatmung
+        beatmungsstunden pflegegrad pflegestufe behindert schwerbehindert notfall sturz schmerz wunde
+        impfung geimpft koerpertemperatur korpertemperatur krank krankmeldung""",
     MONEY: """income incomes salary salaries wage wages earnings earned pay paid payment payments
         payroll bonus commission capital gain gains loss losses dividend interest debt debts loan loans
         mortgage credit balance wealth worth asset assets savings deposit deposits cost costs charge
@@ -132,7 +137,9 @@ _WORDS: Mapping[Topic, str] = {
         kosten preis betrag umsatz gewinn revenu revenus salaire dette loyer impot impots prix montant
         solde cout ingreso ingresos salario sueldo renta deuda alquiler precio importe impuesto gasto
         gastos reddito stipendio debito affitto imposta prezzo importo spesa guadagno inkomen loon schuld
-        huur belasting prijs bedrag uitkering usd eur gbp chf dollars euros purchase""",
+        huur belasting prijs bedrag uitkering usd eur gbp chf dollars euros purchase refund refunds withheld
+        withholding charity donation donations taxable deduction deductions dues overdue remittance
+        hhinc hhincome erlos erlose pramie zulage abzug spende spenden zinsen dividende""",
     BELIEF: """religion religious belief faith church denomination party political politics vote voted
         voting orientation sexuality sexual union affair konfession glaube partei wahl gewerkschaft
         religiose parti croyance creencia partido voto sindicato religione fede partito sindacato
@@ -144,8 +151,9 @@ _WORDS: Mapping[Topic, str] = {
         misconduct""",
     MERIT: """score scores grade grades gpa mark marks rating ratings evaluation appraisal performance
         exam examination assessment iq ranking promotion warning termination dismissal absence absences
-        absenteeism satisfaction zeugnis beurteilung bewertung leistung pruefung prufung klausur punktzahl
-        resultat bulletin calificacion evaluacion voti valutazione punteggio cijfer beoordeling""",
+        absenteeism satisfaction suspension suspensions expulsion detention tardy tardies csat nps
+        zeugnis beurteilung bewertung leistung pruefung prufung klausur punktzahl resultat bulletin
+        calificacion evaluacion voti valutazione punteggio cijfer beoordeling""",
 }
 
 _CLEAR: Mapping[str, Topic] = {word: topic for topic, words in _WORDS.items() for word in word_list(words)}
@@ -160,6 +168,9 @@ PEOPLE = frozenset(
         klant werknemer"""
     )
 )
+
+# Words for people who live together: a number behind them finds the person as well as the person's own.
+HOUSEHOLDS = frozenset(word_list("household family hh haushalt familie menage hogar famiglia huishouden"))
 
 # Words that say nothing of a person by themselves, but number or name things.
 NUMBERING = frozenset(
@@ -181,9 +192,14 @@ PLAIN = frozenset(
         annual monthly weekly yearly daily hourly per highest lowest new old situation estado situacion
         situation stato staat niveau nivel livello stand anzahl zahl gruppe klasse art grad groupe nb nbre
         numero cantidad tipo gruppo groep aantal soort typ categorie categoria kategorie identity group
-        identification history place info data home work own national native"""
+        identification history place info data home work own national native stage stages phase tags
+        contract contracts"""
     )
 )
+
+# Of whom a column called "… name" tells: somebody of the family, or who looks after the person.
+_NAMED = """mother father parent spouse partner husband wife child agent teacher doctor physician nurse
+    manager supervisor owner counselor counsellor therapist advisor adviser caseworker mutter vater"""
 
 # Two words that mean something else together than the last alone.
 TOGETHER: Mapping[tuple[str, str], Topic] = {
@@ -224,6 +240,13 @@ TOGETHER: Mapping[tuple[str, str], Topic] = {
     ("time", "hospital"): HEALTH,
     ("day", "care"): HOME,
     ("military", "rank"): WORK,
+    ("grade", "level"): WORK,
+    ("cost", "center"): WORK,
+    ("cost", "centre"): WORK,
+    ("cycle", "day"): HEALTH,
+    ("resp", "rate"): HEALTH,
+    **{(word, "hr"): HEALTH for word in word_list("resting max min mean avg average")},
+    **{(word, "name"): PERSON for word in word_list(_NAMED)},
 }
 
 
