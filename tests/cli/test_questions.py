@@ -122,3 +122,40 @@ def test_a_plain_list_of_what_is_undecided(table: Path) -> None:
     ran = incrowd("inspect", table)
     shown = " ".join(ran.out.split())
     assert "Held back, not published until you say what they are: q17, colour, q18x." in shown
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    """Ten coded answers, the year of birth among them, and a column without a number."""
+    names = [f"q{i}" for i in range(1, 11)]
+    lines = [",".join(["age", *names, "colour"])]
+    for i in range(120):
+        answers = [str(1930 + i % 60) if name == "q4" else str(1 + (i + len(name)) % 5) for name in names]
+        lines.append(",".join([str(20 + i % 40), *answers, ["red", "blue"][i % 2]]))
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_coded_answers_of_one_series_are_asked_about_at_once(survey: Path, tmp_path: Path) -> None:
+    """What has many values is asked about by itself: it is no answer like the others."""
+    code, seen = at_a_terminal(["inspect", survey, "-o", tmp_path / "p.toml", "--ask"], b"p\n|k\n|\n")
+    assert code == 0, seen
+    shown = " ".join(seen.split())
+    assert "(1 of 11) q1, q2, q3, q5 to q10 (9 columns of at most 5 values): could a neighbour" in shown
+    assert "(10 of 11) q4 (numeric, 60 values): could a neighbour" in shown
+    said = tomllib.loads((tmp_path / "p.toml").read_text(encoding="utf-8"))
+    assert said["sensitive"] == [f"q{i}" for i in (1, 2, 3, *range(5, 11))]
+    assert list(said["quasi_identifiers"]) == ["age", "q4"]
+    assert said["undecided"] == ["colour"]
+
+
+def test_a_series_can_be_asked_about_one_by_one(survey: Path, tmp_path: Path) -> None:
+    answers = b"e\n|k\n|" + b"p\n|" * 8 + b"d\n|d\n"
+    code, seen = at_a_terminal(["inspect", survey, "-o", tmp_path / "p.toml", "--ask"], answers)
+    assert code == 0, seen
+    assert "(2 of 11) q2 (numeric, 5 values)" in " ".join(seen.split())
+    said = tomllib.loads((tmp_path / "p.toml").read_text(encoding="utf-8"))
+    assert list(said["quasi_identifiers"]) == ["age", "q1"]
+    assert said["sensitive"] == [f"q{i}" for i in (2, 3, *range(5, 11))]
+    assert said["drop"] == ["q4", "colour"]

@@ -118,7 +118,7 @@ def test_groups_have_a_headline_of_their_own(folder: Path) -> None:
     assert answer.to_dict()["by"] == "ill"
     shown = incrowd("query", folder, sql).out
     assert shown.startswith(answer.headline())
-    assert "cuts no cell" not in shown
+    assert "how many people fit the condition is certain" not in shown
     assert "no region" not in shown
     lines = [line.split() for line in shown.splitlines()]
     for value, one in answer.groups.items():

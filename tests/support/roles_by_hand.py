@@ -93,6 +93,19 @@ def names_by_hand() -> Iterator[tuple[str, list[str], str]]:
             yield name, invented(name, kind), letters.replace(",", "")
 
 
+def wide_tables() -> dict[str, list[tuple[str, list[str], str]]]:
+    """Tables as people export them, by name: their columns with invented values, and letters."""
+    found: dict[str, list[tuple[str, list[str], str]]] = {}
+    columns: list[tuple[str, list[str], str]] = []
+    for line in (GOLDEN / "wide_tables.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            columns = found.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            name, kind, letters = (part.strip() for part in line.split("|"))
+            columns.append((name, invented(name, kind), letters.replace(",", "")))
+    return found
+
+
 def invented(name: str, said: str) -> list[str]:
     """Values of a kind, the same ones at every run."""
     dice = Random(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]))
@@ -140,6 +153,19 @@ def _one(kind: str, words: list[str], row: int, dice: Random) -> str:
         "agegroup": lambda: pick(["0-19", "20-39", "40-59", "60-79", "80+"]),
         "birthdate": lambda: day(1930, 2010),
         "date": lambda: day(2021, 2024),
+        "day.month.year": lambda: f"{number(1, 29):02}.{number(1, 13):02}.{number(2021, 2024)}",
+        "born.german": lambda: f"{number(1, 29):02}.{number(1, 13):02}.{number(1935, 2005)}",
+        "month/day/year": lambda: f"{number(1, 13)}/{number(1, 29)}/{number(2021, 2024)}",
+        "moment": lambda: f"{day(2021, 2024)} {number(24):02}:{number(60):02}:{number(60):02}",
+        "moment.am": lambda: f"{number(1, 13):02}/{number(1, 29):02}/2023 {number(1, 13)}:{number(60):02} AM",
+        "zoned": lambda: f"{day(2021, 2024)}T{number(24):02}:{number(60):02}:00+0{number(1, 3)}:00",
+        "ops": lambda: f"{number(1, 9)}-{number(10, 16)}0.{number(3)}",
+        "euro": lambda: f"{number(1, 5)}.{number(10) * 100:03},50",
+        "comma": lambda: f"{number(5, 60)},{number(10)}",
+        "answer": lambda: pick(["-9", "-8", *"1234512345"]),
+        "weight": lambda: f"{0.4 + dice.random():.3f}"[:4],
+        "code": lambda: f"S{row + 10_000}",
+        "several": lambda: f"K{row // 2 + 500}",
         "city": lambda: pick(CITIES),
         "zip5": lambda: str(number(10_000, 99_950)),
         "plz": lambda: f"{number(1_000, 99_950):05}",

@@ -69,7 +69,7 @@ def _show_basis(answer: Answer) -> None:
     out = screen.console()
     if answer.interval is not None and not answer.exact:
         out.print(f"  95 % interval: {_interval(answer)}")
-    cut = "the condition cuts no cell" if answer.matches else "the condition cuts cells"
+    cut = "how many people fit the condition is certain" if answer.matches else "the condition cuts cells"
     out.print(f"  {cut}; rows that may count: {answer.rows:,}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from incrowd import tables
 from incrowd.attacks.beliefs import fewest_values
-from incrowd.commands.inspect.profile import WELL_KNOWN_MISSING
+from incrowd.commands.inspect.missing_markers import WELL_KNOWN
 from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, TableError, option, unknown
@@ -184,7 +184,7 @@ def _guessed(table: Table, shown: Table, quasi: Sequence[str]) -> Schema:
     if not names:
         raise TableError("the two tables have no column in common; name the columns alike, or pass a policy")
     used = {text for name in names for text in table.column(name).texts if text is not None}
-    missing = frozenset({"", *used.intersection(WELL_KNOWN_MISSING)})
+    missing = frozenset({"", *used.intersection(WELL_KNOWN)})
     read = {name: reading_of(_real(table.column(name), missing), name) for name in names}
     columns = [Column(name, Role.QUASI, found.kind, format=found.notation) for name, found in read.items()]
     return Schema(tuple(columns), missing)

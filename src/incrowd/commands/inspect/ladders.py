@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from incrowd.commands.inspect import names
 from incrowd.commands.inspect.roles import Facts
-from incrowd.commands.inspect.vocabulary import AGE, BIRTH, LATITUDE, MONEY
+from incrowd.commands.inspect.vocabulary import AGE, BIRTH, LATITUDE, MONEY, topic_of
 from incrowd.schema import Kind
 
 OLDEST = 90  # ages above are few, and known
@@ -27,7 +28,7 @@ GERMAN, FRENCH = ("plz", "postleitzahl"), ("codepostal", "code_postal", "cp")
 def suggested_ladder(facts: Facts) -> Mapping[str, object]:
     """The hierarchy that suits a quasi-identifier; nothing where none does."""
     if facts.kind is Kind.DATE:
-        born = facts.topic is BIRTH
+        born = BIRTH in map(topic_of, names.words(facts.name))  # the head of "birth_date" is a date
         return {"dates": ("year", "5 years", "10 years") if born else ("month", "quarter", "year")}
     if facts.postal or (facts.pattern is not None and facts.pattern.name in ("uk postcode", "fsa")):
         return _postcode(facts)

@@ -121,12 +121,17 @@ def numbers_something(name: str) -> bool:
     return bool(found) and found[0][-1].rstrip("0123456789") in NUMBERING
 
 
+_NUMBERS_WHOEVER = frozenset({("id",), ("uid",), ("guid",), ("uuid",), ("nr",)})
+
+
 def numbers_a_person(name: str) -> bool:
     """Is it a number of a person: "patient_id", "Kundennummer", "patient"?
 
-    What else the name says may be about the person ("patient_age_code"); that it is a student or a citizen
-    says no more than that it is somebody.
+    So is one that is called "id" and nothing else. What else the name says may be about the person
+    ("patient_age_code"); that it is a student or a citizen says no more than that it is somebody.
     """
+    if tokens(name) in _NUMBERS_WHOEVER:
+        return True
     found = parts(name)
     if not found or not (set(found[0]) & PEOPLE or "".join(found[0]) in PEOPLE):
         return False
@@ -144,6 +149,16 @@ def numbers_a_household(name: str) -> bool:
 def is_a_name(name: str) -> bool:
     """Is it called "name", and nothing else?"""
     return tokens(name) in {("name",), ("names",)}
+
+
+def dates_the_record(name: str) -> bool:
+    """Does it say when a record was written, and not when something happened to the person?"""
+    return bool(_WRITTEN & {*tokens(name)})
+
+
+_WRITTEN = frozenset(
+    word_list("updated modified edited synced sync exported imported inserted loaded scraped")
+)
 
 
 def is_a_weight(name: str) -> bool:

@@ -41,6 +41,7 @@ from incrowd.policy.exposures import UNIQUE_SHARE as ISOLATING_SHARE
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
 from incrowd.values import Ambiguous, Reading, read_texts, reading_of
+from incrowd.values.dates import TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +217,7 @@ def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fact
         pattern=pattern_of(texts),
         spaced=2 * sum(" " in text.strip() for text in texts) > len(texts),
         reading=reading,
+        decimal=any("." in text or "," in text for text in texts),
         middle=_median(texts, counts[real], reading) if names.is_a_weight(name) else None,
     )
 
@@ -351,7 +353,7 @@ def _persons(columns: Sequence[ColumnProfile], table: Table) -> NDArray[np.int64
 def _without_redundant(
     columns: Sequence[ColumnProfile], table: Table, means_missing: frozenset[str]
 ) -> list[ColumnProfile]:
-    known = {c.name: _codes(table.column(c.name), means_missing) for c in columns if c.role is Role.QUASI}
+    known = {c.name: _days(table, c, means_missing) for c in columns if c.role is Role.QUASI}
     said = redundant(known)
     return [
         replace(column, role=Role.DROP, reason=f"{said[column.name]} says it already, in nearly every row")
@@ -380,6 +382,18 @@ def _with_something_to_generalise(columns: Sequence[ColumnProfile], rows: int) -
                 for column in columns
             ]
     return columns
+
+
+def _days(table: Table, found: ColumnProfile, means_missing: frozenset[str]) -> Codes:
+    """The column's values as they will be published: moments of one day are one value."""
+    column = table.column(found.name)
+    codes = _codes(column, means_missing)
+    if TIME not in found.format:
+        return codes
+    read = read_texts([text or "" for text in column.texts], found.kind, found.format)
+    number = {day: place for place, day in enumerate(dict.fromkeys(read), 1)}
+    days = np.array([number[day] for day in read], np.int32)[column.codes]
+    return np.where(codes == 0, 0, days).astype(np.int32)
 
 
 def _codes(column: TextColumn, means_missing: frozenset[str]) -> Codes:

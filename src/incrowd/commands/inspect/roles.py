@@ -58,6 +58,7 @@ class Facts:
     pattern: Pattern | None = None
     spaced: bool = False  # do most values consist of several words?
     reading: Reading | Ambiguous = TEXT
+    decimal: bool = False  # are some of its numbers not whole?
     middle: float | None = None  # the median of its numbers, if it is called a weight
 
     @property
@@ -71,8 +72,9 @@ class Facts:
 
     @property
     def topic(self) -> Topic | None:
-        """What the deciding word of its name stands for."""
-        return names.head(self.name)
+        """What the deciding word of its name stands for; an area of 12.5 is no place."""
+        found = names.head(self.name)
+        return None if found is PLACE and self.kind is Kind.NUMERIC and self.decimal else found
 
     @property
     def is_date(self) -> bool:
@@ -160,6 +162,11 @@ RULES: tuple[Rule, ...] = (
     (lambda f: f.distinct == 1 and f.missing == 0, Role.KEEP, "every row has the same value"),
     _by_values(Role.IDENTIFIER),
     (_open_date, Role.UNDECIDED, _what_is_open),
+    (
+        lambda f: f.is_date and names.dates_the_record(f.name),
+        Role.DROP,
+        "it says when the record was written, and costs the detail of all others",
+    ),
     # a moment differs in nearly every row and names nobody; digits alone may be a number all the same
     (lambda f: f.is_date and f.reading.notation != "yyyymmdd", Role.QUASI, A_DATE),
     (

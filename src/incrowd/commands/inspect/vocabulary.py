@@ -114,7 +114,7 @@ _WORDS: Mapping[Topic, str] = {
         alcohol drinking substance addiction opioid vaccine vaccinated vaccination immunization depression
         anxiety mental psychiatric phq phq9 gad7 suicide biopsy biomarker genotype gene mutation
         genetic prostate pain injury injuries health clinical specialty diabetes diabetic asthma stroke
-        thyroid platelets sodium potassium temperature medicaid medicare diagnose diagnosen krankheit
+        thyroid platelet platelets sodium potassium temperature medicaid medicare diagnose diagnosen krankheit
         krankheiten erkrankung befund medikament medikamente behandlung therapie krankenkasse versicherung
         schwanger schwangerschaft allergie raucher blutdruck gewicht tod todesursache behinderung
         gesundheit maladie maladies diagnostique traitement medicament medicaments grossesse poids sante
@@ -165,7 +165,7 @@ PEOPLE = frozenset(
         respondent participant pid individual citizen donor tenant policyholder borrower staff pupil
         resident inmate kunde kunden patienten mitarbeiter teilnehmer schuler klient versicherte
         versicherten personal paziente cliente dipendente paciente empleado alumno salarie eleve adherent
-        klant werknemer"""
+        klant werknemer taxpayer applicant"""
     )
 )
 
@@ -177,7 +177,8 @@ NUMBERING = frozenset(
     word_list(
         """id ids uid uuid guid key nbr number no num nr code codes record row index case serial account
         token hash nummer numero num kennung schlussel identifiant identificador identificativo order
-        invoice transaction encounter session device card reference ref ticket barcode"""
+        invoice transaction encounter session device card reference ref ticket barcode recid recno rowid
+        rownum caseid seqno seqnum"""
     )
 )
 
@@ -217,12 +218,6 @@ TOGETHER: Mapping[tuple[str, str], Topic] = {
     ("given", "name"): PERSON,
     ("family", "name"): PERSON,
     ("middle", "name"): PERSON,
-    ("employee", "name"): PERSON,
-    ("patient", "name"): PERSON,
-    ("customer", "name"): PERSON,
-    ("student", "name"): PERSON,
-    ("client", "name"): PERSON,
-    ("person", "name"): PERSON,
     ("street", "name"): CONTACT,
     ("hours", "week"): WORK,
     ("weekly", "hours"): WORK,
@@ -246,7 +241,7 @@ TOGETHER: Mapping[tuple[str, str], Topic] = {
     ("cycle", "day"): HEALTH,
     ("resp", "rate"): HEALTH,
     **{(word, "hr"): HEALTH for word in word_list("resting max min mean avg average")},
-    **{(word, "name"): PERSON for word in word_list(_NAMED)},
+    **{(word, "name"): PERSON for word in (*PEOPLE, *word_list(_NAMED))},
 }
 
 
