@@ -72,6 +72,7 @@ def messy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS = {
     "inspect": "inspect t.csv",
+    "costs": "inspect t.csv -p p.toml --costs",
     "publish": "publish t.csv -p p.toml -o out",
     "ring": "publish t.csv -p p.toml --method ring -o out",
     "verify": "verify r --original t.csv -p p.toml",
@@ -89,6 +90,7 @@ COMMANDS = {
 NEEDED = {"attack": "outcome", "inspect": "role", "compare": "gcp", "learn": "release", "verify": "passed"}
 NAMED = {  # the columns that must be recognized in what is shown
     "inspect": [*LONG, SENSITIVE],
+    "costs": [*LONG],
     "measure": [*LONG],
     "outliers": [*LONG],
     "learn": ["age_at_first_admission_in_years", SENSITIVE],

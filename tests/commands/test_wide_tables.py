@@ -140,6 +140,15 @@ def test_a_birth_date_keeps_something_to_say(tmp_path: Path) -> None:
     assert ran.json["says_nothing"]["birth_date"] == 0
 
 
+def test_the_warning_about_too_much_detail_is_the_same_before_and_after(tmp_path: Path) -> None:
+    """However dates and numbers are written: their detail is counted, not that of their texts."""
+    table, policy = exported(tmp_path, "hospital"), tmp_path / "p.toml"
+    before = incrowd("inspect", table, "-o", policy, "--json").json["demand"]
+    ran = incrowd("publish", table, "-p", policy, "-o", tmp_path / "r")
+    (said,) = re.findall(r"quasi-identifiers hold ([\d.]+) bits", " ".join(ran.out.split()))[:1]
+    assert f"{before['asked']:.1f}" == said
+
+
 # What else was misread
 
 

@@ -110,7 +110,9 @@ def _statement(text: str, what: str, form: str) -> exp.Expr:
     try:
         read = [tree for tree in sqlglot.parse(text) if tree is not None]
     except (SqlglotError, RecursionError):  # its own words quote the query, which may be somebody's data
-        raise InputError(f"the {what} cannot be read as SQL; write it like {form}") from None
+        raise InputError(
+            f"the {what} cannot be read as SQL; write it like {form}, a name with blanks in double quotes"
+        ) from None
     if len(read) != 1:
         raise InputError(f"there must be one {what}, and there are {len(read)}; write it like {form}")
     return read[0]
@@ -208,4 +210,8 @@ def _literal(found: exp.Expr) -> str:
         return str(found.this)
     if isinstance(found, exp.Neg) and isinstance(found.this, exp.Literal) and not found.this.is_string:
         return f"-{found.this.this}"
-    _refuse("a comparison of anything but a column with numbers and texts")
+    advice = {
+        exp.Sub: "a day stands in single quotes: '2024-02-29'",
+        exp.Column: "a text stands in single quotes",
+    }
+    _refuse("a comparison of anything but a column with numbers and texts", advice.get(type(found), ""))
