@@ -210,8 +210,7 @@ def _literal(found: exp.Expr) -> str:
         return str(found.this)
     if isinstance(found, exp.Neg) and isinstance(found.this, exp.Literal) and not found.this.is_string:
         return f"-{found.this.this}"
-    advice = {
-        exp.Sub: "a day stands in single quotes: '2024-02-29'",
-        exp.Column: "a text stands in single quotes",
-    }
-    _refuse("a comparison of anything but a column with numbers and texts", advice.get(type(found), ""))
+    advice = "a text stands in single quotes" if isinstance(found, exp.Column) else ""
+    if isinstance(found, exp.Sub):
+        advice = "a day stands in single quotes: '2024-02-29'"
+    _refuse("a comparison of anything but a column with numbers and texts", advice)

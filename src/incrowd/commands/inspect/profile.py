@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.commands.inspect import names
+from incrowd.commands.inspect.column_facts import counted_texts, facts_of
 from incrowd.commands.inspect.ladders import suggested_ladder
 from incrowd.commands.inspect.missing_markers import missing_markers
-from incrowd.commands.inspect.patterns import pattern_of
 from incrowd.commands.inspect.relations import (
     MOST_SIBLING_VALUES,
     redundant,
@@ -40,7 +39,7 @@ from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, ne
 from incrowd.policy.exposures import UNIQUE_SHARE as ISOLATING_SHARE
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
-from incrowd.values import Ambiguous, Reading, read_texts, reading_of
+from incrowd.values import Ambiguous, read_texts
 from incrowd.values.dates import TIME
 
 
@@ -121,7 +120,7 @@ def profiled(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
     markers = missing_markers(table)
     means_missing = frozenset({"", *markers})
     facts = [
-        _facts(name, column, means_missing) for name, column in zip(table.names, table.columns, strict=True)
+        facts_of(name, column, means_missing) for name, column in zip(table.names, table.columns, strict=True)
     ]
     columns = _with_roles(table, facts, means_missing)
     return _with_risks(table, columns, markers, most_rows_read)
@@ -138,7 +137,7 @@ def decided(table: Table, profile: Profile, answers: Mapping[str, tuple[Role, st
     )
     persons = _persons(columns, table)
     facts = {
-        c.name: _facts(c.name, table.column(c.name), means_missing) for c in columns if c.name in answers
+        c.name: facts_of(c.name, table.column(c.name), means_missing) for c in columns if c.name in answers
     }
     return _with_risks(
         table,
@@ -185,66 +184,6 @@ def _with_risks(
         isolating=isolating(codes[Role.SENSITIVE], _persons(columns, table), most_rows_read),
         reading=table.notes,
     )
-
-
-def _counts(column: TextColumn, means_missing: frozenset[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """How many rows have each text, and which texts mean missing."""
-    counts = np.bincount(column.codes, minlength=len(column.texts))
-    missing = np.fromiter(
-        (t is None or t in means_missing for t in column.texts), np.bool_, len(column.texts)
-    )
-    return counts, missing
-
-
-def _facts(name: str, column: TextColumn, means_missing: frozenset[str]) -> Facts:
-    counts, missing = _counts(column, means_missing)
-    real = (counts > 0) & ~missing
-    texts = [column.texts[code] or "" for code in np.flatnonzero(real).tolist()]
-    reading = _by_days(reading_of(texts, name))
-    kind = reading.kind
-    lengths = [len(text) for text in texts] or [0]
-    return Facts(
-        name=name,
-        kind=kind,
-        rows=len(column),
-        missing=int(counts[missing].sum()),
-        distinct=len(texts),
-        once=int((counts[real] == 1).sum()),
-        shortest=min(lengths),
-        longest=max(lengths),
-        mean_length=sum(lengths) / len(lengths),
-        consecutive=len(texts) == len(column) > 1 and _consecutive(texts, reading),
-        pattern=pattern_of(texts),
-        spaced=2 * sum(" " in text.strip() for text in texts) > len(texts),
-        reading=reading,
-        decimal=any("." in text or "," in text for text in texts),
-        middle=_median(texts, counts[real], reading) if names.is_a_weight(name) else None,
-    )
-
-
-def _by_days(reading: Reading | Ambiguous) -> Reading | Ambiguous:
-    """Moments whose day is certain are read as days; the policy states it, so nobody is surprised."""
-    if isinstance(reading, Ambiguous) and reading.day_is_certain:
-        return replace(reading.readings[0], note="times of day left out, though they differ")
-    return reading
-
-
-def _median(texts: Sequence[str], counts: NDArray[np.int64], reading: Reading | Ambiguous) -> float | None:
-    if reading.kind is not Kind.NUMERIC:
-        return None
-    read = read_texts(texts, reading.kind, reading.notation)
-    numbers = np.array([float(number) for number in read])  # type: ignore[arg-type]
-    order = np.argsort(numbers)
-    return float(numbers[order][np.searchsorted(np.cumsum(counts[order]), counts.sum() / 2)])
-
-
-def _consecutive(texts: Sequence[str], reading: Reading | Ambiguous) -> bool:
-    if reading.kind is not Kind.NUMERIC:
-        return False
-    numbers = [
-        number for number in read_texts(texts, reading.kind, reading.notation) if isinstance(number, int)
-    ]
-    return len(set(numbers)) == len(texts) and max(numbers) - min(numbers) == len(texts) - 1
 
 
 def _with_roles(
@@ -317,7 +256,7 @@ def _few_values(column: TextColumn, found: ColumnProfile, means_missing: frozens
     """The values of a column that has few; none else."""
     if found.distinct > MOST_SIBLING_VALUES:
         return frozenset()
-    counts, missing = _counts(column, means_missing)
+    counts, missing = counted_texts(column, means_missing)
     return frozenset(column.texts[code] or "" for code in np.flatnonzero((counts > 0) & ~missing).tolist())
 
 
@@ -398,7 +337,7 @@ def _days(table: Table, found: ColumnProfile, means_missing: frozenset[str]) -> 
 
 def _codes(column: TextColumn, means_missing: frozenset[str]) -> Codes:
     """The column's values numbered without gaps; all that means missing is one value."""
-    counts, missing = _counts(column, means_missing)
+    counts, missing = counted_texts(column, means_missing)
     real = (counts > 0) & ~missing
     number = np.where(real, np.cumsum(real), 0).astype(np.int32)
     return number[column.codes]
