@@ -41,7 +41,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
 
 def test_rows_come_first_then_use_loss_and_promise(reports: dict[str, Report]) -> None:
     assert sections(reports["readers"].html()) == READERS
-    private = [*READERS[:5], "attacks", "measures", "spread", *READERS[5:]]
+    private = [*READERS[:5], "attacks", "assessment", "measures", "spread", *READERS[5:]]
     assert sections(reports["publisher"].html()) == private
     for told in reports.values():
         page = read_page(told.html())

@@ -214,7 +214,7 @@ def test_the_command_line_and_the_report_say_how_many(tmp_path: Path) -> None:
     assert "Left out: 1 of 120 records" in measured.out
     page = tmp_path / "page.html"
     assert incrowd("report", tmp_path / "out", "-o", page).code == 0
-    assert "1 records were suppressed" in page.read_text(encoding="utf-8")
+    assert "1 record was suppressed" in page.read_text(encoding="utf-8")
 
 
 def test_totals_are_of_those_who_have_a_row(written: tuple[Path, Table, Policy]) -> None:
