@@ -5,6 +5,7 @@ Classes are counted here anew, from the links of the audit.
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.tables import write_csv
+from incrowd.verifier.claims.subject import Owners
 
 
 def visits(who: str, ages: list[int], ills: str) -> Table:
@@ -251,3 +253,34 @@ def test_without_links_persons_are_counted_by_any_assignment_that_fits() -> None
     assert not found["together"].passed
     assert "links" not in found["together"].detail
     assert found["none"].passed or "the links of the audit say whose row each is" in found["none"].detail
+
+
+# ---- some rows of a person are suppressed -----------------------------------------------------------------
+
+
+def test_votes_are_shared_by_the_rows_that_are_published() -> None:
+    """What readers count is kept, or refused at once: the verifier never has to reject a release."""
+    ends: Counter[str] = Counter()
+    for seed in range(60):
+        rng = random.Random(seed)
+        table = visits(
+            "".join(rng.choice("ABCDEFGHIJKLMNOPQR") for _ in range(20)),
+            [rng.choice([7, 20, 31, 100]) for _ in range(20)],
+            "".join(rng.choice("xyz") for _ in range(20)),
+        )
+        asked = policy(2, t="0.3", max_suppression=0.3).with_(method="incognito")
+        try:
+            release = publish(table, asked)
+        except Infeasible as refusal:
+            ends["refused" if "without the suppressed records" in str(refusal) else "infeasible"] += 1
+        else:
+            ends["suppressed" if len(release.table) < 20 else "whole"] += 1
+    assert ends["refused"]
+    assert ends["suppressed"]
+
+
+def test_a_vote_is_not_thinned_by_rows_that_nobody_sees() -> None:
+    """A has three rows, two of them suppressed: the last one has the whole vote."""
+    owners = Owners.of(np.array([0, 0, 0, 1, 2]), np.array([2, 3, 4]), linked=True)
+    assert owners is not None
+    assert owners.rows_of_owner.tolist() == [1, 1, 1]

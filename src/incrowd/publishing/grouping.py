@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.outliers.repair import repaired
 from incrowd.contracts import Guard, Plainness, Promise, Watch, silent
 from incrowd.errors import Infeasible
-from incrowd.flow import Microdata, Neighbourhoods, Partition
+from incrowd.flow import Microdata, Neighbourhoods, Partition, records_by_label
 from incrowd.publishing.suppression import OF_SIZE, Allowance, Saved, Suppression
 
 
@@ -43,9 +45,25 @@ def grouped(
         progress, most = watch("suppress"), allowed.most(len(everyone))
         return Grouping(*_choice(everyone, algorithm, promised, most, totals).chosen(progress))
     found = algorithm.group(everyone, guards, watch("group"))
+    if isinstance(found, Partition) and algorithm.suppresses:
+        _check_kept(found, everyone, promised)
     if plain is None or isinstance(found, Neighbourhoods):
         return Grouping(found)
     return Grouping(repaired(found, everyone, plain, guards, algorithm.k, watch("repair")))
+
+
+def _check_kept(found: Partition, everyone: Microdata, promised: Sequence[Promise]) -> None:
+    """Values are promised as readers count them: in the published rows, without who was suppressed."""
+    kept = found.kept
+    if kept.size in (0, len(everyone)):
+        return
+    guards = _guards(promised, everyone.take(kept))
+    for rows in records_by_label(found.of_kept().labels):
+        if not all(guard.allows(rows.astype(np.int32)) for guard in guards):
+            raise Infeasible(
+                "without the suppressed records one equivalence class keeps less than asked for; lower "
+                "max_suppression, or ask for less"
+            )
 
 
 def _guards(promised: Sequence[Promise], whom: Microdata) -> tuple[Guard, ...]:

@@ -4,8 +4,8 @@ An equivalence class is the set of rows with the same generalized texts. Texts t
 in a column of numbers) are one value; missing is a value like any other.
 
 Where a person may have several rows, nobody may have more than one in k rows of a class, and what is claimed
-of values must hold counted in rows, and counted in votes: one for each person of the original, shared by all
-their rows.
+of values must hold counted in rows, and counted in votes: one for each person, shared by all their published
+rows.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class EquivalenceClasses:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owners:
-    """Whose row each is, and how many rows of the original its owner has.
+    """Whose row each is, and how many of the published rows its owner has.
 
     Where boxes overlap several records may fit a row. Unless it was `linked`, one of them was taken.
     """
@@ -102,7 +102,7 @@ class Owners:
         if entity is None:
             return None
         owner = entity[match].astype(np.int64)
-        return cls(owner, np.bincount(entity)[owner], linked)
+        return cls(owner, np.bincount(owner)[owner], linked)
 
     @property
     def doubt(self) -> str:
