@@ -21,7 +21,7 @@ from incrowd.measures.bins import Bins, deciles, most_frequent, text_bins
 from incrowd.measures.boxes import Among, Between
 from incrowd.measures.parts import Parts, parted
 from incrowd.measures.raking import OneWayTotal, rake
-from incrowd.measures.spread import SpreadTable, spread_table
+from incrowd.measures.spread import SpreadColumn, SpreadTable, spread_table
 from incrowd.measures.two_way import pairs_of, two_way_error
 from incrowd.schema import Column, Kind, Role, Schema
 
@@ -268,3 +268,21 @@ def test_totals_of_stretches_of_numbers_pull_a_range_towards_them() -> None:
 def test_a_total_below_nobody_is_refused() -> None:
     with pytest.raises(TableError, match="none is below 0"):
         OneWayTotal(Between(0, 1), -1)
+
+
+@pytest.mark.parametrize(
+    ("truth", "cell", "message"),
+    [
+        ([0, 1, 1], [0, 1, 0, 1], "different numbers of rows"),
+        ([0, 1, 1, 0], [0, 1, 0], "more or fewer rows"),
+        ([0, 1, 1, 0], [0, 1, 0, 2], "a cell that its column has not"),
+    ],
+)
+def test_columns_that_do_not_fit_together_are_refused(
+    truth: list[int], cell: list[int], message: str
+) -> None:
+    """Compiled loops would read what is none of theirs."""
+    whole = SpreadColumn("a", np.array([0, 1, 1, 0]), np.array([0, 1, 0, 1]), np.eye(2))
+    other = SpreadColumn("b", np.array(truth), np.array(cell), np.eye(2))
+    with pytest.raises(ValueError, match=message):
+        SpreadTable((whole, other), np.ones(4))

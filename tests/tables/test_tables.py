@@ -355,11 +355,12 @@ def test_typed_ends_are_exact(
     ("typed", "words"),
     [
         ({"x": Span(Kind.NUMERIC, (("1" + "0" * 40 + "1", "1e50"),))}, "too many digits"),
+        ({"x": Span(Kind.NUMERIC, (("1", "many"),))}, "ends that are no numbers"),
         ({"x": Span(Kind.NUMERIC, (("1", "inf"),))}, "not finite"),
         ({"x": Span(Kind.NUMERIC, ())}, "1 texts, typed values for 0"),
         ({"x": Span(Kind.NUMERIC, (("1", "2"),))}, "same name"),
     ],
-    ids=["digits", "infinite", "length", "name-taken"],
+    ids=["digits", "no-number", "infinite", "length", "name-taken"],
 )
 def test_typed_columns_that_cannot_be(tmp_path: Path, typed: dict[str, Any], words: str) -> None:
     with pytest.raises(TableError, match=words):

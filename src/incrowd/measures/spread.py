@@ -63,6 +63,15 @@ class SpreadTable:
     people: Floats
     counts: Ints | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse columns that do not fit together: compiled loops look at no bounds."""
+        if len({column.truth.size for column in self.columns}) > 1:
+            raise ValueError("the columns of the original have different numbers of rows")
+        if any(column.cell.size != self.people.size for column in self.columns):
+            raise ValueError("published columns have more or fewer rows than people stand behind")
+        if any(column.cell.max(initial=-1) >= len(column.share) for column in self.columns):
+            raise ValueError("a row has a cell that its column has not")
+
 
 def spread_table(
     original: Table,

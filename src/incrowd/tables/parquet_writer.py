@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +111,10 @@ def _span_type(name: str, span: Span) -> str:
     texts = [end for ends in span.ends if ends for end in ends]
     if span.kind is Kind.DATE:
         return "TIMESTAMP" if any(len(text) > len("2024-02-29") for text in texts) else "DATE"
-    numbers = [Decimal(text) for text in texts]
+    try:
+        numbers = [Decimal(text) for text in texts]
+    except InvalidOperation:
+        raise TableError(f"column {name!r} holds ends that are no numbers; write texts") from None
     scale = max((-_exponent(number) for number in numbers), default=0)
     whole = max((number.adjusted() + 1 for number in numbers), default=1)
     if scale <= 0 and all(-_BIGINT <= number < _BIGINT for number in numbers):
