@@ -385,7 +385,8 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, server: Server, format: str)
     whole = server.run(tmp_path / "whole", format)
     assert whole["error"] == ""
     largest = max(path.stat().st_size for path in tmp_path.glob("whole*/*"))
-    for room in (0, 1, 100, largest // 2, largest - 1):
+    # A little less than the largest: some files hold times and draws, and differ by a few bytes.
+    for room in (0, 1, 100, largest // 2, largest - largest // 20):
         end = server.run(tmp_path / "other", format, room=room)
         assert end["expected"], end
         assert "\n" not in end["words"]
