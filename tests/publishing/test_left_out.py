@@ -209,7 +209,7 @@ def test_the_command_line_and_the_report_say_how_many(tmp_path: Path) -> None:
     roles = ("--qi", "age,pay,sex", "--sensitive", "ill", "-k", K, "--max-suppression", "0.05")
     said = incrowd("publish", tmp_path / "town.csv", "-o", tmp_path / "out", *roles)
     assert said.code == 0, said.err
-    assert "left out: 1 of 120 records; in two-column tables" in " ".join(said.out.split())
+    assert "suppressed: 1 of 120 records; in two-column tables" in " ".join(said.out.split())
     measured = incrowd("measure", tmp_path / "out", "--original", tmp_path / "town.csv")
     assert "Left out: 1 of 120 records" in measured.out
     page = tmp_path / "page.html"

@@ -120,8 +120,8 @@ class Saved:
     def sentence(self) -> str:
         if not self.left_out:
             some = f"up to {self.most:,} of {self.records:,} records may be"
-            return f"left out: nobody; {some}, and it would save nothing"
-        gone = f"left out: {self.left_out:,} of {self.records:,} records"
+            return f"suppressed: nobody; {some}, and it would save nothing"
+        gone = f"suppressed: {self.left_out:,} of {self.records:,} records"
         if self.without is None:
             return f"{gone}; with everybody in it nothing could be published"
         return (

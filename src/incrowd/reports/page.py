@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from incrowd.measures.risk_summary import were_suppressed
 from incrowd.reports.bars import Bar, Picture, labelled, parted, percent, shortened
 from incrowd.reports.cell_words import shown_cell
 from incrowd.reports.svg import text, visible
@@ -40,6 +41,7 @@ def _templates() -> Environment:
         finalize=_harmless,
     )
     made.filters |= {
+        "were_suppressed": were_suppressed,
         "number": number,
         "percent": percent,
         "short": shortened,
