@@ -97,6 +97,30 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnWeights:
+    """Numbers above 0 by the names of columns."""
+
+    def words(self) -> str:
+        return "numbers above 0 for columns, as {age = 2}"
+
+    def allows(self, value: object) -> bool:
+        pairs = value.items() if isinstance(value, Mapping) else value if isinstance(value, tuple) else None
+        if pairs is None:
+            return False
+        return all(isinstance(name, str) and _above_zero(weight) for name, weight in pairs)
+
+    def bad_values(self) -> tuple[object, ...]:
+        return ("age", 7, None, {"age": 0}, {"age": "many"}, {"age": True})
+
+
+def _above_zero(value: object) -> bool:
+    try:
+        return exact(value) > 0
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class Series:
     """Whole numbers of at least `low`: a list, or a text with commas between them."""
 

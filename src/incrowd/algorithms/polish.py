@@ -1,28 +1,105 @@
 """Polish: equivalence classes of any origin made cheaper by local search.
 
-Records move to cheaper classes and dear classes dissolve, while every class keeps k records and every guard
-allows it. Large tables are polished in blocks of classes that lie near each other, cut anew for each sweep.
+Records move to cheaper classes, two records change places, and dear classes dissolve, while every class keeps
+k records and every guard allows it. Each step lowers the loss, so that it may end after any of them. Large
+tables are polished in blocks of classes that lie near each other, cut anew for each sweep.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.costs import Priced, groups_of
-from incrowd.contracts import Guard
-from incrowd.kernels import boxtree, closure, polish, reopen
+from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.costs import Priced, groups_of, priced
+from incrowd.algorithms.deadline import Deadline
+from incrowd.contracts import AnyLimit, Guard, Limit, Progress, Switch
+from incrowd.flow import Microdata, Partition
+from incrowd.kernels import boxtree, closure, polish, swap
 
-ENOUGH = 1e-4  # of the whole loss: rounds that save less are the last
+LITTLE = 5e-4  # of the whole loss: rounds and sweeps that save less are the last
 ROUNDS = 8
+SWEEPS = 6
 BLOCK = 4000  # records that are polished together in a sweep
-ANY_PRICE = 1e30
-SPARE = 64  # empty classes for what is opened
-NEAR = 16  # classes near a record among which one is opened
-POOL = 48  # times k: records of those classes
 DISSOLVED = 4  # times k: larger classes are not taken apart
+ANY_PRICE = 1e30
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Polishable(Algorithm):
+    """An algorithm whose equivalence classes may be polished.
+
+    Parameters
+    ----------
+    polish : bool
+        Make the classes cheaper by moving records between them. Classes may overlap then, equal records may
+        part, and who is in which class depends on the order of the records where costs are equal.
+    """
+
+    _: KW_ONLY
+    polish: bool = False
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "polish": Switch()}
+
+    @abstractmethod
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+        """The equivalence classes before anything is polished."""
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+        if not self.polish:
+            return self.classes(data, guards, progress)
+        found = self.classes(data, guards, lambda done: progress(done / 2))
+        later = lambda done: progress((1 + done) / 2)  # noqa: E731
+        return Partition(polished(self.k, priced(data, "lm"), found.labels, guards, later))
+
+
+def polished(
+    k: int,
+    table: Priced,
+    labels: Labels,
+    guards: tuple[Guard, ...],
+    progress: Progress,
+    deadline: Deadline | None = None,
+    sweeps: int = SWEEPS,
+) -> Labels:
+    """Polish classes that the guards allow, in blocks of near ones; each sweep sees nearness in another way."""
+    n = len(labels)
+    several = n > BLOCK
+    for sweep in range(sweeps if several else 1):
+        new, classes, saved, done = np.empty_like(labels), 0, 0.0, 0
+        before = groups_of(labels.astype(np.int64), table)
+        for part in _blocks(before, labels, sweep) if several else [np.arange(n, dtype=np.int32)]:
+            own = np.unique(labels[part], return_inverse=True)[1].reshape(-1).astype(np.int32)
+            if deadline is None or not deadline.over():
+                some = replace(table, codes=np.ascontiguousarray(table.codes[part]))
+                work = Polish.of(k, some, own, guards, part)
+                saved += work.run(2 if several else ROUNDS)
+                own = work.labels()
+            new[part] = classes + own
+            classes, done = classes + int(own.max()) + 1, done + part.size
+            progress(min(1.0, (sweep + done / n) / sweeps))
+        labels = new
+        if saved <= LITTLE * float((before.cost * before.size).sum()):
+            break
+    progress(1.0)
+    return labels
+
+
+def _blocks(bounds: closure.GroupBounds, labels: Labels, sweep: int) -> Iterator[Labels]:
+    """The records of classes that lie near each other, if one column is left out; shifted by half each time."""
+    middle, d = bounds.low + bounds.high, bounds.low.shape[1]
+    columns = [j for j in range(d) if j != sweep % d or d == 1]
+    order = boxtree.build(middle[:, columns]).order
+    upto = np.cumsum(bounds.size[order]) - 1 + (BLOCK // 2) * (sweep % 2)
+    block = np.empty(order.size, np.int64)
+    block[order] = upto // BLOCK
+    rows = np.argsort(block[labels], kind="stable").astype(np.int32)
+    yield from np.split(rows, np.flatnonzero(np.diff(block[labels][rows])) + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +112,7 @@ class Polish:
     ids: NDArray[np.int32]  # (n,) of these records in the whole table, for the guards
     classes: polish.Classes
     seconds: polish.Seconds
+    others: polish.Seconds
 
     @classmethod
     def of(
@@ -45,10 +123,10 @@ class Polish:
         guards: tuple[Guard, ...] = (),
         ids: NDArray[np.int32] | None = None,
     ) -> Polish:
-        """Begin with these classes (n,), numbered from 0 without gaps."""
-        n, d = table.codes.shape
+        """Begin with these classes (n,), numbered from 0 without gaps; the costs are those of loss."""
+        n = len(table.codes)
         labels = labels.astype(np.int64)
-        bounds = groups_of(labels, table, spare=SPARE)
+        bounds = groups_of(labels, table)
         classes = polish.Classes(
             codes=np.ascontiguousarray(table.codes),
             bounds=bounds,
@@ -58,33 +136,32 @@ class Polish:
             before=np.empty(n, np.int64),
         )
         polish.link(classes)
-        seconds = polish.Seconds(
-            np.empty((2, d), np.int64), np.empty((2, d), np.int64), np.empty(d, np.uint64), np.empty(d, np.uint64)
-        )
+        d = table.codes.shape[1]
         ids = np.arange(n, dtype=np.int32) if ids is None else ids
-        return cls(k, table, guards, ids, classes, seconds)
+        return cls(k, table, guards, ids, classes, polish.seconds_of(d), polish.seconds_of(d))
 
     @property
     def cost(self) -> float:
         """What all rows cost together."""
         return float((self.classes.bounds.cost * self.classes.bounds.size).sum())
 
-    def labels(self) -> NDArray[np.int32]:
+    def labels(self) -> Labels:
         """The class of each record, numbered from 0 without gaps."""
         return np.unique(self.classes.label, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
     def run(self, rounds: int = ROUNDS) -> float:
-        """Move and dissolve until that saves little -> what was saved."""
+        """Move, swap and dissolve until that saves little -> what was saved."""
         saved = 0.0
-        for _ in range(rounds):
+        for number in range(rounds):
             before = self.cost
-            here = self.relocate() + self.dissolve()
+            here = self.relocate() + self.swap() + (0.0 if number else self.dissolve())
             saved += here
-            if here <= ENOUGH * before:
+            if here <= LITTLE * before:
                 break
         return saved
 
     def relocate(self) -> float:
+        """Let single records go to classes that pay less for them than they save -> what was saved."""
         order = np.argsort(-self.classes.bounds.cost, kind="stable")
         if not self.guards:
             return float(polish.relocate(self.k, order, self.classes, self.seconds, self.table.costs))
@@ -101,26 +178,29 @@ class Polish:
                 polish.move(record, to, self.classes, self.seconds, self.table.costs)
                 saved += saves
 
-    def reopen(self, seeds: NDArray[np.int64]) -> float:
-        """Try to open a class around each of these records -> what was saved."""
-        most, d = max(1500, POOL * self.k), self.table.codes.shape[1]
-        bounds = groups_of(np.zeros(0, np.int64), replace(self.table, codes=self.table.codes[:0]), NEAR + 1)
-        local = polish.Classes(
-            codes=np.empty((most, d), np.int32),
-            bounds=bounds,
-            label=np.empty(most, np.int64),
-            head=np.empty(NEAR + 1, np.int64),
-            after=np.empty(most, np.int64),
-            before=np.empty(most, np.int64),
-        )
-        ids, inside, near = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(NEAR, np.int64)
-        return float(
-            reopen.reopen_all(
-                self.k, seeds, self.classes, local, ids, near, inside, self.seconds, self.table.costs
-            )
-        )
+    def swap(self) -> float:
+        """Let records of two classes change places -> what was saved."""
+        order = np.argsort(-self.classes.bounds.cost[self.classes.label], kind="stable")
+        freed = np.zeros(self.classes.head.size)
+        work = (freed, self.classes, self.seconds, self.others, self.table.costs)
+        if not self.guards:
+            return float(swap.swap_all(order, *work))
+        swap.free_all(*work[:3], self.table.costs)
+        at, saved = np.zeros(1, np.int64), 0.0
+        while True:
+            one, other, saves = swap.next_swap(at, order, *work)
+            if one < 0:
+                return saved
+            a, b = (self._members(self.classes.label[each]) for each in (one, other))
+            first, second = self.ids[one], self.ids[other]
+            if self._allowed(np.append(a[a != first], second)) and self._allowed(
+                np.append(b[b != second], first)
+            ):
+                swap.exchange(one, other, *work)
+                saved += saves
 
     def dissolve(self) -> float:
+        """Take classes apart whose records pay less elsewhere -> what was saved."""
         order = np.argsort(-self.classes.bounds.cost, kind="stable")
         ids, targets, room = self._room(DISSOLVED * self.k)
         if not self.guards:
@@ -158,40 +238,9 @@ class Polish:
     def _members(self, a: int) -> NDArray[np.int32]:
         """Who is in a class, by their index in the whole table."""
         found = np.empty(self.classes.bounds.size[a], np.int64)
-        i = self.classes.head[a]
-        for x in range(found.size):
-            found[x], i = i, self.classes.after[i]
+        polish.members(a, self.classes, found)
         return self.ids[found]
 
     def _allowed(self, rows: NDArray[np.int32]) -> bool:
         rows = np.sort(rows)
         return all(guard.allows(rows) for guard in self.guards)
-
-
-def swept(
-    k: int, table: Priced, labels: NDArray[np.int32], guards: tuple[Guard, ...], sweeps: int
-) -> NDArray[np.int32]:
-    """Polish classes of a large table in blocks of near ones; each sweep sees nearness in another way."""
-    d = table.codes.shape[1]
-    for sweep in range(sweeps):
-        bounds = groups_of(labels.astype(np.int64), table)
-        middle = bounds.low + bounds.high
-        columns = [j for j in range(d) if j != sweep % d or d == 1]
-        order = boxtree.build(middle[:, columns]).order
-        upto = np.cumsum(bounds.size[order]) - 1 + (BLOCK // 2) * (sweep % 2)
-        block = np.empty(order.size, np.int64)
-        block[order] = upto // BLOCK
-        rows = np.argsort(block[labels], kind="stable").astype(np.int32)
-        ends = np.flatnonzero(np.diff(block[labels][rows])) + 1
-        new, classes, saved = np.empty_like(labels), 0, 0.0
-        for part in np.split(rows, ends):
-            some = replace(table, codes=np.ascontiguousarray(table.codes[part]))
-            own = np.unique(labels[part], return_inverse=True)[1].reshape(-1)
-            work = Polish.of(k, some, own, guards, part)
-            saved += work.run(rounds=2)
-            new[part] = classes + work.labels()
-            classes = int(new[part].max()) + 1
-        labels = new
-        if saved <= ENOUGH * float((bounds.cost * bounds.size).sum()):
-            break
-    return labels

@@ -11,21 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from incrowd.kernels.arrays import Bytes, Codes, Floats, Ints
-from incrowd.kernels.closure import (
-    SET,
-    TABLE,
-    Costs,
-    GroupBounds,
-    copy,
-    count_of,
-    own_cost,
-    rare_cost,
-    set_cost,
-    stretch,
-)
-from incrowd.kernels.jit import inlined, kernel
-from incrowd.kernels.k_one import ONLY
+from incrowd.kernels.arrays import Bools, Bytes, Codes, Floats, Ints
+from incrowd.kernels.jit import kernel
+from incrowd.kernels.queue import Queue, pop, push
 
 SAME = 1e-12  # costs that differ by less are equal
 
@@ -64,20 +52,42 @@ class Cell(NamedTuple):
     high: Ints
 
 
+class LevelSearch(NamedTuple):
+    """Room for the search by levels around points (m, d)."""
+
+    held: Ints  # one for each vector of levels
+    price: Floats
+    cell: Cell
+    kept: Codes  # (m, d) the levels last found around each point
+    known: Bools  # (m,) are there any?
+    found: Ints  # (m,) points in the cell
+
+
 @kernel
-def cheapest_levels(k: int, p: int, free: Free, lattice: Lattice, held: Ints, cell: Cell) -> Any:
+def cheapest_levels(
+    k: int, p: int, free: Free, lattice: Lattice, held: Ints, price: Floats, cell: Cell
+) -> Any:
     """The cheapest vector of levels of point p that holds k free records -> its cost, infinity if none does.
 
-    `held` has room for every vector.
+    `held` and `price` have room for every vector.
     """
     d = lattice.levels.size
+    row = np.empty(d, np.int64)
     held[:] = 0
+    price[0] = 0.0
+    for j in range(d):
+        code, levels, step = free.points[p, j], lattice.levels[j], lattice.stride[j]
+        row[j] = lattice.square[j] + code * lattice.size[j]
+        first = lattice.start[j] + code * levels
+        for level in range(levels - 1, -1, -1):
+            more = lattice.cost[first + level]
+            for at in range(step):
+                price[level * step + at] = price[at] + more
     for e in range(free.left[0]):
         q = free.alive[e]
         at = np.int64(0)
         for j in range(d):
-            row = lattice.square[j] + free.points[p, j] * lattice.size[j]
-            at += lattice.meet[row + free.points[q, j]] * lattice.stride[j]
+            at += lattice.meet[row[j] + free.points[q, j]] * lattice.stride[j]
         held[at] += free.weight[q]
     for j in range(d):
         step = lattice.stride[j]
@@ -87,16 +97,8 @@ def cheapest_levels(k: int, p: int, free: Free, lattice: Lattice, held: Ints, ce
                 held[at] += held[at - step]
     best, found = np.inf, np.int64(-1)
     for at in range(held.size):
-        if held[at] < k:
-            continue
-        cost = 0.0
-        for j in range(d):
-            level = (at // lattice.stride[j]) % lattice.levels[j]
-            cost += lattice.cost[lattice.start[j] + free.points[p, j] * lattice.levels[j] + level]
-            if cost >= best:
-                break
-        if cost < best - SAME:
-            best, found = cost, at
+        if price[at] < best - SAME and held[at] >= k:
+            best, found = price[at], at
     if found >= 0:
         for j in range(d):
             cell.level[j] = (found // lattice.stride[j]) % lattice.levels[j]
@@ -162,68 +164,31 @@ def take(count: int, found: Ints, free: Free) -> None:
     free.left[0] = kept
 
 
-@inlined
-def _union_below(q: int, each: GroupBounds, own: GroupBounds, costs: Costs, most: float) -> Any:
-    """What the cell costs with point q too; infinity if that is above a d-th of `most`."""
-    total = 0.0
-    for j in range(costs.kind.size):
-        kind = costs.kind[j]
-        if kind == SET:
-            bits = own.bits[0, j] | each.bits[q, j]
-            total += set_cost(j, bits, costs) if costs.entropy else (count_of(bits) - 1) * costs.scale[j]
-        else:
-            low = min(own.low[0, j], each.low[q, j])
-            high = max(own.high[0, j], each.high[q, j])
-            if kind == TABLE:
-                total += costs.cost[costs.table[j] + low * costs.size[j] + high]
-            else:
-                total += rare_cost(j, low, high, costs)
-        if total > most:
-            return np.inf
-    return total / costs.kind.size
-
-
 @kernel
-def grown(
-    need: int,
-    p: int,
-    limit: float,
-    free: Free,
-    each: GroupBounds,
-    own: GroupBounds,
-    costs: Costs,
-    inside: Ints,
-    found: Ints,
-) -> Any:
-    """Grow a cell around point p until it holds `need` free records -> (cost, points, records); first in `found`.
+def next_levels(k: int, free: Free, lattice: Lattice, search: LevelSearch, queue: Queue) -> Any:
+    """The cheapest cell with k free records -> (point, points that it holds), or -1.
 
-    Every step takes in the point that makes the cell dearer by the least. Above `limit` it stops, and what it
-    says is what the cell costs at least. `each` are the points, group 0 of `own` becomes the cell.
+    What a cell around a point costs only rises as records are taken, so that the first cell that is still
+    as cheap as when it was looked for is the cheapest of all.
     """
-    copy(ONLY, own, p, each)
-    left = free.left[0]
-    count, mass = 0, np.int64(0)
-    inside[:left] = 0
-    d = costs.kind.size
-    while True:
-        best, nearest = np.inf, np.int64(-1)
-        for e in range(left):
-            if inside[e]:
-                continue
-            q = free.alive[e]
-            cost = _union_below(q, each, own, costs, best * d)
-            if cost <= own.cost[0] + SAME:
-                inside[e] = 1
-                found[count] = q
-                count += 1
-                mass += free.weight[q]
-            elif cost < best:
-                best, nearest = cost, q
-        if mass >= need:
-            return own.cost[0], count, mass
-        if nearest < 0:
-            return np.inf, count, mass
-        if best > limit:
-            return best, 0, mass
-        stretch(ONLY, own, nearest, each)
-        own.cost[0] = own_cost(ONLY, own, costs)
+    cell = search.cell
+    while queue.size[0]:
+        key, p = pop(queue)
+        if free.weight[p] == 0:
+            continue
+        if search.known[p]:
+            cell.level[:] = search.kept[p]
+            spread(p, free, lattice, cell)
+            count, mass = held_by(free, cell, search.found)
+            if mass >= k:
+                return p, count
+            search.known[p] = False
+        cost = cheapest_levels(k, p, free, lattice, search.held, search.price, cell)
+        if cost <= key + SAME:
+            count, _mass = held_by(free, cell, search.found)
+            return p, count
+        if cost < np.inf:
+            search.kept[p] = cell.level
+            search.known[p] = True
+            push(cost, p, queue)
+    return np.int64(-1), 0

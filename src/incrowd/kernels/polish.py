@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.arrays import Bools, Codes, Floats, Ints, Words
-from incrowd.kernels.closure import SET, TABLE, Costs, GroupBounds, count_of, own_cost, rare_cost, set_cost
+from incrowd.kernels.closure import LINE, SET, TABLE, Costs, GroupBounds, count_of
 from incrowd.kernels.jit import inlined, kernel
 
 LEAST_GAIN = 1e-9  # less is rounding
@@ -38,31 +38,52 @@ class Seconds(NamedTuple):
     twice: Words  # (d,)
 
 
+def seconds_of(d: int) -> Seconds:
+    """Room for what is told of one class of d columns."""
+    return Seconds(
+        np.empty((2, d), np.int64), np.empty((2, d), np.int64), np.empty(d, np.uint64), np.empty(d, np.uint64)
+    )
+
+
 @inlined
-def _cell(j: int, low: Any, high: Any, costs: Costs) -> Any:
-    """What the smallest cell over codes low..high of a column that is no set costs."""
+def cell_loss(j: int, low: Any, high: Any, costs: Costs) -> Any:
+    """What the smallest cell over codes low..high of a column that is no set costs, paid by loss.
+
+    A call of anything that is compiled apart would make the loops around this five times slower.
+    """
     if costs.kind[j] == TABLE:
         return costs.cost[costs.table[j] + low * costs.size[j] + high]
-    return rare_cost(j, low, high, costs)
+    start = costs.start[j]
+    if costs.kind[j] == LINE:
+        return (costs.position[start + high] - costs.position[start + low]) * costs.scale[j]
+    node = costs.leaf[start + low]
+    while costs.high[node] < high:
+        node = costs.parent[node]
+    return costs.node_cost[node]
 
 
 @inlined
-def _set(j: int, bits: Any, costs: Costs) -> Any:
-    """What publishing exactly these codes costs."""
-    return set_cost(j, bits, costs) if costs.entropy else (count_of(bits) - 1) * costs.scale[j]
+def set_loss(j: int, bits: Any, costs: Costs) -> Any:
+    """What publishing exactly these codes costs, paid by loss."""
+    return (count_of(bits) - 1) * costs.scale[j]
 
 
 @inlined
-def cost_with(a: int, i: int, classes: Classes, costs: Costs, limit: float) -> Any:
-    """What a row of class a costs if record i joins; infinity if that is above `limit`."""
-    bounds, d = classes.bounds, classes.codes.shape[1]
+def dearer(a: int, i: int, codes: Codes, bounds: GroupBounds, costs: Costs, limit: float) -> Any:
+    """By how much a row of class a gets dearer if record i joins; infinity if that is above `limit`."""
+    d = codes.shape[1]
     total, most = 0.0, limit * d
     for j in range(d):
-        code = classes.codes[i, j]
+        code = codes[i, j]
         if costs.kind[j] == SET:
-            total += _set(j, bounds.bits[a, j] | (np.uint64(1) << np.uint64(code)), costs)
+            if bounds.bits[a, j] & (np.uint64(1) << np.uint64(code)):
+                continue
+            total += costs.scale[j]
         else:
-            total += _cell(j, min(bounds.low[a, j], code), max(bounds.high[a, j], code), costs)
+            low, high = bounds.low[a, j], bounds.high[a, j]
+            if low <= code <= high:
+                continue
+            total += cell_loss(j, min(low, code), max(high, code), costs) - cell_loss(j, low, high, costs)
         if total > most:
             return np.inf
     return total / d
@@ -78,12 +99,24 @@ def cost_without(i: int, classes: Classes, seconds: Seconds, costs: Costs) -> An
         if costs.kind[j] == SET:
             bit = np.uint64(1) << np.uint64(code)
             alone = bit & ~seconds.twice[j]
-            total += set_cost(j, seconds.once[j] & ~alone, costs)
+            total += set_loss(j, seconds.once[j] & ~alone, costs)
         else:
             low = seconds.low[1 if code == seconds.low[0, j] else 0, j]
             high = seconds.high[1 if code == seconds.high[0, j] else 0, j]
-            total += _cell(j, low, high, costs)
+            total += cell_loss(j, low, high, costs)
     return total / d
+
+
+@kernel
+def row_loss(a: int, bounds: GroupBounds, costs: Costs) -> Any:
+    """What a row of class a costs."""
+    total = 0.0
+    for j in range(costs.kind.size):
+        if costs.kind[j] == SET:
+            total += set_loss(j, bounds.bits[a, j], costs)
+        else:
+            total += cell_loss(j, bounds.low[a, j], bounds.high[a, j], costs)
+    return total / costs.kind.size
 
 
 @kernel
@@ -124,7 +157,7 @@ def widen(a: int, i: int, classes: Classes, costs: Costs) -> None:
         if costs.kind[j] == SET:
             bounds.bits[a, j] |= np.uint64(1) << np.uint64(code)
     bounds.size[a] += 1
-    bounds.cost[a] = own_cost(a, bounds, costs)
+    bounds.cost[a] = row_loss(a, bounds, costs)
 
 
 @kernel
@@ -138,7 +171,7 @@ def shrink(a: int, classes: Classes, seconds: Seconds, costs: Costs) -> None:
         else:
             bounds.low[a, j], bounds.high[a, j] = seconds.low[0, j], seconds.high[0, j]
     if classes.head[a] >= 0:
-        bounds.cost[a] = own_cost(a, bounds, costs)
+        bounds.cost[a] = row_loss(a, bounds, costs)
     else:
         bounds.cost[a] = 0.0
 
@@ -173,11 +206,11 @@ def cheapest_class(i: int, own: int, limit: float, classes: Classes, costs: Cost
     best, found = limit, NOBODY
     for b in range(classes.head.size):
         size, cost = bounds.size[b], bounds.cost[b]
-        if b == own or size == 0 or (cost >= best and not costs.entropy):
+        if b == own or size == 0 or cost >= best:
             continue
-        with_it = cost_with(b, i, classes, costs, (best + size * cost) / (size + 1))
-        if with_it < np.inf:
-            price = (size + 1) * with_it - size * cost
+        more = dearer(b, i, classes.codes, bounds, costs, (best - cost) / (size + 1))
+        if more < np.inf:
+            price = cost + (size + 1) * more
             if price < best:
                 best, found = price, b
     return best, found
@@ -308,3 +341,12 @@ def link(classes: Classes) -> None:
     classes.head[:] = -1
     for i in range(classes.label.size - 1, -1, -1):
         join(classes.label[i], i, classes)
+
+
+@kernel
+def members(a: int, classes: Classes, found: Ints) -> None:
+    """Write down who is in class a."""
+    i = classes.head[a]
+    for x in range(found.size):
+        found[x] = i
+        i = classes.after[i]

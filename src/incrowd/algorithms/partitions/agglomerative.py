@@ -12,8 +12,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import REVISITED, Algorithm, watched
+from incrowd.algorithms.base import REVISITED, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
+from incrowd.algorithms.polish import Polishable
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Codes, Microdata, Partition
 from incrowd.kernels import agglomerate, boxes, closure
@@ -24,7 +25,7 @@ CLEAR = 1e-8  # costs of different records above this never look like those of e
 
 @register("algorithm", "agglomerative")
 @dataclass(frozen=True)
-class Agglomerative(Algorithm):
+class Agglomerative(Polishable):
     """Merge the closest two clusters; a cluster of k records is done.
 
     Parameters
@@ -49,7 +50,7 @@ class Agglomerative(Algorithm):
     needs: ClassVar[str] = "hierarchies for columns of more than 64 categories; slower than mondrian"
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
     limits: ClassVar[Mapping[str, AnyLimit]] = {
-        "k": Limit(1),
+        **Polishable.limits,
         "distance": Choice(DISTANCES),
         "measure": Choice(MEASURES),
         "modified": Switch(),
@@ -60,7 +61,7 @@ class Agglomerative(Algorithm):
             object.__setattr__(self, "distance", str(self.distance))
         super().__post_init__()
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         need_enough(data, self.k)
         table = priced(data, self.measure)
         labels = self._clusters(table, progress) if self.k > 1 else np.arange(len(data), dtype=np.int32)

@@ -1,204 +1,320 @@
 """Cheapest cells first: whoever fits a cheap cell shares it, and outliers wait for what is left.
 
 The cheapest cell that holds k free records becomes a class of all that it holds, again and again; then the
-classes are polished. Large tables are cut into blocks by Mondrian first.
+classes are polished. Large tables are cut into blocks by Mondrian first. Mondrian's classes are where it
+begins, and whatever comes later is taken only if it is cheaper: more time never gives a worse result.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.costs import MEASURES, Priced, groups_of, levels_of, priced
+from incrowd.algorithms.costs import Priced, groups_of, levels_of, priced, weighted
+from incrowd.algorithms.deadline import Deadline
 from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.algorithms.polish import Polish, swept
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register, silent
+from incrowd.algorithms.polish import Polish, polished
+from incrowd.contracts import AnyLimit, ColumnWeights, Guard, Limit, Progress, need_enough, register
 from incrowd.flow import Microdata, Partition
-from incrowd.kernels import cells
+from incrowd.kernels import boxtree, cells, grow_cells, queue
 
 WHOLE = 2**15  # records that are one block where every column has a tree
 BLOCK = 6000
-STEP = 4  # one of so many points of a block is looked at first, where cells are grown
-LOOK = 1.15, 0.002  # by how much more than last time a cell is looked for, times and plus
-SAME = 1e-12
-FEW = 1000  # points that are all seeds
-Rows = NDArray[np.int32]
+LOOK = 1.4, 0.002  # by how much more than last time a cell is looked for, times and plus
+PER_SEED = 12  # records of a class for which one point is a seed, where cells are grown
+Labels = NDArray[np.int32]
+Points = NDArray[np.int64]
 
 
 @register("algorithm", "cells")
 @dataclass(frozen=True)
 class Cells(Algorithm):
-    """Make the cheapest cell with k records a class, until nobody is left.
+    """Make the cheapest cell with k records a class, until nobody is left; then polish.
 
     Parameters
     ----------
-    measure : str
-        What a row costs: the share of each domain that its cells cover (``lm``), or the bits that are lost
-        (``entropy``).
+    weights : dict
+        How much the columns count: ``{age = 2, zip = 0.5}``. Others count 1.
+    seconds : int
+        End after about so much time with the best that was found; 0 takes the time it needs. What is
+        published depends on the machine then.
     """
 
-    measure: str = "lm"
+    weights: Any = ()
+    seconds: int = 0
 
     paper: ClassVar[str] = "none; cheapest cells first, with local search"
     section: ClassVar[str] = "docs/claims/cells.md"
     needs: ClassVar[str] = "hierarchies for columns of more than 64 categories; slower than mondrian"
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        "k": Limit(1),
+        "weights": ColumnWeights(),
+        "seconds": Limit(0),
+    }
 
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         need_enough(data, self.k)
-        table = priced(data, self.measure)
+        table = weighted(priced(data, "lm"), data, dict(self.weights))
+        deadline = Deadline.after(self.seconds) if self.seconds else None
+        steps = _Steps(progress)
+        labels = StrictMondrian(self.k).group(data, guards, steps.next(0.1)).labels
+        if deadline is not None:  # a little of something, should the time be short
+            labels = polished(self.k, table, labels, guards, steps.next(0.1), deadline, sweeps=1)
+        labels = self._filled(data, table, labels, guards, steps.next(0.6), deadline)
+        return Partition(polished(self.k, table, labels, guards, steps.next(1.0), deadline))
+
+    def _filled(
+        self,
+        data: Microdata,
+        table: Priced,
+        labels: Labels,
+        guards: tuple[Guard, ...],
+        progress: Progress,
+        deadline: Deadline | None,
+    ) -> Labels:
+        """Block by block the cheapest cells first, where they cost less than the classes that there are."""
         lattice = levels_of(data, table)
         n = len(data)
-        blocks = np.zeros(n, np.int32)
-        if n > (BLOCK if lattice is None else WHOLE):
-            blocks = StrictMondrian(max(BLOCK // 2, self.k)).group(data, (), silent).labels
-        labels, classes, done = np.empty(n, np.int32), 0, 0
-        for rows in np.split(np.argsort(blocks, kind="stable"), np.cumsum(np.bincount(blocks))[:-1]):
-            codes = np.ascontiguousarray(table.codes[rows])
-            block = _Block(self.k, replace(table, codes=codes), lattice, guards, rows.astype(np.int32))
-            labels[rows] = classes + block.classes()
-            classes, done = int(labels[rows].max()) + 1, done + rows.size
+        size = n if lattice is not None and n <= WHOLE else BLOCK
+        new, classes, done = np.empty_like(labels), 0, 0
+        for rows in _runs(labels, size):
+            some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
+            best = np.unique(labels[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
+            found = Block(self.k, some, lattice, guards, rows).filled(deadline, _from(progress, done, rows.size, n))
+            if found is not None and _cost(some, found) < _cost(some, best):
+                best = found
+            new[rows] = classes + best
+            classes, done = classes + int(best.max()) + 1, done + rows.size
             progress(done / n)
-        if blocks.any():
-            labels = swept(self.k, table, labels, guards, sweeps=3)
-        progress(1.0)
-        return Partition(allowed(labels, guards, table))
+        return new
 
 
-class _Block:
+class _Steps:
+    """Progress of steps that follow each other."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.done = progress, 0.0
+
+    def next(self, upto: float) -> Progress:
+        """The progress of the next step, which ends at this share of the whole."""
+        begin = self.done
+        self.done = max(upto, begin)
+        return lambda done: self.progress(begin + (self.done - begin) * done)
+
+
+def _from(progress: Progress, done: int, more: int, n: int) -> Progress:
+    return lambda share: progress((done + more * share) / n)
+
+
+def _runs(labels: Labels, size: int) -> Iterator[Labels]:
+    """The records of classes that follow each other in Mondrian's tree, about `size` at a time."""
+    count = np.bincount(labels)
+    block = (np.cumsum(count) - 1) // size
+    rows = np.argsort(block[labels], kind="stable").astype(np.int32)
+    yield from np.split(rows, np.flatnonzero(np.diff(block[labels][rows])) + 1)
+
+
+def _cost(table: Priced, labels: Labels) -> float:
+    bounds = groups_of(labels.astype(np.int64), table)
+    return float((bounds.cost * bounds.size).sum())
+
+
+class Block:
     """Some of the records as points with weights, and the class of each point so far, -1 while it is free."""
 
     def __init__(
-        self, k: int, table: Priced, lattice: cells.Lattice | None, guards: tuple[Guard, ...], rows: Rows
+        self, k: int, table: Priced, lattice: cells.Lattice | None, guards: tuple[Guard, ...], rows: Labels
     ) -> None:
         self.k, self.table, self.guards, self.rows = k, table, guards, rows
         points, point, weight = np.unique(table.codes, axis=0, return_inverse=True, return_counts=True)
+        order = boxtree.build(points).order  # near points lie near each other
+        self.point = np.argsort(order)[point.reshape(-1)]
         m = len(points)
-        self.free = cells.Free(points, weight.astype(np.int64), np.arange(m), np.array([m]))
-        self.label, self.point = np.full(m, -1), point.reshape(-1)
-        self.members = np.split(rows[np.argsort(self.point, kind="stable")], np.cumsum(weight)[:-1])
-        self.found = np.empty(m, np.int64)
-        self.search = _Grown(self) if lattice is None else _Levels(self, lattice)
+        self.free = cells.Free(
+            np.ascontiguousarray(points[order]), weight[order].astype(np.int64), np.arange(m), np.array([m])
+        )
+        self.label = np.full(m, -1)
+        self.members = np.split(rows[np.argsort(self.point, kind="stable")], np.cumsum(weight[order])[:-1])
+        self.search: Search = GrownCells(self) if lattice is None else LevelCells(self, lattice)
 
-    def classes(self) -> NDArray[np.int32]:
-        """The class of each record."""
-        number = self._fill()
-        labels = self.label[self.point]
-        alone = labels < 0
-        if alone.all():
-            return np.zeros(labels.size, np.int32)
-        labels[alone] = number
-        work = Polish.of(self.k, self.table, labels, self.guards, self.rows)
-        if alone.any():
-            work.scatter(number, at_any_price=int(alone.sum()) < self.k)
-        work.run()
-        return work.labels()
-
-    def _fill(self) -> int:
-        """Make classes, the cheapest first -> how many."""
-        heap, more = self.search.seeds()
-        number = 0
-        while int(self.free.left[0]):
-            if not heap:
-                heap, more = [(0.0, p) for p in more if self.label[p] < 0], []
-                if not heap:
-                    break
-            key, p = heapq.heappop(heap)
-            if self.label[p] >= 0:
-                continue
-            cost, points = self.search.look(p, key)
-            if points is None:
-                if cost < np.inf:
-                    heapq.heappush(heap, (cost, p))
-                continue
+    def filled(self, deadline: Deadline | None, progress: Progress) -> Labels | None:
+        """The class of each record, all allowed by the guards; None if that is impossible, or takes too long."""
+        number, taken = 0, 0
+        while (points := self._next()) is not None:
+            if deadline is not None and deadline.over():
+                return None
             self.label[points] = number
-            number += 1
-            cells.take(points.size, points, self.free)
-        return number
+            number, taken = number + 1, taken + int(self.free.weight[points].sum())
+            self.search.take(points)
+            if number % 64 == 0:
+                progress(taken / self.rows.size)
+        labels = self.label[self.point].astype(np.int32)
+        alone = labels < 0
+        if number == 0:
+            return None
+        if alone.any():
+            labels[alone] = number
+            work = Polish.of(self.k, self.table, labels, self.guards, self.rows)
+            work.scatter(number, at_any_price=int(alone.sum()) < self.k)
+            labels = work.labels()
+        return self._repaired(labels)
 
-    def allows(self, points: NDArray[np.int64]) -> bool:
+    def _repaired(self, labels: Labels) -> Labels | None:
+        """Merge what the guards do not allow; None if even all together are not."""
+        if not self.guards:
+            return labels
+        own = tuple(_Within(guard, self.rows) for guard in self.guards)
+        merged = allowed(labels, own, self.table)
+        everyone = np.arange(merged.size, dtype=np.int32)
+        fine = merged.any() or all(guard.allows(everyone) for guard in own)
+        return merged if fine else None
+
+    def _next(self) -> Points | None:
+        """The points of the next class; a cell that a guard does not allow grows, and waits for its turn."""
+        while True:
+            p, points = self.search.cheapest()
+            if p < 0 or self.allows(points):
+                return points if p >= 0 else None
+            self.search.widen(p)
+
+    def allows(self, points: Points) -> bool:
         if not self.guards:
             return True
         rows = np.sort(np.concatenate([self.members[p] for p in points]))
         return all(guard.allows(rows) for guard in self.guards)
 
 
-class _Levels:
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """A guard of the whole table, asked by the places of records in a block."""
+
+    guard: Guard
+    rows: Labels
+
+    def allows(self, rows: Labels) -> bool:
+        return self.guard.allows(np.sort(self.rows[rows]))
+
+
+class Search(ABC):
+    """Finds cells around the free points of a block, the cheapest first."""
+
+    block: Block
+
+    @abstractmethod
+    def cheapest(self) -> tuple[int, Points]:
+        """The cheapest cell with enough free records: around which point, and the points in it; or -1."""
+
+    @abstractmethod
+    def take(self, points: Points) -> None:
+        """These points, found last, are free no more."""
+
+    @abstractmethod
+    def widen(self, p: int) -> None:
+        """The cell found last around p is not allowed: let a wider one that is wait for its turn, if any is."""
+
+
+class LevelCells(Search):
     """Looks for the cheapest cell among all vectors of levels."""
 
-    def __init__(self, block: _Block, lattice: cells.Lattice) -> None:
-        d = lattice.levels.size
+    def __init__(self, block: Block, lattice: cells.Lattice) -> None:
+        m, d = block.free.points.shape
+        vectors = int(np.prod(lattice.levels))
         self.block, self.lattice = block, lattice
-        self.held = np.empty(int(np.prod(lattice.levels)), np.int64)
-        self.cell = cells.Cell(np.zeros(d, np.int64), np.zeros(d, np.int64), np.zeros(d, np.int64))
-        self.known: dict[int, NDArray[np.int64]] = {}
+        self.waiting = queue.queue_of(m)
+        self.room = cells.LevelSearch(
+            held=np.empty(vectors, np.int64),
+            price=np.empty(vectors),
+            cell=cells.Cell(np.zeros(d, np.int64), np.zeros(d, np.int64), np.zeros(d, np.int64)),
+            kept=np.zeros((m, d), np.int32),
+            known=np.zeros(m, np.bool_),
+            found=np.empty(m, np.int64),
+        )
 
-    def seeds(self) -> tuple[list[tuple[float, int]], list[int]]:
-        """Where to begin, with what that costs at least; and where to go on with who is left."""
-        return [(0.0, p) for p in range(self.block.label.size)], []
-
-    def look(self, p: int, key: float) -> tuple[float, NDArray[np.int64] | None]:
-        """The points of the cheapest cell around p if it costs no more than `key`; else none, and its cost."""
-        block, cell, lattice = self.block, self.cell, self.lattice
-        if p in self.known:
-            cell.level[:] = self.known[p]
-            cells.spread(p, block.free, lattice, cell)
-            points, mass = self._points()
-            if mass >= block.k and block.allows(points):
-                return key, points
-        cost = float(cells.cheapest_levels(block.k, p, block.free, lattice, self.held, cell))
-        if cost == np.inf:
-            return cost, None
-        while block.guards and not block.allows(self._points()[0]):
-            if not cells.raise_level(p, block.free, lattice, cell):
-                return np.inf, None
-            cost = float(cells.spread(p, block.free, lattice, cell))
-        if cost > key + SAME:
-            self.known[p] = cell.level.copy()
-            return cost, None
-        return cost, self._points()[0]
-
-    def _points(self) -> tuple[NDArray[np.int64], int]:
-        count, mass = cells.held_by(self.block.free, self.cell, self.block.found)
-        return self.block.found[:count].copy(), int(mass)
-
-
-class _Grown:
-    """Grows a cell by what makes it dearer by the least."""
-
-    def __init__(self, block: _Block) -> None:
-        m = block.label.size
-        points = replace(block.table, codes=block.free.points)
-        self.block = block
-        self.each = groups_of(np.arange(m), points)
-        self.own = groups_of(np.zeros(0, np.int64), replace(points, codes=points.codes[:0]), 1)
-        self.inside = np.empty(m, np.int64)
-
-    def seeds(self) -> tuple[list[tuple[float, int]], list[int]]:
-        """Some of the points to begin with, so that fewer are looked at; then who is left."""
-        m = self.block.label.size
-        first = range(0, m, STEP if m > FEW else 1)
-        return [(0.0, p) for p in first], [p for p in range(m) if p % STEP] if m > FEW else []
-
-    def look(self, p: int, key: float) -> tuple[float, NDArray[np.int64] | None]:
-        """The points of a cell around p if it costs no more than `key`; else none, and what it costs at least."""
+    def cheapest(self) -> tuple[int, Points]:
         block = self.block
-        limit, need = key * LOOK[0] + LOOK[1], block.k
+        p, count = cells.next_levels(block.k, block.free, self.lattice, self.room, self.waiting)
+        return int(p), self.room.found[:count].copy()
+
+    def take(self, points: Points) -> None:
+        cells.take(points.size, points, self.block.free)
+
+    def widen(self, p: int) -> None:
+        room, free = self.room, self.block.free
+        while cells.raise_level(p, free, self.lattice, room.cell):
+            cost = float(cells.spread(p, free, self.lattice, room.cell))
+            count, _ = cells.held_by(free, room.cell, room.found)
+            if self.block.allows(room.found[:count]):
+                room.kept[p], room.known[p] = room.cell.level, True
+                queue.push(cost, p, self.waiting)
+                return
+
+
+class GrownCells(Search):
+    """Grows cells by what makes them dearer by the least; of large classes not every point is a seed."""
+
+    def __init__(self, block: Block) -> None:
+        m = len(block.free.points)
+        points = replace(block.table, codes=block.free.points)
+        none = replace(points, codes=points.codes[:0])
+        chunk = np.arange(m) // grow_cells.CHUNK
+        chunks = groups_of(chunk, points)
+        chunks.size[:] = np.bincount(chunk, block.free.weight)
+        self.block = block
+        self.step = max(1, block.k // PER_SEED)
+        self.waiting = queue.queue_of(m)
+        self.waiting.who[:] = np.arange(m) * self.step
+        self.waiting.size[0] = -(-m // self.step)
+        self.room = grow_cells.Growth(
+            each=groups_of(np.arange(m), points),
+            chunks=chunks,
+            kept=groups_of(np.zeros(0, np.int64), none, m),
+            known=np.zeros(m, np.bool_),
+            own=groups_of(np.zeros(0, np.int64), none, 2),
+            maybe=np.empty(m, np.int64),
+            more=np.empty(m),
+            found=np.empty(m, np.int64),
+        )
+        self.last = 0.0
+
+    def cheapest(self) -> tuple[int, Points]:
+        p, count = self._next()
+        if p < 0 and self.step > 1:
+            for each in np.flatnonzero(self.block.free.weight):  # who is left are seeds, too
+                queue.push(self.last, each, self.waiting)
+            self.step = 1
+            p, count = self._next()
+        return p, self.room.found[:count].copy()
+
+    def _next(self) -> tuple[int, int]:
+        block = self.block
+        p, cost, count = grow_cells.next_grown(
+            block.k, *LOOK, block.free, self.room, self.waiting, block.table.costs
+        )
+        if p >= 0:
+            self.last = max(self.last, float(cost))
+        return int(p), int(count)
+
+    def take(self, points: Points) -> None:
+        self.room.found[: points.size] = points
+        grow_cells.take(points.size, self.block.free, self.room)
+
+    def widen(self, p: int) -> None:
+        block, room = self.block, self.room
+        need, mass = block.k, 0
         while True:
-            cost, count, mass = cells.grown(
-                need, p, limit, block.free, self.each, self.own, block.table.costs, self.inside, block.found
-            )
-            if cost > limit:
-                return float(cost), None
-            points = block.found[:count].copy()
-            if block.allows(points):
-                return float(cost), points if cost <= key + SAME else None
-            need = int(mass) + max(1, int(mass) // 8)
+            need = max(need + 1, mass + max(1, mass // 8))
+            cost, count, mass = grow_cells.grown(need, p, np.inf, block.free, room, block.table.costs)
+            if count == 0:
+                return
+            if block.allows(room.found[:count]):
+                grow_cells.keep(p, room)
+                queue.push(float(cost), p, self.waiting)
+                return

@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, Algorithm, watched
+from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.partitions.agglomerative import allowed
+from incrowd.algorithms.polish import Polishable
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition
@@ -26,7 +27,7 @@ MOST = 20_000  # records; the time grows with their square
 
 @register("algorithm", "forest")
 @dataclass(frozen=True)
-class Forest(Algorithm):
+class Forest(Polishable):
     """Join each record to its nearest one until trees have k records; cut trees with more than 3k-3.
 
     Parameters
@@ -45,9 +46,9 @@ class Forest(Algorithm):
         "at most 20,000 records; hierarchies for columns of more than 64 categories; for comparison"
     )
     strict: ClassVar[bool] = False  # ties go by the order of records
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "measure": Choice(MEASURES)}
+    limits: ClassVar[Mapping[str, AnyLimit]] = {**Polishable.limits, "measure": Choice(MEASURES)}
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         need_enough(data, self.k)
         if len(data) > MOST:
             raise PolicyError(

@@ -36,10 +36,10 @@ class Hilbert(RowPartition):
     guarantee: ClassVar[str] = K_EQUAL_ROWS + "; with k alone, groups have at most 2k-1 records"
     needs: ClassVar[str] = 'nothing; numbers as ranges are HR, as sets (publish = "set") HS'
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         rule = _only_rule(guards)
         if rule is None:
-            return super().group(data, guards, progress)
+            return super().classes(data, guards, progress)
         need_enough(data, self.k)
         return _dealt(curve_order(data), rule, self.k, progress)
 

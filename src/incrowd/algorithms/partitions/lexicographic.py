@@ -16,8 +16,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import NONHOMOGENEOUS, Algorithm
+from incrowd.algorithms.base import NONHOMOGENEOUS
 from incrowd.algorithms.costs import geometry_of
+from incrowd.algorithms.polish import Polishable
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
@@ -46,13 +47,13 @@ class CutRow:
         return Partition(labels)
 
 
-class RowPartition(Algorithm):
+class RowPartition(Polishable):
     """Records put in a row, and the row cut into parts."""
 
     paper: ClassVar[str] = NONHOMOGENEOUS
     strict: ClassVar[bool] = False  # a cut may part equal records
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         return self.parts(data, guards, progress).partition()
 
     @abstractmethod
@@ -174,7 +175,7 @@ class Lexicographic(RowPartition):
     rule: str = "text"
     section: ClassVar[str] = "5.3.1, Figure 8: the rival HP"
     needs: ClassVar[str] = "nothing; for few columns, or to compare with ring"
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "rule": Choice(RULES)}
+    limits: ClassVar[Mapping[str, AnyLimit]] = {**Polishable.limits, "rule": Choice(RULES)}
 
     @property
     def printed(self) -> bool:

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Algorithm, spill_folder, watched
+from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, spill_folder, watched
 from incrowd.algorithms.costs import geometry_of, room_to_cut
+from incrowd.algorithms.polish import Polishable
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
@@ -53,7 +54,7 @@ class WorkloadLimit:
 
 
 @dataclass(frozen=True)
-class Mondrian(Algorithm):
+class Mondrian(Polishable):
     """Cut until no allowable cut is left.
 
     Parameters
@@ -74,7 +75,7 @@ class Mondrian(Algorithm):
     extra_right: ClassVar[bool] = False  # an odd record goes right
     unpublished: ClassVar[Mapping[str, Any]] = {"workload": ["a = 1"]}
     limits: ClassVar[Mapping[str, AnyLimit]] = {
-        "k": Limit(1),
+        **Polishable.limits,
         "choose": Choice(CHOICES),
         "workload": WorkloadLimit(),
     }
@@ -85,7 +86,7 @@ class Mondrian(Algorithm):
         if bool(self.workload) != (self.choose == "workload"):
             raise PolicyError('workload and choose = "workload" go together; give both or neither')
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         need_enough(data, self.k)
         run = MondrianRun(self, data)
         return Partition(run.guarded(guards, progress) if guards else run.unguarded(progress))
@@ -133,13 +134,13 @@ class StrictMondrian(Mondrian):
     def rules(self, turn: int = 0) -> kernels.CutRules:
         return super().rules(turn)._replace(below_too=self.median == "two-sided")
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         if guards and self.memory_rows:
             raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
         folder = spill_folder()
         if folder is not None and 0 < self.memory_rows < len(data) and len(data) >= self.k:
             return Partition(MondrianRun(self, data).spilled(self.memory_rows, folder, progress))
-        return super().group(data, guards, progress)
+        return super().classes(data, guards, progress)
 
 
 @register("algorithm", "mondrian-relaxed")

@@ -13,8 +13,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import EXTERNAL, Algorithm, watched
+from incrowd.algorithms.base import EXTERNAL, watched
 from incrowd.algorithms.costs import ExactLine, spans_of
+from incrowd.algorithms.polish import Polishable
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import topdown, topdown_repair
@@ -25,7 +26,7 @@ MANY_VISITS = 2**31 - 1
 
 @register("algorithm", "topdown")
 @dataclass(frozen=True)
-class TopDown(Algorithm):
+class TopDown(Polishable):
     """Part the records around two far seeds until groups have at most k; then let small groups have k.
 
     Parameters
@@ -56,7 +57,7 @@ class TopDown(Algorithm):
     section: ClassVar[str] = "2.2, after Xu et al.: Utility-Based Anonymization Using Local Recoding"
     strict: ClassVar[bool] = False  # equal records may part, and ties go by the order of records
     limits: ClassVar[Mapping[str, AnyLimit]] = {
-        "k": Limit(1),
+        **Polishable.limits,
         "assign": Choice(("weighted", "printed")),
         "seeds": Choice(("heuristic", "exact")),
         "merge": Choice(("both", "groups")),
@@ -64,7 +65,7 @@ class TopDown(Algorithm):
         "visits": Limit(1, MANY_VISITS),
     }
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         need_enough(data, self.k)
         run = TopDownRun(self, data)
         clock = np.zeros(2, np.int64)

@@ -1,0 +1,196 @@
+"""The next cheapest cell where columns are ranges or sets: cells grow from a point by what costs least.
+
+A cell that grew stays remembered until its turn comes, and is grown anew only if it lost too many records.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from incrowd.kernels.arrays import Bools, Floats, Ints
+from incrowd.kernels.cells import SAME, Free
+from incrowd.kernels.closure import SET, Costs, GroupBounds, copy, stretch
+from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.k_one import ONLY
+from incrowd.kernels.polish import NOBODY, cell_loss, dearer, row_loss
+from incrowd.kernels.queue import Queue, pop, push
+
+
+CHUNK = 16
+
+
+class Growth(NamedTuple):
+    """Cells that grow around points (m, d)."""
+
+    each: GroupBounds  # the points themselves
+    chunks: GroupBounds  # of `CHUNK` points each, which lie near each other; their sizes are free records
+    kept: GroupBounds  # (m) the cell last found around each point
+    known: Bools  # (m,) is there one?
+    own: GroupBounds  # (2) the cell that grows, and what it was a step before
+    maybe: Ints  # (m,) points that the cell can still take in
+    more: Floats  # (m,) what each of them would add, over all columns
+    found: Ints  # (m,) points in the cell
+
+
+@inlined
+def _adds(a: int, j: int, code: int, bounds: GroupBounds, costs: Costs) -> Any:
+    """What one code more costs in column j of cell a."""
+    if costs.kind[j] == SET:
+        inside = bounds.bits[a, j] & (np.uint64(1) << np.uint64(code))
+        return 0.0 if inside else costs.scale[j]
+    low, high = bounds.low[a, j], bounds.high[a, j]
+    if low <= code <= high:
+        return 0.0
+    return cell_loss(j, min(low, code), max(high, code), costs) - cell_loss(j, low, high, costs)
+
+
+@inlined
+def holds(a: int, q: int, points: Any, bounds: GroupBounds, costs: Costs) -> Any:
+    """Is point q in cell a?"""
+    for j in range(costs.kind.size):
+        code = points[q, j]
+        if costs.kind[j] == SET:
+            if not bounds.bits[a, j] & (np.uint64(1) << np.uint64(code)):
+                return False
+        elif code < bounds.low[a, j] or code > bounds.high[a, j]:
+            return False
+    return True
+
+
+@inlined
+def _apart(c: int, growth: Growth, costs: Costs, limit: float) -> Any:
+    """Does every point of a chunk make the cell dearer by more than `limit`?"""
+    if growth.chunks.size[c] == 0:
+        return True
+    own, chunks = growth.own, growth.chunks
+    total, most = 0.0, limit * costs.kind.size
+    for j in range(costs.kind.size):
+        if costs.kind[j] == SET:
+            if own.bits[0, j] & chunks.bits[c, j] == 0:
+                total += costs.scale[j]
+        else:
+            low, high = own.low[0, j], own.high[0, j]
+            if chunks.high[c, j] < low:
+                total += cell_loss(j, chunks.high[c, j], high, costs) - cell_loss(j, low, high, costs)
+            elif chunks.low[c, j] > high:
+                total += cell_loss(j, low, chunks.low[c, j], costs) - cell_loss(j, low, high, costs)
+        if total > most:
+            return True
+    return False
+
+
+@kernel
+def take(count: int, free: Free, growth: Growth) -> None:
+    """Let the free records of the first points in `found` be free no more."""
+    for x in range(count):
+        q = growth.found[x]
+        growth.chunks.size[q // CHUNK] -= free.weight[q]
+        free.weight[q] = 0
+
+
+@kernel
+def inside(free: Free, growth: Growth, costs: Costs) -> Any:
+    """Which free points the cell holds -> (how many, how many records)."""
+    count, mass = 0, np.int64(0)
+    for c in range(growth.chunks.size.size):
+        if _apart(c, growth, costs, SAME):
+            continue
+        for q in range(c * CHUNK, min((c + 1) * CHUNK, free.weight.size)):
+            if free.weight[q] and holds(ONLY, q, free.points, growth.own, costs):
+                growth.found[count] = q
+                count += 1
+                mass += free.weight[q]
+    return count, mass
+
+
+@kernel
+def grown(need: int, p: int, limit: float, free: Free, growth: Growth, costs: Costs) -> Any:
+    """Grow a cell around point p until it holds `need` free records -> (cost, points, records).
+
+    Every step takes in the point that makes the cell dearer by the least. Above `limit` it stops with no
+    points, and what it says is what the cell costs at least.
+    """
+    each, own, maybe, more, found = growth.each, growth.own, growth.maybe, growth.more, growth.found
+    d, points = costs.kind.size, free.points
+    copy(ONLY, own, p, each)
+    left, beyond = 0, np.inf
+    for c in range(growth.chunks.size.size):
+        if _apart(c, growth, costs, beyond - own.cost[0]):
+            continue
+        for q in range(c * CHUNK, min((c + 1) * CHUNK, free.weight.size)):
+            if free.weight[q] == 0:
+                continue
+            adds = dearer(ONLY, q, points, own, costs, beyond - own.cost[0])
+            if own.cost[0] + adds > limit:
+                beyond = min(beyond, own.cost[0] + adds)
+            else:
+                maybe[left], more[left] = q, adds * d
+                left += 1
+    count, mass = 0, np.int64(0)
+    while True:
+        least, nearest, kept = np.inf, NOBODY, 0
+        for e in range(left):
+            q = maybe[e]
+            cost = own.cost[0] + more[e] / d
+            if more[e] <= SAME:
+                found[count] = q
+                count += 1
+                mass += free.weight[q]
+            elif cost > limit:
+                beyond = min(beyond, cost)
+            else:
+                maybe[kept], more[kept] = q, more[e]
+                kept += 1
+                if more[e] < least:
+                    least, nearest = more[e], q
+        left = kept
+        if mass >= need:
+            return own.cost[0], count, mass
+        if nearest < 0:
+            return beyond, 0, mass
+        copy(1, own, ONLY, own)
+        stretch(ONLY, own, nearest, each)
+        own.cost[0] = row_loss(ONLY, own, costs)
+        for j in range(d):
+            if _adds(1, j, points[nearest, j], own, costs) != 0.0:
+                for e in range(left):
+                    code = points[maybe[e], j]
+                    more[e] += _adds(0, j, code, own, costs) - _adds(1, j, code, own, costs)
+
+
+@kernel
+def keep(p: int, growth: Growth) -> None:
+    """Remember the cell as that around point p."""
+    copy(p, growth.kept, ONLY, growth.own)
+    growth.known[p] = True
+
+
+@kernel
+def next_grown(
+    k: int, times: float, plus: float, free: Free, growth: Growth, queue: Queue, costs: Costs
+) -> Any:
+    """The cheapest cell with k free records -> (point, cost, points that it holds), or -1.
+
+    A cell is looked for up to `times` its key and `plus`; if it costs more it waits under what it costs.
+    """
+    own = growth.own
+    while queue.size[0]:
+        key, p = pop(queue)
+        if free.weight[p] == 0:
+            continue
+        if growth.known[p]:
+            copy(ONLY, own, p, growth.kept)
+            count, mass = inside(free, growth, costs)
+            if mass >= k:
+                return p, own.cost[0], count
+            growth.known[p] = False
+        cost, count, _mass = grown(k, p, key * times + plus, free, growth, costs)
+        if count and cost <= key + SAME:
+            return p, cost, count
+        if count:
+            keep(p, growth)
+        if cost < np.inf:
+            push(cost, p, queue)
+    return NOBODY, np.inf, 0
