@@ -471,7 +471,7 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _chains(attribute: Attribute) -> tuple[Codes, Codes] | None:
-    """The cells that hold each code, smallest first -> their bounds (m, levels); short chains end at the root."""
+    """The cells that hold each code, smallest first -> bounds (m, levels); short chains end at the root."""
     if attribute.shape is Shape.SET and attribute.family:
         nodes: list[tuple[int, int]] | None = family_as_tree(attribute)[1]
     else:
@@ -498,7 +498,8 @@ def _chains(attribute: Attribute) -> tuple[Codes, Codes] | None:
 
 def _node_prices(j: int, low: Codes, high: Codes, costs: closure.Costs) -> NDArray[np.float64]:
     if costs.kind[j] == closure.TABLE:
-        return costs.cost[costs.table[j] + low.astype(np.int64) * costs.size[j] + high]
+        at = costs.table[j] + low.astype(np.int64) * costs.size[j] + high
+        return np.asarray(costs.cost[at], np.float64)
     pairs = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
     return np.array([closure.rare_cost(j, *pair, costs) for pair in pairs]).reshape(low.shape)
 

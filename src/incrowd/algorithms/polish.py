@@ -67,7 +67,7 @@ def polished(
     deadline: Deadline | None = None,
     sweeps: int = SWEEPS,
 ) -> Labels:
-    """Polish classes that the guards allow, in blocks of near ones; each sweep sees nearness in another way."""
+    """Polish classes that the guards allow, in blocks of near ones; what is near differs from sweep to sweep."""
     n = len(labels)
     several = n > BLOCK
     for sweep in range(sweeps if several else 1):
@@ -91,7 +91,7 @@ def polished(
 
 
 def _blocks(bounds: closure.GroupBounds, labels: Labels, sweep: int) -> Iterator[Labels]:
-    """The records of classes that lie near each other, if one column is left out; shifted by half each time."""
+    """The records of classes that lie near each other if one column is left out; shifted every other time."""
     middle, d = bounds.low + bounds.high, bounds.low.shape[1]
     columns = [j for j in range(d) if j != sweep % d or d == 1]
     order = boxtree.build(middle[:, columns]).order
@@ -125,12 +125,12 @@ class Polish:
     ) -> Polish:
         """Begin with these classes (n,), numbered from 0 without gaps; the costs are those of loss."""
         n = len(table.codes)
-        labels = labels.astype(np.int64)
-        bounds = groups_of(labels, table)
+        label = labels.astype(np.int64)
+        bounds = groups_of(label, table)
         classes = polish.Classes(
             codes=np.ascontiguousarray(table.codes),
             bounds=bounds,
-            label=labels,
+            label=label,
             head=np.empty(bounds.size.size, np.int64),
             after=np.empty(n, np.int64),
             before=np.empty(n, np.int64),
@@ -227,7 +227,11 @@ class Polish:
     def _room(self, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64], closure.GroupBounds]:
         """Where the records of a class are written down, where they go, and what is taken back."""
         none = replace(self.table, codes=self.table.codes[:0])
-        return np.empty(most, np.int64), np.empty(most, np.int64), groups_of(np.zeros(0, np.int64), none, most)
+        return (
+            np.empty(most, np.int64),
+            np.empty(most, np.int64),
+            groups_of(np.zeros(0, np.int64), none, most),
+        )
 
     def _may_take(self, ids: NDArray[np.int64], targets: NDArray[np.int64]) -> bool:
         return all(

@@ -19,7 +19,9 @@ SAME = 1e-12  # costs that differ by less are equal
 
 
 class Lattice(NamedTuple):
-    """The levels of all columns, end to end: column j's code v at level t is at ``start[j] + v * levels[j] + t``.
+    """The levels of all columns, end to end.
+
+    Column j's code v at level t is at ``start[j] + v * levels[j] + t``.
 
     ``meet[square[j] + v * size[j] + u]`` is the lowest level of v that holds u.
     """
@@ -85,17 +87,17 @@ def cheapest_levels(
                 price[level * step + at] = price[at] + more
     for e in range(free.left[0]):
         q = free.alive[e]
-        at = np.int64(0)
+        vector = np.int64(0)
         for j in range(d):
-            at += lattice.meet[row[j] + free.points[q, j]] * lattice.stride[j]
-        held[at] += free.weight[q]
+            vector += lattice.meet[row[j] + free.points[q, j]] * lattice.stride[j]
+        held[vector] += free.weight[q]
     for j in range(d):
         step = lattice.stride[j]
         width = step * lattice.levels[j]
         for begin in range(0, held.size, width):
             for at in range(begin + step, begin + width):
                 held[at] += held[at - step]
-    best, found = np.inf, np.int64(-1)
+    best, found = np.inf, -1
     for at in range(held.size):
         if price[at] < best - SAME and held[at] >= k:
             best, found = price[at], at
@@ -133,7 +135,7 @@ def raise_level(p: int, free: Free, lattice: Lattice, cell: Cell) -> Any:
 
 @kernel
 def held_by(free: Free, cell: Cell, found: Ints) -> Any:
-    """Which points with free records lie in a cell -> (how many points, how many records); first in `found`."""
+    """Which points with free records lie in a cell -> (points, records); written into `found`."""
     count, mass = 0, np.int64(0)
     d = cell.low.size
     for e in range(free.left[0]):

@@ -17,7 +17,6 @@ from incrowd.kernels.k_one import ONLY
 from incrowd.kernels.polish import NOBODY, cell_loss, dearer, row_loss
 from incrowd.kernels.queue import Queue, pop, push
 
-
 CHUNK = 16
 
 

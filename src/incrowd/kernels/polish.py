@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from incrowd.kernels.arrays import Bools, Codes, Floats, Ints, Words
+from incrowd.kernels.arrays import Codes, Ints, Words
 from incrowd.kernels.closure import LINE, SET, TABLE, Costs, GroupBounds, count_of
 from incrowd.kernels.jit import inlined, kernel
 
@@ -30,7 +30,7 @@ class Classes(NamedTuple):
 
 
 class Seconds(NamedTuple):
-    """Per column of one class: the two lowest and two highest codes, values that occur, and more than once."""
+    """Per column of one class: the two lowest and two highest codes, values that occur once and more."""
 
     low: Ints  # (2, d)
     high: Ints  # (2, d)
@@ -273,7 +273,7 @@ def relocate(k: int, order: Ints, classes: Classes, seconds: Seconds, costs: Cos
 def scatter(
     a: int, worth: float, classes: Classes, costs: Costs, ids: Ints, targets: Ints, room: GroupBounds
 ) -> Any:
-    """How the records of class a would go elsewhere for less than `worth` -> what is left of it, 0 if nothing.
+    """How the records of class a would go elsewhere for less than `worth` -> what is left of it, or 0.
 
     They are written into `ids`, and where to into `targets`. Nothing is changed: the bounds of classes that
     were widened on the way are taken back from `room`.
@@ -321,9 +321,7 @@ def send(count: int, ids: Ints, targets: Ints, classes: Classes, costs: Costs) -
 
 
 @kernel
-def dissolve(
-    order: Ints, classes: Classes, costs: Costs, ids: Ints, targets: Ints, room: GroupBounds
-) -> Any:
+def dissolve(order: Ints, classes: Classes, costs: Costs, ids: Ints, targets: Ints, room: GroupBounds) -> Any:
     """Dissolve the classes that are worth less than their records elsewhere -> what that saved."""
     saved = 0.0
     for x in range(order.size):

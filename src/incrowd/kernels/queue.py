@@ -1,4 +1,4 @@
-"""A queue of points by their keys: the one with the least key comes first, of equal ones the lowest number."""
+"""A queue of points by their keys: the least key comes first, of equal ones the lowest number."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def cost_instead(i: int, j: int, classes: Classes, seconds: Seconds, costs: Cost
 
 @kernel
 def most_freed(a: int, classes: Classes, seconds: Seconds, costs: Costs) -> Any:
-    """By how much at most a row of class a gets cheaper if one record leaves; `seconds` become those of it."""
+    """By how much at most a row of class a gets cheaper if one record leaves; `seconds` are of it then."""
     if classes.bounds.size[a] < 2:
         return 0.0
     find_seconds(a, classes, seconds, costs)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.base import REVISITED, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.polish import Polishable
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Progress, Switch, need_enough, register
 from incrowd.flow import Codes, Microdata, Partition
 from incrowd.kernels import agglomerate, boxes, closure
 

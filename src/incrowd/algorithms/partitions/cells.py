@@ -88,7 +88,9 @@ class Cells(Algorithm):
         for rows in _runs(labels, size):
             some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
             best = np.unique(labels[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
-            found = Block(self.k, some, lattice, guards, rows).filled(deadline, _from(progress, done, rows.size, n))
+            found = Block(self.k, some, lattice, guards, rows).filled(
+                deadline, _from(progress, done, rows.size, n)
+            )
             if found is not None and _cost(some, found) < _cost(some, best):
                 best = found
             new[rows] = classes + best
@@ -146,7 +148,7 @@ class Block:
         self.search: Search = GrownCells(self) if lattice is None else LevelCells(self, lattice)
 
     def filled(self, deadline: Deadline | None, progress: Progress) -> Labels | None:
-        """The class of each record, all allowed by the guards; None if that is impossible, or takes too long."""
+        """The class of each record, as the guards allow; None if that is impossible, or takes too long."""
         number, taken = 0, 0
         while (points := self._next()) is not None:
             if deadline is not None and deadline.over():
@@ -218,7 +220,7 @@ class Search(ABC):
 
     @abstractmethod
     def widen(self, p: int) -> None:
-        """The cell found last around p is not allowed: let a wider one that is wait for its turn, if any is."""
+        """The cell found last around p is not allowed: let a wider one wait that is, if there is one."""
 
 
 class LevelCells(Search):
@@ -288,7 +290,7 @@ class GrownCells(Search):
         p, count = self._next()
         if p < 0 and self.step > 1:
             for each in np.flatnonzero(self.block.free.weight):  # who is left are seeds, too
-                queue.push(self.last, each, self.waiting)
+                queue.push(self.last, int(each), self.waiting)
             self.step = 1
             p, count = self._next()
         return p, self.room.found[:count].copy()

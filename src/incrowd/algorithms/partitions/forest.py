@@ -17,7 +17,7 @@ from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.algorithms.polish import Polishable
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Progress, need_enough, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import forest

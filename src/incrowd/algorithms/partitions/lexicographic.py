@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.base import NONHOMOGENEOUS
 from incrowd.algorithms.costs import geometry_of
 from incrowd.algorithms.polish import Polishable
-from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Progress, need_enough, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
 from incrowd.kernels import lexicographic as kernels
