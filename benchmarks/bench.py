@@ -15,6 +15,8 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
                            no speed: how far estimates of population risk are off (docs/risk.md)
     ./run bench suppression [--cells]
                            no speed: what leaving records or cells out saves (docs/suppression.md)
+    ./run bench bounds [--quick]
+                           lower bounds on information loss, with their CPU seconds (docs/bounds.md)
 """
 
 from __future__ import annotations
@@ -135,6 +137,11 @@ def main() -> None:
         import suppression
 
         suppression.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["bounds"]:
+        import bounds
+
+        bounds.main(sys.argv[2:])
         return
     names = "\n".join(f"    {name}" for name in FIGURES)
     if "--help" in sys.argv:

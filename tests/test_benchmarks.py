@@ -57,6 +57,15 @@ def test_the_page_on_risk_shows_no_larger_error_than_is_said() -> None:
         assert high >= max(ranges[share])
 
 
+def test_bounds_prints_the_table_of_its_page(real_data: Path) -> None:
+    found = bench("bounds", "--table", "adult_arx, trees", "--k", "50", "--quick")
+    assert found.returncode == 0, found.stderr
+    header, _, row = found.stdout.splitlines()
+    page = (TESTS.parent / "docs" / "bounds.md").read_text(encoding="utf-8")
+    assert header in page
+    assert row.split(" (")[0] in page
+
+
 def test_minimality_prints_the_table_of_the_promise() -> None:
     found = bench("minimality", "--tables", "1")
     assert found.returncode == 0, found.stderr

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from algorithms.test_partition_methods import CHECKS, every_class_keeps_the_promise
 from hypothesis import given, reject, settings
+from support.bounded_releases import not_below_the_bound
 from support.method_names import ACCEPTED, CROWDS, ONE_SIDED, SAFE
 from support.requested import Request, asked, holds, people, requests, rows_of
 from twins import definitions as naive
@@ -91,6 +92,7 @@ def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> Non
     for check in CHECKS:
         if check is not every_class_keeps_the_promise:
             check(request, release.table)
+    not_below_the_bound(release)
     fits, k = adjacency(request, release.table), request.policy.k
     fitted = Counter(row for rows in fits for row in rows)
     if method != "k1-nearest" and method != "k1-expansion":

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from support.bounded_releases import not_below_the_bound
 from support.method_names import ACCEPTED, BESIDE_K, JOINS, PARTITIONS, PLAIN
 from support.requested import Request, asked, classes_of, holds, requests, rows_of
 from support.verifier_cases import Case, verified
@@ -143,6 +144,7 @@ def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> Non
         assert release.verdict.passed
         for check in CHECKS:
             check(request_, release.table)
+        not_below_the_bound(release)
 
 
 @pytest.mark.parametrize("method", STRICT)

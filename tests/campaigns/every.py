@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from campaigns.bounds import BOUNDS
 from campaigns.broken import BROKEN
 from campaigns.canaries import CANARIES
 from campaigns.candidates import CANDIDATES
@@ -16,6 +17,6 @@ CAMPAIGNS = {
     campaign.name: campaign
     for campaign in (
         *(ROUND_TRIPS, FORGED, FORGED_PARQUET, BROKEN, CANARIES, HOSTILE),
-        *(CANDIDATES, HOLDOUT, MUTANTS),
+        *(BOUNDS, CANDIDATES, HOLDOUT, MUTANTS),
     )
 }

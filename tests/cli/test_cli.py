@@ -366,6 +366,7 @@ def test_measure_finds_what_publish_said(clinic: Path) -> None:
             *counts,
             "suppressed",
             "loss",
+            "bound",
             "columns",
             "two_way",
             "range_counts",

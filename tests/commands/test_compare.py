@@ -133,7 +133,7 @@ def test_a_trial_that_fails_takes_no_other_with_it(tmp_path: Path, monkeypatch: 
         return publish(table, asked)
 
     monkeypatch.setattr(comparing, "publish", broken)
-    found = compare(AGES, request(), ["mondrian", "hilbert", "ring"], [5], cache=tmp_path / "c")
+    found = compare(AGES, request(), ["mondrian", "hilbert", "ring"], [5], cache=tmp_path / "c", bound="none")
     said = [trial.reason for trial in found.trials]
     assert said == ["internal error (KeyError)", "the judge", ""]
     assert len(list((tmp_path / "c").iterdir())) == 1  # what failed may not fail again
@@ -259,12 +259,12 @@ def test_results_are_kept_and_hang_on_everything(tmp_path: Path, monkeypatch: py
     ids=["cut", "list", "text", "nan", "no probability", "no measure", "deep"],
 )
 def test_what_cannot_be_right_is_made_anew(spoil: Any, tmp_path: Path) -> None:
-    first = compare(AGES, request(), ["mondrian"], [5], cache=tmp_path).trials
+    first = compare(AGES, request(), ["mondrian"], [5], cache=tmp_path, bound="none").trials
     (file,) = tmp_path.iterdir()
     good = file.read_text()
     file.write_text(spoil(good))
     assert file.read_text() != good
-    (trial,) = compare(AGES, request(), ["mondrian"], [5], cache=tmp_path).trials
+    (trial,) = compare(AGES, request(), ["mondrian"], [5], cache=tmp_path, bound="none").trials
     assert first[0].result is not None
     assert trial.result is not None
     assert trial.result.loss == first[0].result.loss
@@ -295,7 +295,7 @@ def test_the_command_shows_writes_and_keeps(tmp_path: Path) -> None:
     assert "n=40 < k=50" in ran.out
     said = ran.out + (tmp_path / "x.svg").read_text()
     assert not [cell for row in ROWS for cell in row if cell in said]
-    assert len(list((tmp_path / "xdg/incrowd/compare").iterdir())) == 6
+    assert len(list((tmp_path / "xdg/incrowd/compare").iterdir())) == 6 + 1  # a bound, of k = 5
     assert POLICY in (tmp_path / "x.svg").read_text()
     over = incrowd(*words, "-o", tmp_path / "e2.svg", "--sort", "e2", "--narrow")
     assert over.code == 0

@@ -14,6 +14,7 @@ from incrowd.errors import InputError
 
 if TYPE_CHECKING:
     from incrowd.commands.comparison import Comparison, Level, Trial, TrialResult
+    from incrowd.measures.bounds import LossBound
 
 LEAST_NEEDED = ("seconds", "average", "suppressed", "classes")
 
@@ -38,6 +39,7 @@ def compare(
     narrow: Annotated[
         bool, typer.Option("--narrow", help="Draw the picture for a column of 400 pixels.")
     ] = False,
+    bound: options.Bound = "quick",
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
     encoding: options.Encoding = "",
@@ -70,6 +72,7 @@ def compare(
                 levels,
                 accept=options.split_names(accept),
                 cache=None if no_cache else cache or default_cache(),
+                bound=bound,
                 watch=watch,
             )
         drawn = output if found.by(sort) else None  # there is no picture of nothing
@@ -124,6 +127,8 @@ def show_comparison(found: Comparison, measure: str, output: Path | None) -> Non
         if any(trial.own for trial, _ in done):
             out.print("> what the policy asks for")
         out.print("e2: people in the wrong cell of a two-column table (docs/measures.md)")
+        for line in _least(found.bounds):
+            out.print(screen.folded(line))
         chosen, result = next(((t, r) for t, r in done if t.own), done[0])
         out.print(f"With {chosen.method}, k = {chosen.k}:")
         for line in result.words:
@@ -132,6 +137,17 @@ def show_comparison(found: Comparison, measure: str, output: Path | None) -> Non
         out.print(line)
     if output is not None:
         out.print(f"Wrote {output}.")
+
+
+def _least(bounds: Sequence[LossBound]) -> list[str]:
+    """What the loss of no release can be below, for all k in one sentence; then where nobody knows."""
+    known = ", ".join(f"{bound.shown} with k = {bound.k}" for bound in bounds if bound.least is not None)
+    said = (
+        [f"No k-anonymous release of this table can have a gcp below {known} (docs/bounds.md)."]
+        if known
+        else []
+    )
+    return said + [f"k = {bound.k}: {bound.sentence}." for bound in bounds if bound.least is None]
 
 
 def _table(found: Comparison, done: Sequence[tuple[Trial, TrialResult]], measure: str) -> list[str]:

@@ -36,6 +36,7 @@ def measure(
     workload: Annotated[
         Path | None, typer.Option("--workload", help="Queries (TOML): the error of their answers.")
     ] = None,
+    bound: options.Bound = "quick",
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
@@ -48,7 +49,7 @@ def measure(
     with boundary(as_json):
         from incrowd.commands.measure import measure
 
-        given: dict[str, Any] = {"public": public, "check": check, "workload": workload}
+        given: dict[str, Any] = {"public": public, "check": check, "workload": workload, "bound": bound}
         source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
             loss = measure(published, source, policy, **given, watch=watch).to_dict()
@@ -60,7 +61,7 @@ def show(loss: Mapping[str, Any]) -> None:
     out = screen.console()
     for line in loss["two_way"]["headline"]:
         out.print(screen.folded(line))
-    out.print(f"Information loss (GCP) {loss['loss']['gcp']:.4f}")
+    out.print(screen.folded(f"Information loss (GCP) {loss['loss']['gcp']:.4f}{_least(loss['bound'])}"))
     if gone := loss["suppressed"]:
         everybody = loss["rows"] + gone
         out.print(f"Left out: {gone:,} of {everybody:,} records; information loss counts them as lost.")
@@ -94,6 +95,11 @@ def show(loss: Mapping[str, Any]) -> None:
         out.print(f"Note: {note}")
     if "workload" in loss:
         _show_workload(loss["workload"])
+
+
+def _least(bound: Mapping[str, Any]) -> str:
+    """What follows the loss: what no release can be below, or why nobody knows."""
+    return "" if bound["effort"] == "none" else f"; {bound['sentence']}."
 
 
 def _show_risk(told: Mapping[str, Any]) -> None:

@@ -58,6 +58,11 @@ SecondSource = Annotated[
     Path | None, typer.Option("--check", help="A second source that confirms it; overrides the policy.")
 ]
 
+Bound = Annotated[
+    str,
+    typer.Option("--bound", help="Least possible information loss: none, quick, or tight (a minute or two)."),
+]
+
 PIPE = "-"
 
 _WHOLE = re.compile(r"-?[0-9]{1,40}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,6 +32,7 @@ def report(
     public: options.PublicTable = None,
     check: options.SecondSource = None,
     attacks: Annotated[bool, typer.Option(help="Run the attacks of a private report, or not.")] = True,
+    bound: options.Bound = "quick",
     assessment: Annotated[
         bool,
         typer.Option(
@@ -53,7 +54,8 @@ def report(
         _check_request(folder, output, as_json, assessment, original)
         source = None if original is None else options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            made = report(folder, source, policy, public=public, check=check, attacks=attacks, watch=watch)
+            given: dict[str, Any] = {"public": public, "check": check, "attacks": attacks, "bound": bound}
+            made = report(folder, source, policy, **given, watch=watch)
         if output is not None:
             page = made.assessment() if assessment else made.html()
             text = page.encode("utf-8", "replace").decode()

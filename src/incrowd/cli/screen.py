@@ -31,6 +31,7 @@ STEPS = {
     "write": "writing the files",
     "verify": "verifying the release",
     "measure": "measuring information loss",
+    "bound": "bounding the information loss from below",
     "match": "finding who fits which row",
     "level": "finding the level of anonymity",
     "probabilities": "computing match probabilities",

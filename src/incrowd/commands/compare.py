@@ -23,9 +23,12 @@ from incrowd import __version__, tables
 from incrowd.algorithms.base import all_methods, method
 from incrowd.commands.comparison import E2, Comparison, Kept, Level, Skipped, Trial, TrialResult
 from incrowd.commands.publish import publish
-from incrowd.contracts import Watch, unwatched
+from incrowd.contracts import Progress, Watch, unwatched
+from incrowd.encode import encode
 from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
-from incrowd.flow import Table
+from incrowd.flow import Microdata, Table
+from incrowd.measures.bounds import CLASSES, NONE, LossBound, check_effort, loss_bound
+from incrowd.measures.bounds import QUICK as QUICK_BOUND
 from incrowd.policy import Policy, needed
 from incrowd.policy.exposures import check_names
 from incrowd.publishing.pipeline import Release
@@ -35,6 +38,7 @@ from incrowd.schema import Source
 
 QUICK = ("mondrian", "mondrian-relaxed", "topdown", "lexicographic", "hilbert", "incognito", "ring")
 KS = (2, 5, 10, 20)
+STEP = "bounding the information loss"
 WITHOUT = 0  # in the place of l: promise none, whatever the policy says
 _WARM = 60  # records at least, on which a method runs once before its time is taken
 
@@ -48,6 +52,7 @@ def compare(
     *,
     accept: Sequence[str] = (),
     cache: str | Path | None = None,
+    bound: str = QUICK_BOUND,
     watch: Watch = unwatched,
 ) -> Comparison:
     """Try methods on a table with several k and l; nothing is written but to the cache.
@@ -68,6 +73,8 @@ def compare(
         Known exposures that are accepted besides the policy's.
     cache : path
         A folder that keeps results for the next time; None keeps none.
+    bound : str
+        How hard to look for the least possible information loss at each k, as of `measure`.
 
     Returns
     -------
@@ -89,6 +96,7 @@ def compare(
     >>> found.skipped
     (Skipped(method='expc', l=None, reason='expc protects outliers: give [privacy.plain]'),)
     """
+    check_effort(bound)
     given = needed(policy)
     names = methods if methods is not None else (*QUICK, given.method)
     own = () if given.privacy.k is None else (given.privacy.k,)
@@ -102,6 +110,9 @@ def compare(
     ]
     bench = _Bench(table, given, None if cache is None else Kept(Path(cache)))
     trials, skipped, stopped = _tried(bench, requests, watch)
+    bounds: tuple[LossBound, ...] = ()
+    if bound != NONE and not stopped:
+        bounds, stopped = _bounds(bench, trials, bound, watch)
     tried = {asked.method for asked in requests}
     return Comparison(
         tuple(trials),
@@ -110,7 +121,26 @@ def compare(
         len(requests) - len(skipped),
         stopped,
         tuple(_notes(given, {trial.method for trial in trials})),
+        bounds,
     )
+
+
+def _bounds(
+    bench: _Bench, trials: Sequence[Trial], effort: str, watch: Watch
+) -> tuple[tuple[LossBound, ...], bool]:
+    """A lower bound for each k of which a method without public table and buckets gave a release.
+
+    Whoever interrupts this keeps the trials, and the bounds so far.
+    """
+    spoken_of = {name for name, recipe in all_methods().items() if not (recipe.joins or recipe.buckets)}
+    sizes = sorted({trial.k for trial in trials if trial.result is not None and trial.method in spoken_of})
+    found: list[LossBound] = []
+    try:
+        for k in sizes:
+            found.append(bench.bound(k, effort, watch(f"{STEP}, k = {k}")))
+    except KeyboardInterrupt:
+        return tuple(found), True
+    return tuple(found), False
 
 
 def _request(policy: Policy, name: str, k: int, l: Level, accept: Sequence[str]) -> Policy:  # noqa: E741
@@ -220,6 +250,20 @@ class _Bench:
         if self.kept is not None:
             self.kept.put(key, *known)
         return Trial(*request, known[0], known[1], own)
+
+    def bound(self, k: int, effort: str, progress: Progress) -> LossBound:
+        """What the loss of no release with this k can be below."""
+        key = hashlib.sha256(f"{self.ground}\nbound {k} {effort}".encode()).hexdigest() if self.kept else ""
+        if self.kept is not None and (known := self.kept.bound(key)) is not None:
+            return LossBound(k, CLASSES, effort, known)
+        found = loss_bound(self.data, k, effort, CLASSES, progress)
+        if self.kept is not None and found.least is not None:
+            self.kept.put_bound(key, found.least)
+        return found
+
+    @cached_property
+    def data(self) -> Microdata:
+        return encode(self.table, self.policy.schema(self.table))
 
     def key(self, asked: Policy) -> str:
         said = json.dumps(asked.to_dict())

@@ -15,6 +15,7 @@ from typing import Any
 import incrowd.measures  # noqa: F401  # registers the measures
 from incrowd.contracts import catalogue
 from incrowd.errors import InputError, unknown
+from incrowd.measures.bounds import LossBound
 from incrowd.reports.frontier import FrontierChart, FrontierPoint
 from incrowd.results import Result, Row
 
@@ -97,7 +98,7 @@ class Comparison(Result):
     """All trials of one table, in the order in which they were made.
 
     ``planned`` counts those that there should be; ``stopped`` says that they were interrupted. ``untried``
-    are methods that nobody asked for.
+    are methods that nobody asked for. ``bounds`` says for each k what the GCP of no release can be below.
     """
 
     trials: tuple[Trial, ...]
@@ -106,6 +107,7 @@ class Comparison(Result):
     planned: int = 0
     stopped: bool = False
     notes: tuple[str, ...] = ()
+    bounds: tuple[LossBound, ...] = ()
 
     def headline(self) -> str:
         done = self.by()
@@ -193,6 +195,7 @@ class Comparison(Result):
             "skipped": [asdict(skipped) for skipped in self.skipped],
             "untried": list(self.untried),
             "notes": list(self.notes),
+            "bounds": [bound.to_dict() for bound in self.bounds],
         }
 
 
@@ -219,7 +222,7 @@ class Kept:
     def get(self, key: str) -> tuple[TrialResult | None, str] | None:
         """What is known; None if nothing is, or what is there cannot be right."""
         try:
-            said = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            said = self._read(key)
             if isinstance(said["reason"], str) and said["reason"]:
                 return None, said["reason"]
             return TrialResult.read(said["result"]), ""
@@ -227,8 +230,25 @@ class Kept:
             return None
 
     def put(self, key: str, result: TrialResult | None, reason: str) -> None:
+        self._write(key, {"result": None if result is None else asdict(result), "reason": reason})
+
+    def bound(self, key: str) -> float | None:
+        """A lower bound that is known; None if none is, or what is there cannot be one."""
+        try:
+            least = self._read(key)["least"]
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+        return least if type(least) is float and 0 <= least <= 1 else None
+
+    def put_bound(self, key: str, least: float) -> None:
+        self._write(key, {"least": least})
+
+    def _read(self, key: str) -> Any:
+        return json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+
+    def _write(self, key: str, said: Mapping[str, Any]) -> None:
         """Keep it, for this user's eyes, all at once; where that cannot be, do without."""
-        text = json.dumps({"result": None if result is None else asdict(result), "reason": reason})
+        text = json.dumps(said)
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".new")  # mode 0600

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
+from incrowd.commands.measure_bound import measured_bound
 from incrowd.commands.measure_risk import RiskSubject, measured_risk
 from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
@@ -32,6 +33,7 @@ from incrowd.measures import (
     random_boxes,
 )
 from incrowd.measures import published as read_published
+from incrowd.measures.bounds import QUICK, check_effort
 from incrowd.measures.risk_summary import RiskSummary
 from incrowd.measures.totals import one_way_totals
 from incrowd.measures.two_way import two_way_words
@@ -55,9 +57,10 @@ class Measured(Result):
 
     def headline(self) -> str:
         loss = float(self.facts["loss"]["gcp"])
-        tables = two_way_words(self.facts["two_way"])
+        tables, bound = two_way_words(self.facts["two_way"]), self.facts["bound"]
+        least = "" if bound["least"] is None else f" ({bound['sentence']})"
         return (
-            f"{tables}information loss (GCP) {loss:.3f}; {self.facts['rows']:,} rows in "
+            f"{tables}information loss (GCP) {loss:.3f}{least}; {self.facts['rows']:,} rows in "
             f"{self.facts['classes']:,} equivalence classes, the smallest of {self.facts['smallest_class']:,}"
         )
 
@@ -99,6 +102,7 @@ def measure(
     public: object = None,
     check: object = None,
     workload: str | Path | None = None,
+    bound: str = QUICK,
     watch: Watch = unwatched,
 ) -> Measured:
     """Measure what a release lost, or a table that another tool wrote in our cell syntax.
@@ -116,7 +120,11 @@ def measure(
         alone.
     workload : path, optional
         A file of queries (TOML); how far off their answers are is measured too.
+    bound : str
+        How hard to look for what the information loss of no such release can be below: "none", "quick", which
+        takes a few seconds, or "tight", which takes a minute or two of a table like Adult.
     """
+    check_effort(bound)
     asked = Policy.of(policy)
     whole = is_folder(release)
     questions = None if workload is None else _asked(Path(workload), whole)
@@ -140,6 +148,9 @@ def measure(
         "range_counts": _range_counts(found),
         "risk": _risk(found).to_dict(),
     }
+    loss = float(measured["loss"]["gcp"])
+    given = (found.folder, found.own, found.people, found.k, loss, bound, watch)
+    measured["bound"] = measured_bound(*given).to_dict()
     if questions is not None:
         measured["workload"] = _workload(questions, found)
     watch("match")

@@ -18,6 +18,7 @@ from incrowd.commands.measure import measure
 from incrowd.commands.verify import verify
 from incrowd.contracts import Watch, catalogue, unwatched
 from incrowd.errors import IncrowdError, InputError, NotVerified, option
+from incrowd.measures.bounds import QUICK, check_effort
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EVERY, EXPOSURES
 from incrowd.release.audit import policy_digest
@@ -93,6 +94,7 @@ def report(
     public: object = None,
     check: object = None,
     attacks: bool = True,
+    bound: str = QUICK,
     watch: Watch = unwatched,
 ) -> Report:
     """Gather what there is to say about a release, as one page.
@@ -112,7 +114,10 @@ def report(
         The public table that was joined and its second source.
     attacks : bool
         Run every attack, too, which takes the longest.
+    bound : str
+        How hard to look for the least possible information loss, as of `measure`; of a private report alone.
     """
+    check_effort(bound)
     private = original is not None
     if not private and any(each is not None for each in (policy, public, check)):
         raise InputError(
@@ -127,7 +132,7 @@ def report(
             f"{folder.path / MANIFEST} and the data beside it cannot be read as a release"
         ) from None
     if private:
-        facts |= _private(folder, facts["columns"], attacks, watch)
+        facts |= _private(folder, facts["columns"], attacks, bound, watch)
         facts["assessment"] = assessment_parts(facts)
     return Report(facts)
 
@@ -234,7 +239,7 @@ def _files(folder: Path, said: Mapping[str, Mapping[str, Any]]) -> list[dict[str
 
 
 def _private(
-    folder: ReleaseFolder, columns: Sequence[Mapping[str, Any]], attacks: bool, watch: Watch
+    folder: ReleaseFolder, columns: Sequence[Mapping[str, Any]], attacks: bool, bound: str, watch: Watch
 ) -> dict[str, Any]:
     verdict = _verdict(folder, watch)
     source = folder.source
@@ -245,7 +250,7 @@ def _private(
         "made": {"written": date.today().isoformat(), "policy_sha256": _policy_digest(folder)},
         "left_out": verdict["facts"].get("suppressed"),
         "measures": {name: part.about.meaning for name, part in catalogue("measure").items()},
-        **_measured(folder, watch),
+        **_measured(folder, bound, watch),
         **(_examples(folder, columns) if verdict["passed"] else {}),
         **_attacks(folder, attacks, watch),
     }
@@ -264,10 +269,10 @@ def _verdict(folder: ReleaseFolder, watch: Watch) -> dict[str, Any]:
         return {"passed": False, "required": [], "checks": [], "facts": {}, "why": str(refused)}
 
 
-def _measured(folder: ReleaseFolder, watch: Watch) -> dict[str, Any]:
+def _measured(folder: ReleaseFolder, bound: str, watch: Watch) -> dict[str, Any]:
     """What was lost. Of what is no release of this table nothing can be measured, and the verdict says so."""
     try:
-        measured = measure(folder, watch=watch).to_dict()
+        measured = measure(folder, bound=bound, watch=watch).to_dict()
         return {
             "measured": measured,
             "distributions": _distributions(folder),

@@ -125,4 +125,6 @@ def _worth(facts: Mapping[str, Any]) -> Sequence[str]:
     if not facts["measured"]:
         return ("Nothing was measured.",)
     gcp = float(facts["measured"]["loss"]["gcp"])
-    return (*facts["measured"]["two_way"]["headline"], f"Information loss (GCP) {gcp:.3f}.")
+    bound = facts["measured"]["bound"]
+    least = "" if bound["least"] is None else f"; {bound['sentence']}"
+    return (*facts["measured"]["two_way"]["headline"], f"Information loss (GCP) {gcp:.3f}{least}.")
