@@ -24,6 +24,7 @@ from joins import joined_figures, topdown_figures
 from lattices import incognito
 from neighbourhoods import expansion, exponent, global_1k, one_k
 from outliers import outlier_figures
+from publishing import published
 from queries import query_figures
 from rings import assignments, rows_cut, whole_ring
 from tables import adult_with_trees, first, microdata, real_data
@@ -287,6 +288,7 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "mondrian kernels": mondrian_kernels,
     "single": single_dimensional,
     "publish census": publish_census,
+    "publish whole: ring, incognito": published,
     "verify alone": verify_alone,
     "adult loss": adult_loss,
     "agglomerative": agglomerative,

@@ -123,21 +123,21 @@ def by_neighbourhoods(neighbourhoods: Neighbourhoods, entropy: Entropy = system)
 def _drawn_rows(members: Codes, tuples: Codes | None, entropy: Entropy) -> NDArray[np.int64]:
     """The row of each record. Tuples are drawn as if they were records; then who of a tuple has which row."""
     if tuples is None:
-        return one_of_disjoint_matchings(_rows_of_records(members), entropy)
+        return one_of_disjoint_matchings(rows_of_records(members), entropy)
     number = np.unique(tuples, return_inverse=True)[1].reshape(-1).astype(np.int32)
     count = int(number.max()) + 1
     size = number.size // count
     first = np.empty(count, np.int64)
     first[number] = np.arange(number.size)
     around = np.sort(number[members[first]], axis=1)[:, ::size]
-    of_tuple = one_of_disjoint_matchings(_rows_of_records(np.ascontiguousarray(around)), entropy)
+    of_tuple = one_of_disjoint_matchings(rows_of_records(np.ascontiguousarray(around)), entropy)
     rows = np.argsort(number, kind="stable").reshape(count, size)  # of each tuple
     row_of = np.empty(number.size, np.int64)
     row_of[_places(number, entropy)] = rows[of_tuple].ravel()
     return row_of
 
 
-def _rows_of_records(members: Codes) -> Codes:
+def rows_of_records(members: Codes) -> Codes:
     """The records of each row (n, k) -> the rows of each record (n, k), ascending."""
     listed = np.empty(members.shape, np.int32 if members.size < 2**31 else np.int64)
     matching.incidence(members, listed, np.zeros(len(members), np.int32))

@@ -39,6 +39,7 @@ from incrowd.publishing import randomized
 from incrowd.publishing.pipeline import Form, Release, publish_to
 from incrowd.publishing.randomized import MatchProbability, RandomizedAssignment
 from incrowd.release.folder import read_rows
+from incrowd.verifier.claims import kd_tree
 
 QUASI = ("age", "sex", "place")
 
@@ -113,9 +114,25 @@ def test_a_default_release_is_drawn_with_even_odds(method: str, start: str, meas
     release = made(request, method, **known)
     assert release is not None
     assert release.verdict.passed
-    assert release.manifest["match_probability"]["drawn"] == "1/4"
+    assert release.manifest["match_probability"] == {"drawn": "1/4"}
     assert [claim["model"] for claim in release.manifest["claims"]] == ["k-factor"]
     assert release.manifest["method"]["form"] == "hardened"
+
+
+@pytest.mark.parametrize("method", SAFE)
+def test_neighbourhoods_that_are_regular_need_no_consistency_graph(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are a k-factor by themselves, for whoever publishes and for the verifier, which is shown them."""
+
+    def no_graph(*_: object) -> None:
+        raise AssertionError("a consistency graph was built")
+
+    monkeypatch.setattr(randomized, "consistency", no_graph)
+    monkeypatch.setattr(kd_tree.RegionSearch, "runs", no_graph)
+    request = people(90, QUASI)
+    written = publish_to(request.table, request.policy.with_(method=method), tmp_path / "out")
+    assert [claim["model"] for claim in written.manifest["claims"]] == ["k-factor"]
 
 
 def test_every_record_of_a_crowd_is_behind_its_row_equally_often() -> None:
@@ -166,7 +183,7 @@ def test_printed_rows_are_published_where_a_draw_reaches_k() -> None:
     table = Table.of({"a": ["1"] * 3 + ["2"] * 3, "tag": list("abcdef")})
     policy = Policy(quasi_identifiers=["a"], sensitive=["tag"], privacy={"k": 3})
     release = publish(table, policy, method="kk", options={"mend": False})
-    assert release.manifest["match_probability"] == {"drawn": "1/3", "least": "1/3"}
+    assert release.manifest["match_probability"] == {"drawn": "1/3"}
     assert release.manifest["claims"][0]["model"] == "k-factor"
 
 
@@ -182,6 +199,7 @@ def test_the_printed_form_is_marked() -> None:
     asked_for = {"mend": False, "drawn": False}
     release = publish(request.table, request.policy, method="kk", options=asked_for, accept=["all"])
     assert release.manifest["method"]["form"] == "printed"
+    assert set(release.manifest["match_probability"]) == {"drawn", "least"}
     assert release.manifest["match_probability"]["drawn"] == "1"
     assignment = release._draft.assignment
     assert (assignment.region == assignment.private).all()
@@ -244,7 +262,8 @@ def test_what_is_written_is_judged_again(form: Form, method: str, tmp_path: Path
     rows = read_rows(tmp_path / "out", lambda: policy.schema(request.table))
     assert sorted(map(str, rows.column("tag").rows())) == sorted(map(str, request.columns["tag"]))
     said = json.loads((tmp_path / "out" / "release.json").read_text())
-    assert set(said["match_probability"]) == {"drawn", "least"}
+    factor = said["claims"][0]["model"] == "k-factor"
+    assert set(said["match_probability"]) == ({"drawn"} if factor else {"drawn", "least"})
 
 
 # What an adversary who knows everybody makes of it

@@ -60,7 +60,9 @@ class Overlapping(Release):
         self.rows = rows
         table = {name: [row[j] for row in rows] for j, name in enumerate(self.names)}
         self.manifest = manifest(self.schema, self.claims, table)
-        self.manifest["match_probability"] = {"drawn": f"1/{K}", "least": f"1/{K}"}
+        drawn = {"drawn": f"1/{K}"}
+        factor = any(claim.model == "k-factor" for claim in self.claims)
+        self.manifest["match_probability"] = drawn if factor else {**drawn, "least": f"1/{K}"}
 
     def witness(self, neighbourhoods: Holds) -> None:
         """For each row, in the order of the file, the records of its neighbourhood."""
@@ -344,19 +346,40 @@ def odds(said: Any) -> Spoiler:
     return spoil
 
 
+def odds_without_factor(said: Any) -> Spoiler:
+    """Where no k-factor is claimed, the least match probability of these rows is stated as well."""
+
+    def spoil(release: Overlapping) -> None:
+        release.say(*only("kk-anonymity"))
+        release.manifest["match_probability"] = said
+
+    return spoil
+
+
 ODDS: dict[str, tuple[str, Any]] = {
     "no odds": ("manifest", None),
     "odds of nothing": ("odds", []),
-    "half of the odds": ("odds", {"drawn": "1/3"}),
-    "odds and more": ("odds", {"drawn": "1/3", "least": "1/3", "most": "1"}),
-    "odds as a float": ("odds", {"drawn": 0.25, "least": 0.25}),
-    "odds in another spelling": ("odds", {"drawn": "1/3", "least": "0.3"}),
-    "odds by nought": ("odds", {"drawn": "1/0", "least": "1/3"}),
-    "odds below what can be": ("odds", {"drawn": "1/3", "least": "1/2"}),
-    "odds above one": ("odds", {"drawn": "3/2", "least": "1/3"}),
-    "a draw of two in five": ("odds", {"drawn": "2/5", "least": "1/3"}),
-    "a draw less even than claimed": ("odds", {"drawn": "1/2", "least": "1/3"}),
-    "a draw that nobody can make": ("odds", {"drawn": "1/4", "least": "1/4"}),
-    "less than the least": ("odds", {"drawn": "1/3", "least": "1/30"}),
+    "none of the odds": ("odds", {}),
+    "odds and more": ("odds", {"drawn": "1/3", "least": "1/3"}),
+    "odds as a float": ("odds", {"drawn": 0.25}),
+    "odds in another spelling": ("odds", {"drawn": "0.3"}),
+    "odds by nought": ("odds", {"drawn": "1/0"}),
+    "odds above one": ("odds", {"drawn": "3/2"}),
+    "a draw of two in seven": ("odds", {"drawn": "2/7"}),
+    "a draw less even than claimed": ("odds", {"drawn": "1/2"}),
+    "a draw that nobody can make": ("odds", {"drawn": "1/4"}),
+}
+ODDS_WITHOUT_FACTOR: dict[str, dict[str, Any]] = {
+    "half of the odds": {"drawn": "1/3"},
+    "three odds": {"drawn": "1/3", "least": "1/3", "most": "1"},
+    "the least as a float": {"drawn": "1/3", "least": 0.25},
+    "the least in another spelling": {"drawn": "1/3", "least": "0.3"},
+    "the least by nought": {"drawn": "1/3", "least": "1/0"},
+    "odds below what can be": {"drawn": "1/3", "least": "1/2"},
+    "a draw of two in five": {"drawn": "2/5", "least": "1/3"},
+    "a least that nobody can draw": {"drawn": "1/3", "least": "1/4"},
+    "a draw below all": {"drawn": "1/4", "least": "1/4"},
+    "less than the least": {"drawn": "1/3", "least": "1/30"},
 }
 OVERLAP_FORGERIES |= {name: (caught_by, odds(said)) for name, (caught_by, said) in ODDS.items()}
+OVERLAP_FORGERIES |= {name: ("odds", odds_without_factor(said)) for name, said in ODDS_WITHOUT_FACTOR.items()}

@@ -30,7 +30,7 @@ def windows() -> list[list[int]]:
 def tuples() -> Overlapping:
     release = good(windows(), ["k-factor"], K)
     release.say(*release.claims, Claim("transparent-l-diversity", {"l": L}, "ill"))
-    release.manifest["match_probability"] = {"drawn": f"1/{K}", "least": f"1/{K}"}
+    release.manifest["match_probability"] = {"drawn": f"1/{K}"}
     return release
 
 
@@ -70,7 +70,7 @@ def rows_of_a_tuple_that_differ(r: Overlapping) -> None:
     """A ring over single records: whoever is found in a row has its value for certain."""
     r.hold(ring(N, K))
     r.witness(ring(N, K))
-    r.manifest["match_probability"] = {"drawn": f"1/{K}", "least": f"1/{K}"}
+    r.manifest["match_probability"] = {"drawn": f"1/{K}"}
 
 
 @forgery(TRANSPARENT)
@@ -78,7 +78,7 @@ def one_wider_row_in_a_tuple(r: Overlapping) -> None:
     holds = windows()
     holds[0] = [*holds[0], 8]
     r.hold(holds)
-    r.manifest["match_probability"] = {"drawn": f"1/{K}", "least": f"1/{K}"}
+    r.manifest["match_probability"] = {"drawn": f"1/{K}"}
 
 
 def claimed(**changes: Any) -> Spoiler:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from incrowd.encode import encode
 from incrowd.flow import Assignment, Neighbourhoods, Partition, Table
 from incrowd.generalize import generalize
-from incrowd.measures import Published, published, published_from_regions
+from incrowd.measures import Published, cells, published, published_from_regions
 from incrowd.policy import Policy
 from incrowd.publishing.render import published_table
 
@@ -87,3 +87,17 @@ def test_regions_say_what_their_texts_say(policy: Policy, table: Table, data: st
     read, made = published(rows, records), published_from_regions(regions, records.attributes, order)
     assert parts(made) == parts(read)
     assert made.attributes == read.attributes
+
+
+@given(st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=12), st.booleans())
+@settings(deadline=None)
+def test_cells_that_say_the_same_have_one_number(sets: list[set[int]], collide: bool) -> None:
+    """Whatever hashes say: with equal hashes every cell is compared with the others."""
+    runs = [[(code, code) for code in sorted(each)] for each in sets]
+    starts = np.cumsum([0, *map(len, runs)])
+    flat = np.array([run for each in runs for run in each], np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            patch.setattr(cells, "_MIXING", np.zeros(1, np.uint64))
+        found = cells._first_alike(starts, flat, np.zeros((len(sets), 2)), np.full(len(sets), -1, np.int32))
+    assert found.tolist() == [sets.index(each) for each in sets]

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.commands import incrowd
 
 from incrowd.commands.publish import publish
 from incrowd.errors import Exposure
-from incrowd.flow import Table
+from incrowd.flow import Microdata, Sensitive, Table
 from incrowd.policy import Policy
+from incrowd.policy.exposures import single_valued_neighbourhoods
 from incrowd.publishing.pipeline import publish_to
+from incrowd.schema import Kind
 
 
 def people(n: int, ill: Any) -> Table:
@@ -97,3 +101,16 @@ def test_the_story_says_it(tmp_path: Path) -> None:
     assert "reveals the exact quasi-identifiers of" in said
     assert "--set hide_rows=true" in said
     assert "an adversary who knows one person's row" in said
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1, max_size=8), st.data())
+def test_candidates_with_a_single_value_are_counted(values: list[list[int]], data: st.DataObject) -> None:
+    """For each record, its three candidates have one value of the column, or several."""
+    codes = np.array([code for each in values for code in each], np.int32)
+    order = np.array(data.draw(st.permutations(range(codes.size))))
+    shuffled = np.empty_like(codes)
+    shuffled[order] = codes
+    sensitive = Sensitive("ill", Kind.CATEGORICAL, shuffled, 3)
+    people = Microdata(np.zeros((codes.size, 0), np.int32), (), (sensitive,))
+    found = single_valued_neighbourhoods(people, order.reshape(-1, 3))
+    assert found == {"ill": sum(len(set(each)) == 1 for each in values)}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incrowd.verifier.box_tree import LEAF, box_tree, boxed
-from incrowd.verifier.domain import CellRegions
+from incrowd.verifier.cell_regions import CellRegions
 
 SIZE = 9  # ranks of a column, missing included
 
@@ -35,7 +35,6 @@ def columns(draw: st.DrawFn, cells: int) -> CellRegions:
         np.array([ranks is not None for ranks in members]),
         np.array(keys, np.int64),
         SIZE,
-        np.empty(0, np.int32),
     )
 
 

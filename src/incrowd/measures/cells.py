@@ -12,7 +12,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from incrowd.schema import EVERYTHING, MISSING, Kind, Shape
 from incrowd.values import Number, offsets, read_date, read_number
 
 Run = tuple[int, int]
+_MIXING = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15], np.uint64)  # all odd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,12 +78,6 @@ class CellCoverage:
         owner = np.repeat(np.arange(size), np.diff(starts))
         unknown = (runs[:, 0] <= attribute.missing) & (attribute.missing <= runs[:, 1])
         ends = np.where(((low < 0) | (attribute.shape is not Shape.RANGE))[:, None], 0.0, ends)
-        met: dict[tuple[object, ...], int] = {}
-        spans = [runs[a:b].tobytes() for a, b in pairwise(starts.tolist())]
-        same = [
-            met.setdefault(said, cell)
-            for cell, said in enumerate(zip(spans, node.tolist(), *ends.T.tolist(), strict=True))
-        ]
         return cls(
             low=low,
             high=high,
@@ -95,7 +89,7 @@ class CellCoverage:
             starts=starts,
             first=runs[:, 0],
             last=runs[:, 1],
-            same=np.array(same, dtype=np.int32),
+            same=_first_alike(starts, runs, ends, node),
         )
 
     def codes(self, cell: int) -> list[int]:
@@ -315,6 +309,27 @@ def _joined(runs: Iterable[Run]) -> tuple[Run, ...]:
         else:
             joined.append((first, last))
     return tuple(joined)
+
+
+def _first_alike(
+    starts: NDArray[np.int64], runs: NDArray[np.int32], ends: NDArray[np.float64], node: Codes
+) -> Codes:
+    """For each cell the first that says the same.
+
+    Cells are compared one by one only where hashes of their runs agree: different hashes are of different
+    cells, and nearly all are different.
+    """
+    same = np.arange(starts.size - 1, dtype=np.int32)
+    mixed = (runs[:, 0].astype(np.uint64) << np.uint64(32)) ^ runs[:, 1].astype(np.uint64)
+    for factor in _MIXING:
+        mixed = (mixed ^ (mixed >> np.uint64(31))) * factor
+    hashed = np.add.reduceat(mixed, starts[:-1])
+    _, which, count = np.unique(hashed, return_inverse=True, return_counts=True)
+    met: dict[tuple[object, ...], int] = {}
+    for cell in np.flatnonzero(count[which] > 1).tolist():
+        span = runs[starts[cell] : starts[cell + 1]].tobytes()
+        same[cell] = met.setdefault((span, int(node[cell]), *ends[cell].tolist()), cell)
+    return same
 
 
 def _real_ends(runs: NDArray[np.int32], starts: NDArray[np.int64], missing: int) -> tuple[Codes, Codes]:

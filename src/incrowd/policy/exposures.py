@@ -233,8 +233,10 @@ def single_valued_neighbourhoods(data: Microdata, candidates: NDArray[np.int64])
     """For each sensitive column, for how many records all candidates (n, k) have a single value of it."""
     found = {}
     for sensitive in data.sensitive:
-        codes = sensitive.codes[candidates]
-        found[sensitive.name] = int((codes.min(axis=1) == codes.max(axis=1)).sum())
+        first, single = sensitive.codes[candidates[:, 0]], np.arange(len(candidates))
+        for others in candidates.T[1:]:  # most have two values among the first few
+            single = single[sensitive.codes[others[single]] == first[single]]
+        found[sensitive.name] = single.size
     return found
 
 

@@ -16,9 +16,9 @@ from incrowd.attacks.registry import Rate
 from incrowd.attacks.ring import AfterOne, after_one
 from incrowd.contracts import Promise
 from incrowd.errors import Exposure, Infeasible, option
-from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Regions
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 from incrowd.join import JoinCounts
-from incrowd.measures import Presence, published_from_regions
+from incrowd.measures import Presence, Published
 from incrowd.models import FrequencyDiversity
 from incrowd.policy.exposures import CORRELATED_VALUES
 
@@ -132,14 +132,14 @@ Disclosure = RowDisclosure | ValueDisclosure | PresenceDisclosure
 
 
 def row_disclosure(
-    grouping: Partition | Neighbourhoods, regions: Regions, data: Microdata
+    grouping: Partition | Neighbourhoods, shown: Published, data: Microdata
 ) -> RowDisclosure | None:
     """What rows disclose when they are compared with each other; None where rows of a class are equal."""
     neighbourhoods = grouping.neighbourhoods
     if neighbourhoods is None:
         return None
     k = int(neighbourhoods.sizes.min())  # combinations that k records share are no secret
-    found = given_away(published_from_regions(regions, data.attributes), data, k)
+    found = given_away(shown, data, k)
     return RowDisclosure(len(data), found, _after_one(neighbourhoods, k))
 
 

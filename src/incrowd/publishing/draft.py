@@ -262,7 +262,7 @@ class Draft:
             joined, everyone = self.stand_ins.joined, self.people.everyone
             inside = covered_by(published_from_regions(self.regions, everyone.attributes), everyone)
             return PresenceDisclosure(presence(self.grouping.labels, joined.own, inside), joined.counts)
-        return self.values or row_disclosure(self.grouping, self.regions, self.data)
+        return self.values or row_disclosure(self.grouping, self._shown, self.data)
 
     def loss(self) -> dict[str, Any]:
         """Every measure of information loss; who has no row lost everything.

@@ -2,7 +2,8 @@
 
 Rows of equivalence classes are shuffled. Non-homogeneous rows need more: an assignment in which nobody is
 behind any row with more than chance 1/k exists if and only if the consistency graph has a k-factor.
-Neighbourhoods that were made k-regular are one; others are refused where they have none.
+Neighbourhoods that were made k-regular are one, and no graph is needed to see it; others are refused where
+they have none.
 """
 
 from __future__ import annotations
@@ -20,19 +21,27 @@ from incrowd.errors import Exposure, NotVerified, TableError
 from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions
 from incrowd.graph import Graph, consistency, factor, lambda_star
 from incrowd.measures import published_from_regions
+from incrowd.models.k_anonymity import KFactor
 from incrowd.policy.exposures import UNSAFE_MATCHES, UNSAFE_ONE_SIDED
 from incrowd.publishing.request import Request
+
+K_FACTOR = KFactor.name
 
 
 @dataclass(frozen=True)
 class MatchProbability:
-    """The largest probability of a match: of the assignment as it was drawn, and the least that any has."""
+    """The largest probability of a match: of the assignment as it was drawn, and the least that any has.
+
+    ``least`` is None where a k-factor is claimed: then 1/k is what is promised, and kept by construction. To
+    find how far below it rows happen to lie takes the whole consistency graph.
+    """
 
     drawn: Fraction
-    least: Fraction
+    least: Fraction | None = None
 
     def to_dict(self) -> dict[str, str]:
-        return {"drawn": str(self.drawn), "least": str(self.least)}
+        least = {} if self.least is None else {"least": str(self.least)}
+        return {"drawn": str(self.drawn), **least}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +60,7 @@ class RandomizedAssignment:
         """For each record the records that are behind the rows it may be behind (n, k); None for classes."""
         if self.neighbourhoods is None:
             return None
-        row = np.argsort(self.neighbourhoods.ravel(), kind="stable") // self.neighbourhoods.shape[1]
-        found: NDArray[np.int64] = self.assignment.private[row].reshape(self.neighbourhoods.shape)
+        found: NDArray[np.int64] = self.assignment.private[assign.rows_of_records(self.neighbourhoods)]
         return found
 
 
@@ -60,11 +68,16 @@ def assigned(
     grouping: Partition | Neighbourhoods, regions: Regions, data: Microdata, request: Request
 ) -> RandomizedAssignment:
     """Draw which record is behind which row; refused where none reaches 1/k and that was not accepted."""
-    algorithm, neighbourhoods = request.algorithm, grouping.neighbourhoods
+    algorithm, neighbourhoods, accept = request.algorithm, grouping.neighbourhoods, request.policy.accept
     if neighbourhoods is None:
         return RandomizedAssignment(assign.whole_classes(grouping.labels.size, system))
-    found = consistency(published_from_regions(regions, data.attributes), data)
     k = algorithm.k
+    claimed = algorithm.model_of_k(accept) == K_FACTOR
+    if claimed and neighbourhoods.regular and int(neighbourhoods.sizes[0]) == k:
+        assignment = assign.by_neighbourhoods(neighbourhoods, system)
+        members = neighbourhoods.members.reshape(-1, k)[assignment.region]
+        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k)), members)
+    found = consistency(published_from_regions(regions, data.attributes), data)
     try:
         least = lambda_star(found)
     except TableError as problem:
@@ -73,14 +86,12 @@ def assigned(
     if not algorithm.randomizes:
         fixed = assign.whole_classes(len(neighbourhoods), system)
         return RandomizedAssignment(fixed, MatchProbability(Fraction(1), least))
-    if neighbourhoods.regular and int(neighbourhoods.sizes[0]) == k:
-        assignment = assign.by_neighbourhoods(neighbourhoods, system)
-        members = neighbourhoods.members.reshape(-1, k)[assignment.region]
-        return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k), least), members)
-    return _from_factor(found, least, k, request.policy.accept)
+    return _from_factor(found, least, k, accept, claimed)
 
 
-def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str]) -> RandomizedAssignment:
+def _from_factor(
+    found: Graph, least: Fraction, k: int, accept: Sequence[str], claimed: bool
+) -> RandomizedAssignment:
     """One of as many disjoint matchings as there are, up to k."""
     most = min(k, int(1 / least))  # a j-factor exists if and only if no match needs more than 1/j
     if most < k and not (UNSAFE_MATCHES.accepted(accept) or UNSAFE_ONE_SIDED.accepted(accept)):
@@ -90,4 +101,5 @@ def _from_factor(found: Graph, least: Fraction, k: int, accept: Sequence[str]) -
             "was asked for; leave mend = true, or use kfactor",
         )
     assignment = assign.by_kinds(factor(found, most), found.record_of, found.row_of, system)
-    return RandomizedAssignment(assignment, MatchProbability(Fraction(1, most), least))
+    odds = MatchProbability(Fraction(1, most), None if claimed else least)
+    return RandomizedAssignment(assignment, odds)

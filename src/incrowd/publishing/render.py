@@ -71,14 +71,15 @@ def _set_texts(attribute: Attribute, cells: Cells) -> tuple[str, ...]:
     in_order = [words[code] for code in order]
     owner = np.repeat(np.arange(len(cells)), np.diff(cells.sets.starts))
     members = np.sort(owner * len(words) + rank[cells.sets.codes]) % len(words)
+    named = [in_order[place] for place in members.tolist()]
     ends = pairwise(cells.sets.starts.tolist())
-    return tuple(_set_text(members[a:b].tolist(), in_order) for a, b in ends)
+    return tuple(_set_text(named[a:b], len(words)) for a, b in ends)
 
 
-def _set_text(members: list[int], words: list[str]) -> str:
+def _set_text(members: list[str], values: int) -> str:
     if len(members) == 1:
-        return words[members[0]]
-    return EVERYTHING if len(members) == len(words) else "{" + "|".join([words[i] for i in members]) + "}"
+        return members[0]
+    return EVERYTHING if len(members) == values else "{" + "|".join(members) + "}"
 
 
 def published_table(

@@ -19,6 +19,7 @@ from incrowd.tables.texts import column_of
 
 CHUNK = 16_384  # rows joined at once
 # At the start of a text, and after each sign at which some spreadsheet might cut the cell or the line.
+_SIGN = re.compile(r"[=+\-@\t\r]")
 _FORMULA = re.compile(r"(^|[;\t\r\n])(?='*[=+\-@\t\r])")
 _PROTECTED = re.compile(r"(^|[;\t\r\n])'(?='*[=+\-@\t\r])")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -37,7 +38,9 @@ def protected(text: str) -> str:
     >>> [protected(text) for text in ("=1+1", "-5", "'=1+1", "A1", "x;=1")]
     ["'=1+1", '-5', "''=1+1", 'A1', "x;'=1"]
     """
-    return text if _NUMBER.fullmatch(text) else _FORMULA.sub(r"\1'", text)
+    if not _SIGN.search(text) or _NUMBER.fullmatch(text):  # most texts have no such sign at all
+        return text
+    return _FORMULA.sub(r"\1'", text)
 
 
 def unprotected(text: str) -> str:

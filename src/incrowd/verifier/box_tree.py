@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.verifier.cell_regions import MISSING_RANK, CellRegions
 from incrowd.verifier.columns import Bools, Ints
-from incrowd.verifier.domain import MISSING_RANK, CellRegions
 
 LEAF = 4  # boxes that are not worth a cut
 DEEPEST = 64

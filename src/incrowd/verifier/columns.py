@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.verifier.csv_file import NOT_CANONICAL, CellCoder, Codes, CsvGrid, CsvRows, csv_text
+from incrowd.verifier.csv_file import NOT_CANONICAL, CellCoder, Codes, CsvGrid, CsvRows, TextNumbers, csv_text
 from incrowd.verifier.failure import require
 
 Ints = NDArray[np.int64]
@@ -21,6 +21,7 @@ Cells = Sequence[str | None]
 ROWS_AT_ONCE = 256
 
 # What a spreadsheet may run: at the start of a text, or after a sign at which some of them cut cells.
+_SIGN = re.compile(r"[=+\-@\t\r]")
 _SUSPECT = re.compile(r"(?:^|[;\t\r\n])'*+[=+\-@\t\r]")
 _BARE = re.compile(r"(?:^|[;\t\r\n])[=+\-@\t\r]")
 _GUARD = re.compile(r"(^|[;\t\r\n])'(?='*+[=+\-@\t\r])")
@@ -43,6 +44,12 @@ class Numbering(dict[Any, int]):
         number = self[thing] = len(self)
         return number
 
+    def of_all(self, things: Sequence[Hashable]) -> list[int]:
+        """The number of each."""
+        new = [thing for thing in dict.fromkeys(things) if thing not in self]
+        self.update(zip(new, range(len(self), len(self) + len(new)), strict=True))
+        return [*map(self.__getitem__, things)]
+
 
 class Restoring(dict[str | None, int]):
     """Numbers texts by what they are once a protection is undone; NULL is `null`."""
@@ -56,6 +63,12 @@ class Restoring(dict[str | None, int]):
         number = self[text] = self.numbers[self._null if text is None else self._undo(text)]
         return number
 
+    def of_all(self, texts: Sequence[str]) -> list[int]:
+        """The number of each."""
+        new = [text for text in dict.fromkeys(texts) if text not in self]
+        self.update(zip(new, self.numbers.of_all([*map(self._undo, new)]), strict=True))
+        return [*map(self.__getitem__, texts)]
+
 
 def restored(text: str) -> str:
     """A text of a published CSV file without its protection against being run as a formula.
@@ -65,7 +78,8 @@ def restored(text: str) -> str:
     >>> restored("'=1+1"), restored("-5"), restored("'s-Hertogenbosch"), restored("x;'=1")
     ('=1+1', '-5', "'s-Hertogenbosch", 'x;=1')
     """
-    if not _SUSPECT.search(text) or _PLAIN_NUMBER.fullmatch(text):
+    # most texts have none of the signs, and the first search is far quicker than the second
+    if not _SIGN.search(text) or not _SUSPECT.search(text) or _PLAIN_NUMBER.fullmatch(text):
         return text
     bare = _BARE.search(text)
     require(not bare, "a text that a spreadsheet would run as a formula is not protected")
@@ -87,7 +101,7 @@ class CodedColumn:
     texts: Sequence[Any]
 
 
-Picks = Sequence[tuple[int, Mapping[str | None, int]]]
+Picks = Sequence[tuple[int, TextNumbers]]
 
 
 def numbers_of(rows: RowSource, picks: Picks, what: str) -> list[Codes]:

@@ -14,11 +14,11 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,6 +217,14 @@ def _last_line_end(text: bytes) -> int:
     return end
 
 
+class TextNumbers(Protocol):
+    """Numbers texts; what was not met before gets a number of its own."""
+
+    def __getitem__(self, text: str | None) -> int: ...
+
+    def of_all(self, texts: Sequence[str]) -> list[int]: ...
+
+
 class CellCoder:
     """Numbers the cells of one column, remembering short cells in a table of slots.
 
@@ -224,8 +232,7 @@ class CellCoder:
     `numbers` each time: slower, never wrong.
     """
 
-    def __init__(self, numbers: Mapping[str | None, int]) -> None:
-        self.numbers = numbers
+    def __init__(self, numbers: TextNumbers) -> None:
         self.long = _Long(numbers)
         self._bytes = np.zeros(1 << SLOT_BITS, np.uint64)
         self._number = np.full(1 << SLOT_BITS, -1, np.int32)
@@ -242,7 +249,7 @@ class CellCoder:
         unknown = np.flatnonzero(found < 0)
         if unknown.size:
             distinct, place = np.unique(words[unknown], return_inverse=True)
-            numbers = np.array([self.long[_bytes(word)] for word in distinct.tolist()], np.int32)
+            numbers = np.array(self.long.of_all([_bytes(word) for word in distinct.tolist()]), np.int32)
             found[unknown] = numbers[place]
             self._remember(distinct, numbers)
         return found
@@ -258,16 +265,23 @@ class CellCoder:
 class _Long(dict[bytes, int]):
     """Numbers cells by their bytes, decoding each only once; ``quoted[number]`` if it needs quotes."""
 
-    def __init__(self, numbers: Mapping[str | None, int]) -> None:
+    def __init__(self, numbers: TextNumbers) -> None:
         super().__init__()
         self._numbers = numbers
         self.quoted = bytearray()
 
-    def __missing__(self, cell: bytes) -> int:
-        number = self[cell] = self._numbers[cell.decode()]
-        self.quoted.extend(bytes(max(0, number + 1 - len(self.quoted))))
-        self.quoted[number] = _SIGNS_TO_QUOTE.search(cell) is not None
-        return number
+    def of_all(self, cells: Sequence[bytes]) -> list[int]:
+        """The number of each; those that are new are decoded all at once."""
+        new = [cell for cell in dict.fromkeys(cells) if cell not in self]
+        if new:
+            joined = b"\0".join(new)  # no cell has a NUL in it: such pieces are left to the csv module
+            numbers = self._numbers.of_all(joined.decode().split("\0"))
+            self.update(zip(new, numbers, strict=True))
+            self.quoted.extend(bytes(max(0, max(numbers) + 1 - len(self.quoted))))
+            if _SIGNS_TO_QUOTE.search(joined):
+                for cell, number in zip(new, numbers, strict=True):
+                    self.quoted[number] = _SIGNS_TO_QUOTE.search(cell) is not None
+        return [*map(self.__getitem__, cells)]
 
 
 def _bytes(word: int) -> bytes:
@@ -325,9 +339,8 @@ class CsvGrid:
             return coder.codes(self._words[starts] & _KEEP[length])
         short, found = np.flatnonzero(length <= SHORT), np.empty(length.size, np.int32)
         found[short] = coder.codes(self._words[starts[short]] & _KEEP[length[short]])
-        data, number = self._data, coder.long
-        ends_of_cells = zip(starts[long].tolist(), ends[long].tolist(), strict=True)
-        found[long] = [number[data[start:end]] for start, end in ends_of_cells]
+        data, ends_of_cells = self._data, zip(starts[long].tolist(), ends[long].tolist(), strict=True)
+        found[long] = coder.long.of_all([data[start:end] for start, end in ends_of_cells])
         return found
 
 

@@ -6,82 +6,22 @@ Every value of a quasi-identifier gets a rank: 0 is missing, real values follow 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from incrowd.schema import EVERYTHING, MISSING, Column, Kind, Shape
+from incrowd.verifier.cell_regions import MISSING_RANK, CellRegion, CellRegions, ListedSets
 from incrowd.verifier.cells import ParsedCell, escaped, parse
-from incrowd.verifier.columns import Bools, Ints
-from incrowd.verifier.csv_file import Codes
+from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.plain_sets import in_one_form, plain_sets
 from incrowd.verifier.values import HierarchyTree, tree_of, value, written
 
 Span = tuple[int, int]
-MISSING_RANK = 0
-LARGEST_INDEX = 2**24
-_PLAIN_SET = re.compile(r"\{[^\\{}\[\]*]+\}")
-
-
-@dataclass(frozen=True, slots=True)
-class CellRegion:
-    """What one cell holds: ranks low..high, or only `members` of them; and missing or not."""
-
-    low: int
-    high: int
-    missing: bool = False
-    members: frozenset[int] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CellRegions:
-    """The regions of a column's distinct cells, for looking up many at once."""
-
-    low: Ints
-    high: Ints
-    missing: Bools
-    spread: Bools  # is the region a set, whose members are in `keys`?
-    keys: Ints  # cell * size + rank, ascending
-    size: int
-    below: Codes  # how many keys are smaller than each number; empty if that would be too long a list
-
-    def hold(self, cells: Ints, ranks: Ints) -> Bools:
-        """Does cell i hold rank i?"""
-        inside: Bools = (self.low[cells] <= ranks) & (ranks <= self.high[cells])
-        if self.keys.size:
-            inside &= ~self.spread[cells] | (self._members(cells, ranks, ranks) > 0)
-        inside |= self.missing[cells] & (ranks == MISSING_RANK)
-        return inside
-
-    def meet(self, cells: Ints, first: Ints, last: Ints) -> Bools:
-        """Does cell i hold one of the ranks first[i]..last[i]?"""
-        found: Bools = np.maximum(self.low[cells], first) <= np.minimum(self.high[cells], last)
-        sets = self._sets_among(cells)
-        found[sets] = self._members(cells[sets], first[sets], last[sets]) > 0
-        found |= self.missing[cells] & (first == MISSING_RANK)
-        return found
-
-    def contain(self, cells: Ints, first: Ints, last: Ints) -> Bools:
-        """Does cell i hold all of the ranks first[i]..last[i]?"""
-        real = np.where(self.missing[cells], np.maximum(first, MISSING_RANK + 1), first)
-        all_of: Bools = (self.low[cells] <= real) & (last <= self.high[cells])
-        sets = self._sets_among(cells)
-        all_of[sets] = self._members(cells[sets], real[sets], last[sets]) == last[sets] - real[sets] + 1
-        return all_of | (real > last)
-
-    def _sets_among(self, cells: Ints) -> Ints:
-        return np.flatnonzero(self.spread[cells]) if self.keys.size else np.empty(0, np.int64)
-
-    def _members(self, cells: Ints, first: Ints, last: Ints) -> Ints | Codes:
-        """How many of the ranks first[i]..last[i] set i lists."""
-        return self._place(cells * self.size + last + 1) - self._place(cells * self.size + first)
-
-    def _place(self, wanted: Ints) -> Ints | Codes:
-        return self.below[wanted] if self.below.size else np.searchsorted(self.keys, wanted)
 
 
 class ColumnDomain:
@@ -113,25 +53,22 @@ class ColumnDomain:
 
     def regions(self, cells: Sequence[str], canonical: bool = False) -> CellRegions:
         """Read every distinct published cell of the column; each must have its one form if `canonical`."""
-        found = [self._read(cell) for cell in cells]
+        sets = self._plain_sets(cells)
+        others = [cells[at] for at in sets.others(len(cells) - sets.places.size).tolist()]
+        found = [self._read(cell) for cell in others]
         if canonical:
-            self._check_form(cells, found)
-        members = (i * self.size + r for i, region in enumerate(found) for r in region.members or ())
-        keys = np.sort(np.fromiter(members, np.int64))
-        return CellRegions(
-            low=np.array([region.low for region in found], np.int64),
-            high=np.array([region.high for region in found], np.int64),
-            missing=np.array([region.missing for region in found], np.bool_),
-            spread=np.array([region.members is not None for region in found], np.bool_),
-            keys=keys,
-            size=self.size,
-            below=_index(keys, len(found) * self.size),
-        )
+            self._check_form(others, found, sets)
+        return CellRegions.of(found, sets, self.size)
 
-    def _check_form(self, cells: Sequence[str], found: Sequence[CellRegion]) -> None:
+    def _plain_sets(self, cells: Sequence[str]) -> ListedSets:
+        listed = self.column.shape is Shape.SET and not self._family
+        return plain_sets(cells if listed else (), self._met, self._read)
+
+    def _check_form(self, cells: Sequence[str], found: Sequence[CellRegion], sets: ListedSets) -> None:
         """Every cell is written in the one way in which its meaning is; so it says nothing beside it."""
         other = "a cell is not written in the one form that its meaning has"
         same = all(map(str.__eq__, cells, map(self._form, cells, found)))
+        same = same and in_one_form(sets, self._met, self._words, self._values)
         require(same and len(set(found)) == len(found), f"column {self.column.name}: {other}")
 
     def _form(self, text: str, region: CellRegion) -> str:
@@ -166,9 +103,6 @@ class ColumnDomain:
         return {"low": by_rank[0], "high": by_rank[-1]} if by_rank else {}
 
     def _read(self, text: str) -> CellRegion:
-        known = self._known_set(text)
-        if known is not None:
-            return known
         try:
             cell = parse(text)
             if cell.everything:
@@ -282,21 +216,6 @@ class ColumnDomain:
             return self._single(cell)
         return CellRegion(min(ranks), max(ranks), cell.missing, ranks)
 
-    def _known_set(self, text: str) -> CellRegion | None:
-        """A plain set of values that were all read before; None leaves it to the careful reader.
-
-        Values are remembered by what they mean, so a sign that a cell must escape, and the word missing,
-        would be mistaken for the value that is spelt so.
-        """
-        if self.column.shape is not Shape.SET or self._family or not _PLAIN_SET.fullmatch(text):
-            return None
-        atoms = text[1:-1].split("|")
-        ranks = list(map(self._met.get, atoms))
-        members = frozenset(rank for rank in ranks if rank is not None)
-        if len(members) < max(len(ranks), 2) or MISSING in atoms:
-            return None
-        return CellRegion(min(members), max(members), members=members)
-
     def _permissible(self, ranks: frozenset[int], missing: bool) -> bool:
         """Is it a single value, the whole domain, or what some permissible sets have in common?"""
         choices = [ranks, ranks | {MISSING_RANK}] if missing else [ranks]
@@ -308,13 +227,6 @@ class ColumnDomain:
     def _closed(self, ranks: frozenset[int]) -> bool:
         above = [subset for subset in self._family if ranks <= subset]
         return bool(above) and frozenset.intersection(*above) == ranks
-
-
-def _index(keys: Ints, size: int) -> Codes:
-    """How many keys are below each number up to `size`: looking up is far quicker than searching."""
-    if not keys.size or size > LARGEST_INDEX:
-        return np.empty(0, np.int32)
-    return np.searchsorted(keys, np.arange(size + 1)).astype(np.int32)
 
 
 def check_levels(

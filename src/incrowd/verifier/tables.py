@@ -147,7 +147,9 @@ def _private(
 
 def _in_order(column: CodedColumn) -> CodedColumn:
     """The same column with its texts sorted, so that no number tells in which order rows were met."""
-    return CodedColumn(text_ranks(column.texts).astype(np.int32)[column.codes], sorted(column.texts))
+    rank = text_ranks(column.texts)
+    texts = [column.texts[at] for at in np.argsort(rank).tolist()]
+    return CodedColumn(rank.astype(np.int32)[column.codes], texts)
 
 
 def _classes(columns: Sequence[CodedColumn]) -> tuple[Ints, list[Ints]]:

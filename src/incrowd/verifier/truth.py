@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.verifier.box_tree import BoxTree, box_tree, boxed
+from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.columns import Bools, Ints, first_of_each, fold, sums, within
-from incrowd.verifier.domain import CellRegions
 from incrowd.verifier.failure import CheckFailed, require
 
 PAIRS_AT_ONCE = 2_000_000
@@ -40,9 +40,9 @@ class CodedTables:
     regions: Sequence[CellRegions]
 
     def consistent(self, rows: Ints, records: Ints) -> Bools:
-        """May row i describe record i? (private parts not compared)"""
+        """May row i describe record i? (private parts not compared; one row may stand beside several)"""
         classes = self.row_class[rows]
-        fits = np.ones(rows.size, np.bool_)
+        fits = np.ones(records.shape, np.bool_)
         for cells, regions, ranks in zip(self.class_cells, self.regions, self.record_ranks, strict=True):
             fits &= regions.hold(cells[classes], ranks[records])
         return fits

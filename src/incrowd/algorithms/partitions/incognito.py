@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.base import OUTLIERS, Algorithm
 from incrowd.algorithms.partitions.levels import Counts, Frequencies, Node, Rolls
+from incrowd.algorithms.partitions.rollups import RollUps
 from incrowd.contracts import (
     AnyLimit,
     Choice,
@@ -39,7 +40,6 @@ from incrowd.schema import Shape
 MEASURES = ("loss", "discernibility", "classes", "height")
 MOST_NODES = 1_000_000
 MOST_IN_PARTS = 1_000_000  # vectors of fewer columns that are looked at to spare some of all columns
-KEPT_BYTES = 2**26  # of frequency sets that are held to make others from
 
 Flags = NDArray[np.bool_]
 Value = Fraction | int
@@ -146,7 +146,7 @@ class Incognito(Algorithm):
                 raise PolicyError(
                     f"levels: {ladder.attribute.name} has the levels 0 to {ladder.height}, not {level}"
                 )
-        classes = vectors.classes(self.levels)
+        classes = vectors.classes(self.levels, vectors.roll_ups([self.levels]))
         if classes is None:
             raise Infeasible(f"at these levels {self._too_many(vectors)}; choose higher ones")
         return classes, self.levels
@@ -174,6 +174,7 @@ class _LatticeSearch:
         self.rolls, self.k, self.budget = rolls, k, budget
         self.shape = tuple(ladder.height + 1 for ladder in rolls.ladders)
         self.checked = 0
+        self.below = rolls.distinct  # all columns, at levels that no vector still to be tried lies below
         if prod(self.shape) > MOST_NODES:
             raise PolicyError(
                 f"there are {prod(self.shape)} ways to choose a level for each of {len(self.shape)} columns, "
@@ -194,6 +195,7 @@ class _LatticeSearch:
                 good[subset] = self._subset(subset, below)
                 done += good[subset].size
                 progress(done / whole)
+            self._lift(good)
         flags = good[tuple(range(d))]
         return Explored(
             tuple(length - 1 for length in self.shape),
@@ -202,6 +204,18 @@ class _LatticeSearch:
             flags.size,
             self.checked,
         )
+
+    def _lift(self, good: Mapping[tuple[int, ...], Flags]) -> None:
+        """Of more columns only what is good for fewer is tried: raise what all sets are made from to that."""
+        levels = list(self.below.levels)
+        for j in range(len(self.shape)):
+            least = [
+                int(np.flatnonzero(flags.any(axis=tuple(c for c in range(flags.ndim) if subset[c] != j)))[0])
+                for subset, flags in good.items()
+                if j in subset and flags.any()
+            ]
+            levels[j] = max(levels[j], min(least, default=0))
+        self.below = self.rolls.rolled(self.below, self.below.columns, tuple(levels))[0]
 
     def _sizes(self) -> list[int]:
         """How large subsets are looked at: all sizes, as long as they have not too many vectors in all."""
@@ -220,48 +234,17 @@ class _LatticeSearch:
                 possible &= flags.reshape([self.shape[j] if j in part else 1 for j in subset])
         found = np.zeros_like(possible)
         nodes = np.argwhere(possible)
-        source = _FrequencySources(self.rolls, subset, tuple(nodes.min(axis=0).tolist()))
+        sets = RollUps(self.rolls, self.below, subset, nodes)
         for at in np.argsort(nodes.sum(axis=1), kind="stable").tolist():
             node = tuple(nodes[at].tolist())
             if found[node]:
                 continue
             self.checked += 1
-            made = source.make(node)
-            small = int(made.weights[made.weights < self.k].sum())
+            weights = sets.make(node).weights
+            small = int(weights[weights < self.k].sum())
             if small <= self.budget and small < self.rolls.records:
                 found[tuple(slice(level, None) for level in node)] = True
-            else:
-                source.keep(made)
         return found
-
-
-class _FrequencySources:
-    """Frequency sets of one subset of columns, from which those of higher levels are made."""
-
-    def __init__(self, rolls: Rolls, subset: tuple[int, ...], least: Node) -> None:
-        self.rolls, self.subset = rolls, subset
-        self.lowest = rolls.rolled(rolls.distinct, subset, least)[0]
-        self.held: dict[Node, Frequencies] = {least: self.lowest}
-        self.height, self.bytes = sum(least), 0
-
-    def make(self, node: Node) -> Frequencies:
-        """From the smallest set just below that is held, or else from the lowest."""
-        if node in self.held:
-            return self.held[node]
-        below = ((*node[:c], level - 1, *node[c + 1 :]) for c, level in enumerate(node))
-        near = [self.held[each] for each in below if each in self.held]
-        source = min(near, key=lambda each: each.weights.size, default=self.lowest)
-        return self.rolls.rolled(source, self.subset, node)[0]
-
-    def keep(self, made: Frequencies) -> None:
-        """Hold a set for the next sum of levels; those of sums before are let go."""
-        height = sum(made.levels)
-        if height > self.height:
-            self.held = {node: each for node, each in self.held.items() if sum(node) == height - 1}
-            self.height, self.bytes = height, sum(each.bytes for each in self.held.values())
-        if self.bytes + made.bytes <= KEPT_BYTES:
-            self.held[made.levels] = made
-            self.bytes += made.bytes
 
 
 def _nodes(flags: Flags) -> tuple[Node, ...]:
@@ -282,11 +265,14 @@ def _lowest(flags: Flags) -> Flags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LevelClasses:
-    """The classes of a level vector: of each distinct record its class, their sizes, and which have rows."""
+    """The classes of a level vector with their sizes, and which of them have rows."""
 
-    of: Codes
-    sizes: Counts
+    made: Frequencies
     kept: Flags
+
+    @property
+    def sizes(self) -> Counts:
+        return self.made.weights
 
 
 class _LevelVectors:
@@ -295,20 +281,32 @@ class _LevelVectors:
     def __init__(self, rolls: Rolls, k: int, budget: int, guards: tuple[Guard, ...]) -> None:
         self.rolls, self.k, self.budget, self.guards = rolls, k, budget, guards
 
-    def classes(self, node: Node) -> _LevelClasses | None:
+    def roll_ups(self, nodes: Sequence[Node]) -> RollUps:
+        """Of all columns at these vectors."""
+        return RollUps(self.rolls, self.rolls.distinct, self.rolls.distinct.columns, np.array(nodes))
+
+    def of(self, node: Node) -> tuple[Frequencies, Codes]:
+        """The frequency set of a vector, and the class of each distinct record."""
+        return self.rolls.rolled(self.rolls.distinct, self.rolls.distinct.columns, node)
+
+    def classes(self, node: Node, sets: RollUps) -> _LevelClasses | None:
         """The classes of a level vector, or None if more would be left out than may be, or everybody."""
         rolls = self.rolls
-        made, of = rolls.rolled(rolls.distinct, rolls.distinct.columns, node)
-        kept = made.weights >= self.k
-        left = int(made.weights[~kept].sum())
-        if self.guards and left <= self.budget:
-            for rows, number in self._members(of[rolls.row_of], kept):
+        if not self.guards:
+            made = sets.make(node)
+            kept = made.weights >= self.k
+            left = int(made.weights[~kept].sum())
+        else:
+            made, of = self.of(node)
+            kept = made.weights >= self.k
+            left = int(made.weights[~kept].sum())
+            for rows, number in self._members(of[rolls.row_of], kept) if left <= self.budget else ():
                 if not all(guard.allows(rows) for guard in self.guards):
                     kept[number] = False
                     left += rows.size
                     if left > self.budget:
                         break
-        return _LevelClasses(of, made.weights, kept) if left <= self.budget and kept.any() else None
+        return _LevelClasses(made, kept) if left <= self.budget and kept.any() else None
 
     def _members(self, labels: Codes, kept: Flags) -> Iterator[tuple[NDArray[np.int32], int]]:
         order = np.argsort(labels, kind="stable").astype(np.int32)
@@ -322,13 +320,13 @@ def _best(vectors: _LevelVectors, nodes: Sequence[Node], measure: str) -> tuple[
 
     Vectors are tried in the order of what they cost at least, until none that is left can cost less.
     """
-    cost = _Cost(vectors, measure)
+    cost, sets = _Cost(vectors, measure), vectors.roll_ups(nodes)
     best: tuple[Value, int, Node] | None = None
     found = None
     for floor, height, node in sorted((cost.floor(node), sum(node), node) for node in nodes):
         if best is not None and (floor, height, node) > best:
             break
-        classes = vectors.classes(node)
+        classes = vectors.classes(node, sets)
         if classes is not None:
             this = (cost.of(classes, node), height, node)
             if best is None or this < best:
@@ -386,12 +384,19 @@ class _Cost:
 
     def _lost(self, classes: _LevelClasses, node: Node) -> Fraction:
         rolls = self.vectors.rolls
-        weights = np.where(classes.kept[classes.of], rolls.distinct.weights, 0)
-        left = rolls.records - int(weights.sum())
+        left = rolls.records - int(classes.sizes[classes.kept].sum())
+        weights: Counts | None = None  # of distinct records: cells of a range are as wide as what is in them
         total = Fraction(0)
         for j, (ladder, level) in enumerate(zip(rolls.ladders, node, strict=True)):
-            if len(ladder.attribute) > 1:
-                total += left + ladder.lost(level, self._weights(j, weights))
+            if len(ladder.attribute) < 2:
+                continue
+            if ladder.attribute.shape is not Shape.RANGE:
+                kept = classes.made.rows[classes.kept, j]
+                total += left + ladder.lost_by_parts(level, kept, classes.sizes[classes.kept])
+                continue
+            if weights is None:
+                weights = np.where(classes.kept[self.vectors.of(node)[1]], rolls.distinct.weights, 0)
+            total += left + ladder.lost(level, self._weights(j, weights))
         return total * self.unit
 
 
@@ -401,4 +406,5 @@ def _partition(data: Microdata, rolls: Rolls, classes: _LevelClasses, node: Node
         np.unique(ladder.parts[level][data.codes[:, j]], return_inverse=True)[1]
         for j, (ladder, level) in enumerate(zip(rolls.ladders, node, strict=True))
     ]
-    return Partition(number[classes.of[rolls.row_of]], np.stack(slabs, axis=1).astype(np.int32), node)
+    of = rolls.rolled(rolls.distinct, rolls.distinct.columns, node)[1]  # classes are numbered as first met
+    return Partition(number[of[rolls.row_of]], np.stack(slabs, axis=1).astype(np.int32), node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from incrowd.schema import Shape
 
 Counts = NDArray[np.int64]
 Node = tuple[int, ...]
+MOST_PACKED = 2**62  # combinations of values that one whole number can tell apart
 _FINEST = 2.0**40  # widths below this part of a range are not told apart
 _NEAR = 1e-6  # of the smallest gap: offsets are rounded, and 0.3 is three times 0.1
 
@@ -49,6 +51,10 @@ class Ladder:
         if self.attribute.shape is not Shape.RANGE:
             return Fraction(int(weight @ self.beyond[level][self.parts[level]]), others)
         return sum(_widths(self.attribute, self.parts[level], weight), Fraction(0))
+
+    def lost_by_parts(self, level: int, part: Codes, weight: Counts) -> Fraction:
+        """The same of a column that is no range, by classes: this many records (c,) lie in part[c]."""
+        return Fraction(int(weight @ self.beyond[level][part]), max(len(self.attribute) - 1, 1))
 
 
 def ladder_of(attribute: Attribute) -> Ladder:
@@ -179,6 +185,9 @@ class Rolls:
         slots = np.empty(1 << max(2 * f - 1, 1).bit_length(), np.int32)
         out, counts, label = np.empty((f, len(at)), np.int32), np.empty(f, np.int64), np.empty(f, np.int32)
         rows = np.ascontiguousarray(rows, np.int32)
-        found = incognito.roll(rows, source.weights, np.concatenate(lifts), start, slots, out, counts, label)
+        radix = [self.ladders[j].first[level].size for j, level in zip(columns, levels, strict=True)]
+        packed = np.empty(f if prod(radix) <= MOST_PACKED else 0, np.int64)
+        up, radixes = np.concatenate(lifts), np.array(radix, np.int64)
+        found = incognito.roll(rows, source.weights, up, start, radixes, slots, packed, out, counts, label)
         made = Frequencies(tuple(columns), tuple(levels), out[:found].copy(), counts[:found].copy())
         return made, label

@@ -23,6 +23,7 @@ from incrowd.verifier.claims.consistency_graph import ConsistencyGraph, DegreeCo
 from incrowd.verifier.claims.subject import ClaimSubject
 from incrowd.verifier.failure import require, whole
 
+K_FACTOR = "k-factor"
 MOST_FLOW = 2**31 - 1  # scipy counts in 32 bits
 _SHARE = re.compile(r"1|[1-9][0-9]{0,17}/[1-9][0-9]{0,17}")
 
@@ -117,23 +118,30 @@ def _largest_flow(graph: ConsistencyGraph, k: int, most: int) -> int:
 def check_match_probability(stated: Any, claims: Sequence[Claim], graph: ConsistencyGraph) -> None:
     """The check `odds`: what the manifest states of match probabilities can be, and agrees with the claims.
 
-    A randomized assignment with matches no likelier than `drawn` must exist, and one for `least`. That none
-    lies below `least` is confirmed only as far as the fewest neighbours of a record or row tell.
+    A randomized assignment with matches no likelier than `drawn` must exist. Where a k-factor is claimed that
+    is all, and all that may be stated. Else `least` is stated, too: an assignment for it must exist. That
+    none lies below `least` is confirmed only as far as the fewest neighbours of a record or row tell.
     """
-    known = isinstance(stated, dict) and set(stated) == {"drawn", "least"}
-    require(known, "the manifest does not state both match probabilities")
-    texts = [stated["drawn"], stated["least"]]
-    exact = all(isinstance(text, str) and _SHARE.fullmatch(text) for text in texts)
+    factors = [claim.parameters.get("k") for claim in claims if claim.model == K_FACTOR]
+    names = ("drawn",) if factors else ("drawn", "least")
+    known = isinstance(stated, dict) and set(stated) == set(names)
+    require(known, f"the manifest does not state exactly these match probabilities: {', '.join(names)}")
+    exact = all(isinstance(text, str) and _SHARE.fullmatch(text) for text in stated.values())
     require(exact, "a stated match probability is not a fraction")
-    drawn, least = map(Fraction, texts)
-    require(least <= drawn <= 1, "the stated match probability is less than the stated least one, or above 1")
+    drawn = Fraction(stated["drawn"])
+    require(drawn <= 1, "the stated match probability is above 1")
     require(drawn.numerator == 1, "the stated match probability is not one in a whole number of rows")
-    for claim in claims:
-        promised = claim.parameters.get("k")
-        if claim.model == "k-factor" and isinstance(promised, int) and promised > 0:
+    for promised in factors:
+        if isinstance(promised, int) and promised > 0:
             require(drawn <= Fraction(1, promised), "the stated match probability is above 1/k")
     if drawn < 1 and not graph.witnessed(drawn.denominator):
         require(reaches(graph, drawn), "no randomized assignment has the stated match probability")
+    if not factors:
+        _check_least(Fraction(stated["least"]), drawn, graph)
+
+
+def _check_least(least: Fraction, drawn: Fraction, graph: ConsistencyGraph) -> None:
+    require(least <= drawn, "the stated match probability is less than the stated least one")
     if least < drawn:
         require(reaches(graph, least), "no randomized assignment has the stated least match probability")
     fewest = int(graph.degrees.rows.min())
