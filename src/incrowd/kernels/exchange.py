@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.arrays import Codes, Floats, Ints, Words
+from incrowd.kernels.assignment import assigned
 from incrowd.kernels.closure import SET, TABLE, Costs, count_of, rare_cost, set_cost
 from incrowd.kernels.jit import inlined, kernel
 
@@ -78,20 +79,6 @@ def desk_for(n: int, k: int, d: int) -> Desk:
     )
 
 
-@inlined
-def _cell(j: int, low: Any, high: Any, costs: Costs) -> Any:
-    """What the smallest cell over codes low..high of a column that is no set costs."""
-    if costs.kind[j] == TABLE:
-        return costs.cost[costs.table[j] + low * costs.size[j] + high]
-    return rare_cost(j, low, high, costs)
-
-
-@inlined
-def _set(j: int, bits: Any, costs: Costs) -> Any:
-    """What publishing exactly these codes costs."""
-    return set_cost(j, bits, costs) if costs.entropy else (count_of(bits) - 1) * costs.scale[j]
-
-
 @kernel
 def lay(s: int, v: int, rows: Rows, desk: Desk, costs: Costs) -> Any:
     """Lay row v on place s, with what it costs without each member -> what it costs."""
@@ -106,13 +93,14 @@ def lay(s: int, v: int, rows: Rows, desk: Desk, costs: Costs) -> Any:
                 twice |= once & bit
                 once |= bit
             desk.once[s, j], desk.twice[s, j] = once, twice
-            whole = _set(j, once, costs)
+            whole = set_cost(j, once, costs)
             for i in range(k):
                 alone = (np.uint64(1) << np.uint64(rows.codes[rows.members[v, i], j])) & ~twice
-                desk.without[s, i] += _set(j, once & ~alone, costs) if alone else whole
+                desk.without[s, i] += set_cost(j, once & ~alone, costs) if alone else whole
         else:
-            low = low2 = np.int32(2**31 - 1)
-            high = high2 = np.int32(-1)
+            low: Any = np.int32(2**31 - 1)
+            high: Any = np.int32(-1)
+            low2, high2 = low, high
             for i in range(k):
                 code = rows.codes[rows.members[v, i], j]
                 if code < low:
@@ -125,15 +113,22 @@ def lay(s: int, v: int, rows: Rows, desk: Desk, costs: Costs) -> Any:
                     high2 = code
             desk.low[s, 0, j], desk.low[s, 1, j] = low, low2
             desk.high[s, 0, j], desk.high[s, 1, j] = high, high2
-            whole = _cell(j, low, high, costs)
-            for i in range(k):
-                code = rows.codes[rows.members[v, i], j]
-                if code == low or code == high:
-                    desk.without[s, i] += _cell(
-                        j, low2 if code == low else low, high2 if code == high else high, costs
-                    )
+            whole = here = 0.0
+            for i in range(-1, k):  # all of them first
+                first, last = low, high
+                if i >= 0:
+                    code = rows.codes[rows.members[v, i], j]
+                    first, last = low2 if code == low else low, high2 if code == high else high
+                if i >= 0 and first == low and last == high:
+                    here = whole
+                elif costs.kind[j] == TABLE:
+                    here = costs.cost[costs.table[j] + first * costs.size[j] + last]
                 else:
-                    desk.without[s, i] += whole
+                    here = rare_cost(j, first, last, costs)
+                if i >= 0:
+                    desk.without[s, i] += here
+                else:
+                    whole = here
         total += whole
     desk.without[s] /= d
     desk.without[s, 0] = np.inf  # its own record stays
@@ -165,20 +160,14 @@ def cost_with_each(
     costs: Costs,
     into: Floats,
 ) -> None:
-    """into (m,) becomes what bounds s (.., d) cost with each of the records who (m,), or what is above `limit`.
+    """into (m,) becomes what bounds s cost with each of the records who (m,), or something above `limit`.
 
     The loop is in here, and takes arrays out of tuples once: passing those costs more than a price.
     """
     d = codes.shape[1]
     most = limit * d
-    kind, scale, size, table, price, entropy = (
-        costs.kind,
-        costs.scale,
-        costs.size,
-        costs.table,
-        costs.cost,
-        costs.entropy,
-    )
+    kind, scale, size, table, price = costs.kind, costs.scale, costs.size, costs.table, costs.cost
+    entropy = costs.entropy
     for i in range(who.size):
         total = 0.0
         for j in range(d):
@@ -289,9 +278,7 @@ def cost_changed(s: int, x: int, y: int, codes: Codes, desk: Desk, costs: Costs)
 
 
 @kernel
-def _may_come(
-    s: int, w: int, side: int, held: int, most: float, rows: Rows, desk: Desk, costs: Costs
-) -> Any:
+def _may_come(s: int, w: int, side: int, held: int, most: float, rows: Rows, desk: Desk, costs: Costs) -> Any:
     """List the members of row w that may come to the row on place s for less than `most` -> the least price.
 
     Those stamped with `held` are there already. A price is that of who stays whoever leaves: the second
@@ -418,38 +405,3 @@ def middles(rows: Rows, into: Codes) -> None:
                 code = rows.codes[rows.members[v, i], j]
                 low, high = min(low, code), max(high, code)
             into[v, j] = low + high
-
-
-@kernel
-def assigned(cost: Floats, m: int) -> Any:
-    """The cheapest way to give each of m columns a row of its own -> row of each column (m,).
-
-    Rows come in one after the other, each by the shortest way of changes; position m stands for nobody.
-    """
-    of_row, of_column = np.zeros(m), np.zeros(m + 1)
-    taker, back = np.full(m + 1, -1), np.zeros(m, np.int64)
-    least, done = np.empty(m), np.empty(m + 1, np.bool_)
-    for i in range(m):
-        taker[m], column = i, m
-        least[:], done[:] = np.inf, False
-        while taker[column] >= 0:
-            done[column] = True
-            row, step, nearest = taker[column], np.inf, -1
-            for j in range(m):
-                if not done[j]:
-                    here = cost[row, j] - of_row[row] - of_column[j]
-                    if here < least[j]:
-                        least[j], back[j] = here, column
-                    if least[j] < step:
-                        step, nearest = least[j], j
-            for j in range(m + 1):
-                if done[j]:
-                    of_row[taker[j]] += step
-                    of_column[j] -= step
-                elif j < m:
-                    least[j] -= step
-            column = nearest
-        while column != m:
-            taker[column] = taker[back[column]]
-            column = back[column]
-    return taker[:m]

@@ -19,6 +19,7 @@ from incrowd.algorithms.nonhomogeneous.regular import rings
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.contracts import silent
 from incrowd.flow import Codes
+from incrowd.kernels import assignment
 from incrowd.kernels import exchange as kernels
 
 MEASURES = st.sampled_from(["lm", "entropy"])
@@ -77,7 +78,7 @@ def test_prices_of_columns_too_large_for_a_table() -> None:
     positions = [7 * code + code % 3 for code in range(900)]
     half = [frozenset(range(450)), frozenset(range(450, 900))]
     paths = [[frozenset({leaf}), half[leaf // 450], half[0] | half[1]] for leaf in range(900)]
-    points = [(code, (37 * code) % 900) for code in (3, 11, 200, 450, 451, 899)]
+    points: list[tuple[int, ...]] = [(code, (37 * code) % 900) for code in (3, 11, 200, 450, 451, 899)]
     table = CodeTable(points, [("range", positions), ("tree", paths)])
     members = np.array([[(i + step) % 6 for step in range(3)] for i in range(6)], np.int32)
     check_prices(table, Exchange.of(priced(table.data, "lm"), members), "lm")
@@ -165,6 +166,6 @@ def test_rings_in_clusters_are_regular_and_exchanges_never_lose(
 def test_assignments_are_the_cheapest(m: int, data: st.DataObject) -> None:
     entry = st.integers(-3, 9)
     cost = data.draw(st.lists(st.lists(entry, min_size=m, max_size=m), min_size=m, max_size=m))
-    taker = kernels.assigned(np.array(cost, np.float64), m).tolist()
+    taker = assignment.assigned(np.array(cost, np.float64), m).tolist()
     assert sorted(taker) == list(range(m))
     assert sum(cost[row][column] for column, row in enumerate(taker)) == twins.cheapest_assignment(cost)

@@ -17,6 +17,7 @@ from twins import factor as twins
 from incrowd.algorithms.costs import priced
 from incrowd.algorithms.nonhomogeneous import kfactor
 from incrowd.algorithms.nonhomogeneous.kfactor import KFactorNeighbourhoods
+from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.contracts import silent
 from incrowd.errors import PolicyError
 
@@ -48,7 +49,7 @@ def test_every_table_gets_a_factor(table: CodeTable, k: int, measure: str) -> No
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), MEASURES)
 def test_classes_made_in_blocks_keep_the_same(seed: int, k: int, measure: str) -> None:
     rng = np.random.default_rng(seed)
-    points = [(int(a), int(b)) for a, b in rng.integers(0, 7, (120, 2))]
+    points: list[tuple[int, ...]] = [(int(a), int(b)) for a, b in rng.integers(0, 7, (120, 2))]
     table = CodeTable(points, [("range", [0, 1, 2, 5, 9, 10, 11]), ("set", 7)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kfactor, "WHOLE", 50)
@@ -62,7 +63,7 @@ def test_blocks_are_bounded_whatever_the_table(monkeypatch: pytest.MonkeyPatch) 
     points = [tuple(int(x) for x in row) for row in (rng.random((600, 3)) < 0.01)]
     table = CodeTable(points, [("set", 2)] * 3)
     seen: list[int] = []
-    clusters = kfactor.Agglomerative.clusters
+    clusters = Agglomerative.clusters
 
     def counted(self: Any, some: Any, progress: Any) -> Any:
         seen.append(len(some.codes))
@@ -70,7 +71,7 @@ def test_blocks_are_bounded_whatever_the_table(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(kfactor, "WHOLE", 100)
     monkeypatch.setattr(kfactor, "BLOCK", 100)
-    monkeypatch.setattr(kfactor.Agglomerative, "clusters", counted)
+    monkeypatch.setattr(Agglomerative, "clusters", counted)
     KFactorNeighbourhoods(5).group(table.data, (), silent)
     assert sum(seen) == 600
     assert max(seen) < 100

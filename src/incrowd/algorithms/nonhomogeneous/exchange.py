@@ -17,7 +17,7 @@ from incrowd.contracts import Progress, silent
 from incrowd.flow import Codes, Neighbourhoods
 from incrowd.kernels import boxtree, exchange
 
-SWEEPS, TURNS = 8, 4  # orders of the rows, and how often members are handed out in each
+SWEEPS, TURNS = 8, 3  # orders of the rows, and how often members are handed out in each
 ENOUGH = 0.001  # a sweep that saves less than this share is the last
 AT_ONCE = 1 << 13  # rows between two places where one could end
 
