@@ -19,7 +19,7 @@ from incrowd.algorithms.nonhomogeneous.regular import rings
 from incrowd.algorithms.nonhomogeneous.revisited import Revisited
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.mondrian import RelaxedMondrian
-from incrowd.algorithms.polish import Polish, swept
+from incrowd.algorithms.polish import Polish, polished
 from incrowd.contracts import AnyLimit, Progress, register, silent
 from incrowd.flow import Microdata, Neighbourhoods, Partition
 
@@ -72,4 +72,4 @@ class KFactorNeighbourhoods(Revisited):
             labels[rows] = found + clusters.clusters(some, silent)
             found, done = int(labels[rows].max()) + 1, done + rows.size
             progress(CLASSED * done / n)
-        return swept(self.k, table, labels, (), SWEEPS)
+        return polished(self.k, table, labels, (), silent, sweeps=SWEEPS)
