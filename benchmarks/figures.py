@@ -22,7 +22,7 @@ from expc import expansion_by_outliers
 from headlines import headline_figures
 from joins import joined_figures, topdown_figures
 from lattices import incognito
-from neighbourhoods import expansion, exponent, global_1k, one_k
+from neighbourhoods import expansion, exponent, global_1k, kfactor, one_k
 from outliers import outlier_figures
 from publishing import published
 from queries import query_figures
@@ -295,6 +295,7 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "expansion": expansion,
     "(1,k)": one_k,
     "global (1,k)": global_1k,
+    "kfactor": kfactor,
     "components": components_of_a_graph,
     "assignment": assignments,
     "row of records: hilbert, lexicographic": rows_cut,

@@ -10,10 +10,12 @@ from functools import cache, partial
 import numpy as np
 from bench import Figure, cpu, peak_mb
 from scans import distinct_scan, plain_scan
-from tables import adult_with_trees, census_with_trees, first
+from tables import adult_with_trees, census_with_trees, first, microdata
 
 from incrowd.algorithms.costs import groups_of, priced
+from incrowd.algorithms.nonhomogeneous.kfactor import WHOLE, KFactorNeighbourhoods
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, global_neighbourhoods, widened
+from incrowd.contracts import silent
 from incrowd.flow import Microdata, Neighbourhoods
 
 K = 10
@@ -105,3 +107,17 @@ def global_1k(kd: float) -> Iterator[Figure]:
 
 def all_three(data: Microdata) -> Neighbourhoods:
     return global_neighbourhoods(data, widened(data, Expansion(K).neighbourhoods(data), K), K)
+
+
+def kfactor(kd: float) -> Iterator[Figure]:
+    """kfactor in blocks, on invented people: both tables are larger than what is one block."""
+    n, method = 8 * WHOLE, KFactorNeighbourhoods(K)
+    rng = np.random.default_rng(2)
+    sizes = (78, 2, 16, 800, 50, 400)
+    people = microdata(np.stack([(rng.beta(2, 5, n) * size).astype(np.int32) for size in sizes], axis=1))
+    method.group(first(people, 500), (), silent)
+    slow, quick = (
+        cpu(partial(method.group, data, (), silent), 1) for data in (people, first(people, n // 4))
+    )
+    size, growth = f"n={n} d={len(sizes)} k={K}", exponent(slow, quick)
+    yield Figure("kfactor (invented)", size, slow / kd, "kd", None, growth, peak_mb())

@@ -24,7 +24,7 @@ from twins import factor as naive_factor
 
 from incrowd import assign
 from incrowd.algorithms.base import all_methods
-from incrowd.algorithms.nonhomogeneous.revisited import KFactorNeighbourhoods
+from incrowd.algorithms.nonhomogeneous.kfactor import KFactorNeighbourhoods
 from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.contracts import catalogue

@@ -67,7 +67,7 @@ def polished(
     deadline: Deadline | None = None,
     sweeps: int = SWEEPS,
 ) -> Labels:
-    """Polish classes that the guards allow, in blocks of near ones; what is near differs from sweep to sweep."""
+    """Polish classes that the guards allow, in blocks of near ones, which are cut anew in each sweep."""
     n = len(labels)
     several = n > BLOCK
     for sweep in range(sweeps if several else 1):

@@ -1,8 +1,7 @@
 """From neighbourhoods of any size to k-regular ones: every row over k records, every record in k rows.
 
 What rows hold already is free; a flow over it leaves few pairs open. Those are closed where that widens rows
-least. At last rows exchange members: each row of a block gives one away, and the best way to hand them out
-again is an assignment problem. Records stand in the order of the tree's leaves; row x is that of record x.
+least. Records stand in the order of the tree's leaves; row x is that of record x.
 """
 
 from __future__ import annotations
@@ -11,17 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from incrowd.kernels.arrays import Bools, Codes, Floats, Ints
+from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.boxtree import BoxTree
-from incrowd.kernels.closure import Costs, GroupBounds, own_cost, price, rounded, stretch, union_cost
+from incrowd.kernels.closure import Costs, GroupBounds, own_cost, price, stretch, union_cost
 from incrowd.kernels.jit import inlined, kernel
 from incrowd.kernels.k_one import DEEP, inside_of, least_union
 
 WINDOW = 256  # how many leftovers are compared with one
 AT_ONCE = 2048  # rows whose points are held in memory at a time
-BLOCK = 64  # rows that exchange members at once
-FORBIDDEN = 1e4  # dearer than all rows of a block together
-GAIN = 1e-9  # less is rounding
 
 
 class PointTree(NamedTuple):
@@ -275,131 +271,3 @@ def _close(records: Ints, rows: Ints, f: Factor, costs: Costs) -> None:
             _join(u, at_row, f, costs)
             u = b
         _join(u, v, f, costs)
-
-
-@inlined
-def mixed(value: int) -> Any:
-    """A number that looks drawn, but is the same every time."""
-    for _ in range(2):
-        value = ((value >> 16) ^ value) * 73244475 & 0xFFFFFFFF
-    return (value >> 16) ^ value
-
-
-@kernel
-def _give(
-    v: int, turn: int, members: Codes, records: GroupBounds, s: int, rests: GroupBounds, costs: Costs
-) -> Any:
-    """Which member row v gives away, and what it costs without: the one it gains most by, or any.
-
-    If all gave their dearest, none could take two such and free another row. Group s of `rests` becomes the
-    row without.
-    """
-    k = members.shape[1]
-    chance = mixed(v + 7919 * turn)
-    slot, least, cost = 1 + (chance >> 1) % (k - 1), np.inf, 0.0
-    for attempt in range(1 if chance % 2 == 0 else k, k + 1):  # at last that which is chosen
-        out = attempt if attempt < k else slot
-        for j in range(rests.low.shape[1]):
-            low, high = records.low[v, j], records.high[v, j]
-            for i in range(1, k):
-                if i != out:
-                    low = min(low, records.low[members[v, i], j])
-                    high = max(high, records.high[members[v, i], j])
-            rests.low[s, j], rests.high[s, j] = low, high
-        for j in range(rests.bits.shape[1]):
-            bits = records.bits[v, j]
-            for i in range(1, k):
-                if i != out:
-                    bits |= records.bits[members[v, i], j]
-            rests.bits[s, j] = bits
-        cost = own_cost(s, rests, costs)
-        if attempt < k and rounded(cost) < least:
-            least, slot = rounded(cost), attempt
-    return slot, cost
-
-
-def exchange(order: Ints, turn: int, f: Factor, rests: GroupBounds, costs: Costs) -> Any:
-    """Let the rows of each block, in an order (n,), hand out one member each anew -> what that saved."""
-    return _exchange(order, turn, f.members, f.records, f.now.cost, rests, costs)
-
-
-@kernel
-def _exchange(
-    order: Ints,
-    turn: int,
-    members: Codes,
-    records: GroupBounds,
-    now: Floats,
-    rests: GroupBounds,
-    costs: Costs,
-) -> Any:
-    """See `exchange`; now (n,) is what rows cost."""
-    cost = np.empty((BLOCK, BLOCK))
-    given, slot = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    saved = 0.0
-    for begin in range(-(turn % 2) * (BLOCK // 2), order.size, BLOCK):  # blocks overlap from turn to turn
-        rows = order[max(begin, 0) : begin + BLOCK]
-        hope = costs.entropy  # a wider row may be cheaper
-        for s in range(rows.size):
-            slot[s], rest = _give(rows[s], turn, members, records, s, rests, costs)
-            given[s] = members[rows[s], slot[s]]
-            hope |= rest < now[rows[s]] - GAIN
-        if not hope:
-            continue
-        before, after = 0.0, 0.0
-        for s in range(rows.size):
-            before += now[rows[s]]
-            for t in range(rows.size):
-                x = given[t]
-                holds = False
-                for i in range(members.shape[1]):
-                    holds |= members[rows[s], i] == x
-                if holds and x != given[s]:
-                    cost[s, t] = FORBIDDEN
-                else:
-                    cost[s, t] = union_cost(s, rests, x, records, costs)
-        taker = assigned(cost, rows.size)
-        for t in range(rows.size):
-            after += cost[taker[t], t]
-        if after < before - GAIN:
-            saved += before - after
-            for t in range(rows.size):
-                v = rows[taker[t]]
-                members[v, slot[taker[t]]] = given[t]
-                now[v] = cost[taker[t], t]
-    return saved
-
-
-@kernel
-def assigned(cost: Floats, m: int) -> Any:
-    """The cheapest way to give each of m columns a row of its own -> row of each column (m,).
-
-    Rows come in one after the other, each by the shortest way of changes; position m stands for nobody.
-    """
-    of_row, of_column = np.zeros(m), np.zeros(m + 1)
-    taker, back = np.full(m + 1, -1), np.zeros(m, np.int64)
-    least, done = np.empty(m), np.empty(m + 1, np.bool_)
-    for i in range(m):
-        taker[m], column = i, m
-        least[:], done[:] = np.inf, False
-        while taker[column] >= 0:
-            done[column] = True
-            row, step, nearest = taker[column], np.inf, -1
-            for j in range(m):
-                if not done[j]:
-                    here = cost[row, j] - of_row[row] - of_column[j]
-                    if here < least[j]:
-                        least[j], back[j] = here, column
-                    if least[j] < step:
-                        step, nearest = least[j], j
-            for j in range(m + 1):
-                if done[j]:
-                    of_row[taker[j]] += step
-                    of_column[j] -= step
-                elif j < m:
-                    least[j] -= step
-            column = nearest
-        while column != m:
-            taker[column] = taker[back[column]]
-            column = back[column]
-    return taker[:m]

@@ -13,18 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import golden
 from support.tables_of_codes import CodeTable, code_tables, ks
-from twins import definitions as naive
 from twins import factor as twins
 from twins.nonhomogeneous import consistent
 
 from incrowd.algorithms.costs import groups_of, priced
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, widened
-from incrowd.algorithms.nonhomogeneous.regular import Mend, exchanged, loss_of, mended, rings
-from incrowd.algorithms.partitions.agglomerative import Agglomerative
-from incrowd.contracts import silent
+from incrowd.algorithms.nonhomogeneous.regular import Mend, mended
 from incrowd.errors import Infeasible
 from incrowd.flow import Microdata, Neighbourhoods
-from incrowd.kernels import regular as kernels
 from incrowd.schema import Shape
 
 ART, _ = golden("revisited", "ART")
@@ -196,45 +192,3 @@ def test_the_artificial_table_loses_what_the_vector_says(k: int, most: float) ->
     lost = [np.mean([loss(*pair) for pair in zip(samples, each, strict=True)]) for each in (before, after)]
     assert lost[1] < most
     assert lost[1] < 1.03 * lost[0]
-
-
-@settings(max_examples=60)
-@given(st.integers(1, 6), st.data())
-def test_assignments_are_the_cheapest(m: int, data: st.DataObject) -> None:
-    entry = st.integers(-3, 9)
-    cost = data.draw(st.lists(st.lists(entry, min_size=m, max_size=m), min_size=m, max_size=m))
-    taker = kernels.assigned(np.array(cost, np.float64), m).tolist()
-    assert sorted(taker) == list(range(m))
-    assert sum(cost[row][column] for column, row in enumerate(taker)) == twins.cheapest_assignment(cost)
-
-
-@settings(max_examples=80)
-@given(code_tables(most=24, least=ks(2, 5)), ks(2, 5), st.sampled_from(["lm", "entropy"]))
-def test_rings_in_clusters_are_regular_and_exchanges_never_lose(
-    table: CodeTable, k: int, measure: str
-) -> None:
-    data = table.data
-    clusters = Agglomerative(k, measure=measure).group(data, (), silent)
-    ring = rings(data, clusters, k)
-    for record, label in enumerate(clusters.labels):
-        crowd = ring.members.reshape(-1, k)[record]
-        assert crowd[0] == record
-        assert (clusters.labels[crowd] == label).all()
-    better = exchanged(data, ring, measure)
-    assert ring.regular
-    assert better.regular
-    assert loss_of(data, better, measure) <= loss_of(data, ring, measure) + 1e-9
-    if measure == "lm":
-        rows = [table_cost(table, np.flatnonzero(clusters.labels == label)) for label in clusters.labels]
-        assert loss_of(data, ring) <= sum(rows) / len(data) + 1e-9
-
-
-def table_cost(table: CodeTable, members: Any) -> float:
-    """What a row over these records costs, in plain Python."""
-    return naive.row_cost(table.points, members.tolist(), table.axes, "lm")
-
-
-def test_the_loss_is_that_of_the_rows() -> None:
-    table = CodeTable([(0,), (1,), (2,), (3,)], [("range", [0, 1, 2, 4])])
-    neighbourhoods = Neighbourhoods(np.array([0, 2, 4, 6, 8]), np.array([0, 1, 1, 2, 2, 3, 3, 0], np.int32))
-    assert loss_of(table.data, neighbourhoods) == (0.25 + 0.25 + 0.5 + 1.0) / 4

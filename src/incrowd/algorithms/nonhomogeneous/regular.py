@@ -12,17 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
+from incrowd.algorithms.nonhomogeneous.exchange import Exchange
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import RecordTree
 from incrowd.contracts import need_enough
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
-from incrowd.kernels import boxtree, closure, flow, regular
+from incrowd.kernels import closure, flow, regular
 
 FREE = 4  # times k: how many of the records that a row holds are looked at
 NEAR = 8  # how many records outside a row are looked at, each time
 LEVELS = 8  # how often rows may be widened, by twice as much each time
 FIRST = 1 / 8  # of what a row costs on average: by how much they may be widened first
-SWEEPS, TURNS = 10, 4  # exchanges: orders of the rows, and how often each is gone through
-ENOUGH = 0.001  # a sweep that saves less than this share is the last
 
 
 def mended(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str = "lm") -> Neighbourhoods:
@@ -37,22 +36,9 @@ def mended(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: str
     mend = Mend.of(data, neighbourhoods, k, measure)
     mend.match()
     mend.close()
-    mend.exchange()
-    return mend.neighbourhoods()
-
-
-def exchanged(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm") -> Neighbourhoods:
-    """Neighbourhoods that are k-regular already, made cheaper by exchanges."""
-    n, k = len(neighbourhoods), int(neighbourhoods.sizes[0])
-    mend = Mend.of(data, neighbourhoods, k, measure)
-    members = mend.place[neighbourhoods.members.reshape(n, k)][mend.record]
-    # its own record stands first in each row
-    mend.members[:] = np.take_along_axis(
-        members, np.argsort(members != np.arange(n)[:, None], kind="stable"), 1
-    )
-    mend.held[:] = k
-    mend.load[:] = k
-    mend.exchange()
+    work = Exchange.of(mend.table, mend.members)
+    work.run()
+    mend.members[:] = work.rows.members
     return mend.neighbourhoods()
 
 
@@ -66,13 +52,6 @@ def rings(data: Microdata, partition: Partition, k: int) -> Neighbourhoods:
     members = np.empty((len(data), k), np.int32)
     members[order] = order[starts + at % np.repeat(sizes, sizes)[:, None]]
     return Neighbourhoods(np.arange(len(data) + 1) * k, members.ravel())
-
-
-def loss_of(data: Microdata, neighbourhoods: Neighbourhoods, measure: str = "lm") -> float:
-    """What the rows over neighbourhoods cost on average."""
-    table = priced(data, measure)
-    owner = np.repeat(np.arange(len(neighbourhoods)), neighbourhoods.sizes)
-    return float(groups_of(owner, replace(table, codes=table.codes[neighbourhoods.members])).cost.mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,25 +123,6 @@ class Mend:
         """Pair the rest."""
         if (self.held < self.members.shape[1]).any():
             regular.pair_leftovers(self.members.shape[1], self.space, self._factor(), self.table.costs)
-
-    def exchange(self) -> None:
-        """Let rows that are near each other exchange members while that makes them cheaper."""
-        factor, d = self._factor(), self.table.codes.shape[1]
-        rests = groups_of(
-            np.zeros(0, np.int64), replace(self.table, codes=self.table.codes[:0]), regular.BLOCK
-        )
-        for sweep in range(SWEEPS):
-            rows = self._rows()
-            # Who is near whom has many answers: own records and middles of rows by turns, and every time
-            # without another column.
-            about = rows.low + rows.high if sweep % 2 else self.table.codes
-            columns = [j for j in range(d) if j != sweep % d or d == 1]
-            order = boxtree.build(about[:, columns]).order.astype(np.int64)
-            before = float(rows.cost.sum())
-            turns = range(TURNS * sweep, TURNS * (sweep + 1))
-            saved = sum(regular.exchange(order, turn, factor, rests, self.table.costs) for turn in turns)
-            if saved <= ENOUGH * before:
-                return
 
     def _rows(self, allowed: bool = False) -> closure.GroupBounds:
         """The rows over what they hold; with `allowed`, and over what they came with."""

@@ -21,8 +21,7 @@ from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
     global_neighbourhoods,
     widened,
 )
-from incrowd.algorithms.nonhomogeneous.regular import exchanged, loss_of, mended, rings
-from incrowd.algorithms.partitions.agglomerative import Agglomerative
+from incrowd.algorithms.nonhomogeneous.regular import mended
 from incrowd.contracts import (
     AnyLimit,
     Choice,
@@ -32,7 +31,6 @@ from incrowd.contracts import (
     Switch,
     need_enough,
     register,
-    silent,
 )
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Neighbourhoods
@@ -212,47 +210,3 @@ class GlobalOneKNeighbourhoods(TwoSided):
         neighbourhoods = self._two_sided(data, progress)
         progress(0.6)
         return global_neighbourhoods(data, neighbourhoods, self.k, self.measure)
-
-
-@register("algorithm", "kfactor")
-@dataclass(frozen=True)
-class KFactorNeighbourhoods(Revisited):
-    """k-regular neighbourhoods, from wherever they lose least.
-
-    Parameters
-    ----------
-    start : str
-        Where they come from: ``clusters`` (rings in agglomerative clusters, improved by exchanges),
-        ``expansion`` or ``nearest`` (Algorithms 4 and 3, made k-regular), ``best`` of clusters and expansion.
-    """
-
-    start: str = "best"
-    paper: ClassVar[str] = (
-        "none: crowds as in k-Anonymization Revisited, a draw as in Non-homogeneous Generalization"
-    )
-    section: ClassVar[str] = "docs/claims/kfactor.md"
-    model_kept: ClassVar[str] = "kk-anonymity"
-    limits: ClassVar[Mapping[str, AnyLimit]] = {
-        **Revisited.limits,
-        "start": Choice(("best", "clusters", *STARTS)),
-    }
-
-    @property
-    def regular(self) -> bool:
-        return True
-
-    def _neighbourhoods(self, data: Microdata, progress: Progress) -> Neighbourhoods:
-        starts = ("clusters", "expansion") if self.start == "best" else (self.start,)
-        found = []
-        for done, start in enumerate(starts, 1):
-            found.append(self._from(start, data))
-            progress(done / len(starts))
-        if len(found) == 1:
-            return found[0]
-        return min(found, key=lambda neighbourhoods: loss_of(data, neighbourhoods, self.measure))
-
-    def _from(self, start: str, data: Microdata) -> Neighbourhoods:
-        if start == "clusters":
-            clusters = Agglomerative(self.k, "nc", self.measure).group(data, (), silent)
-            return exchanged(data, rings(data, clusters, self.k), self.measure)
-        return mended(data, STARTS[start](self.k, self.measure).neighbourhoods(data), self.k, self.measure)

@@ -64,10 +64,11 @@ class Agglomerative(Polishable):
     def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         need_enough(data, self.k)
         table = priced(data, self.measure)
-        labels = self._clusters(table, progress) if self.k > 1 else np.arange(len(data), dtype=np.int32)
+        labels = self.clusters(table, progress) if self.k > 1 else np.arange(len(data), dtype=np.int32)
         return Partition(allowed(labels, guards, table))
 
-    def _clusters(self, table: Priced, progress: Progress) -> NDArray[np.int32]:
+    def clusters(self, table: Priced, progress: Progress) -> NDArray[np.int32]:
+        """The cluster of each record of a table, or of a part of it; k >= 2."""
         n, d = table.codes.shape
         pool, alive = self._pool(table)
         rules = agglomerate.MergeRules(DISTANCES.index(str(self.distance)), self.k, self.modified)
