@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.costs import Priced, groups_of, priced
+from incrowd.algorithms.costs import Priced, fewest_values_first, groups_of, priced
 from incrowd.algorithms.deadline import Deadline
 from incrowd.contracts import AnyLimit, Guard, Limit, Progress, Switch
 from incrowd.flow import Microdata, Partition
@@ -68,6 +68,7 @@ def polished(
     sweeps: int = SWEEPS,
 ) -> Labels:
     """Polish classes that the guards allow, in blocks of near ones, which are cut anew in each sweep."""
+    table = fewest_values_first(table)
     n = len(labels)
     several = n > BLOCK
     for sweep in range(sweeps if several else 1):

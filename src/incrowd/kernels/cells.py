@@ -66,10 +66,8 @@ class LevelSearch(NamedTuple):
 
 
 @kernel
-def cheapest_levels(
-    k: int, p: int, free: Free, lattice: Lattice, held: Ints, price: Floats, cell: Cell
-) -> Any:
-    """The cheapest vector of levels of point p that holds k free records -> its cost, infinity if none does.
+def _cheapest_vector(k: int, p: int, free: Free, lattice: Lattice, held: Ints, price: Floats) -> Any:
+    """The cheapest vector of levels of point p that holds k free records -> (its cost, vector), or -1.
 
     `held` and `price` have room for every vector.
     """
@@ -101,8 +99,17 @@ def cheapest_levels(
     for at in range(held.size):
         if price[at] < best - SAME and held[at] >= k:
             best, found = price[at], at
+    return best, found
+
+
+@kernel
+def cheapest_levels(
+    k: int, p: int, free: Free, lattice: Lattice, held: Ints, price: Floats, cell: Cell
+) -> Any:
+    """Set a cell to the cheapest levels of point p that hold k free records -> its cost, or infinity."""
+    best, found = _cheapest_vector(k, p, free, lattice, held, price)
     if found >= 0:
-        for j in range(d):
+        for j in range(lattice.levels.size):
             cell.level[j] = (found // lattice.stride[j]) % lattice.levels[j]
         spread(p, free, lattice, cell)
     return best

@@ -34,18 +34,6 @@ class Growth(NamedTuple):
 
 
 @inlined
-def _adds(a: int, j: int, code: int, bounds: GroupBounds, costs: Costs) -> Any:
-    """What one code more costs in column j of cell a."""
-    if costs.kind[j] == SET:
-        inside = bounds.bits[a, j] & (np.uint64(1) << np.uint64(code))
-        return 0.0 if inside else costs.scale[j]
-    low, high = bounds.low[a, j], bounds.high[a, j]
-    if low <= code <= high:
-        return 0.0
-    return cell_loss(j, min(low, code), max(high, code), costs) - cell_loss(j, low, high, costs)
-
-
-@inlined
 def holds(a: int, q: int, points: Any, bounds: GroupBounds, costs: Costs) -> Any:
     """Is point q in cell a?"""
     for j in range(costs.kind.size):
@@ -104,6 +92,77 @@ def inside(free: Free, growth: Growth, costs: Costs) -> Any:
     return count, mass
 
 
+# A loop that calls what is compiled apart counts references to all its arrays in every turn, which takes ten
+# times as long as the little that is done there: so loops over points stand alone.
+
+
+@kernel
+def _within_reach(limit: float, free: Free, growth: Growth, costs: Costs) -> Any:
+    """Write down which points the cell may take in for up to `limit` -> (how many, the next above it)."""
+    own, d, left, beyond = growth.own, costs.kind.size, 0, np.inf
+    for c in range(growth.chunks.size.size):
+        if _apart(c, growth, costs, beyond - own.cost[0]):
+            continue
+        for q in range(c * CHUNK, min((c + 1) * CHUNK, free.weight.size)):
+            if free.weight[q] == 0:
+                continue
+            adds = dearer(ONLY, q, free.points, own, costs, beyond - own.cost[0])
+            if own.cost[0] + adds > limit:
+                beyond = min(beyond, own.cost[0] + adds)
+            else:
+                growth.maybe[left], growth.more[left] = q, adds * d
+                left += 1
+    return left, beyond
+
+
+@kernel
+def _sorted_out(left: int, count: int, limit: float, free: Free, growth: Growth, d: int) -> Any:
+    """Of the points within reach: who is inside, who is nearest, who is too far by now.
+
+    Returns how many stay within reach, how many are inside, their records, the nearest, the next above.
+    """
+    maybe, more, cost = growth.maybe, growth.more, growth.own.cost[0]
+    least, nearest, kept, mass, beyond = np.inf, NOBODY, 0, np.int64(0), np.inf
+    for e in range(left):
+        q, adds = maybe[e], more[e]
+        if adds <= SAME:
+            growth.found[count] = q
+            count += 1
+            mass += free.weight[q]
+        elif cost + adds / d > limit:
+            beyond = min(beyond, cost + adds / d)
+        else:
+            maybe[kept], more[kept] = q, adds
+            kept += 1
+            if adds < least:
+                least, nearest = adds, q
+    return kept, count, mass, nearest, beyond
+
+
+@kernel
+def _now_adds(left: int, free: Free, growth: Growth, costs: Costs) -> None:
+    """The cell has grown by a step: write down anew what the others add, in the columns that changed."""
+    own, maybe, more, points = growth.own, growth.maybe, growth.more, free.points
+    for j in range(costs.kind.size):
+        if costs.kind[j] == SET:
+            new, scale = own.bits[0, j] & ~own.bits[1, j], costs.scale[j]
+            if new:
+                for e in range(left):
+                    if new & (np.uint64(1) << np.uint64(points[maybe[e], j])):
+                        more[e] -= scale
+            continue
+        low, high, was_low, was_high = own.low[0, j], own.high[0, j], own.low[1, j], own.high[1, j]
+        if low == was_low and high == was_high:
+            continue
+        rise = cell_loss(j, low, high, costs) - cell_loss(j, was_low, was_high, costs)
+        for e in range(left):
+            code = points[maybe[e], j]
+            if was_low <= code <= was_high:
+                continue
+            before = cell_loss(j, min(was_low, code), max(was_high, code), costs)
+            more[e] += cell_loss(j, min(low, code), max(high, code), costs) - before - rise
+
+
 @kernel
 def grown(need: int, p: int, limit: float, free: Free, growth: Growth, costs: Costs) -> Any:
     """Grow a cell around point p until it holds `need` free records -> (cost, points, records).
@@ -111,52 +170,22 @@ def grown(need: int, p: int, limit: float, free: Free, growth: Growth, costs: Co
     Every step takes in the point that makes the cell dearer by the least. Above `limit` it stops with no
     points, and what it says is what the cell costs at least.
     """
-    each, own, maybe, more, found = growth.each, growth.own, growth.maybe, growth.more, growth.found
-    d, points = costs.kind.size, free.points
-    copy(ONLY, own, p, each)
-    left, beyond = 0, np.inf
-    for c in range(growth.chunks.size.size):
-        if _apart(c, growth, costs, beyond - own.cost[0]):
-            continue
-        for q in range(c * CHUNK, min((c + 1) * CHUNK, free.weight.size)):
-            if free.weight[q] == 0:
-                continue
-            adds = dearer(ONLY, q, points, own, costs, beyond - own.cost[0])
-            if own.cost[0] + adds > limit:
-                beyond = min(beyond, own.cost[0] + adds)
-            else:
-                maybe[left], more[left] = q, adds * d
-                left += 1
+    own, d = growth.own, costs.kind.size
+    copy(ONLY, own, p, growth.each)
+    left, beyond = _within_reach(limit, free, growth, costs)
     count, mass = 0, np.int64(0)
     while True:
-        least, nearest, kept = np.inf, NOBODY, 0
-        for e in range(left):
-            q = maybe[e]
-            cost = own.cost[0] + more[e] / d
-            if more[e] <= SAME:
-                found[count] = q
-                count += 1
-                mass += free.weight[q]
-            elif cost > limit:
-                beyond = min(beyond, cost)
-            else:
-                maybe[kept], more[kept] = q, more[e]
-                kept += 1
-                if more[e] < least:
-                    least, nearest = more[e], q
-        left = kept
+        left, count, came, nearest, next_above = _sorted_out(left, count, limit, free, growth, d)
+        mass += came
+        beyond = min(beyond, next_above)
         if mass >= need:
             return own.cost[0], count, mass
         if nearest < 0:
             return beyond, 0, mass
         copy(1, own, ONLY, own)
-        stretch(ONLY, own, nearest, each)
+        stretch(ONLY, own, nearest, growth.each)
         own.cost[0] = row_loss(ONLY, own, costs)
-        for j in range(d):
-            if _adds(1, j, points[nearest, j], own, costs) != 0.0:
-                for e in range(left):
-                    code = points[maybe[e], j]
-                    more[e] += _adds(0, j, code, own, costs) - _adds(1, j, code, own, costs)
+        _now_adds(left, free, growth, costs)
 
 
 @kernel
@@ -168,11 +197,11 @@ def keep(p: int, growth: Growth) -> None:
 
 @kernel
 def next_grown(
-    k: int, times: float, plus: float, free: Free, growth: Growth, queue: Queue, costs: Costs
+    k: int, times: float, first: float, free: Free, growth: Growth, queue: Queue, costs: Costs
 ) -> Any:
     """The cheapest cell with k free records -> (point, cost, points that it holds), or -1.
 
-    A cell is looked for up to `times` its key and `plus`; if it costs more it waits under what it costs.
+    A cell is looked for up to `times` its key, and `first`; if it costs more it waits under what it costs.
     """
     own = growth.own
     while queue.size[0]:
@@ -185,7 +214,7 @@ def next_grown(
             if mass >= k:
                 return p, own.cost[0], count
             growth.known[p] = False
-        cost, count, _mass = grown(k, p, key * times + plus, free, growth, costs)
+        cost, count, _mass = grown(k, p, max(key * times, first), free, growth, costs)
         if count and cost <= key + SAME:
             return p, cost, count
         if count:

@@ -85,6 +85,19 @@ def exchange(
 
 
 @kernel
+def _next_within_reach(first: int, i: int, gain: float, freed: Floats, classes: Classes, costs: Costs) -> Any:
+    """The next class that record i may go to for less than it gains, if the best of it leaves; or -1."""
+    bounds, own = classes.bounds, classes.label[i]
+    for b in range(first, classes.head.size):
+        if b == own or bounds.size[b] == 0:
+            continue
+        limit = gain / bounds.size[b] + freed[b]
+        if dearer(b, i, classes.codes, bounds, costs, limit) < np.inf:
+            return b
+    return NOBODY
+
+
+@kernel
 def best_swap(
     i: int, freed: Floats, classes: Classes, seconds: Seconds, others: Seconds, costs: Costs
 ) -> Any:
@@ -100,14 +113,10 @@ def best_swap(
     best, found = LEAST_GAIN, NOBODY
     if gain <= LEAST_GAIN:
         return found, 0.0
-    for b in range(classes.head.size):
+    b = _next_within_reach(0, i, gain - best, freed, classes, costs)
+    while b >= 0:
         count = bounds.size[b]
-        if b == a or count == 0:
-            continue
         most = (gain - best) / count + bounds.cost[b]
-        limit = most - bounds.cost[b] + freed[b]
-        if dearer(b, i, classes.codes, bounds, costs, limit) == np.inf:
-            continue
         find_seconds(b, classes, others, costs)
         j = classes.head[b]
         while j >= 0:
@@ -119,6 +128,7 @@ def best_swap(
                     best, found = saves, j
                     most = (gain - best) / count + bounds.cost[b]
             j = classes.after[j]
+        b = _next_within_reach(b + 1, i, gain - best, freed, classes, costs)
     return found, best if found >= 0 else 0.0
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.costs import Priced, groups_of, levels_of, priced, weighted
+from incrowd.algorithms.costs import Priced, fewest_values_first, groups_of, priced, weighted
 from incrowd.algorithms.deadline import Deadline
+from incrowd.algorithms.levels import levels_of
 from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.algorithms.polish import Polish, polished
@@ -27,8 +28,10 @@ from incrowd.kernels import boxtree, cells, grow_cells, queue
 
 WHOLE = 2**15  # records that are one block where every column has a tree
 BLOCK = 6000
-LOOK = 1.4, 0.002  # by how much more than last time a cell is looked for, times and plus
-PER_SEED = 12  # records of a class for which one point is a seed, where cells are grown
+LOOK = 1.5  # times what a cell costs at least: so far it is looked for
+FIRST = 1.0  # of the mean cost so far: so far cells are looked for at first
+PER_SEED = 25  # where cells are grown: of k records one in so many is a seed
+LARGE, PER_SEED_IN_LARGE = 2**17, 5  # where time matters more
 Labels = NDArray[np.int32]
 Points = NDArray[np.int64]
 
@@ -82,16 +85,19 @@ class Cells(Algorithm):
     ) -> Labels:
         """Block by block the cheapest cells first, where they cost less than the classes that there are."""
         lattice = levels_of(data, table)
+        if lattice is None:
+            table = fewest_values_first(table)
         n = len(data)
+        per_seed = PER_SEED if n <= LARGE else PER_SEED_IN_LARGE
         size = n if lattice is not None and n <= WHOLE else BLOCK
         new, classes, done = np.empty_like(labels), 0, 0
         for rows in _runs(labels, size):
             some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
             best = np.unique(labels[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
-            found = Block(self.k, some, lattice, guards, rows).filled(
-                deadline, _from(progress, done, rows.size, n)
-            )
-            if found is not None and _cost(some, found) < _cost(some, best):
+            cost = _cost(some, best)
+            block = Block(self.k, some, lattice, guards, rows, cost / rows.size, per_seed)
+            found = block.filled(deadline, _from(progress, done, rows.size, n))
+            if found is not None and _cost(some, found) < cost:
                 best = found
             new[rows] = classes + best
             classes, done = classes + int(best.max()) + 1, done + rows.size
@@ -133,9 +139,18 @@ class Block:
     """Some of the records as points with weights, and the class of each point so far, -1 while it is free."""
 
     def __init__(
-        self, k: int, table: Priced, lattice: cells.Lattice | None, guards: tuple[Guard, ...], rows: Labels
+        self,
+        k: int,
+        table: Priced,
+        lattice: cells.Lattice | None,
+        guards: tuple[Guard, ...],
+        rows: Labels,
+        before: float = 0.0,
+        per_seed: int = PER_SEED,
     ) -> None:
         self.k, self.table, self.guards, self.rows = k, table, guards, rows
+        self.per_seed = per_seed
+        self.before = before  # what a row costs on average in the classes that there are
         points, point, weight = np.unique(table.codes, axis=0, return_inverse=True, return_counts=True)
         order = boxtree.build(points).order  # near points lie near each other
         self.point = np.argsort(order)[point.reshape(-1)]
@@ -270,7 +285,7 @@ class GrownCells(Search):
         chunks = groups_of(chunk, points)
         chunks.size[:] = np.bincount(chunk, block.free.weight)
         self.block = block
-        self.step = max(1, block.k // PER_SEED)
+        self.step = max(1, block.k // block.per_seed)
         self.waiting = queue.queue_of(m)
         self.waiting.who[:] = np.arange(m) * self.step
         self.waiting.size[0] = -(-m // self.step)
@@ -284,7 +299,7 @@ class GrownCells(Search):
             more=np.empty(m),
             found=np.empty(m, np.int64),
         )
-        self.last = 0.0
+        self.last, self.first = 0.0, FIRST * block.before
 
     def cheapest(self) -> tuple[int, Points]:
         p, count = self._next()
@@ -298,7 +313,7 @@ class GrownCells(Search):
     def _next(self) -> tuple[int, int]:
         block = self.block
         p, cost, count = grow_cells.next_grown(
-            block.k, *LOOK, block.free, self.room, self.waiting, block.table.costs
+            block.k, LOOK, self.first, block.free, self.room, self.waiting, block.table.costs
         )
         if p >= 0:
             self.last = max(self.last, float(cost))
