@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -11,8 +11,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import exact as exact_number
-from incrowd.errors import PolicyError, unknown
+from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.hierarchy import Family
 from incrowd.kernels import closure, cuts, exact
@@ -229,31 +228,6 @@ def priced(data: Microdata, measure: str) -> Priced:
     return Priced(codes, costs, min((drawer.step for drawer in drawers), default=1.0))
 
 
-def weighted(table: Priced, data: Microdata, weights: Mapping[str, object]) -> Priced:
-    """The same costs, with some columns counting more or less than 1."""
-    names = [attribute.name for attribute in data.attributes]
-    strange = [name for name in weights if name not in names]
-    if strange:
-        raise PolicyError(unknown("a quasi-identifier", strange, names))
-    if not weights:
-        return table
-    costs = table.costs
-    scale, cost, floor = costs.scale.copy(), costs.cost.copy(), costs.floor.copy()
-    nodes, node_floor = costs.node_cost.copy(), costs.node_floor.copy()
-    for name, said in weights.items():
-        j, weight = names.index(name), float(exact_number(said))
-        own = slice(int(costs.table[j]), int(costs.table[j + 1]) if j + 1 < len(names) else cost.size)
-        scale[j] *= weight
-        cost[own] *= weight
-        floor[own] *= weight
-        above = _nodes_of(j, costs)
-        nodes[above] *= weight
-        node_floor[above] *= weight
-    least = table.step * min([1.0, *(float(exact_number(said)) for said in weights.values())])
-    changed = costs._replace(scale=scale, cost=cost, floor=floor, node_cost=nodes, node_floor=node_floor)
-    return Priced(table.codes, changed, least)
-
-
 def fewest_values_first(table: Priced) -> Priced:
     """The same table with its columns in an order in which unlike records are told apart soonest."""
     costs = table.costs
@@ -266,16 +240,6 @@ def fewest_values_first(table: Priced) -> Priced:
         scale=costs.scale[order],
     )
     return Priced(np.ascontiguousarray(table.codes[:, order]), turned, table.step)
-
-
-def _nodes_of(j: int, costs: closure.Costs) -> NDArray[np.int64]:
-    """The nodes of a column's tree; none if it has no tree."""
-    found = np.unique(costs.leaf[costs.start[j] : costs.start[j + 1]]).astype(np.int64)
-    while True:
-        more = np.union1d(found, costs.parent[found])
-        if more.size == found.size:
-            return found[found > 0]
-        found = more
 
 
 def _in_codes(geometry: cuts.Geometry, data: Microdata) -> cuts.Geometry:

@@ -1,4 +1,4 @@
-"""Columns with hierarchies as levels: the chain of cells around every value, for searches over all of them."""
+"""Columns with hierarchies as levels: the chain of cells around every value."""
 
 from __future__ import annotations
 

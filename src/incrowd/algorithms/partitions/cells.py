@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.costs import Priced, fewest_values_first, groups_of, priced, weighted
+from incrowd.algorithms.column_weights import weighted
+from incrowd.algorithms.costs import Priced, fewest_values_first, groups_of, priced
 from incrowd.algorithms.deadline import Deadline
 from incrowd.algorithms.levels import levels_of
 from incrowd.algorithms.partitions.agglomerative import allowed
