@@ -46,6 +46,16 @@ def _attribute(name: str, axis: tuple[str, Any]) -> Attribute:
             tuple(f"v{i}" for i in range(about)),
             np.arange(about, dtype=float),
         )
+    if kind == "family":
+        nodes = tuple(dict.fromkeys(node for path in about for node in path))
+        texts, position = tuple(f"v{i}" for i in range(len(about))), np.arange(len(about), dtype=float)
+        return Attribute(name, Kind.CATEGORICAL, Shape.SET, texts, position, family=nodes)
+    if kind == "hung":  # the last code is missing, beside the tree
+        tree = tree_of([path[:-1] for path in about[:-1]])
+        texts, position = (*tree.leaves, ""), np.arange(len(about), dtype=float)
+        return Attribute(
+            name, Kind.CATEGORICAL, Shape.TREE, texts, position, missing=len(about) - 1, tree=tree
+        )
     tree = tree_of(about)
     return Attribute(
         name, Kind.CATEGORICAL, Shape.TREE, tree.leaves, np.arange(len(tree.leaves), dtype=float), tree=tree
@@ -82,7 +92,54 @@ def paths_of(children: Sequence[Sequence[int]]) -> list[list[frozenset[int]]]:
     return found
 
 
+def hung(paths: Sequence[Sequence[frozenset[int]]]) -> list[list[frozenset[int]]]:
+    """Paths of a tree beside which missing hangs, as one leaf more at its end."""
+    missing = len(paths)
+    root = frozenset(range(missing + 1))
+    return [*([*path, root] for path in paths), [frozenset({missing}), root]]
+
+
+def nested(sets: Sequence[Sequence[int]], size: int) -> list[list[frozenset[int]]]:
+    """Paths of a family of nested sets over the codes 0..size-1."""
+    nodes = {*map(frozenset, sets), *(frozenset({code}) for code in range(size)), frozenset(range(size))}
+    return [sorted((node for node in nodes if code in node), key=len) for code in range(size)]
+
+
 ONE = st.just(1)
+AXES: dict[str, st.SearchStrategy[tuple[str, Any]]] = {
+    "range": st.sets(st.integers(0, 20), min_size=1, max_size=7).map(lambda at: ("range", sorted(at))),
+    "gapped": st.sets(st.integers(0, 20), min_size=1, max_size=6).map(lambda at: ("gapped", sorted(at))),
+    "set": st.integers(2, 6).map(lambda size: ("set", size)),
+    "tree": st.sampled_from(TREES).map(lambda children: ("tree", paths_of(children))),
+    "hung": st.sampled_from(TREES).map(lambda children: ("hung", hung(paths_of(children)))),
+    "family": st.sampled_from([[[0, 4], [1, 3, 5]], [[3, 5], [1, 3, 5]], [[0, 2, 4], [0, 2]]]).map(
+        lambda sets: ("family", nested(sets, 6))
+    ),
+    "long": st.just(("range", [i * i for i in range(900)])),
+    "bushy": st.just(("tree", paths_of([range(a, a + 90) for a in range(0, 900, 90)]))),
+}
+UP = ("tree", "hung", "family")  # cells are levels
+SMALL = ("range", "gapped", "set", *UP)
+
+
+@st.composite
+def mixed_tables(
+    draw: st.DrawFn,
+    kinds: Sequence[str] = SMALL,
+    most: int = 14,
+    least: st.SearchStrategy[int] = ONE,
+) -> CodeTable:
+    """Tables with columns of every kind that costs know, missing values and large domains among them."""
+    axes = [draw(AXES[draw(st.sampled_from(kinds))]) for _ in range(draw(st.integers(1, 3)))]
+    point = st.tuples(*(st.integers(0, size_of(axis) - 1) for axis in axes))
+    return CodeTable(draw(st.lists(point, min_size=draw(least), max_size=most)), axes)
+
+
+def size_of(axis: tuple[str, Any]) -> int:
+    """How many values an axis has."""
+    kind, about = axis
+    return int(about) if kind == "set" else len(about) + (kind == "gapped")
+
 
 
 @cache
