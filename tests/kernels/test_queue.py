@@ -13,7 +13,7 @@ from incrowd.kernels import queue
 @settings(max_examples=200)
 @given(st.integers(0, 12), st.data())
 def test_points_come_in_the_order_of_a_heap(count: int, data: st.DataObject) -> None:
-    """All wait under 0 at first; whoever comes out may go in again, or not, under any key, also an equal one."""
+    """All wait under 0 at first; whoever comes out may go in again, under an equal or a larger key."""
     found, expected = queue.queue_of(count), [(0.0, i) for i in range(count)]
     while expected:
         first = queue.pop(found)

@@ -65,7 +65,8 @@ def _attribute(name: str, axis: tuple[str, Any]) -> Attribute:
 def tree_of(paths: Sequence[Sequence[frozenset[int]]]) -> Hierarchy:
     """The hierarchy with these paths; a node is named by its leaves."""
     longest = max(map(len, paths))
-    rows = [[str(sorted(node)) for node in path] for path in paths]
+    names = {node: str(sorted(node)) for node in {node for path in paths for node in path}}
+    rows = [[names[node] for node in path] for path in paths]
     return Hierarchy.from_rows([[row[0]] * (longest - len(row)) + row for row in rows])
 
 
@@ -139,7 +140,6 @@ def size_of(axis: tuple[str, Any]) -> int:
     """How many values an axis has."""
     kind, about = axis
     return int(about) if kind == "set" else len(about) + (kind == "gapped")
-
 
 
 @cache
