@@ -36,10 +36,10 @@ from incrowd.publishing.render import published_table
 STRICT = [name for name in PARTITIONS if all_methods()[name].strict]
 
 
-def made(request: Request, method: str) -> Release | None:
+def made(request: Request, method: str, **options: Any) -> Release | None:
     """The release, or None where no release can keep the promise: the whole table as one class does not."""
     try:
-        return publish(request.table, request.policy, method=method)
+        return publish(request.table, request.policy, method=method, options=options or None)
     except Infeasible:
         assert not keeps(request, list(range(len(request))))
         return None
@@ -141,6 +141,21 @@ def test_a_release_keeps_what_it_promises(method: str, request_: Request) -> Non
     release = made(request_, method)
     assert request_.columns == before
     if release is not None:  # else `made` has found that it cannot be
+        assert release.verdict.passed
+        for check in CHECKS:
+            check(request_, release.table)
+        not_below_the_bound(release)
+
+
+POLISHABLE = [name for name in PARTITIONS if "polish" in all_methods()[name].options()]
+
+
+@settings(max_examples=150)
+@given(method=st.sampled_from(POLISHABLE), request_=requests())
+def test_a_polished_release_keeps_what_it_promises(method: str, request_: Request) -> None:
+    release = made(request_, method, polish=True)
+    if release is not None:  # else `made` has found that it cannot be
+        assert release.manifest["method"]["options"] == {"polish": True}
         assert release.verdict.passed
         for check in CHECKS:
             check(request_, release.table)

@@ -11,7 +11,7 @@ from typing import Any
 from support.requested import COLUMNS, MODELS, PLACES
 
 from incrowd.algorithms.base import all_methods
-from incrowd.contracts import Choice, Switch
+from incrowd.contracts import Choice, ColumnWeights, Switch
 from incrowd.policy import Policy
 from incrowd.publishing.suppression import leaves_out
 
@@ -75,7 +75,7 @@ def random_request(rng: random.Random, folder: Path, method: str, entity: bool) 
         "sensitive": ["ill"],
         "privacy": {"k": rng.randint(2, 4), **_promise(rng, method)},
         "method": method,
-        "options": options_of(rng, method),
+        "options": options_of(rng, method) | weights_of(rng, method, quasi),
         "accept": ["all"] if rng.random() < 0.2 else _needed(method),
     }
     if leaves_out(METHODS[method]) and rng.random() < (0.5 if method == "incognito" else 0.25):
@@ -97,6 +97,13 @@ def options_of(rng: random.Random, method: str) -> dict[str, Any]:
             if allowed and rng.random() < 0.4:
                 found[name] = rng.choice(allowed)
     return found
+
+
+def weights_of(rng: random.Random, method: str, quasi: list[str]) -> dict[str, Any]:
+    """Every second time some column counts more or less, where a method can be told so."""
+    if not isinstance(METHODS[method].limits.get("weights"), ColumnWeights) or rng.random() < 0.5:
+        return {}
+    return {"weights": {rng.choice(quasi): rng.choice([2, "0.25"])}}
 
 
 def _promise(rng: random.Random, method: str) -> dict[str, Any]:

@@ -48,6 +48,13 @@ def guarded() -> list[Any]:
     return [pytest.param(name, guard, id=f"{name}-{guard}") for name, guard in requests_guarded()]
 
 
+def searched() -> list[Any]:
+    """Methods whose classes are found by local search."""
+    polished = [name for name, options in requests_alone() if options == {"polish": True}]
+    found = [("cells", {}), *((name, {"polish": True}) for name in polished)]
+    return [pytest.param(name, options, id=name) for name, options in found]
+
+
 def tables(seed: int, count: int) -> Iterator[dict[str, list[str]]]:
     """Random people: few values, so that some are alike."""
     rng = random.Random(seed)
@@ -102,6 +109,29 @@ def test_what_is_claimed_of_values_holds_or_is_said_not_to(method: str, guard: s
             for claim in held:
                 assert agrees(claim, belief.row, belief.likeliest, belief.fewest), (claim.model, belief)
     assert tried
+
+
+@pytest.mark.parametrize(("method", "options"), searched())
+def test_local_search_says_that_values_had_a_say(method: str, options: Mapping[str, Any]) -> None:
+    """With k alone they have none; with a guard every claim is withdrawn against who re-runs the program."""
+    people = next(tables(3, 1))
+    values = HANDED_OUT[len(people["q0"])][0]
+
+    def withdrawn(**privacy: Any) -> list[bool]:
+        claims = claims_of(people, values, policy_of(method, people, options, **privacy))
+        return [MINIMALITY in claim.assumptions for claim in claims]
+
+    assert withdrawn() == [False]
+    for guard in ("distinct", "frequency", "entropy", "recursive"):
+        assert withdrawn(**GUARDS[guard]) == [True, True]
+    assert withdrawn(t=0.9) == [True, True]
+
+
+def test_a_guard_of_cells_tells_a_value() -> None:
+    """The control: the words are needed, since one of these releases gives somebody's value away."""
+    people = {"q0": ["5", "0", "3", "3"], "q1": ["3", "3", "3", "4"]}
+    found = beliefs(people, "0012", policy_of("cells", people, {}, l=2, l_kind="frequency"))
+    assert max(belief.likeliest for belief in found) == 1
 
 
 # Twelve people, so that rings have three tuples or more: in smaller classes all rows are equal.
