@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.tables_of_codes import SMALL, UP, CodeTable, ks, mixed_tables
+from support.tables_of_codes import SMALL, UP, CodeTable, ks, members_of, mixed_tables
 from twins import local_search as naive
 
 import incrowd as ic
@@ -30,12 +30,6 @@ from incrowd.publishing.request import requested
 
 POLISHABLE = sorted(name for name, method in all_methods().items() if issubclass(method, Polishable))
 ROUNDING = Fraction(1, 10**8)
-
-
-def members_of(labels: NDArray[Any]) -> list[list[int]]:
-    """The records of each class; no number is left out."""
-    assert sorted(set(labels.tolist())) == list(range(int(labels.max()) + 1))
-    return [np.flatnonzero(labels == a).tolist() for a in range(int(labels.max()) + 1)]
 
 
 @st.composite

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from incrowd.flow import Attribute, Microdata, Partition
 from incrowd.hierarchy import Hierarchy
@@ -73,6 +74,12 @@ def tree_of(paths: Sequence[Sequence[frozenset[int]]]) -> Hierarchy:
 def groups_of(partition: Partition) -> set[frozenset[int]]:
     """A cover as a set of sets of records."""
     return {frozenset(np.flatnonzero(partition.labels == g).tolist()) for g in range(len(partition))}
+
+
+def members_of(labels: NDArray[Any]) -> list[list[int]]:
+    """The records of each class; classes are numbered from 0 without gaps."""
+    assert sorted(set(labels.tolist())) == list(range(int(labels.max()) + 1))
+    return [np.flatnonzero(labels == a).tolist() for a in range(int(labels.max()) + 1)]
 
 
 TREES = (

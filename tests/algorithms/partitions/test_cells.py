@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.tables_of_codes import AXES, SMALL, UP, CodeTable, ks, mixed_tables, paths_of
+from support.tables_of_codes import AXES, SMALL, UP, CodeTable, ks, members_of, mixed_tables, paths_of
 from twins import local_search as naive
 
 import incrowd as ic
@@ -30,11 +30,6 @@ from incrowd.flow import Attribute, Microdata, Table
 from incrowd.schema import Kind, Shape
 
 ROUNDING = Fraction(1, 10**8)
-
-
-def members_of(labels: NDArray[Any]) -> list[list[int]]:
-    assert sorted(set(labels.tolist())) == list(range(int(labels.max()) + 1))
-    return [np.flatnonzero(labels == a).tolist() for a in range(int(labels.max()) + 1)]
 
 
 def classes(table: CodeTable, k: int, *guards: Any, **options: Any) -> list[list[int]]:
