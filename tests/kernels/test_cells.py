@@ -14,7 +14,8 @@ from support.tables_of_codes import SMALL, UP, CodeTable, ks, mixed_tables
 from twins import local_search as naive
 
 from incrowd.algorithms import costs as priced_tables
-from incrowd.algorithms.costs import levels_of, priced
+from incrowd.algorithms.costs import priced
+from incrowd.algorithms.levels import levels_of
 from incrowd.algorithms.partitions.cells import Block, GrownCells, LevelCells
 from incrowd.kernels import cells, grow_cells
 

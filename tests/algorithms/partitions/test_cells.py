@@ -19,7 +19,8 @@ from twins import local_search as naive
 import incrowd as ic
 from incrowd.algorithms import costs as priced_tables
 from incrowd.algorithms import polish
-from incrowd.algorithms.costs import groups_of, priced, weighted
+from incrowd.algorithms.column_weights import weighted
+from incrowd.algorithms.costs import groups_of, priced
 from incrowd.algorithms.deadline import Deadline
 from incrowd.algorithms.partitions import cells
 from incrowd.algorithms.partitions.cells import Cells
