@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.hierarchy import Hierarchy
+from incrowd.results import Attempt
 from incrowd.schema import Kind, Shape
 
 Codes = NDArray[np.int32]
+Ints = NDArray[np.int64]
 
 _ROWS_AT_ONCE = 16_384
 _MOST_KEYS = 2**62  # keys up to here fit an int64
@@ -215,13 +217,14 @@ class Partition:
     says in which part of each column's domain a record lies; a cell then speaks for its slab, and a group is
     a combination of slabs. Where that is by whole levels of hierarchies, `levels` (d,) says which level each
     column has. `buckets` (n,) numbers the groups whose sensitive values are published together, beside the
-    rows, -1 for records without a row; None where values stand in the rows.
+    rows, -1 for records without a row; None where values stand in the rows. `tried`: what it was chosen from.
     """
 
     labels: Codes
     slabs: Codes | None = None
     levels: tuple[int, ...] | None = None
     buckets: Codes | None = None
+    tried: tuple[Attempt, ...] = ()
     neighbourhoods: ClassVar[None] = None
 
     def __post_init__(self) -> None:
@@ -279,6 +282,7 @@ class Neighbourhoods:
     tuples: Codes | None = None
     levels: ClassVar[None] = None
     buckets: ClassVar[None] = None
+    tried: ClassVar[tuple[Attempt, ...]] = ()
 
     def __post_init__(self) -> None:
         owner = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
@@ -412,9 +416,7 @@ class Assignment:
                 raise ValueError("an assignment must name every record once")
 
 
-def row_keys(
-    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int
-) -> tuple[NDArray[np.int64], int]:
+def row_keys(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int) -> tuple[Ints, int]:
     """One number for each of n rows, in their lexicographic order, and a number that all lie below.
 
     Columns (n,) of codes below sizes[j] are digits of a mixed radix. Before a number would outgrow 64 bits,
@@ -435,9 +437,7 @@ def row_keys(
     return key, top
 
 
-def distinct_rows(
-    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int) -> tuple[Ints, Ints]:
     """Where each distinct row of columns (n,) of codes below sizes[j] is first met, and which each row is."""
     key, _ = row_keys(columns, sizes, n)
     _, first, which = np.unique(key, return_index=True, return_inverse=True)

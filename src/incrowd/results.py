@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -32,6 +33,30 @@ class Result(ABC):
         header, rows = self.overview()
         shown = f"<p><strong>{escape(self.headline())}</strong></p>"
         return shown + (html_table(header, rows) if header else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A method that was tried: what its classes lose by a measure, or the `reason` why it has none."""
+
+    method: str
+    options: Mapping[str, object]
+    measure: str
+    seconds: float = 0.0
+    loss: float | None = None
+    reason: str = ""
+    won: bool = False
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "method": self.method,
+            "options": dict(self.options),
+            "measure": self.measure,
+            "seconds": self.seconds,
+            "loss": self.loss,
+            "reason": self.reason,
+            "won": self.won,
+        }
 
 
 LEAST_SERIES = 4  # columns: fewer are named one by one

@@ -269,12 +269,20 @@ def method(name: str) -> type[Algorithm]:
 
 @contextmanager
 def watched(progress: Progress, clock: NDArray[np.int64], rows: int) -> Iterator[None]:
-    """Report ``clock[1] / rows`` to `progress` while the body runs without the interpreter's lock."""
+    """Report ``clock[1] / rows`` to `progress` while the body runs without the interpreter's lock.
+
+    What `progress` raises is raised here after the body, which should end soon once ``clock[0]`` is below 0.
+    """
     over = threading.Event()
+    raised: list[Exception] = []
 
     def tell() -> None:
-        while not over.wait(EVERY):
-            progress(min(1.0, int(clock[1]) / max(rows, 1)))
+        while not over.wait(EVERY) and not raised:
+            try:
+                progress(min(1.0, int(clock[1]) / max(rows, 1)))
+            except Exception as problem:
+                raised.append(problem)
+                clock[0] = -1
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()
@@ -283,6 +291,8 @@ def watched(progress: Progress, clock: NDArray[np.int64], rows: int) -> Iterator
     finally:
         over.set()
         teller.join()
+    if raised:
+        raise raised[0]
     progress(1.0)
 
 

@@ -22,5 +22,9 @@ class Deadline:
     def after(cls, seconds: float) -> Deadline:
         return cls(monotonic() + seconds)
 
+    def left(self) -> float:
+        """Seconds until then; below 0 once it is over."""
+        return self.at - monotonic()
+
     def over(self) -> bool:
-        return monotonic() >= self.at
+        return self.left() <= 0

@@ -16,6 +16,7 @@ from incrowd.errors import on_the_command_line
 
 if TYPE_CHECKING:
     from incrowd.publishing.pipeline import WrittenRelease as Written
+    from incrowd.results import Attempt
 
 
 @app.command()
@@ -132,6 +133,8 @@ def show(written: Written, original: str, joined: Path | None = None) -> None:
     for line in written.two_way.sentences():
         out.print(screen.folded(line, "  "))
     out.print(f"  information loss (GCP) {written.loss()['gcp']:.4f}")
+    if written.tried:
+        _show_tried(written.tried)
     for line in written.reading:
         out.print(f"  {line}")
     for warning in written.warnings:
@@ -139,6 +142,17 @@ def show(written: Written, original: str, joined: Path | None = None) -> None:
     out.print(f"Private, not to be published: {written.audit}")
     both = "" if joined is None else f" --public {quote(str(joined))}"
     out.print(f"Next: incrowd verify {quote(str(written.folder))} --original {original}{both}")
+
+
+def _show_tried(tried: Sequence[Attempt]) -> None:
+    """The methods among which the release was chosen, with what they lose."""
+    out = screen.console()
+    out.print(f"  chosen by the least {tried[0].measure} among:")
+    for each in tried:
+        given = ", ".join(f"{name}={screen.parameter(value)}" for name, value in each.options.items())
+        name = f"{each.method} ({given})" if given else each.method
+        result = each.reason if each.loss is None else f"{screen.number(each.loss)}, {each.seconds:.1f} s"
+        out.print(screen.folded(f"{name}: {result}{'; published' if each.won else ''}", "    "))
 
 
 def _kind(facts: Mapping[str, Any], odds: object, buckets: object, public: object) -> str:

@@ -197,9 +197,14 @@ def agglomerate(
     clock: Ints,
     labels: Codes,
 ) -> None:
-    """Merge until at most one cluster is not ripe; labels (n,) become the ripe cluster of each record."""
+    """Merge until at most one cluster is not ripe; labels (n,) become the ripe cluster of each record.
+
+    It ends early, without labels, once somebody else makes clock[0] negative.
+    """
     looking, size = plant(pool.tally[0], pool.groups, boxes, costs), NONE
     while looking or size:
+        if clock[0] < 0:
+            return
         if looking:
             looking -= 1
             a = boxes.items[looking]

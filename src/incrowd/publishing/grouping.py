@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,7 +49,8 @@ def grouped(
         _check_kept(found, everyone, promised)
     if plain is None or isinstance(found, Neighbourhoods):
         return Grouping(found)
-    return Grouping(repaired(found, everyone, plain, guards, algorithm.k, watch("repair")))
+    mended = repaired(found, everyone, plain, guards, algorithm.k, watch("repair"))
+    return Grouping(replace(mended, tried=found.tried))
 
 
 def _check_kept(found: Partition, everyone: Microdata, promised: Sequence[Promise]) -> None:

@@ -38,7 +38,7 @@ from incrowd.release.stage import audit_folder, commit, private_folder, stage
 from incrowd.release.typed import typed_columns
 from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
-from incrowd.results import Result, Row
+from incrowd.results import Attempt, Result, Row
 from incrowd.schema import MANIFEST, Role, Source, Verdict
 from incrowd.verifier import (
     PublicTable,
@@ -70,6 +70,8 @@ class Release(Result):
         What the publisher should know; not published.
     reading : tuple of str
         What was taken for what in reading the table: encoding, notations of dates and numbers; not published.
+    tried : tuple of Attempt
+        With the method `best`, what each method lost, or why it has no result; not published.
     """
 
     verdict: Verdict
@@ -130,6 +132,11 @@ class Release(Result):
         return self._draft.saved
 
     @property
+    def tried(self) -> tuple[Attempt, ...]:
+        """The methods among which the one with the least loss was chosen; empty where no choice was made."""
+        return self._draft.grouping.tried
+
+    @property
     def disclosure(self) -> Disclosure | None:
         """What the release discloses beyond its promise; None where there is nothing to look at."""
         return self._draft.disclosure
@@ -163,6 +170,7 @@ class Release(Result):
             "reading": list(self.reading),
             **({} if self.told is None else {"told": self.told}),
             **({} if self.saved is None else {"suppression": self.saved.to_dict()}),
+            **({"tried": [each.to_dict() for each in self.tried]} if self.tried else {}),
         }
 
     def write(

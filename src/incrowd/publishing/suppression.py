@@ -233,7 +233,7 @@ class Suppression:
         if made.slabs is not None:
             slabs = np.zeros((n, made.slabs.shape[1]), np.int32)
             slabs[trial.kept] = made.slabs
-        return Partition(labels, slabs, made.levels)
+        return Partition(labels, slabs, made.levels, tried=made.tried)
 
     def _saved(self, made: _Trial, full: _Trial | None) -> Saved:
         n = len(self.data)
