@@ -23,7 +23,7 @@ from incrowd.algorithms.levels import levels_of
 from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.algorithms.polish import Polish, polished
-from incrowd.contracts import AnyLimit, ColumnWeights, Guard, Limit, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, ColumnWeights, Guard, Limit, Progress, need_enough, register, silent
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import boxtree, cells, grow_cells, queue
 
@@ -70,8 +70,6 @@ class Cells(Algorithm):
         deadline = Deadline.after(self.seconds) if self.seconds else None
         steps = _Steps(progress)
         labels = StrictMondrian(self.k).group(data, guards, steps.next(0.1)).labels
-        if deadline is not None:  # a little of something, should the time be short
-            labels = polished(self.k, table, labels, guards, steps.next(0.1), deadline, sweeps=1)
         labels = self._filled(data, table, labels, guards, steps.next(0.6), deadline)
         return Partition(polished(self.k, table, labels, guards, steps.next(1.0), deadline))
 
@@ -95,11 +93,12 @@ class Cells(Algorithm):
         for rows in _runs(labels, size):
             some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
             best = np.unique(labels[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
-            cost = _cost(some, best)
-            block = Block(self.k, some, lattice, guards, rows, cost / rows.size, per_seed)
+            block = Block(self.k, some, lattice, guards, rows, _cost(some, best) / rows.size, per_seed)
+            best = block.polished(best, deadline)
             found = block.filled(deadline, _from(progress, done, rows.size, n))
-            if found is not None and _cost(some, found) < cost:
-                best = found
+            if found is not None:
+                found = block.polished(found, deadline)
+                best = found if _cost(some, found) < _cost(some, best) else best
             new[rows] = classes + best
             classes, done = classes + int(best.max()) + 1, done + rows.size
             progress(done / n)
@@ -151,6 +150,7 @@ class Block:
     ) -> None:
         self.k, self.table, self.guards, self.rows = k, table, guards, rows
         self.per_seed = per_seed
+        self.own_guards = tuple(_Within(guard, rows) for guard in guards)
         self.before = before  # what a row costs on average in the classes that there are
         points, point, weight = np.unique(table.codes, axis=0, return_inverse=True, return_counts=True)
         order = boxtree.build(points).order  # near points lie near each other
@@ -185,14 +185,17 @@ class Block:
             labels = work.labels()
         return self._repaired(labels)
 
+    def polished(self, labels: Labels, deadline: Deadline | None) -> Labels:
+        """These classes of the block's records after one sweep: whatever comes first, cheap ones stay."""
+        return polished(self.k, self.table, labels, self.own_guards, silent, deadline, sweeps=1)
+
     def _repaired(self, labels: Labels) -> Labels | None:
         """Merge what the guards do not allow; None if even all together are not."""
         if not self.guards:
             return labels
-        own = tuple(_Within(guard, self.rows) for guard in self.guards)
-        merged = allowed(labels, own, self.table)
+        merged = allowed(labels, self.own_guards, self.table)
         everyone = np.arange(merged.size, dtype=np.int32)
-        fine = merged.any() or all(guard.allows(everyone) for guard in own)
+        fine = merged.any() or all(guard.allows(everyone) for guard in self.own_guards)
         return merged if fine else None
 
     def _next(self) -> Points | None:
