@@ -32,7 +32,8 @@ BLOCK = 6000
 LOOK = 1.5  # times what a cell costs at least: so far it is looked for
 FIRST = 1.0  # of the mean cost so far: so far cells are looked for at first
 PER_SEED = 25  # where cells are grown: of k records one in so many is a seed
-LARGE, PER_SEED_IN_LARGE = 2**17, 5  # where time matters more
+LARGE = 2**17  # from so many records on time matters more
+PER_SEED_IN_LARGE, BLOCK_IN_LARGE = 3, 4000
 Labels = NDArray[np.int32]
 Points = NDArray[np.int64]
 
@@ -87,8 +88,8 @@ class Cells(Algorithm):
         if lattice is None:
             table = fewest_values_first(table)
         n = len(data)
-        per_seed = PER_SEED if n <= LARGE else PER_SEED_IN_LARGE
-        size = n if lattice is not None and n <= WHOLE else BLOCK
+        block_size, per_seed = (BLOCK, PER_SEED) if n <= LARGE else (BLOCK_IN_LARGE, PER_SEED_IN_LARGE)
+        size = n if lattice is not None and n <= WHOLE else block_size
         new, classes, done = np.empty_like(labels), 0, 0
         for rows in _runs(labels, size):
             some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
