@@ -170,10 +170,10 @@ def suggested(table: Table) -> tuple[Policy, str]:
     return said, said.method
 
 
-def test_small_tables_with_many_columns_are_clustered() -> None:
+def test_small_tables_with_many_columns_get_cells() -> None:
     said, method = suggested(many_columns())
     assert len(said.quasi_identifiers) == 5
-    assert (method, dict(said.options)) == ("agglomerative", {"distance": "10"})
+    assert (method, dict(said.options)) == ("cells", {})
     assert publish_in_memory(many_columns(), said).verdict.passed  # 64 towns are not too many
     assert publish_in_memory(many_columns(), said.with_(l=2)).verdict.passed
 

@@ -15,7 +15,7 @@ MOST_ISOLATING = 5
 # of 18 random choices of five quasi-identifiers had a smaller error, of two columns only 7 of 18.
 SMALL_TABLE = 5_000
 ENOUGH_QUASI_IDENTIFIERS = 5
-MOST_SET_VALUES = 64  # of a column without a hierarchy, for `agglomerative`
+MOST_SET_VALUES = 64  # of a column without a hierarchy, for `cells`
 
 
 def policy_text(profile: Profile, source_name: str = "the table") -> str:
@@ -84,8 +84,8 @@ def _lists(profile: Profile) -> Iterator[str]:
     yield ""
 
 
-def suits_clusters(profile: Profile) -> bool:
-    """Would `agglomerative` lose less than `mondrian`, and take no longer than anybody waits?"""
+def suits_cells(profile: Profile) -> bool:
+    """Would `cells` lose less than `mondrian`, and take no longer than anybody waits?"""
     columns = profile.having(Role.QUASI)
     sets = [column.distinct + (column.missing > 0) for column in columns if column.kind is Kind.CATEGORICAL]
     return (
@@ -97,13 +97,12 @@ def suits_clusters(profile: Profile) -> bool:
 
 
 def _method(profile: Profile) -> Iterator[str]:
-    if not suits_clusters(profile):
+    if not suits_cells(profile):
         yield 'method = "mondrian"  # other methods: incrowd methods'
         return
-    yield "# Of so few rows clusters keep more than the default, mondrian, which is quicker and takes columns"
+    yield "# Of so few rows cells keeps more than the default, mondrian, which is quicker and takes columns"
     yield f"# of more than {MOST_SET_VALUES} categories. Other methods: incrowd methods"
-    yield 'method = "agglomerative"'
-    yield 'options = {distance = "10"}'
+    yield 'method = "cells"'
 
 
 def _isolating(profile: Profile) -> Iterator[str]:
