@@ -22,7 +22,7 @@ from incrowd.queries import Queryable
 from incrowd.queries.workload import Original
 from incrowd.release.folder import ReleaseFolder
 
-CLUSTERS = {"method": "agglomerative", "options": {"distance": "10"}}
+CELLS = {"method": "cells"}
 MEASURED: tuple[tuple[str, str, int, Mapping[str, Any]], ...] = (
     ("fitted: Adult", "adult", 20_000, {}),
     ("fitted: CMC", "cmc", 1_473, {}),
@@ -30,8 +30,8 @@ MEASURED: tuple[tuple[str, str, int, Mapping[str, Any]], ...] = (
     ("checked: ACS census", "census", 8_000, {}),
     ("checked: diabetes", "diabetes", 8_000, {}),
     ("checked: Toronto COVID", "covid", 8_000, {}),
-    ("`agglomerative`: CMC", "cmc", 1_473, CLUSTERS),
-    ("`agglomerative`: Adult", "adult", 5_000, CLUSTERS),
+    ("`cells`: CMC", "cmc", 1_473, CELLS),
+    ("`cells`: Adult", "adult", 5_000, CELLS),
 )
 
 
