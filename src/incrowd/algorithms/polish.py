@@ -8,7 +8,7 @@ tables are polished in blocks of classes that lie near each other, cut anew for 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
@@ -54,8 +54,9 @@ class Polishable(Algorithm):
         if not self.polish:
             return self.classes(data, guards, progress)
         found = self.classes(data, guards, lambda done: progress(done / 2))
-        later = lambda done: progress((1 + done) / 2)  # noqa: E731
-        return Partition(polished(self.k, priced(data, "lm"), found.labels, guards, later))
+        table = priced(data, "lm")
+        labels = polished(self.k, table, found.labels, guards, lambda done: progress((1 + done) / 2))
+        return Partition(labels)
 
 
 def polished(
@@ -91,7 +92,7 @@ def polished(
     return labels
 
 
-def _blocks(bounds: closure.GroupBounds, labels: Labels, sweep: int) -> Iterator[Labels]:
+def _blocks(bounds: closure.GroupBounds, labels: Labels, sweep: int) -> list[Labels]:
     """The records of classes that lie near each other if one column is left out; shifted every other time."""
     middle, d = bounds.low + bounds.high, bounds.low.shape[1]
     columns = [j for j in range(d) if j != sweep % d or d == 1]
@@ -99,8 +100,13 @@ def _blocks(bounds: closure.GroupBounds, labels: Labels, sweep: int) -> Iterator
     upto = np.cumsum(bounds.size[order]) - 1 + (BLOCK // 2) * (sweep % 2)
     block = np.empty(order.size, np.int64)
     block[order] = upto // BLOCK
+    return records_of(block, labels)
+
+
+def records_of(block: NDArray[np.int64], labels: Labels) -> list[Labels]:
+    """The records of each block, given the block of each class (g,)."""
     rows = np.argsort(block[labels], kind="stable").astype(np.int32)
-    yield from np.split(rows, np.flatnonzero(np.diff(block[labels][rows])) + 1)
+    return np.split(rows, np.flatnonzero(np.diff(block[labels][rows])) + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

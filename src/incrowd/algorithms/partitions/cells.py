@@ -8,7 +8,7 @@ begins, and whatever comes later is taken only if it is cheaper: more time never
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from incrowd.algorithms.deadline import Deadline
 from incrowd.algorithms.levels import levels_of
 from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.algorithms.polish import Polish, polished
+from incrowd.algorithms.polish import Polish, polished, records_of
 from incrowd.contracts import AnyLimit, ColumnWeights, Guard, Limit, Progress, need_enough, register, silent
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import boxtree, cells, grow_cells, queue
@@ -123,12 +123,9 @@ def _from(progress: Progress, done: int, more: int, n: int) -> Progress:
     return lambda share: progress((done + more * share) / n)
 
 
-def _runs(labels: Labels, size: int) -> Iterator[Labels]:
+def _runs(labels: Labels, size: int) -> list[Labels]:
     """The records of classes that follow each other in Mondrian's tree, about `size` at a time."""
-    count = np.bincount(labels)
-    block = (np.cumsum(count) - 1) // size
-    rows = np.argsort(block[labels], kind="stable").astype(np.int32)
-    yield from np.split(rows, np.flatnonzero(np.diff(block[labels][rows])) + 1)
+    return records_of((np.cumsum(np.bincount(labels)) - 1) // size, labels)
 
 
 def _cost(table: Priced, labels: Labels) -> float:
