@@ -19,7 +19,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -34,6 +34,11 @@ from hypothesis import Phase, is_hypothesis_test, settings
 
 PROGRAM = Path(__file__).with_name("mutation_testing.py")
 EXAMPLES = 25  # of a property, at most: survivors are then looked at by hand
+PLACEBO = 20  # tests that are run once more with nothing changed, as those of a mutant are
+ENOUGH = 40  # tests of the whole verifier that a mutant meets: the most different that run its line
+DIRECT = 200  # lines of the verifier; tests that run fewer look at one part of it, and come first
+ENDING = 20  # tests that end at a mutant's statement, which come first, too
+LONG = 1.0  # seconds of the processor; tests that take longer come after all others
 PATIENCE = 2.0  # seconds of the processor that any test may take, ten times its own time beside them
 WAITING = 900  # seconds on the wall that all tests of a mutant may take
 ROOM = 6 * 2**30  # bytes of addresses that a mutant may ask for beyond what is there
@@ -57,14 +62,33 @@ class Known:
         self.modules += other.modules
 
     def seeing(self, mutant: Mutant) -> list[str]:
-        """The tests that run a mutant's statement, cheapest first; on import all that run its module."""
+        """The tests that run a mutant's statement; on import all that run its module.
+
+        First come tests that run little else of the verifier, and some that go no further than this
+        statement. Of the others, those that run the same lines of the module are much alike: one of each
+        kind comes first, then a second of each. Long ones come last.
+        """
         file, (first, last) = str(module_file(mutant.module)), mutant.lines
-        found = []
-        for test, files in self.lines.items():
-            lines = files.get(file, [])
-            if any(first <= line <= last for line in lines) or (lines and not mutant.function):
-                found.append(test)
-        return sorted(found, key=lambda test: self.seconds[test])
+        found = {test: files.get(file, []) for test, files in self.lines.items()}
+        if mutant.function:
+            found = {test: own for test, own in found.items() if any(first <= line <= last for line in own)}
+        found = {test: own for test, own in found.items() if own}
+        after = min((line for own in found.values() for line in own if line > last), default=0)
+        ending = sorted((test for test, own in found.items() if after not in own), key=self.runs)[:ENDING]
+        near = {*ending, *(test for test in found if self.runs(test)[0] < DIRECT)}
+        alike: Counter[tuple[int, ...]] = Counter()
+        turn = {}
+        for test in sorted(found, key=self.runs):
+            alike[tuple(found[test])] += 1
+            turn[test] = 0 if test in near else alike[tuple(found[test])]
+        order = sorted(turn, key=lambda test: (self.seconds[test] > LONG, turn[test], self.runs(test)))
+        return [test for test in order if test in near] + [test for test in order if test not in near][
+            :ENOUGH
+        ]
+
+    def runs(self, test: str) -> tuple[int, str]:
+        """How many lines of the verifier a test runs, and its name."""
+        return sum(map(len, self.lines[test].values())), test
 
 
 class Laboratory:
@@ -94,6 +118,15 @@ class Laboratory:
                 importlib.import_module(name)
         gc.collect()
         gc.freeze()
+        self._placebo()
+
+    def _placebo(self) -> None:
+        """A child in which nothing is changed must notice nothing; else whatever fails is not the mutant."""
+        some = [test for test in self.items if test not in self.known.failed][:PLACEBO]
+        said = self._child(lambda tell: self.run(some, tell)).splitlines()
+        if said[-1:] != [SURVIVED]:
+            test = said[-2] if said[-1:] == [NOTICED] else "placebo"
+            self.known.failed[test] = "fails with nothing changed"
 
     def _traced(self, items: Sequence[pytest.Item]) -> Known:
         known, inside = Known(), str(SOURCE)
@@ -145,20 +178,24 @@ class Laboratory:
 
     def judge(self, mutant: Mutant, most: float = math.inf) -> tuple[str, str]:
         """How it ended, and which test noticed; tests beyond `most` seconds together are put off."""
-        tests = self.known.seeing(mutant)
+        tests = [
+            test for test in self.known.seeing(mutant) if test in self.items
+        ]  # an old log may know others
         if not tests:
             return UNREACHED, ""
+        tests = self._likely_first(mutant, tests)
         if not mutant.function:
             return (PUT_OFF, "") if most < math.inf else self._anew(mutant, tests)
-        tests = self._likely_first(mutant, tests)
         total = accumulate(self.known.seconds[test] for test in tests)
         soon = [test for test, until in zip(tests, total, strict=True) if until <= most]
         said = self._child(lambda tell: self._against(mutant, soon, tell))
+        if not said:  # code that no longer says `super` cannot take the place of what does
+            return self._anew(mutant, soon)
         end, test = self._end(mutant, said.splitlines())
         return (PUT_OFF, "") if end == SURVIVED and len(soon) < len(tests) else (end, test)
 
     def _likely_first(self, mutant: Mutant, tests: list[str]) -> list[str]:
-        """Tests that noticed mutants of the same function or module, then good releases, then by cost."""
+        """Tests that noticed mutants of the same function or module, then good releases, then the others."""
         killers = [*self.killers[mutant.function][:8], *self.killers[mutant.module][:8]]
         seeing = set(tests)
         good = [test for test in tests if "accepted[" in test and "forgery" not in test]

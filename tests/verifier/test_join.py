@@ -655,7 +655,8 @@ def test_publisher_and_verifier_number_the_same_people(own: Any, public: Any, se
     column = found.columns["age"]
     assert [column.texts[code] for code in column.codes] == joined.table.column("age").rows()
     assert (found.own, len(found)) == (int(joined.own.sum()), joined.own.size)
-    assert (found.public_rows, found.second_rows) == (len(public), len(second or []))
+    confirming = None if second is None else len(second)
+    assert (found.public_rows, found.second_rows) == (len(public), confirming)
 
 
 def table_of(names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Table:

@@ -94,3 +94,59 @@ def test_a_bitmap_that_would_be_too_large_is_none(monkeypatch: pytest.MonkeyPatc
     assert Bitmap.of(np.array([3]), 301) is None
     assert Bitmap.of(np.array([3]), 300) is not None
     assert Bitmap.of(np.empty(0, np.int64), 3) is None
+
+
+# Part by part
+
+
+def listed(ranks: list[int], *starts: int, atoms: tuple[str, ...] = ()) -> ListedSets:
+    places = np.arange(len(starts) - 1)
+    return ListedSets(places, np.array(starts), np.array(ranks), frozenset(atoms))
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 100])
+def test_texts_that_are_new_are_read_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_sets, "CELLS_AT_ONCE", at_once)
+    met: dict[str, int | None] = {"a": 1}
+    asked = []
+
+    def read(cell: str) -> None:
+        asked.append(cell)
+        for text in cell[1:-1].split("|"):
+            met.setdefault(text, {"b": 2, "c": 3}.get(text))
+
+    texts = ["{a|b}", "a", "{b|c}", "{a|c}", "{a|x}", "{a|b|c}", "{a}"]
+    found = plain_sets.plain_sets(texts, met, read)
+    assert asked == ["{a|b}", "{b|c}", "{a|x}"]
+    assert found.places.tolist() == [0, 2, 3, 5]
+    assert found.starts.tolist() == [0, 2, 4, 6, 9]
+    assert found.ranks.tolist() == [1, 2, 2, 3, 1, 3, 1, 2, 3]
+    assert found.atoms == {"a", "b", "c", "x"}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "sizes", "good"),
+    [
+        ([1, 2, 2, 3], [2, 2], [True, True]),
+        ([1], [1], [False]),
+        ([-1, -1, 1, 2], [2, 2], [False, True]),
+        ([1, 2, -1, 1], [2, 2], [True, False]),
+        ([2, 2, 1, 3], [2, 2], [False, True]),
+        ([1, 3, 3, 1, 3], [2, 3], [True, False]),
+        ([3, 1, 3], [3], [False]),
+    ],
+)
+def test_members_are_known_and_different(ranks: list[int], sizes: list[int], good: list[bool]) -> None:
+    assert plain_sets._of_different(np.array(ranks), np.array(sizes)).tolist() == good
+
+
+def test_the_one_form_of_sets() -> None:
+    words = ["", "1", "2", "3"]
+    met: dict[str, int | None] = {"1": 1, "01": 1, "2": 2, "3": 3, "x": None}
+    assert plain_sets.in_one_form(listed([1, 2, 1, 3], 0, 2, 4, atoms=("1", "2", "3")), met, words, 3)
+    for other in (("01", "2", "3"), ("1", "x"), ("1", "y")):
+        assert not plain_sets.in_one_form(listed([1, 2], 0, 2, atoms=other), met, words, 3)
+    assert not plain_sets.in_one_form(listed([1, 2], 0, 2, atoms=("x",)), met, ["", "x", "y"], 3)
+    for ranks in ([2, 1], [1, 1]):
+        assert not plain_sets.in_one_form(listed(ranks, 0, 2), met, words, 3)
+    assert not plain_sets.in_one_form(listed([1, 2, 3], 0, 3), met, words, 3)

@@ -574,7 +574,11 @@ def test_cells_are_read(cell: str, texts: tuple[str, ...], missing: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    "cell", ["{a", "{a}", "{}", "{", "[", "[1", "[1]", "a|b", "a}", "\\a", "a\\", "{a|a}", "**"]
+    "cell",
+    [
+        *("{a", "{a}", "{}", "{", "[", "[1", "[1]", "a|b", "a}", "\\a", "a\\", "{a|a}", "**"),
+        *("{a|bc", "[1,23", "[1,2,3]", "{a|b\\}", "{a\\|b|c\\}"),
+    ],
 )
 def test_malformed_cells_are_refused(cell: str) -> None:
     with pytest.raises(CheckFailed):

@@ -107,7 +107,7 @@ class _Growing:
         """Cut every node of the last level that is worth it; was there one?"""
         size = np.bincount(self._node)
         nodes = size.size
-        best, column, cut = np.maximum(size * 1.0, 1), np.full(nodes, -1), np.zeros(nodes, np.int64)
+        best, column, cut = size * 1.0, np.full(nodes, -1), np.zeros(nodes, np.int64)
         if self._box.size <= self._most:
             for j in range(len(self._low)):
                 cost, at = self._best_cuts(j, size)

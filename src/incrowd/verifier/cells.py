@@ -50,7 +50,7 @@ def parse(cell: str) -> ParsedCell:
         return ParsedCell(everything=True)
     if not cell.startswith("{"):
         return _of([cell])
-    require(len(cell) > 1 and cell.endswith("}"), "a set has no closing brace")
+    require(cell.endswith("}"), "a set has no closing brace")
     atoms = _atoms(cell[1:-1])
     require(len(atoms) > 1, "a set has only one member, which must be written without braces")
     require(len(set(atoms)) == len(atoms), "a set names the same member twice")
@@ -86,8 +86,8 @@ def _text(atom: str) -> str:
 
 def _interval(atom: str) -> tuple[str, str]:
     """The two ends; no number and no day has a comma in it."""
-    require(len(atom) > 1 and atom.endswith("]"), "an interval has no closing bracket")
-    ends = atom[1:-1].split(",", 2)
+    require(atom.endswith("]"), "an interval has no closing bracket")
+    ends = atom[1:-1].split(",")
     require(len(ends) == 2, "an interval does not have two ends")
     return _text(ends[0]), _text(ends[1])
 

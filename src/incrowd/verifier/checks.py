@@ -47,7 +47,7 @@ from incrowd.verifier.claims.registry import (
     requires,
 )
 from incrowd.verifier.claims.subject import BothTables, ClaimSubject, EquivalenceClasses, Owners
-from incrowd.verifier.columns import CodedColumn, Ints, RowSource, fold
+from incrowd.verifier.columns import CodedColumn, Ints, RowSource, folded
 from incrowd.verifier.domain import check_levels
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.labels import WHAT as HIERARCHIES
@@ -205,7 +205,9 @@ class ReleaseChecks:
         else:
             told = "the manifest tells how many rows are suppressed, and so how many are outliers"
             require(not hides_suppression(self.request.expected.claims), told)
-            all_there = rows + (stated.suppressed or 0) == records
+            gone = stated.suppressed or 0
+            may = gone == 0 or self.request.expected.max_suppression == "as stated"
+            all_there = may and rows + gone == records
             require(all_there, f"there are {rows} rows of {records} records, and nobody may be left out")
         return ""
 
@@ -311,8 +313,7 @@ class ReleaseChecks:
             own = self._match < self._tables.own
             check_group_numbers(self._row_group[own], self._match[own])
             check_value_order(self._row_group, coded.row_class, self._match, original)
-        sizes = [int(codes.max()) + 1 for codes in (coded.row_private, coded.row_class)]
-        kind = fold([coded.row_private, coded.row_class], sizes)
+        kind = folded([coded.row_private, coded.row_class])
         if (people := self._tables.people) is not None:
             return check_both_orders(kind, self._match, people.own, people.public_place, self._linked)
         # Those without a row are left out of the original, too: the others may still be in its order.

@@ -107,11 +107,15 @@ Picks = Sequence[tuple[int, TextNumbers]]
 def numbers_of(rows: RowSource, picks: Picks, what: str) -> list[Codes]:
     """Read all rows once; for each picked column, the number of each row's text."""
     parts: list[list[Codes]] = [[np.empty(0, np.int32)] for _ in picks]
-    blocks = _csv_blocks(rows, picks, what) if isinstance(rows, CsvRows) else _blocks(rows, picks, what)
-    for block in blocks:
+    for block in blocks_of(rows, picks, what):
         for part, codes in zip(parts, block, strict=True):
             part.append(codes)
     return [np.concatenate(part) for part in parts]
+
+
+def blocks_of(rows: RowSource, picks: Picks, what: str) -> Iterator[list[Codes]]:
+    """Some rows at a time; for each picked column, the number of each row's text."""
+    return _csv_blocks(rows, picks, what) if isinstance(rows, CsvRows) else _blocks(rows, picks, what)
 
 
 def _blocks(rows: RowSource, picks: Picks, what: str) -> Iterator[list[Codes]]:
@@ -158,9 +162,14 @@ def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
     return _ranked(key)[0]
 
 
+def folded(columns: Sequence[NDArray[Any]]) -> Ints:
+    """The same of columns of whole numbers from 0 on, however large."""
+    return fold(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
+
+
 def _ranked(key: Ints) -> tuple[Ints, int]:
     distinct, place = np.unique(key, return_inverse=True)
-    return place.reshape(-1).astype(np.int64, copy=False), distinct.size
+    return place.astype(np.int64, copy=False), distinct.size
 
 
 def first_of_each(kind: NDArray[Any]) -> Ints:

@@ -319,10 +319,10 @@ class CsvGrid:
                 return None
             cut &= (np.cumsum(text == QUOTE, dtype=np.int32) & 1) == 0
         ends = np.flatnonzero(cut)
-        if ends.size % width or not _aligned(text[ends].reshape(-1, width)):
+        if not ends.size or ends.size % width or not _aligned(text[ends].reshape(-1, width)):
             return None
         starts = np.concatenate([[0], ends[:-1] + 1])
-        quoted = text[np.minimum(starts, len(data) - 1)] == QUOTE
+        quoted = text[starts] == QUOTE
         cells = (part.reshape(-1, width) for part in (starts + quoted, ends - quoted, quoted))
         return cls(data, *cells)
 

@@ -102,6 +102,10 @@ class ColumnDomain:
         by_rank = sorted(names, key=self._named.__getitem__)
         return {"low": by_rank[0], "high": by_rank[-1]} if by_rank else {}
 
+    def rank_of_value(self, text: str | None) -> int | None:
+        """The rank of a value in canonical form, None standing for missing; None if it is no value here."""
+        return self._missing_rank if text is None else self._rank_of(text, self._plain)
+
     def _read(self, text: str) -> CellRegion:
         try:
             cell = parse(text)

@@ -105,6 +105,11 @@ class OpenedFolder:
         self._manifest: Mapping[str, Any] = {}
         self._stated = Stated(domains={})
 
+    @property
+    def stated(self) -> Stated:
+        """What the manifest states, once it was checked."""
+        return self._stated
+
     def published(self) -> PublishedTables:
         """What is published: the verifier reads CSV by itself, anything else is given to it."""
         rows, sensitive = self._files.rows, self._files.sensitive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -14,13 +14,14 @@ import numpy as np
 from incrowd.schema import EVERYTHING, Claim, Column, Shape
 from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.claims.subject import BothTables
-from incrowd.verifier.columns import Ints, RowSource
+from incrowd.verifier.columns import Ints, RowSource, sums
 from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed, require
 
 HEADER = ("column", "value", "rows")
 WHAT = "the table of totals"
+UNORDERED = "lines are not in the order they must have"
 _WHOLE = re.compile(r"[1-9][0-9]{0,17}")
 
 
@@ -48,23 +49,67 @@ def check_totals(
     """
     if table is None:
         raise CheckFailed(f"{WHAT} is not there")
-    require(tuple(map(undo, table.names)) == HEADER, f"{WHAT} does not have exactly its three columns")
-    sizes = [k for claim in claims if isinstance(k := claim.parameters.get("k"), int)]
-    require(bool(sizes), "no claim has a k, so nothing says how few persons a total may be about")
-    stated = _read(table, undo)
-    named = [column.name for column in columns]
-    require(list(stated) == named, f"{WHAT} is not about every quasi-identifier once, in their order")
+    stated, size = _stated(table, undo, columns), _size(claims)
     labels = {}
     for column in columns:
         own = tables.quasi[column.name]
         domain = ColumnDomain(column, own.texts, missing)
         try:
             codes, entity = (_of(each, with_rows) for each in (own.codes, tables.entity))
-            _check_column(stated[column.name], domain, codes, entity, max(sizes))
+            _check_column(stated[column.name], domain, codes, entity, size)
         except CheckFailed as fault:
             raise CheckFailed(f"{WHAT}, {column.name}: {fault}") from None
         labels[column.name] = frozenset(domain.named().get("labels", []))
     return labels
+
+
+def check_totals_by_count(
+    table: RowSource,
+    undo: Callable[[str], str],
+    columns: Sequence[Column],
+    missing: frozenset[str],
+    counted: Mapping[str, tuple[Sequence[str | None], Ints]],
+    claims: Sequence[Claim],
+) -> dict[str, frozenset[str]]:
+    """The same where the distinct texts of each column were `counted`, and everybody has one row."""
+    stated = _stated(table, undo, columns)
+    labels = {}
+    for column in columns:
+        texts, counts = counted[column.name]
+        domain = ColumnDomain(column, texts, missing)
+        try:
+            regions = domain.regions(stated[column.name].cells, canonical=True)
+            line = _narrowest(stated[column.name], regions, domain)[domain.ranks]
+            require(not (line < 0).any(), "somebody's value is in no line")
+            rows = sums(line, counts, len(stated[column.name].cells))
+            _check_lines(stated[column.name], rows, np.ones_like(rows), _size(claims))
+            require(_in_order(stated[column.name].cells, regions, column), UNORDERED)
+        except CheckFailed as fault:
+            raise CheckFailed(f"{WHAT}, {column.name}: {fault}") from None
+        labels[column.name] = frozenset(domain.named().get("labels", []))
+    return labels
+
+
+def _size(claims: Sequence[Claim]) -> int:
+    """The most persons that a claim asks for."""
+    sizes = [k for claim in claims if isinstance(k := claim.parameters.get("k"), int)]
+    require(bool(sizes), "no claim has a k, so nothing says how few persons a total may be about")
+    return max(sizes)
+
+
+def _stated(
+    table: RowSource, undo: Callable[[str], str], columns: Sequence[Column]
+) -> dict[str, ColumnTotals]:
+    require(tuple(map(undo, table.names)) == HEADER, f"{WHAT} does not have exactly its three columns")
+    stated = _read(table, undo)
+    named = [column.name for column in columns]
+    require(list(stated) == named, f"{WHAT} is not about every quasi-identifier once, in their order")
+    return stated
+
+
+def _check_lines(stated: ColumnTotals, counted: Ints, largest: Ints, k: int) -> None:
+    require(np.array_equal(counted, stated.rows), "a total is not the number of rows that have such a value")
+    require(bool((largest * k <= counted).all()), f"a total is about fewer than {k} persons")
 
 
 def _read(table: RowSource, undo: Callable[[str], str]) -> dict[str, ColumnTotals]:
@@ -95,9 +140,8 @@ def _check_column(
     line = line_of_rank[domain.ranks][codes]
     require(not (line < 0).any(), "somebody's value is in no line")
     counted = np.bincount(line, minlength=len(stated.cells))
-    require(np.array_equal(counted, stated.rows), "a total is not the number of rows that have such a value")
-    require(bool((_largest(line, entity) * k <= counted).all()), f"a total is about fewer than {k} persons")
-    require(_in_order(stated.cells, regions, domain.column), "lines are not in the order they must have")
+    _check_lines(stated, counted, _largest(line, entity), k)
+    require(_in_order(stated.cells, regions, domain.column), UNORDERED)
 
 
 def _narrowest(stated: ColumnTotals, regions: CellRegions, domain: ColumnDomain) -> Ints:

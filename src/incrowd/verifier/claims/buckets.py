@@ -21,6 +21,7 @@ from incrowd.verifier.columns import (
     Restoring,
     RowSource,
     fold,
+    folded,
     numbers_of,
     text_ranks,
 )
@@ -121,7 +122,7 @@ def _check_sorted(lines: BucketLines) -> None:
     ranks = [lines.group]
     for name, codes in lines.codes.items():
         ranks.append(text_ranks(lines.texts[name])[codes])
-    line = fold(ranks, [int(rank.max()) + 1 for rank in ranks])
+    line = folded(ranks)
     require(np.unique(line).size == line.size, f"{WHAT} has the same line twice")
     require(bool((np.diff(line) > 0).all()), f"the lines of {WHAT} are not sorted by group and text")
 
@@ -171,7 +172,7 @@ def _differing(of_row: Ints, of_line: Ints, count: Ints, size: int) -> int:
 def check_group_numbers(row_group: Ints, match: Ints) -> None:
     """Refuse numbers of groups that follow the order in which the original has their records."""
     groups = int(row_group.max()) + 1
-    first = np.full(groups, match.max(initial=0) + 1)
+    first = np.full(groups, np.iinfo(np.int64).max)
     np.minimum.at(first, row_group, match)
     place = np.empty(groups, np.int64)
     place[np.argsort(first, kind="stable")] = np.arange(groups)
@@ -187,11 +188,11 @@ def check_value_order(row_group: Ints, row_class: Ints, match: Ints, hidden: Ori
     A row does not show its values, so its place must not either. Rows of one group that say the same count
     as one: nobody can tell them apart. Where none of them is of somebody who has values, they are left out.
     """
-    kind = fold([row_group, row_class], [int(row_group.max()) + 1, int(row_class.max()) + 1])
+    kind = folded([row_group, row_class])
     has = match < next(iter(hidden.codes.values())).size
     size = np.bincount(kind[has], minlength=int(kind.max()) + 1)
     seen = size[kind] > 0
-    group = np.unique(row_group[seen], return_inverse=True)[1].reshape(-1)
+    group = np.unique(row_group[seen], return_inverse=True)[1]
     for name, codes in hidden.codes.items():
         for score in _scores(codes[match[has]], list(hidden.numbers[name])):
             even = np.bincount(kind[has], score, size.size)[kind[seen]] / size[kind[seen]]

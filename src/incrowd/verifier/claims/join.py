@@ -87,7 +87,7 @@ class JoinedPeople:
     columns: Mapping[str, CodedColumn]
     public_place: Ints
     public_rows: int
-    second_rows: int = 0
+    second_rows: int | None = None
 
     def __len__(self) -> int:
         return self.public_place.size
@@ -114,12 +114,12 @@ def read_people(
     usable = np.isin(np.arange(person.size), first_of_each(person))
     usable &= ~_among(_no_id(schema), known)[person]
     if public.blind:
-        usable &= ~_alike_in_list(known, person)[person]
+        usable &= ~_alike_in_list(known)[person]
     else:
         usable &= (person >= len(own)) & ~_alike(known, len(own))[person]
     for name, column in columns.items():
         usable &= ~_among({None, *schema.missing}, numbers[name])[column]
-    second_rows = 0
+    second_rows = None
     if public.check is not None:
         confirmed, second_rows = _confirmed(public, public.check, schema, known, person, numbers, columns)
         usable &= confirmed
@@ -173,11 +173,10 @@ def _alike(ids: Numbering, own: int) -> Bools:
     return np.fromiter((text in known for text in bare), np.bool_, len(bare))
 
 
-def _alike_in_list(ids: Numbering, person: Codes) -> Bools:
-    """Which ids of the public table differ from another of it only in this way."""
-    there = np.bincount(person, minlength=len(ids)) > 0
+def _alike_in_list(ids: Numbering) -> Bools:
+    """Which ids differ from another only in this way; who is not in the public table is refused anyhow."""
     bare = [_bare(text or "") for text in ids]
-    often = Counter(text for text, met in zip(bare, there.tolist(), strict=True) if met)
+    often = Counter(bare)
     return np.fromiter((often[text] > 1 for text in bare), np.bool_, len(bare))
 
 
@@ -229,16 +228,16 @@ def _meanings(column: Column, texts: Numbering) -> Codes:
 
 def _meaning(column: Column, text: str | None) -> Any:
     try:
-        return (True, value(column, text or ""))
+        return value(column, text or "")
     except CheckFailed:
-        return (False, text)
+        return text  # which is never equal to a number or a day
 
 
 def _joined(own: Codes, others: Codes, texts: Numbering) -> CodedColumn:
     """One column of all people, with those texts only that some of them have."""
     used, codes = np.unique(np.concatenate([own, others]), return_inverse=True)
     all_texts = list(texts)
-    return CodedColumn(codes.reshape(-1).astype(np.int32), [all_texts[code] for code in used.tolist()])
+    return CodedColumn(codes.astype(np.int32), [all_texts[code] for code in used.tolist()])
 
 
 def check_join_schema(public: PublicTable | None, schema: Schema) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from incrowd.schema import Claim
 from incrowd.verifier.claims.join import check_presence
 from incrowd.verifier.claims.subject import ClaimSubject
-from incrowd.verifier.columns import fold
+from incrowd.verifier.columns import folded
 from incrowd.verifier.failure import CheckFailed, require
 
 
@@ -17,9 +17,8 @@ def even_presence(claim: Claim, subject: ClaimSubject) -> str:
     require(not claim.column, f"{claim.model} is about all rows, not about one column")
     if tables.counts is None:
         raise CheckFailed("the rows do not say how many people of a class are private")
-    group = np.zeros(1, np.int32) if tables.groups is None else tables.groups.codes
-    parts = (tables.coded.row_class, group, tables.counts.people, tables.counts.private)
-    said = [np.unique(part, return_inverse=True)[1].reshape(-1) for part in parts]  # forged ones may be huge
-    said[1] = np.broadcast_to(said[1], said[0].shape)
-    kind = fold(said, [int(part.max()) + 1 for part in said])
+    parts = [tables.coded.row_class, tables.counts.people, tables.counts.private]
+    if tables.groups is not None:
+        parts.append(tables.groups.codes.astype(np.int64))
+    kind = folded([np.unique(part, return_inverse=True)[1] for part in parts])  # forged ones may be huge
     return check_presence(claim, tables.counts, kind, subject.graph.match < tables.own)

@@ -129,7 +129,6 @@ def check_match_probability(stated: Any, claims: Sequence[Claim], graph: Consist
     exact = all(isinstance(text, str) and _SHARE.fullmatch(text) for text in stated.values())
     require(exact, "a stated match probability is not a fraction")
     drawn = Fraction(stated["drawn"])
-    require(drawn <= 1, "the stated match probability is above 1")
     require(drawn.numerator == 1, "the stated match probability is not one in a whole number of rows")
     for promised in factors:
         if isinstance(promised, int) and promised > 0:

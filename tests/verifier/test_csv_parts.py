@@ -1,0 +1,171 @@
+"""Cutting CSV into cells all at once, against the csv module, on every short text there is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from incrowd.errors import TableError
+from incrowd.verifier import csv_file
+from incrowd.verifier.columns import Numbering, numbers_of
+from incrowd.verifier.csv_file import CellCoder, CsvGrid, CsvRows, _last_line_end, csv_text
+from incrowd.verifier.failure import CheckFailed
+
+
+def every_text(signs: bytes, longest: int) -> list[bytes]:
+    return [bytes(some) for n in range(1, longest + 1) for some in itertools.product(signs, repeat=n)]
+
+
+def naive_last_line_end(text: bytes) -> int:
+    open_, end = False, 0
+    for at, sign in enumerate(text):
+        open_ ^= sign == ord('"')
+        if sign == ord("\n") and not open_:
+            end = at + 1
+    return end
+
+
+def test_the_last_line_ends_outside_quotes() -> None:
+    for text in every_text(b'a"\n', 7):
+        assert _last_line_end(text) == naive_last_line_end(text), text
+
+
+def texts_of(grid: CsvGrid, width: int) -> list[list[str]]:
+    numbers = [Numbering() for _ in range(width)]
+    codes = [grid.codes(j, CellCoder(own)) for j, own in enumerate(numbers)]
+    known = [list(own) for own in numbers]
+    return [[known[j][codes[j][i]] for j in range(width)] for i in range(len(codes[0]))]
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_grid_has_the_cells_of_the_csv_module(width: int) -> None:
+    """Or is none. Without quotes it is one if and only if all lines have so many cells."""
+    cut = 0
+    for text in every_text(b'a,"\n', 6):
+        if not text.endswith(b"\n"):
+            continue
+        grid = CsvGrid.of(text, ",", width)
+        lines = text.decode()[:-1].split("\n")
+        if b'"' not in text:
+            assert (grid is not None) == all(line.count(",") == width - 1 for line in lines), text
+        if grid is None:
+            continue
+        cut += 1
+        rows = list(csv.reader(io.StringIO(text.decode(), newline=""), strict=True))
+        assert texts_of(grid, width) == [row or [""] for row in rows], text
+        quoted = np.stack([grid.quoted(j) for j in range(width)], axis=1)
+        cells = text.count(b'"') // 2
+        assert quoted.sum() == cells, text
+    assert cut > 50
+
+
+@pytest.mark.parametrize(
+    "text", [b"x", b'"a"', b'"a"\n"b"', b'"a"\n"b"c\n', b'a"b"\n', b'"a\n', b'"a"b\n"c"\n', b'a\n"b" \n']
+)
+def test_text_that_does_not_end_a_cell_where_it_should_is_no_grid(text: bytes) -> None:
+    assert CsvGrid.of(text, ",", 1) is None
+
+
+@pytest.mark.parametrize("bits", [1, 16])
+def test_short_and_long_cells_get_the_numbers_of_their_texts(
+    bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where two cells want one slot; some are eight bytes long, and some are longer."""
+    monkeypatch.setattr(csv_file, "SLOT_BITS", bits)
+    cells = [
+        "",
+        "a",
+        "b",
+        "1234567",
+        "12345678",
+        "123456789",
+        "12345678x",
+        "é" * 4,
+        "é" * 5,
+        "a",
+        "",
+        "b",
+    ] * 3
+    numbers, coder = Numbering(), None
+    grid = CsvGrid.of("".join(f"{cell}\n" for cell in cells).encode(), ",", 1)
+    assert grid is not None
+    coder = CellCoder(numbers)
+    found = [list(numbers)[code] for code in grid.codes(0, coder)]
+    assert found == cells
+    assert grid.codes(0, coder).tolist() == [numbers[cell] for cell in cells]
+    assert not coder.quoted.any()
+
+
+def test_cells_that_need_quotes_are_known() -> None:
+    grid = CsvGrid.of(b'a,"b,c"\n"d",e\n"f\ng",h\n', ",", 2)
+    assert grid is not None
+    numbers = Numbering()
+    coder = CellCoder(numbers)
+    grid.codes(0, coder)
+    grid.codes(1, coder)
+    assert {text: bool(coder.quoted[number]) for text, number in numbers.items()} == {
+        **{"a": False, "d": False, "f\ng": True, "b,c": True},
+        **{"e": False, "h": False},
+    }
+
+
+def written(path: Path, content: bytes, canonical: bool = False) -> CsvRows:
+    path.write_bytes(content)
+    return CsvRows(path, ",", canonical)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 2**19])
+def test_files_are_read_in_pieces_of_any_size(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_file, "BYTES_AT_ONCE", at_once)
+    content = b'a,"b\nb"\n1,2\n"3\n\n3",4\n,\n"x""y",z\n5,6'
+    for mark in (b"", "\ufeff".encode()):
+        rows = written(tmp_path / "t.csv", mark + content)
+        assert list(rows.names) == ["a", "b\nb"]
+        assert list(rows) == [["1", "2"], ["3\n\n3", "4"], ["", ""], ['x"y', "z"], ["5", "6"]]
+        columns = [Numbering(), Numbering()]
+        codes = numbers_of(rows, list(enumerate(columns)), "t")
+        assert [[list(own)[c] for c in code] for own, code in zip(columns, codes, strict=True)] == [
+            ["1", "3\n\n3", "", 'x"y', "5"],
+            ["2", "4", "", "z", "6"],
+        ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'a,b\n"1",2\n',
+        b"a,b\n1,2",
+        b"a\n1",
+        b"a,b\r\n1,2\r\n",
+        b"a,b\n1,2\n\n",
+        b'a,b\n1,"2"\n',
+        b'a,b\n"x""y","z"\n',
+    ],
+)
+def test_what_is_not_written_in_its_one_form_is_refused(content: bytes, tmp_path: Path) -> None:
+    rows = written(tmp_path / "t.csv", content, canonical=True)
+    with pytest.raises((CheckFailed, TableError)):
+        list(rows)
+    with pytest.raises((CheckFailed, TableError)):
+        numbers_of(rows, [(at, Numbering()) for at in range(len(rows.names))], "t")
+    assert list(written(tmp_path / "t.csv", content))
+
+
+@pytest.mark.parametrize("content", [b'a,b\n"1,",2\n', b'a,b\n1,2\n"x""y",z\n', b'a\n""\n'])
+def test_what_is_written_in_its_one_form_is_read(content: bytes, tmp_path: Path) -> None:
+    rows = written(tmp_path / "t.csv", content, canonical=True)
+    names, found = list(rows.names), list(rows)
+    assert csv_text([names], header=True) + csv_text(found) == content
+    assert len(numbers_of(rows, [(0, Numbering())], "t")[0]) == len(found)
+
+
+def test_a_mark_is_refused_where_the_form_is_fixed(tmp_path: Path) -> None:
+    rows = written(tmp_path / "t.csv", "\ufeffa,b\n1,2\n".encode(), canonical=True)
+    assert rows.names[0] == "\ufeffa"
