@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,23 @@ from hypothesis import is_hypothesis_test, settings
 from support.places import DATA
 from support.vacuity import pytest_runtest_call as pytest_runtest_call
 
+from incrowd.kernels import kept
+
 # Whoever started the tests may have made them ignore signals (nohup, a shell's &); what they start must not.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Compiled code stays in one folder, also where a test gives a program another home. Where the user's own
+# folder is open to others it would not be kept at all, and every process of the tests would compile it all.
+with warnings.catch_warnings(record=True):
+    warnings.simplefilter("always")
+    if kept.usable(kept.own_folder(), 0o700) is None:
+        os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"incrowd-tests-{os.geteuid()}")
+    else:
+        os.environ["NUMBA_CACHE_DIR"] = str(kept.own_folder().parent.parent)
 
 # In CI the same examples every time: a rare one is found by runs elsewhere, not by whoever lands next.
 settings.register_profile("incrowd", deadline=None, print_blob=True, derandomize="CI" in os.environ)

@@ -18,9 +18,10 @@ from twins import assign as naive_rings
 
 from incrowd import assign
 from incrowd.assign import draw_below, draws_below, figure_seven, one_of_disjoint_matchings
-from incrowd.kernels import matching
+from incrowd.kernels import jit, matching
 
 ALPHA = 1e-6
+BELOW = jit.with_door(matching.below)
 Edges = NDArray[np.int32]
 Draw = Callable[[Edges], NDArray[np.int64]]
 
@@ -238,7 +239,7 @@ def test_every_number_has_as_many_words(limit: int) -> None:
 
 
 def _below(limit: int, stream: NDArray[np.uint8], at: int) -> tuple[int, int]:
-    number, after = matching.below(limit, stream, at)
+    number, after = BELOW(limit, stream, at)
     return int(number), int(after)
 
 

@@ -13,8 +13,11 @@ from incrowd.algorithms import costs as priced_tables
 from incrowd.algorithms.costs import priced
 from incrowd.algorithms.polish import Polish
 from incrowd.kernels import polish, swap
+from incrowd.kernels.jit import with_door
 
 NEAR = 1e-12
+
+DEARER = with_door(polish.dearer)
 
 
 @st.composite
@@ -54,7 +57,7 @@ def test_a_class_gets_dearer_by_who_joins(
     before = naive.row_loss(table.points, other, table.axes)
     for i in one:
         more = float(naive.row_loss(table.points, [*other, i], table.axes) - before)
-        found = polish.dearer(1, i, codes, bounds, costs, limit)
+        found = DEARER(1, i, codes, bounds, costs, limit)
         if abs(more - limit) > NEAR:
             assert found == (pytest.approx(more, abs=NEAR) if more < limit else np.inf)
 

@@ -15,7 +15,7 @@ import numpy as np
 from incrowd.kernels.arrays import Bools, Codes, Floats, Ints
 from incrowd.kernels.boxes import ClusterTree, nearest, plant, turn
 from incrowd.kernels.closure import Costs, GroupBounds, copy, nearest_of, own_cost, rounded, stretch
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import inner, kernel
 
 NONE: Any = np.int64(0)  # typed, or what is called with it is compiled once more for the literal 0
 
@@ -65,7 +65,7 @@ def push(heap: Heap, size: int, key: float, own: int, partner: int, groups: Grou
     return size + 1
 
 
-@kernel
+@inner
 def drop_top(heap: Heap, size: int) -> Any:
     """Take the first pair out -> how many are left."""
     last = size - 1
@@ -91,7 +91,7 @@ def drop_top(heap: Heap, size: int) -> Any:
     return last
 
 
-@kernel
+@inner
 def shed(a: int, pool: ClusterPool, costs: Costs) -> Any:
     """Take the record out without which cluster a costs least; of equal ones the last.
 
@@ -160,7 +160,7 @@ def merge(a: int, b: int, pool: ClusterPool, rules: MergeRules, costs: Costs, ne
     return count
 
 
-@kernel
+@inner
 def place_rest(pool: ClusterPool, alive: Bools, rules: MergeRules, costs: Costs, labels: Codes) -> None:
     """Records of the last cluster, by index, each to the ripe cluster that is nearest by then; labels.
 

@@ -29,7 +29,7 @@ from incrowd.kernels.closure import (
     rounded,
     set_cost,
 )
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 
 LEAF = 4  # groups in a leaf of a new tree
 NOBODY = 2**62
@@ -78,7 +78,7 @@ def room_for(n: int, alive: Bools, d: int, bits: int) -> ClusterTree:
     )
 
 
-@kernel
+@inner
 def union_floor(a: int, groups: GroupBounds, node: int, boxes: ClusterTree, costs: Costs) -> Any:
     """The least that a row of a union of cluster a with a cluster in the node can cost."""
     total = 0.0
@@ -164,7 +164,7 @@ def nearest(kind: int, a: int, groups: GroupBounds, boxes: ClusterTree, costs: C
     return best, found
 
 
-@kernel
+@inner
 def refresh(node: int, boxes: ClusterTree, groups: GroupBounds) -> None:
     """Say anew what is in a node."""
     here, dear, low, high, bits = boxes.node, boxes.dear, boxes.low, boxes.high, boxes.bits

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.arrays import Bools, Codes, Floats, Ints, Words
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 
 NEVER = 1e18  # a price that nothing has
 
@@ -74,7 +74,7 @@ def _slot(key: np.uint64, stamp: int, table: CellTable) -> Any:
     return at
 
 
-@kernel
+@inner
 def _extend(
     k: int,
     j: int,

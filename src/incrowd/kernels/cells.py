@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.arrays import Bools, Bytes, Codes, Floats, Ints
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import inner, kernel
 from incrowd.kernels.queue import Queue, pop, push
 
 SAME = 1e-12  # costs that differ by less are equal
@@ -65,7 +65,7 @@ class LevelSearch(NamedTuple):
     found: Ints  # (m,) points in the cell
 
 
-@kernel
+@inner
 def _cheapest_vector(k: int, p: int, free: Free, lattice: Lattice, held: Ints, price: Floats) -> Any:
     """The cheapest vector of levels of point p that holds k free records -> (its cost, vector), or -1.
 

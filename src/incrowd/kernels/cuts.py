@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.arrays import AnyInts, Bools, Codes, Floats, Ints, Marks
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner
 
 RANGE, SET, TREE = 0, 1, 2
 ALL_TIES = 2**62
@@ -176,7 +176,7 @@ def middle_of(j: int, column: AnyInts, weights: Codes, total: int, work: Work) -
     return median(column, weights, work.low[j], work.high[j], total, work.tally)
 
 
-@kernel
+@inner
 def count_children(j: int, column: AnyInts, weights: Codes, geometry: Geometry, work: Work) -> Any:
     """Tally rows by the child of the smallest node over them -> (node, mass of the smallest child).
 
@@ -208,7 +208,7 @@ def child_of(node: int, leaf: int, geometry: Geometry) -> Any:
     return leaf
 
 
-@kernel
+@inner
 def best_child(j: int, column: AnyInts, total: int, k: int, geometry: Geometry, work: Work, node: int) -> Any:
     """The child that is cheapest to cut off, both sides keeping k -> (low, high, mass), or mass -1.
 
@@ -262,7 +262,7 @@ def side_bounds(column: AnyInts, side: Marks, low: int, high: int) -> Any:
     return left_low, left_high, right_low, right_high
 
 
-@kernel
+@inner
 def side_counts(column: AnyInts, side: Marks, start: int, work: Work) -> Any:
     """How many different codes each side has -> (left, right)."""
     work.clock[0] += 1
@@ -303,7 +303,7 @@ def ones(bits: np.uint64) -> Any:
     return count
 
 
-@kernel
+@inner
 def loss_after(columns: AnyInts, node: Node, cut: Cut, geometry: Geometry, work: Work) -> Any:
     """Loss of all cells if the node is cut as `work.side` says."""
     left, right = cut.mass, node.mass - cut.mass

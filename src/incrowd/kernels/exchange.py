@@ -15,7 +15,7 @@ import numpy as np
 from incrowd.kernels.arrays import Codes, Floats, Ints, Words
 from incrowd.kernels.assignment import assigned
 from incrowd.kernels.closure import SET, TABLE, Costs, count_of, rare_cost, set_cost
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 
 BLOCK = 64  # rows that exchange members at once
 SWAPPED = 32  # rows among which no swap is left that saves anything
@@ -217,7 +217,7 @@ def given_by(s: int, v: int, turn: int, desk: Desk) -> Any:
     return slot
 
 
-@kernel
+@inner
 def hand_out(block: Ints, turn: int, rows: Rows, desk: Desk, costs: Costs) -> Any:
     """Let each row of a block (m,) give one member away, and hand these out at best -> what that saved."""
     m = block.size
@@ -277,7 +277,7 @@ def cost_changed(s: int, x: int, y: int, codes: Codes, desk: Desk, costs: Costs)
     return total / d
 
 
-@kernel
+@inner
 def _may_come(s: int, w: int, side: int, held: int, most: float, rows: Rows, desk: Desk, costs: Costs) -> Any:
     """List the members of row w that may come to the row on place s for less than `most` -> the least price.
 
@@ -303,7 +303,7 @@ def _may_come(s: int, w: int, side: int, held: int, most: float, rows: Rows, des
     return found
 
 
-@kernel
+@inner
 def best_swap(s: int, t: int, block: Ints, rows: Rows, desk: Desk, costs: Costs) -> Any:
     """The two members that rows s and t of a block should give each other -> (slots, saving), or (-1, -1, 0).
 
@@ -342,7 +342,7 @@ def best_swap(s: int, t: int, block: Ints, rows: Rows, desk: Desk, costs: Costs)
     return at, to, best
 
 
-@kernel
+@inner
 def swap_members(block: Ints, rows: Rows, desk: Desk, costs: Costs) -> Any:
     """Let pairs of rows of a block (m,) swap members until no swap saves anything -> what that saved."""
     m = block.size

@@ -15,7 +15,7 @@ import numpy as np
 from incrowd.kernels.arrays import Floats, Ints
 from incrowd.kernels.closure import codes_between, count_of
 from incrowd.kernels.exact import sign
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.plain_corners import (
     APART,
     ASK,
@@ -169,7 +169,7 @@ def stretched(low: Ints, high: Ints, row: int, domain: CornerDomain, box: Ints) 
     return total
 
 
-@kernel
+@inner
 def compared(low: Ints, high: Ints, codes: Ints, domain: CornerDomain, box: Ints) -> Any:
     """Does the row cost less with anybody between these codes than with others (-1), as much (0), or more?"""
     stretched(low, high, FIRST_ROW, domain, box)
@@ -193,7 +193,7 @@ def precedes(
     return order < 0 or (order == 0 and not behind)
 
 
-@kernel
+@inner
 def away(j: int, low: int, high: int, domain: CornerDomain, box: Ints) -> Any:
     """How far the codes low..high lie from the group's, at least."""
     at, axis = domain.column[j, START], domain.axis
@@ -236,7 +236,7 @@ def eligible(kind: int, low: Ints, high: Ints, domain: CornerDomain, box: Ints, 
     return kind == ON_BOUNDS
 
 
-@kernel
+@inner
 def measure_near(who: int, expc: ExpcState) -> None:
     """How far the nearest free record lies in each column: of all, or of those that bring a new value."""
     domain, pool, group = expc.domain, expc.pool, expc.group
@@ -263,7 +263,7 @@ def measure_near(who: int, expc: ExpcState) -> None:
                         near[j] = min(near[j], away(j, code, code, domain, box))
 
 
-@kernel
+@inner
 def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
     """The cheapest `most` free points behind the last -> how many; in ``search.found``, with their cost.
 

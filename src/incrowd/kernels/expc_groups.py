@@ -45,7 +45,7 @@ from incrowd.kernels.expc import (
     WalkRoom,
     choose,
 )
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import inner, kernel
 from incrowd.kernels.plain_corners import (
     ALL,
     APART,
@@ -75,7 +75,7 @@ from incrowd.kernels.plain_corners import (
 )
 
 
-@kernel
+@inner
 def put(record: int, state: int, pool: RecordPool) -> None:
     """Say what is with a record, and who is the smallest free one around it."""
     p = pool.record[record, POINT]
@@ -103,7 +103,7 @@ def put(record: int, state: int, pool: RecordPool) -> None:
         least = min(pool.node[child, BELOW], pool.node[child + 1, BELOW])
 
 
-@kernel
+@inner
 def let_go(domain: CornerDomain, pool: RecordPool, group: GrowingGroup, search: WalkRoom) -> None:
     """Take the record out of the group that lies on most bounds, not the seed; it does not come back.
 
@@ -159,7 +159,7 @@ def done(expc: ExpcState) -> Any:
     return plain(ALL, NONE, expc.domain, group, expc.memo, expc.test)
 
 
-@kernel
+@inner
 def open_next(seeds: Ints, expc: ExpcState) -> Any:
     """Begin a group with the next seed that is in none -> YES, or why that is not known.
 

@@ -12,7 +12,7 @@ import numpy as np
 from incrowd.kernels.arrays import Bools, Floats, Ints
 from incrowd.kernels.cells import SAME, Free
 from incrowd.kernels.closure import SET, Costs, GroupBounds, copy, stretch
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.k_one import ONLY
 from incrowd.kernels.polish import NOBODY, cell_loss, dearer, row_loss
 from incrowd.kernels.queue import Queue, pop, push
@@ -96,7 +96,7 @@ def inside(free: Free, growth: Growth, costs: Costs) -> Any:
 # times as long as the little that is done there: so loops over points stand alone.
 
 
-@kernel
+@inner
 def _within_reach(limit: float, free: Free, growth: Growth, costs: Costs) -> Any:
     """Write down which points the cell may take in for up to `limit` -> (how many, the next above it)."""
     own, d, left, beyond = growth.own, costs.kind.size, 0, np.inf
@@ -115,7 +115,7 @@ def _within_reach(limit: float, free: Free, growth: Growth, costs: Costs) -> Any
     return left, beyond
 
 
-@kernel
+@inner
 def _sorted_out(left: int, count: int, limit: float, free: Free, growth: Growth, d: int) -> Any:
     """Of the points within reach: who is inside, who is nearest, who is too far by now.
 
@@ -139,7 +139,7 @@ def _sorted_out(left: int, count: int, limit: float, free: Free, growth: Growth,
     return kept, count, mass, nearest, beyond
 
 
-@kernel
+@inner
 def _now_adds(left: int, free: Free, growth: Growth, costs: Costs) -> None:
     """The cell has grown by a step: write down anew what the others add, in the columns that changed."""
     own, maybe, more, points = growth.own, growth.maybe, growth.more, free.points

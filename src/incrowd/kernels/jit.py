@@ -1,10 +1,10 @@
 """The one door to numba: how every kernel is compiled.
 
-Compiled code is cached beside the module (or in the user's own cache folder), so only the first run on a
-machine pays for compiling. No fast-math: sums must not depend on the machine.
+Compiled code is kept (`kept.py`), so only the first run on a machine pays for compiling. No fast-math: sums
+must not depend on the machine.
 
-A kernel has the kernels that it calls compiled into it, also those of other files. Numba looks at a kernel's
-own file alone to see whether what is cached is still true; here all files that it is made of count.
+A kernel has the kernels that it calls compiled into it, also those of other files. So all files that it is
+made of count, when it is decided whether what is kept is still true.
 """
 
 from __future__ import annotations
@@ -18,8 +18,13 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from incrowd.kernels.kept import Kept
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Most of the time of compiling a small function goes into taking its arguments from Python.
+_NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(
     r"^from incrowd\.kernels(?:\.(\w+))? import (\(.*?\)|[^\n]*)", re.MULTILINE | re.DOTALL
@@ -28,34 +33,45 @@ _IMPORTED = re.compile(
 
 def kernel(function: Function) -> Function:
     """Compile a function over arrays."""
-    return _stamped(numba.njit(cache=True, nogil=True, error_model="numpy")(function), function)
+    return _kept(numba.njit(**_OPTIONS)(function), function)
+
+
+def inner(function: Function) -> Function:
+    """Compile a function that kernels alone call: without the code that takes arguments from Python."""
+    return _inside(numba.njit(**_OPTIONS, **_NO_DOORS)(function), function)
 
 
 def inlined(function: Function) -> Function:
-    """Compile a helper into each kernel that calls it: passing many arrays costs more than small work."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
-    return _stamped(compiled, function)
+    """As `inner`, compiled into each kernel that calls it: passing many arrays costs more than small work."""
+    return _inside(numba.njit(**_OPTIONS, **_NO_DOORS, forceinline=True)(function), function)
 
 
-def _stamped(compiled: Any, function: Function) -> Function:
-    """Let the cached code of a kernel be good for as long as all its sources are as they were."""
-    if compiled is not function:  # numba can be set to compile nothing
-        file = compiled._cache._cache_file
-        file._source_stamp = stamp(Path(function.__code__.co_filename).stem)
-        file._load_index = _or_nothing(file._load_index)
+def with_door(function: Function) -> Function:
+    """A kernel of its own that does what a function without a door does, for Python to call."""
+    return kernel(getattr(function, "py_func", function))
+
+
+def _inside(compiled: Any, function: Function) -> Function:
+    """Let Python be told, rather than run into code that is not there, if it calls what has no door."""
+    if compiled is not function:
+
+        def keep(result: Any) -> None:
+            compiled.overloads[tuple(result.signature.args)] = result
+
+        def refuse(*_: Any, **__: Any) -> None:
+            raise TypeError(f"{function.__name__} is called by kernels alone; make it a kernel to call it")
+
+        compiled.add_overload, compiled._compile_for_args = keep, refuse
+    return _kept(compiled, function)
+
+
+def _kept(compiled: Any, function: Function) -> Function:
+    """Keep what is compiled for as long as all its sources are as they were."""
+    own = function.__closure__ is None  # what a closure holds is in no file
+    if compiled is not function and own:  # numba can be set to compile nothing
+        sources = stamp(Path(function.__code__.co_filename).stem)
+        compiled._cache = Kept(function, sources, compiled.targetoptions)
     return cast(Function, compiled)
-
-
-def _or_nothing(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
-    """Take an index of cached code for empty if it was written for classes that have other names by now."""
-
-    def loaded() -> dict[Any, Any]:
-        try:
-            return load()
-        except (AttributeError, ImportError):
-            return {}
-
-    return loaded
 
 
 @cache

@@ -30,7 +30,7 @@ from incrowd.kernels.cuts import (
     mass_upto,
     middle_of,
 )
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 
 WIDEST, ROUND_ROBIN, GAIN, WORKLOAD = 0, 1, 2, 3
 UPTO_MEDIAN, BELOW_MEDIAN, BY_TREE = 0, 1, 2  # the cuts that a column can have
@@ -78,7 +78,7 @@ def allowable(mass: int, node: Node, rules: CutRules) -> Any:
     return rules.k <= mass <= node.mass - rules.k
 
 
-@inlined
+@inner
 def cut_of(
     j: int, points: Points, node: Node, rules: CutRules, geometry: Geometry, work: Work, which: int
 ) -> Any:
@@ -101,7 +101,7 @@ def cut_of(
     return no_cut()
 
 
-@kernel
+@inner
 def tree_cut(
     j: int, column: AnyInts, weights: Codes, node: Node, rules: CutRules, geometry: Geometry, work: Work
 ) -> Any:
@@ -116,7 +116,7 @@ def tree_cut(
     return no_cut()
 
 
-@inlined
+@kernel
 def find_cut(
     points: Points, node: Node, rules: CutRules, geometry: Geometry, queries: Queries, work: Work
 ) -> Any:
@@ -154,7 +154,7 @@ def first_cut(points: Points, node: Node, rules: CutRules, geometry: Geometry, w
         work.tried[best] = True
 
 
-@kernel
+@inner
 def cheapest_cut(
     points: Points, node: Node, rules: CutRules, geometry: Geometry, queries: Queries, work: Work
 ) -> Any:
@@ -188,7 +188,7 @@ def cheapest_cut(
     return best
 
 
-@kernel
+@inner
 def edge_cut(
     j: int, column: AnyInts, weights: Codes, edge: int, node: Node, rules: CutRules, work: Work
 ) -> Any:
@@ -201,7 +201,7 @@ def edge_cut(
     return Cut(j, work.low[j], edge, ALL_TIES, mass, False)
 
 
-@kernel
+@inner
 def doubt_after(node: Node, cut: Cut, geometry: Geometry, queries: Queries, work: Work) -> Any:
     """Weighted mass of rows of which a query cannot say whether they match, if the node is cut."""
     doubt = 0.0
@@ -213,7 +213,7 @@ def doubt_after(node: Node, cut: Cut, geometry: Geometry, queries: Queries, work
     return doubt
 
 
-@kernel
+@inner
 def in_doubt(q: int, cut: Cut, right: bool, geometry: Geometry, queries: Queries, work: Work) -> Any:
     """1 if query q allows some but not all of the box of one side of the cut, else 0."""
     all_allowed = True
@@ -256,7 +256,7 @@ def move(source: Points, target: Points, node: Node, place: Codes) -> None:
             target.weights[place[i]] = source.weights[node.first + i]
 
 
-@inlined
+@kernel
 def split(
     source: Points, target: Points, node: Node, cut: Cut, geometry: Geometry, work: Work, parts: Ints
 ) -> Any:
@@ -275,7 +275,7 @@ def split(
     return count
 
 
-@kernel
+@inner
 def by_child(column: AnyInts, j: int, first: int, geometry: Geometry, work: Work, parts: Ints) -> Any:
     """Places of rows sorted by the child that holds them, children as first met -> number of children."""
     top = covering(j, work.low[j], work.high[j], geometry)
@@ -335,7 +335,8 @@ def grow(
     room = n + 2 if points.weights.size else n // rules.k + 2
     stack = np.empty((room, 5), np.int64)
     parts = np.empty(geometry.parent.size + 3, np.int64)
-    stack[0] = np.array([0, n, mass_of(points, 0, n), rules.turn, 0])
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, mass_of(points, 0, n)
+    stack[0, 3], stack[0, 4] = rules.turn, 0
     top, groups = 1, 0
     while top:
         top -= 1

@@ -23,7 +23,7 @@ from incrowd.kernels.closure import (
     stretch,
     union_cost,
 )
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.k_one import DEEP, inside_of, keep, open_node
 
 
@@ -82,7 +82,7 @@ def note(first: int, last: int, rows: Rows, costs: Costs) -> None:
             node, below = rows.parent[node], node
 
 
-@kernel
+@inner
 def cheapest_rows(
     p: int,
     wanted: int,

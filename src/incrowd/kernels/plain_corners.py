@@ -12,7 +12,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import Codes, Floats, Ints, Marks
 from incrowd.kernels.exact import Spans
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.outliers import BAD as DECIDED_BAD
 from incrowd.kernels.outliers import GOOD, UNSURE, Bound, DistanceForest, Scratch, decide
 
@@ -122,7 +122,7 @@ def remember(keys: Codes, state: Marks, memo: KnownNodes) -> None:
             memo.state[at] = state[q]
 
 
-@kernel
+@inner
 def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the node at ``group.key`` no outlier? YES, NO, or ASK or CROWDED."""
     key, point, tally = group.key, group.point, group.tally
@@ -147,7 +147,7 @@ def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test
     return YES if answer == GOOD else NO
 
 
-@kernel
+@inner
 def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the corner at ``group.key`` an outlier by its quasi-identifiers alone, so with any value?"""
     key, point, d = group.key, group.point, group.key.size - 1
@@ -167,7 +167,7 @@ def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: 
     return YES if memo.state[at] == BAD else NO
 
 
-@kernel
+@inner
 def node_over(start: int, low: int, high: int, leaf: Ints, node: Ints) -> Any:
     """The smallest permissible set over codes low..high."""
     here = leaf[start + low]
@@ -176,7 +176,7 @@ def node_over(start: int, low: int, high: int, leaf: Ints, node: Ints) -> Any:
     return here
 
 
-@kernel
+@inner
 def lay_corners(box: Ints, domain: CornerDomain, ends: Ints) -> Any:
     """Write the codes at which corners lie -> how many corners there are."""
     corners = 1

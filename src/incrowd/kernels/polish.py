@@ -12,7 +12,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import Codes, Ints, Words
 from incrowd.kernels.closure import LINE, SET, TABLE, Costs, GroupBounds, count_of
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 
 LEAST_GAIN = 1e-9  # less is rounding
 NOBODY: Any = np.int64(-1)
@@ -186,7 +186,7 @@ def join(a: int, i: int, classes: Classes) -> None:
     classes.head[a] = i
 
 
-@kernel
+@inner
 def leave(i: int, classes: Classes) -> None:
     """Take record i out of its class's chain; the bounds are not changed."""
     a = classes.label[i]
@@ -199,7 +199,7 @@ def leave(i: int, classes: Classes) -> None:
     classes.bounds.size[a] -= 1
 
 
-@kernel
+@inner
 def cheapest_class(i: int, own: int, limit: float, classes: Classes, costs: Costs) -> Any:
     """Which class pays least for taking record i, below `limit` -> (price, class or -1); not class `own`."""
     bounds = classes.bounds

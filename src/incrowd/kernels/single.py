@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.kernels.arrays import AnyInts, Codes, Ints
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import inner, kernel
 
 
 @kernel
@@ -27,7 +27,7 @@ def allowed_codes(codes: AnyInts, order: Codes, region: Codes, k: int, regions: 
     return low, high
 
 
-@kernel
+@inner
 def kth_code(
     codes: AnyInts, order: Codes, region: Codes, k: int, regions: int, count: Codes, down: bool
 ) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import Codes, Floats, Ints
 from incrowd.kernels.cell_bounds import NEVER
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import inner, kernel
 
 
 class Slabs(NamedTuple):
@@ -33,7 +33,7 @@ class Counts(NamedTuple):
     rising: Ints
 
 
-@kernel
+@inner
 def _count(s: int, column: Codes, slabs: Slabs, room: Counts) -> Any:
     """Count the values of a slab -> how many there are; they stand by rising code."""
     values = 0
@@ -47,7 +47,7 @@ def _count(s: int, column: Codes, slabs: Slabs, room: Counts) -> Any:
     return values
 
 
-@kernel
+@inner
 def _best_others(k: int, values: int, unit: float, room: Counts) -> None:
     """Of a set: each value costs one unit for every other one that it needs, the most frequent ones."""
     for a in range(values):
@@ -67,7 +67,7 @@ def _best_others(k: int, values: int, unit: float, room: Counts) -> None:
         room.price[room.codes[a]] = others * unit if held >= k and others else NEVER
 
 
-@kernel
+@inner
 def _windows(
     k: int, least: int, first: int, values: int, extra: float, position: Floats, room: Counts, ends: Ints
 ) -> Any:

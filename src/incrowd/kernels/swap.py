@@ -11,7 +11,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import Floats, Ints
 from incrowd.kernels.closure import SET, Costs
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import inner, kernel
 from incrowd.kernels.polish import (
     LEAST_GAIN,
     NOBODY,
@@ -84,7 +84,7 @@ def exchange(
     freed[b] = most_freed(b, classes, others, costs)
 
 
-@kernel
+@inner
 def _next_within_reach(first: int, i: int, gain: float, freed: Floats, classes: Classes, costs: Costs) -> Any:
     """The next class that record i may go to for less than it gains, if the best of it leaves; or -1."""
     bounds, own = classes.bounds, classes.label[i]
@@ -97,7 +97,7 @@ def _next_within_reach(first: int, i: int, gain: float, freed: Floats, classes: 
     return NOBODY
 
 
-@kernel
+@inner
 def best_swap(
     i: int, freed: Floats, classes: Classes, seconds: Seconds, others: Seconds, costs: Costs
 ) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import AnyInts, Bools, Codes, Floats, Ints
 from incrowd.kernels.exact import Spans, sign
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 
 FAR: Any = np.int64(2**62)
 ROOT: Any = np.int64(0)  # typed, or what is called with it is compiled once more for the literal 0
@@ -64,7 +64,7 @@ class SplitTree(NamedTuple):
 # Splitting
 
 
-@kernel
+@inner
 def longer(a: int, b: int, u: int, v: int, points: AnyInts, spans: Spans) -> Any:
     """Is the perimeter of points a and b longer (1) than that of u and v, as long (0), or shorter (-1)?"""
     spans.times[0] = 1
@@ -73,7 +73,7 @@ def longer(a: int, b: int, u: int, v: int, points: AnyInts, spans: Spans) -> Any
     return sign(1, spans)
 
 
-@kernel
+@inner
 def farthest(u: int, points: AnyInts, first: int, last: int, spans: Spans) -> Any:
     """Which of the points first..last-1 is farthest from point u -> (point, perimeter of both); the first."""
     best, found, part, slack = 0.0, u, spans.share, 2 * spans.slack
@@ -154,7 +154,7 @@ def seeds(points: AnyInts, first: int, last: int, exact: bool, spans: Spans) -> 
     return (first, first) if alike else (min(u, v), max(u, v))
 
 
-@kernel
+@inner
 def to_second(sizes: Ints, box: Ints, point: AnyInts, weighted: bool, spans: Spans) -> Any:
     """Does a point (d,) go to the second of two groups with these sizes (2,) and boxes (2, 2, d)?"""
     for s in range(2):
@@ -293,7 +293,7 @@ def measure(leaf: int, tree: SplitTree) -> None:
         tree.widest[leaf] += (box[leaf, HIGH, j] - box[leaf, LOW, j]) * tree.spans.share[j]
 
 
-@kernel
+@inner
 def refresh(node: int, tree: SplitTree) -> Any:
     """Say anew what is in a node with children -> whether that is something else."""
     a, box, tally = tree.node[node, LEFT], tree.box, tree.tally

@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import Bools, Codes, Ints
 from incrowd.kernels.exact import below, sign
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.topdown import (
     FAR,
     FIRST,
@@ -64,7 +64,7 @@ def deal(members: Ints, inside: Bools, a: int, b: int, tree: SplitTree) -> None:
     changed(a, tree)
 
 
-@kernel
+@inner
 def nearer(i: int, other: int, box: Ints, tree: SplitTree) -> Any:
     """Does a box (2, d) grow less with point i than with another one?"""
     spans, points = tree.spans, tree.points
@@ -75,7 +75,7 @@ def nearer(i: int, other: int, box: Ints, tree: SplitTree) -> Any:
     return sign(2, spans) < 0
 
 
-@kernel
+@inner
 def fill(members: Ints, inside: Bools, count: int, most: float, wide: Ints, tree: SplitTree) -> Any:
     """Take `count` more of the members (m,) inside -> the perimeter of those inside; their widths in `wide`.
 
@@ -120,7 +120,7 @@ def fill(members: Ints, inside: Bools, count: int, most: float, wide: Ints, tree
     return around
 
 
-@kernel
+@inner
 def cost_of(members: Ints, inside: Bools, row: int, turn: int, tree: SplitTree) -> Any:
     """What the members (m,) cost, those inside as one group and the others as another: size * perimeter.
 
@@ -212,7 +212,7 @@ def merged(g: int, other: int, row: int, turn: int, tree: SplitTree) -> Any:
     return total
 
 
-@kernel
+@inner
 def compared(g: int, one: int, two: int, need: int, wide: Ints, best: Ints, tree: SplitTree) -> Any:
     """Does g cost less with one group than with another (-1), as much (0), or more? If filled, by widths."""
     if need:

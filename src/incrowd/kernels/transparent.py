@@ -12,9 +12,10 @@ import numpy as np
 
 from incrowd.kernels.arrays import AnyInts, Bools, Codes, Floats, Ints
 from incrowd.kernels.cuts import SET, Geometry, Node, Work, extent, mark
-from incrowd.kernels.jit import inlined, kernel
+from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.mondrian import CutRules, Points, Queries, find_cut, look, split
 
+Ground = tuple[Geometry, Queries, Work]  # what every cut of a table needs
 LEAST = 1e-9  # what rounding may make of a difference, as a share
 
 
@@ -23,9 +24,7 @@ def cut_strata(
     points: Points,
     spare: Points,
     rules: CutRules,
-    geometry: Geometry,
-    queries: Queries,
-    work: Work,
+    ground: Ground,
     values: Codes,
     l: int,  # noqa: E741  the paper's letter
     labels: Codes,
@@ -36,6 +35,7 @@ def cut_strata(
     (n,) by row id are counted for nothing else.
     """
     n = points.ids.size
+    geometry, queries, work = ground
     stack = np.empty((n // rules.k + 2, 4), np.int64)
     parts = np.empty(geometry.parent.size + 3, np.int64)
     count = np.zeros(int(values.max()) + 1, np.int64)
@@ -81,9 +81,7 @@ def cut_by_colours(
     points: Points,
     spare: Points,
     rules: CutRules,
-    geometry: Geometry,
-    queries: Queries,
-    work: Work,
+    ground: Ground,
     colours: Codes,
     need: int,
     labels: Codes,
@@ -94,6 +92,7 @@ def cut_by_colours(
     id, and rules.k is l times `need`.
     """
     n, size = points.ids.size, rules.k // need
+    geometry, queries, work = ground
     stack = np.empty((n // rules.k + 2, 3), np.int64)
     parts = np.empty(geometry.parent.size + 3, np.int64)
     here, left = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -185,7 +184,7 @@ def trim(
             count[colour] += 1
 
 
-@kernel
+@inner
 def distances(columns: AnyInts, rows: Codes, geometry: Geometry) -> Any:
     """How far each row is from the middle of all: the widths of the cells over it and the medians."""
     far = np.zeros(rows.size)
