@@ -1,0 +1,390 @@
+"""The engine that comes with incrowd: DuckDB, inside this process.
+
+Rows are coded once: the codes of all quasi-identifiers in a few whole numbers (fields of bits), sensitive and
+kept columns as they are. Everything it writes lies in a private folder, until the release is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.assign import Entropy, system
+from incrowd.engines.base import (
+    Block,
+    Bounds,
+    ClassCells,
+    CutTree,
+    Frequencies,
+    Ints,
+    Lookup,
+    OpenedTable,
+    TallyOf,
+    TooMany,
+    Tuples,
+    Zone,
+    ZonesOf,
+)
+from incrowd.engines.resources import Resources
+from incrowd.engines.session import DuckSession, quoted_text
+from incrowd.engines.sources import opened
+from incrowd.engines.table_files import TableFiles, TextTable
+from incrowd.engines.writing import ShuffledRows, write_rows, write_witness
+from incrowd.errors import TableError, option
+from incrowd.flow import Codes
+from incrowd.tables.checked_files import check_texts
+
+BITS_A_WORD = 62
+BYTES_A_TEXT = 400  # of a distinct value of a column while it is read
+KEYS_AT_ONCE = 4_000_000
+FAR_TOO_MANY = 1.3  # an estimate that is so much above the limit settles it
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The bits of one column: those of a word from `shift` on."""
+
+    word: int
+    shift: int
+    bits: int
+
+    @property
+    def read(self) -> str:
+        return f"CAST((k{self.word} >> {self.shift}) & {(1 << self.bits) - 1} AS INTEGER)"
+
+
+def fields_of(bits: Sequence[int]) -> list[Field]:
+    """Columns side by side in as few words as hold them.
+
+    Examples
+    --------
+    >>> [field.word for field in fields_of([30, 30, 3])]
+    [0, 0, 1]
+    """
+    found: list[Field] = []
+    word, used = 0, 0
+    for each in bits:
+        if used + each > BITS_A_WORD:
+            word, used = word + 1, 0
+        found.append(Field(word, used, each))
+        used += each
+    return found
+
+
+class DuckEngine:
+    """An `Engine` over a DuckDB session whose private folder is given."""
+
+    def __init__(
+        self,
+        session: DuckSession,
+        files: TableFiles,
+        folder: Path,
+        resources: Resources,
+        wanted: Sequence[str],
+        entropy: Entropy = system,
+    ) -> None:
+        self.session, self.folder = session, folder
+        self.files, self._resources, self._wanted, self._entropy = files, resources, wanted, entropy
+        self.table: TextTable
+        self._fields: list[Field] = []
+        self._values = 0
+        self.private: tuple[str, ...] = ()
+        self._tuple_words: list[Ints] = []
+        self._classified = ""
+
+    # What the table holds
+
+    def open(self) -> OpenedTable:
+        self.table = opened(self.session, self.files, self.folder, self._wanted)
+        return OpenedTable(self.table.names, self.table.rows, tuple(self.table.notes))
+
+    def domain(self, column: str) -> Frequencies:
+        most = self._resources.memory // BYTES_A_TEXT
+        found = self.session.arrays(
+            f"SELECT {self.table.text(column)} AS t, count(*) AS n FROM {self.table.joined([column])} "
+            f"GROUP BY 1 LIMIT {most + 1}"
+        )
+        if found["n"].size > most:
+            raise TableError(
+                f"{column} has more than {most:,} different values, too many for the memory; round it, "
+                f"drop it, or raise {option('memory')}"
+            )
+        texts, counts = found["t"].tolist(), found["n"].astype(np.int64)
+        check_texts(texts, column, self.files.name)
+        self._check(int(counts.sum()), "counting the values of a column")
+        return Frequencies(tuple(texts), counts)
+
+    # Codes
+
+    @property
+    def _words(self) -> list[str]:
+        return [f"k{word}" for word in range(self._fields[-1].word + 1)]
+
+    @property
+    def coded(self) -> str:
+        return f"read_parquet({quoted_text(str(self.folder / 'coded.parquet'))})"
+
+    def encode(self, quasi: Sequence[Lookup], values: Sequence[Lookup], private: Sequence[str]) -> None:
+        self._fields = fields_of([lookup.bits for lookup in quasi])
+        self._values, self.private = len(values), tuple(private)
+        joins = ""
+        for place, lookup in enumerate((*quasi, *values)):
+            joins += self._join(f"l{place}", lookup)
+        words = [
+            " | ".join(
+                f"(l{j}.code::BIGINT << {field.shift})"
+                for j, field in enumerate(self._fields)
+                if field.word == word
+            )
+            for word in range(self._fields[-1].word + 1)
+        ]
+        cells = [f"{word} AS k{place}" for place, word in enumerate(words)]
+        cells += [f"l{len(quasi) + place}.code AS s{place}" for place in range(len(values))]
+        cells += [f"{self.table.text(name)} AS p{place}" for place, name in enumerate(private)]
+        named = [lookup.name for lookup in (*quasi, *values)]
+        relation = self.table.joined(dict.fromkeys([*named, *private]))
+        target = quoted_text(str(self.folder / "coded.parquet"))
+        self.session.run(
+            f"COPY (SELECT {', '.join(cells)} FROM {relation}{joins}) TO {target} (FORMAT parquet)"
+        )
+        self._check(self.session.number(f"SELECT count(*) FROM {self.coded}"), "coding the rows")
+
+    def _join(self, table: str, lookup: Lookup) -> str:
+        texts = np.empty(len(lookup.texts), object)
+        texts[:] = lookup.texts
+        self.session.load(
+            table, {"text": texts, "code": lookup.codes}, {"text": "VARCHAR", "code": "INTEGER"}
+        )
+        same = "IS NOT DISTINCT FROM" if None in lookup.texts else "="
+        return f" JOIN {table} ON {table}.text {same} {self.table.text(lookup.name)}"
+
+    def distinct(self, limit: int) -> Tuples | TooMany:
+        keys = [*self._words, *(f"s{place}" for place in range(self._values))]
+        shown = ", ".join(keys)
+        about = self.session.number(f"SELECT approx_count_distinct(hash({shown})) FROM {self.coded}")
+        if about > FAR_TOO_MANY * limit:
+            return TooMany(about)
+        self.session.run(
+            f"CREATE OR REPLACE TEMP TABLE tuples AS SELECT {shown}, count(*)::INTEGER AS w "
+            f"FROM {self.coded} GROUP BY ALL"
+        )
+        many = self.session.number("SELECT count(*) FROM tuples")
+        if many > limit:
+            self.session.run("DROP TABLE tuples")
+            return TooMany(many)
+        found = self.session.arrays("SELECT * FROM tuples")
+        self.session.run("DROP TABLE tuples")
+        self._check(int(found["w"].sum(dtype=np.int64)), "counting distinct records")
+        return self._tuples(found)
+
+    def _tuples(self, found: Mapping[str, NDArray[Any]]) -> Tuples:
+        self._tuple_words = [found[word].astype(np.int64, copy=False) for word in self._words]
+        values = tuple(found[f"s{place}"].astype(np.int32) for place in range(self._values))
+        weights = found["w"].astype(np.int32, copy=False)
+        return Tuples(self._unpacked(self._tuple_words), weights, values)
+
+    def _unpacked(self, words: Sequence[Ints]) -> Codes:
+        codes = np.empty((words[0].size, len(self._fields)), np.int32)
+        for j, field in enumerate(self._fields):
+            codes[:, j] = (words[field.word] >> field.shift) & ((1 << field.bits) - 1)
+        return codes
+
+    def assign(self, classes: Codes, node: int | None = None) -> None:
+        """The map of tuples to classes, as a file: of all, or of one block."""
+        columns = dict(zip(self._words, self._tuple_words, strict=True)) | {"g": classes}
+        self.session.load("map_", columns, {"g": "INTEGER"})
+        folder = self.folder / "classes"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        name = "all" if node is None else str(node)
+        # with sensitive values several lines may say the same of one tuple
+        only = "SELECT DISTINCT * FROM map_" if self._values else "FROM map_"
+        path = quoted_text(str(folder / f"{name}.parquet"))
+        self.session.run(f"COPY ({only}) TO {path} (FORMAT parquet)")
+        self.session.run("DROP TABLE map_")
+        self._tuple_words = []
+
+    @property
+    def classes(self) -> str:
+        """The class g of every tuple, by its words."""
+        return f"read_parquet({quoted_text(str(self.folder / 'classes' / '*.parquet'))})"
+
+    # Cutting where the rows are
+
+    def _node(self, tree: CutTree, node: int = 0) -> str:
+        """The leaf of a row, as SQL."""
+        cut = tree.cuts.get(node)
+        if cut is None:
+            return str(node)
+        spans = " ".join(
+            f"WHEN q{cut.column} BETWEEN {span.low} AND {span.high} THEN {self._node(tree, span.child)}"
+            for span in cut.spans
+        )
+        return f"CASE {spans} ELSE {self._node(tree, cut.otherwise)} END"
+
+    def _in_nodes(self, tree: CutTree, nodes: Sequence[int]) -> str:
+        """The rows of some leaves, with node and codes."""
+        codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
+        listed = ", ".join(map(str, nodes))
+        noded = f"(SELECT {self._node(tree)} AS node, * FROM (SELECT {codes} FROM {self.coded}) c) n"
+        return f"(SELECT * FROM {noded} WHERE node IN ({listed})) r"
+
+    def node_stats(self, tree: CutTree, nodes: Sequence[int]) -> Bounds:
+        d = len(self._fields)
+        ends = ", ".join(f"min(q{j}), max(q{j})" for j in range(d))
+        found = self.session.rows(
+            f"SELECT node, count(*), {ends} FROM {self._in_nodes(tree, nodes)} GROUP BY node"
+        )
+        by_node = {row[0]: row[1:] for row in found}
+        table = np.array([by_node[node] for node in nodes], np.int64)
+        return Bounds(table[:, 0], table[:, 1::2], table[:, 2::2])
+
+    def node_tallies(self, tree: CutTree, wanted: Sequence[TallyOf]) -> list[tuple[Ints, Ints]]:
+        cases = " ".join(
+            f"WHEN node = {ask.node} AND q{ask.column} BETWEEN {ask.first} AND {ask.last} "
+            f"THEN {place}::BIGINT << 32 | (q{ask.column} >> {ask.shift})"
+            for place, ask in enumerate(wanted)
+        )
+        rows = self._in_nodes(tree, sorted({ask.node for ask in wanted}))
+        found = self.session.arrays(
+            f"SELECT x, count(*) AS n FROM (SELECT CASE {cases} END AS x FROM {rows}) WHERE x IS NOT NULL "
+            "GROUP BY x ORDER BY x"
+        )
+        key, count = found["x"].astype(np.int64), found["n"].astype(np.int64)
+        ends = np.searchsorted(key, np.arange(len(wanted) + 1) << 32)
+        return [
+            (key[a:b] & 0xFFFFFFFF, count[a:b])
+            for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+        ]
+
+    def node_zones(self, tree: CutTree, wanted: Sequence[ZonesOf]) -> Mapping[int, list[Zone]]:
+        d = len(self._fields)
+        nodes = list(dict.fromkeys(ask.node for ask in wanted))
+        slots = max(sum(ask.node == node for ask in wanted) for node in nodes)
+        zones = []
+        for slot in range(slots):
+            cases = " ".join(
+                f"WHEN {node} THEN {_zone(own[slot])}"
+                for node in nodes
+                if len(own := [ask for ask in wanted if ask.node == node]) > slot
+            )
+            zones.append(f"CASE node {cases} ELSE 0 END AS z{slot}")
+        names = ", ".join(f"z{slot}" for slot in range(slots))
+        ends = ", ".join(f"min(q{j}), max(q{j})" for j in range(d))
+        found = self.session.rows(
+            f"SELECT node, {names}, {ends} FROM (SELECT *, {', '.join(zones)} "
+            f"FROM {self._in_nodes(tree, nodes)}) GROUP BY node, {names}"
+        )
+        by_node: dict[int, list[Zone]] = {node: [] for node in nodes}
+        for node, *rest in found:
+            ends_of = rest[slots:]
+            by_node[node].append(Zone(tuple(rest[:slots]), tuple(ends_of[::2]), tuple(ends_of[1::2])))
+        return by_node
+
+    def node_values(
+        self, tree: CutTree, wanted: Sequence[ZonesOf], column: int
+    ) -> Mapping[int, Mapping[int, frozenset[int]]]:
+        nodes = [ask.node for ask in wanted]
+        zones = " ".join(f"WHEN {ask.node} THEN {_zone(ask)}" for ask in wanted)
+        found = self.session.arrays(
+            f"SELECT DISTINCT node, CASE node {zones} END AS zone, q{column} AS code "
+            f"FROM {self._in_nodes(tree, nodes)}"
+        )
+        codes: dict[int, dict[int, set[int]]] = {node: {} for node in nodes}
+        for node, zone, code in zip(
+            *(found[name].tolist() for name in ("node", "zone", "code")), strict=True
+        ):
+            codes[node].setdefault(zone, set()).add(code)
+        return {node: {zone: frozenset(met) for zone, met in zones.items()} for node, zones in codes.items()}
+
+    def blocks(self, tree: CutTree) -> Iterator[Block]:
+        codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
+        folder = self.folder / "blocks"
+        words = ", ".join(self._words)
+        self.session.run(
+            f"COPY (SELECT {words}, {self._node(tree)} AS node "
+            f"FROM (SELECT {words}, {codes} FROM {self.coded}) c) "
+            f"TO {quoted_text(str(folder))} (FORMAT parquet, PARTITION_BY (node), COMPRESSION lz4)"
+        )
+        done = 0
+        for node in tree.leaves():
+            pattern = quoted_text(str(folder / f"node={node}" / "*.parquet"))
+            found = self.session.arrays(
+                f"SELECT {words}, count(*)::INTEGER AS w "
+                f"FROM read_parquet({pattern}, hive_partitioning = false) GROUP BY ALL"
+            )
+            block = Block(node, self._tuples(found))
+            done += int(block.tuples.weights.sum(dtype=np.int64))
+            yield block
+            for part in (folder / f"node={node}").iterdir():
+                part.unlink()
+        self._check(done, "cutting block by block")
+
+    # Rows of the release
+
+    def shuffle(self) -> None:
+        keys = self._keys()
+        words = ", ".join(self._words)
+        private = "".join(f", p{place}" for place in range(len(self.private)))
+        self.session.run(
+            f"COPY (SELECT g{private} FROM (SELECT * FROM {self.coded} POSITIONAL JOIN {keys}) c "
+            f"JOIN {self.classes} m USING ({words}) ORDER BY key) "
+            f"TO {quoted_text(str(self._shuffled.path))} (FORMAT parquet)"
+        )
+        self._check(self.session.number(f"SELECT count(*) FROM {self._shuffled.sql}"), "shuffling the rows")
+        for path in (self.folder / "keys").iterdir():
+            path.unlink()
+
+    def _keys(self) -> str:
+        """A file of 64-bit numbers from the operating system, one for each row."""
+        folder = self.folder / "keys"
+        folder.mkdir(mode=0o700)
+        for place, first in enumerate(range(0, self.table.rows, KEYS_AT_ONCE)):
+            count = min(KEYS_AT_ONCE, self.table.rows - first)
+            drawn = np.frombuffer(self._entropy(8 * count), np.uint64)
+            self.session.load("drawn_", {"key": drawn})
+            path = quoted_text(str(folder / f"{place:06}.parquet"))
+            self.session.run(f"COPY drawn_ TO {path} (FORMAT parquet, COMPRESSION uncompressed)")
+        self.session.run("DROP TABLE drawn_")
+        return f"read_parquet({quoted_text(str(folder / '*.parquet'))})"
+
+    def publish(self, classes: ClassCells, columns: Sequence[str], target: Path, form: str) -> Sequence[Path]:
+        return write_rows(self._shuffled, classes, columns, target, form)
+
+    def single_valued(self, column: str) -> int:
+        """How many rows are in classes with a single text of a private column, NULL being the empty one."""
+        text = f"coalesce(p{self.private.index(column)}, '')"
+        return self.session.number(
+            f"SELECT sum(n) FROM (SELECT count(*) AS n FROM {self._shuffled.sql} GROUP BY g "
+            f"HAVING min({text}) = max({text}))"
+        )
+
+    def witness(self, classes: ClassCells, target: Path) -> None:
+        codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
+        write_witness(self.session, classes, f"(SELECT {codes}, g FROM {self.classes}) d", target)
+
+    @property
+    def _shuffled(self) -> ShuffledRows:
+        return ShuffledRows(self.session, self.folder, self.private)
+
+    def forget(self) -> None:
+        """Remove the codes and sorted rows: what follows reads the table and the release alone."""
+        for path in (self.folder / "coded.parquet", self._shuffled.path):
+            path.unlink(missing_ok=True)
+
+    def _check(self, rows: int, step: str) -> None:
+        """No row may come or go on the way."""
+        if rows != self.table.rows:
+            raise TableError(
+                f"after {step} there are {rows:,} rows, and there were {self.table.rows:,}; "
+                "did the table change meanwhile? Nothing was published"
+            )
+
+
+def _zone(ask: ZonesOf) -> str:
+    """The number of the zone of a row, as SQL."""
+    return " + ".join(f"(q{ask.column} >= {start})::INTEGER" for start in ask.starts) or "0"

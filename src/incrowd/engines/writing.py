@@ -1,0 +1,212 @@
+"""The rows of a release, written by DuckDB: Parquet as plain texts, CSV in the one form of releases."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.engines.base import ClassCells, RangeCells
+from incrowd.engines.session import DuckSession, quoted, quoted_text
+from incrowd.errors import TableError
+from incrowd.flow import Table, TextColumn
+from incrowd.tables.csv_writer import protected, write_csv
+
+ROWS_A_GROUP = 122_880
+CLASSES, RECORDS = "classes.parquet", "records.parquet"  # of the audit
+WORK = "work"  # the private folder of an engine, in the stage
+LINES_AS_THEY_ARE = "(FORMAT csv, HEADER true, QUOTE '', ESCAPE '', DELIMITER e'\\x01', USE_TMP_FILE false)"
+AS_TEXTS = f"(FORMAT parquet, ROW_GROUP_SIZE {ROWS_A_GROUP}, USE_TMP_FILE false)"
+MOST_CHANGED = 5_000_000  # distinct private texts that need quotes or protection in CSV
+_NEEDS_QUOTES = re.compile(r'[",\r\n]')
+_MAY_CHANGE = r"""[=+\-@\t\r",\n]"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledRows:
+    """The rows of a release in their final order: class g, and the private columns p0, p1, …"""
+
+    session: DuckSession
+    folder: Path
+    private: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "shuffled.parquet"
+
+    @property
+    def sql(self) -> str:
+        return f"read_parquet({quoted_text(str(self.path))})"
+
+
+def write_rows(
+    rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], target: Path, form: str
+) -> list[Path]:
+    """Shuffled rows with the texts of their classes, as one file of the release."""
+    path = target / f"data.{form}"
+    if form == "csv":
+        _write_csv(rows, classes, columns, path)
+    else:
+        _write_parquet(rows, classes, columns, path)
+    return [path]
+
+
+def _load(session: DuckSession, classes: ClassCells, table: str, csv: bool, empty: str = "") -> None:
+    """A table of the cells of each class, g -> c0, c1, …: as texts, or as CSV writes them."""
+    numbers: dict[str, NDArray[Any]] = {"g": np.arange(len(classes), dtype=np.int32)}
+    cells, joins, tables = ["g"], "", []
+    for j, column in enumerate(classes.columns):
+        words = [_cell(text, empty) for text in column.texts] if csv else column.texts
+        _load_words(session, f"words{j}_", words)
+        tables.append(f"words{j}_")
+        if isinstance(column, RangeCells):
+            numbers |= {f"lo{j}": column.low, f"hi{j}": column.high, f"gap{j}": column.missing}
+            joins += f" LEFT JOIN words{j}_ a{j} ON a{j}.x = lo{j} LEFT JOIN words{j}_ b{j} ON b{j}.x = hi{j}"
+            cells.append(f"{_range(j, csv)} AS c{j}")
+        else:
+            numbers[f"x{j}"] = column.cells
+            joins += f" JOIN words{j}_ ON words{j}_.x = x{j}"
+            cells.append(f"words{j}_.t AS c{j}")
+    session.load("cells_", numbers)
+    session.run(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {', '.join(cells)} FROM cells_{joins}")
+    for each in ("cells_", *tables):
+        session.run(f"DROP TABLE {each}")
+
+
+def _load_words(session: DuckSession, table: str, words: Sequence[str | None]) -> None:
+    texts = np.empty(len(words), object)
+    texts[:] = words
+    session.load(table, {"x": np.arange(len(words), dtype=np.int32), "t": texts}, {"t": "VARCHAR"})
+
+
+def _range(j: int, csv: bool) -> str:
+    """The text of an interval; in CSV it has a comma, and so needs quotes."""
+    quote = '"' if csv else ""
+    a, b = f"a{j}.t", f"b{j}.t"
+    several = f"'[' || {a} || ',' || {b} || ']'"
+    return (
+        f"CASE WHEN lo{j} < 0 THEN 'missing' "
+        f"WHEN lo{j} = hi{j} AND gap{j} THEN '{{missing|' || {a} || '}}' "
+        f"WHEN lo{j} = hi{j} THEN {a} "
+        f"WHEN gap{j} THEN '{quote}{{missing|' || {several} || '}}{quote}' "
+        f"ELSE '{quote}' || {several} || '{quote}' END"
+    )
+
+
+def _write_parquet(rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], path: Path) -> None:
+    _load(rows.session, classes, "shown", csv=False)
+    cells = ", ".join(f"{_place(rows, classes, name)} AS {quoted(name)}" for name in columns)
+    rows.session.run(
+        f"COPY (SELECT {cells} FROM {rows.sql} r JOIN shown USING (g)) TO {quoted_text(str(path))} {AS_TEXTS}"
+    )
+    rows.session.run("DROP TABLE shown")
+
+
+def written_again(session: DuckSession, path: Path, folder: Path) -> bool:
+    """Is a Parquet file, byte for byte, what is written for the rows that it is read as?
+
+    So it carries no metadata, row groups, dictionary entries or encodings of another's choice.
+    """
+    again = folder / "again.parquet"
+    session.run(
+        f"COPY (SELECT * FROM read_parquet({quoted_text(str(path))}, hive_partitioning = false)) "
+        f"TO {quoted_text(str(again))} {AS_TEXTS}"
+    )
+    try:
+        with path.open("rb") as file, again.open("rb") as other:
+            same = [hashlib.file_digest(each, "sha256").digest() for each in (file, other)]
+    finally:
+        again.unlink()
+    return same[0] == same[1]
+
+
+def _place(rows: ShuffledRows, classes: ClassCells, name: str) -> str:
+    if name in classes.names:
+        return f"shown.c{classes.names.index(name)}"
+    return f"r.p{rows.private.index(name)}"
+
+
+def _write_csv(rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], path: Path) -> None:
+    """Every line is put together here, since DuckDB quotes by rules of its own."""
+    session = rows.session
+    empty = '""' if len(columns) == 1 else ""
+    _load(session, classes, "shown", csv=True, empty=empty)
+    joins = "".join(_changed(rows, place) for place in range(len(rows.private)))
+    cells = []
+    for name in columns:
+        if name in classes.names:
+            cells.append(f"shown.c{classes.names.index(name)}")
+        else:
+            place = rows.private.index(name)
+            cells.append(f"coalesce(changed{place}.cell, nullif(r.p{place}, ''), {quoted_text(empty)})")
+    line = " || ',' || ".join(cells)
+    joined = f"{rows.sql} r JOIN shown USING (g){joins}"
+    session.run(
+        f"COPY (SELECT {line} AS {quoted(_header(columns, rows.folder))} FROM {joined}) "
+        f"TO {quoted_text(str(path))} {LINES_AS_THEY_ARE}"
+    )
+    session.run("DROP TABLE shown")
+
+
+def write_witness(session: DuckSession, classes: ClassCells, decoded: str, target: Path) -> None:
+    """Distinct records with their classes, and the cells of these: two files, as private as the table.
+
+    `decoded` gives the codes q0, q1, … of each record and its class g.
+    """
+    _load(session, classes, "shown", csv=False)
+    session.run(
+        f"COPY (SELECT g AS class, * EXCLUDE (g) FROM shown) TO {quoted_text(str(target / CLASSES))} "
+        "(FORMAT parquet)"
+    )
+    session.run("DROP TABLE shown")
+    joins = ""
+    for j, values in enumerate(classes.values):
+        _load_words(session, f"values{j}_", values)
+        joins += f" JOIN values{j}_ ON values{j}_.x = q{j}"
+    cells = ", ".join(f"values{j}_.t AS v{j}" for j in range(len(classes.values)))
+    path = quoted_text(str(target / RECORDS))
+    session.run(f"COPY (SELECT {cells}, g AS class FROM {decoded}{joins}) TO {path} (FORMAT parquet)")
+    for j in range(len(classes.values)):
+        session.run(f"DROP TABLE values{j}_")
+
+
+def _changed(rows: ShuffledRows, place: int) -> str:
+    """A table of the private texts that CSV writes otherwise, and how it is joined."""
+    found = rows.session.arrays(
+        f"SELECT DISTINCT p{place} AS t FROM {rows.sql} "
+        f"WHERE regexp_matches(p{place}, {quoted_text(_MAY_CHANGE)}) LIMIT {MOST_CHANGED + 1}"
+    )["t"]
+    if found.size > MOST_CHANGED:
+        raise TableError(
+            f"{rows.private[place]}: more than {MOST_CHANGED:,} different values need quotes or protection "
+            "in CSV; publish as Parquet"
+        )
+    cells = np.empty(found.size, object)
+    cells[:] = [_cell(text, "") for text in found.tolist()]
+    table = f"changed{place}"
+    rows.session.load(
+        table, {"text": found.astype(object), "cell": cells}, {"text": "VARCHAR", "cell": "VARCHAR"}
+    )
+    return f" LEFT JOIN {table} ON {table}.text = r.p{place}"
+
+
+def _cell(text: str, empty: str) -> str:
+    if not text:
+        return empty
+    safe = protected(text)
+    return '"' + safe.replace('"', '""') + '"' if _NEEDS_QUOTES.search(safe) else safe
+
+
+def _header(columns: Sequence[str], folder: Path) -> str:
+    """The first line of the file, as every release has it."""
+    empty, path = TextColumn(np.zeros(0, np.int32), ()), folder / "header.csv"
+    write_csv(Table(tuple(columns), (empty,) * len(columns)), path)
+    line = path.read_text(encoding="utf-8").removesuffix("\n")
+    path.unlink()
+    return line

@@ -1,0 +1,96 @@
+"""Memory or an engine: as asked for, or by how much memory a table would need."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from incrowd.engines.resources import Resources, machine_memory, words
+from incrowd.engines.session import duck_session, quoted_text
+from incrowd.engines.table_files import TableFiles
+from incrowd.errors import IncrowdError, InputError, option
+from incrowd.long_work import Notice
+from incrowd.policy import Policy
+from incrowd.publishing.large import request_for_engine
+from incrowd.publishing.pipeline import Form
+from incrowd.schema import Source
+
+ENGINES = ("auto", "memory", "duckdb")
+BYTES_A_CELL = 47  # measured: 376 bytes for a row of eight columns, the verifier included
+TIMES_A_TEXT = 14  # the same against the bytes of a CSV file
+PACKED = 8  # times as large is what a packed file holds, or a Parquet file
+SPARSE = 60  # times as large a table in memory may be as its Parquet file
+
+
+def engine_for(
+    source: object,
+    policy: Policy,
+    form: Form,
+    engine: str,
+    memory: str | int | None,
+    threads: int | None,
+    notice: Notice,
+) -> Resources | None:
+    """What the engine may use, or None for memory; where that follows from an estimate, it is said."""
+    check_engine(engine)
+    if engine == "memory":
+        if memory is not None or threads is not None:
+            raise InputError(
+                f"{option('memory')} and {option('threads')} are for {option('engine', 'duckdb')}"
+            )
+        return None
+    resources = Resources.of(memory, threads)
+    if engine == "duckdb":
+        return resources
+    needed = memory_needed(source)
+    allowed = machine_memory() // 2 if memory is None else resources.memory
+    if needed <= allowed:
+        return None
+    try:
+        request_for_engine(policy, form)
+        TableFiles.of(source)
+    except IncrowdError as problem:
+        notice(f"about {words(needed)} of memory are needed, and DuckDB cannot take this over: {problem}")
+        return None
+    notice(f"about {words(needed)} of memory would be needed: published with DuckDB (engine duckdb)")
+    return resources
+
+
+def check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise InputError(f"{option('engine')} is one of {', '.join(ENGINES)}")
+
+
+def memory_needed(source: object) -> int:
+    """About how many bytes it takes to publish a file in memory; 0 for what is no file."""
+    given = Source.of(source)
+    path = None if given is None or given.is_server else Path(given.path)
+    if path is None or not os.path.exists(path):
+        return 0
+    if path.is_dir() or path.suffix.lower() == ".parquet":
+        return _of_parquet(path)
+    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        return TIMES_A_TEXT * path.stat().st_size
+    if path.suffix.lower() in (".gz", ".zip"):
+        return TIMES_A_TEXT * PACKED * path.stat().st_size
+    return 0
+
+
+def _of_parquet(path: Path) -> int:
+    """Of a small file its size is enough; a large one tells in its footer how many cells it has."""
+    files = [path] if path.is_file() else sorted(path.glob("*.parquet"))
+    size = sum(file.stat().st_size for file in files)
+    if SPARSE * size < machine_memory() // 16:
+        return SPARSE * size
+    listed = "[" + ", ".join(quoted_text(str(file.absolute())) for file in files) + "]"
+    first = quoted_text(str(files[0].absolute()))
+    with (
+        TemporaryDirectory(prefix="incrowd-") as folder,
+        duck_session(Path(folder), Resources.of(), files) as session,
+    ):
+        rows = session.number(f"SELECT sum(num_rows) FROM parquet_file_metadata({listed})")  # noqa: S608
+        columns = session.number(
+            f"SELECT count(*) FROM parquet_schema({first}) WHERE type IS NOT NULL"  # noqa: S608
+        )
+    return rows * columns * BYTES_A_CELL

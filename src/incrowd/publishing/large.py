@@ -1,0 +1,248 @@
+"""Publishing a table that does not fit into memory: draft, shuffle, write and verify through an engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from incrowd import long_work, tables
+from incrowd.algorithms.partitions.mondrian import StrictMondrian
+from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.resources import Resources, check_room
+from incrowd.engines.session import DuckSession, duck_session
+from incrowd.engines.table_files import TableFiles, TextTable
+from incrowd.engines.writing import CLASSES, RECORDS, WORK
+from incrowd.errors import InputError, PolicyError, TableError, option
+from incrowd.flow import Table
+from incrowd.long_work import Progress, Watch, unwatched
+from incrowd.measures.totals import FILE as TOTALS_FILE
+from incrowd.models import KAnonymity
+from incrowd.models.l_diversity import ClassModel
+from incrowd.policy import Policy
+from incrowd.policy.exposures import check_names
+from incrowd.publishing.large_draft import LargeDraft, drafted
+from incrowd.publishing.pipeline import Form, WrittenRelease
+from incrowd.publishing.request import Request, requested
+from incrowd.release.audit import AUDIT, POLICY, SCHEMA, kept_of_policy, schema_as_dict
+from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
+from incrowd.release.stage import commit, stage
+from incrowd.reports.datasheet import FILE as DATASHEET
+from incrowd.reports.datasheet import datasheet
+from incrowd.results import Row
+from incrowd.schema import MANIFEST, Role, Verdict
+from incrowd.verifier import rows_of
+from incrowd.verifier.columns import RowSource
+from incrowd.verifier.in_engine import (
+    ClassWitness,
+    EngineFiles,
+    Relation,
+    parquet_relation,
+    verify_in_engine,
+)
+
+READ_BY_VERIFIER = ("texts", "sqlite")  # the kinds of source of which the verifier has its own reader
+IN_MEMORY = "or publish it in memory"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LargeRelease(WrittenRelease):
+    """A verified release that an engine wrote into a folder; its rows are in no memory."""
+
+    blocks: int = 0  # into which the rows were cut by the engine; 0 if all distinct records fitted
+    engine: str = "duckdb"
+
+    def headline(self) -> str:
+        promised = ", ".join(dict.fromkeys(claim["model"] for claim in self.manifest["claims"]))
+        loss = float(self.loss()["gcp"])
+        return f"{self.verdict.facts['rows']:,} rows, verified: {promised}; information loss (GCP) {loss:.3f}"
+
+    def overview(self) -> tuple[Row, Iterable[Row]]:
+        return self.verdict.overview()
+
+    @property
+    def table(self) -> Any:
+        """Refused: the rows are in the files of the folder."""
+        raise InputError(f"the rows do not fit into memory; read them from {self.folder}")
+
+    @property
+    def sensitive(self) -> None:
+        return None
+
+    @property
+    def has_entities(self) -> bool:
+        return False
+
+    @property
+    def tried(self) -> tuple[()]:
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"engine": {"name": self.engine, "blocks": self.blocks}}
+
+    def write(self, folder: str | Path, *_form: object, **_words: object) -> Path:
+        """Refused: it is written already."""
+        raise InputError(f"the release is written, to {self.folder}; copy it from there to {folder}")
+
+
+def publish_large(
+    source: object,
+    policy: Policy,
+    folder: str | Path,
+    form: Form | None = None,
+    resources: Resources | None = None,
+    watch: Watch = unwatched,
+) -> LargeRelease:
+    """Anonymize a table with DuckDB, verify the result in it, and write the release."""
+    form, resources, destination = form or Form(), resources or Resources.of(), Path(folder)
+    request = request_for_engine(policy, form)
+    files = TableFiles.of(source)
+    with stage(destination, form.replace) as staged:
+        work = staged / WORK
+        work.mkdir(mode=0o700)
+        check_room(staged, room_needed(files))
+        before = files.fingerprint()
+        attached = files.files[0] if files.kind == "duckdb" else None
+        reading = () if attached else files.files
+        with duck_session(work, resources, reading, (staged,), attached) as session:
+            engine = DuckEngine(session, files, work, resources, published_names(policy))
+            made = drafted(engine, request, resources, watch)
+            release = _written(engine, made, staged, destination, form, watch)
+        if files.fingerprint() != before:
+            raise TableError(f"{files.name} changed while the release was made; nothing was published")
+        kept = release.to_dict() | {"source": before, POLICY: kept_of_policy(policy)}
+        _write_json(staged / "audit" / AUDIT, kept)
+        _write_json(staged / "audit" / SCHEMA, schema_as_dict(made.schema))
+        long_work.check()
+        with long_work.held():
+            commit(staged, destination, form.replace)
+            long_work.ignore()
+    return release
+
+
+def _written(
+    engine: DuckEngine, made: LargeDraft, staged: Path, destination: Path, form: Form, watch: Watch
+) -> LargeRelease:
+    """Shuffle, write into the stage, and verify what lies there."""
+    watch("write")
+    engine.shuffle()
+    sensitive = made.schema.having(Role.SENSITIVE)
+    made = replace(made, single={column.name: engine.single_valued(column.name) for column in sensitive})
+    release, audit = staged / "release", staged / "audit"
+    written = engine.publish(made.classes, made.columns, release, form.format)
+    engine.witness(made.classes, audit)
+    engine.forget()
+    said = _write_beside(made, release, written)
+    verdict = verified(
+        engine.session,
+        release,
+        original_of(engine.table, engine.files),
+        made.request.expected(made.schema, made.data),
+        audit,
+        watch("verify"),
+    )
+    watch("measure")
+    return LargeRelease(verdict, cast(Any, made), said, destination, blocks=made.blocks)
+
+
+def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
+    """What a policy asks for, if an engine can do it; refused with what to do instead, if not."""
+    check_names(policy.accept)
+    request = requested(policy)
+    algorithm, privacy = request.algorithm, policy.privacy
+    if not isinstance(algorithm, StrictMondrian):
+        raise PolicyError(f"{policy.method} is not run by an engine: take mondrian, {IN_MEMORY}")
+    if algorithm.polish or algorithm.choose == "workload":
+        name = "polish" if algorithm.polish else "workload"
+        raise PolicyError(f"{name} is not done by an engine: leave it out, {IN_MEMORY}")
+    if privacy.t is not None or privacy.plain is not None:
+        name = "t" if privacy.t is not None else "plain"
+        raise PolicyError(f"{name} is not kept by an engine: leave it out, {IN_MEMORY}")
+    if request.allowed is not None:
+        raise PolicyError(f"max_suppression: an engine leaves nobody out; take 0, {IN_MEMORY}")
+    if policy.entity is not None:
+        raise PolicyError(f"entity: an engine counts rows, not persons; keep one row each, {IN_MEMORY}")
+    strange = [each.name for each in request.promised if not isinstance(each, KAnonymity | ClassModel)]
+    if strange:
+        raise PolicyError(f"{strange[0]} is not kept by an engine: leave it out, {IN_MEMORY}")
+    for column, said in policy.quasi_identifiers.items():
+        if said.mean:
+            raise PolicyError(f"{column}: means are not computed by an engine; leave out mean, {IN_MEMORY}")
+        if isinstance(said.hierarchy, dict) and "rare" in said.hierarchy:
+            raise PolicyError(
+                f"{column}: rare counts people, which an engine does not do; write the hierarchy to a file, "
+                f"{IN_MEMORY}"
+            )
+    if form is not None and form.typed:
+        raise PolicyError(f"{option('typed', True)}: an engine writes texts; leave it out, {IN_MEMORY}")
+    return request
+
+
+def published_names(policy: Policy) -> list[str]:
+    """The columns that a policy publishes, in the form in which names are compared."""
+    return [*policy.quasi_identifiers, *policy.sensitive, *policy.keep]
+
+
+def room_needed(files: TableFiles) -> int:
+    """Bytes on the disk, by experience: codes, keys, sorted rows, spills and the release itself."""
+    copy = 0 if files.read_in_place else files.bytes
+    return copy + 8 * files.bytes
+
+
+def original_of(table: TextTable, files: TableFiles) -> Relation | RowSource:
+    """The original as the verifier wants it: a file that it reads by itself, or the texts in the session."""
+    named = {name: table.text(name) for name in table.names if name in table.published}
+    relation = Relation(table.relation, table.names, named, table.joined(named).removeprefix(table.relation))
+    if files.kind not in READ_BY_VERIFIER:
+        return relation
+    return rows_of(files.given, Table((), ()))  # its own reader; the table is not looked at
+
+
+def verified(
+    session: DuckSession,
+    release: Path,
+    original: Relation | RowSource,
+    expected: Any,
+    audit: Path,
+    progress: Progress,
+) -> Verdict:
+    """The verdict on a release folder, by the verifier's own SQL."""
+    data = release / "data.parquet"
+    rows = parquet_relation(session, [data]) if data.exists() else None
+    witness = ClassWitness.of_files(audit / RECORDS, audit / CLASSES)
+    return verify_in_engine(
+        session, EngineFiles(release, rows, datasheet), original, expected, witness, progress
+    )
+
+
+def _write_beside(made: LargeDraft, folder: Path, written: Iterable[Path]) -> dict[str, Any]:
+    """Everything of a release but its rows."""
+    described = {path.name: _described(path) for path in written}
+    for name, table in ((HIERARCHIES_FILE, made.hierarchies), (TOTALS_FILE, made.totals)):
+        if table is not None:
+            tables.write_csv(table, folder / name)
+            described[name] = _described(folder / name)
+    manifest = {**made.manifest, "files": dict(sorted(described.items()))}
+    (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8")
+    manifest["files"] = dict(sorted({**described, DATASHEET: _described(folder / DATASHEET)}.items()))
+    _write_json(folder / MANIFEST, manifest)
+    return manifest
+
+
+def _described(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": path.stat().st_size}
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else str(value)

@@ -1,0 +1,166 @@
+"""Equivalence classes of weighted records, block by block: what each publishes, and how many rows it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.contracts import catalogue, option_names
+from incrowd.engines.base import ClassCells, ListedCells, RangeCells, Tuples
+from incrowd.flow import Attribute, Cells, Codes, Microdata, Partition, Regions, ValueSets, distinct_rows
+from incrowd.generalize import generalize
+from incrowd.measures import published_from_regions
+from incrowd.measures.loss import EntropyLoss, Measure
+from incrowd.measures.published import Published
+from incrowd.publishing.render import cell_texts
+from incrowd.schema import Shape
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeighedRegions(Regions):
+    """Regions without records: `counts` says how many rows carry each."""
+
+    counts: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def sizes(self) -> Ints:
+        return self.counts
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedPublished(Published):
+    """One row for each region, which stands for so many."""
+
+    counts: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def class_sizes(self) -> Ints:
+        return self.counts
+
+    @property
+    def tallies(self) -> tuple[Ints, ...]:
+        pairs = zip(self.rows, self.cells, strict=True)
+        return tuple(np.bincount(column, self.counts, len(cells)).astype(np.int64) for column, cells in pairs)
+
+
+class _Column:
+    """The cells of one quasi-identifier in all classes so far."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute = attribute
+        self._parts: list[Cells] = []
+        self._of: list[Codes] = []  # cells of classes, numbered through the parts
+        self._size = 0
+
+    def add(self, cells: Cells, of_class: Codes) -> None:
+        self._parts.append(cells)
+        self._of.append(of_class + self._size)
+        self._size += len(cells)
+
+    def merged(self) -> tuple[Cells, Codes]:
+        """The distinct cells, and the cell of each class."""
+        of = np.concatenate(self._of)
+        whole = _end_to_end(self._parts)
+        if len(self._parts) == 1:
+            return whole, of
+        first, same = self._distinct(whole)
+        return whole.take(first), same[of].astype(np.int32)
+
+    def _distinct(self, cells: Cells) -> tuple[Ints, Ints]:
+        """Where each distinct cell is first met, and which one each is."""
+        if self.attribute.shape is Shape.SET:
+            met: dict[str, int] = {}
+            same = np.array([met.setdefault(text, len(met)) for text in cell_texts(self.attribute, cells)])
+            first = np.empty(len(met), np.int64)
+            first[same[::-1]] = np.arange(same.size - 1, -1, -1)
+            return first, same
+        node = np.zeros(len(cells), np.int64) if cells.node is None else cells.node + 1
+        size = len(self.attribute) + 2
+        columns: list[NDArray[np.integer]] = [cells.low + 1, cells.high + 1, cells.missing.astype(np.int64)]
+        return distinct_rows([*columns, node], [size, size, 2, int(node.max(initial=0)) + 1], len(cells))
+
+    def cells(self) -> RangeCells | ListedCells:
+        cells, of = self.merged()
+        if self.attribute.shape is Shape.RANGE:
+            return RangeCells(cells.low[of], cells.high[of], cells.missing[of], self.attribute.texts)
+        return ListedCells(of, cell_texts(self.attribute, cells))
+
+
+def _end_to_end(parts: Sequence[Cells]) -> Cells:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    sets = None
+    if first.sets is not None:
+        lengths = np.concatenate([np.diff(part.sets.starts) for part in parts if part.sets is not None])
+        codes = np.concatenate([part.sets.codes for part in parts if part.sets is not None])
+        sets = ValueSets(np.concatenate([[0], np.cumsum(lengths)]), codes)
+    return Cells(
+        np.concatenate([part.low for part in parts]),
+        np.concatenate([part.high for part in parts]),
+        np.concatenate([part.missing for part in parts]),
+        None
+        if first.node is None
+        else np.concatenate([part.node for part in parts if part.node is not None]),
+        sets,
+    )
+
+
+class ClassCollector:
+    """The classes of one block after another, numbered through."""
+
+    def __init__(self, attributes: tuple[Attribute, ...]) -> None:
+        self.attributes = attributes
+        self._columns = [_Column(attribute) for attribute in attributes]
+        self._counts: list[Ints] = []
+        self._classes = 0
+
+    def add(self, tuples: Tuples, labels: Codes) -> Codes:
+        """The classes of a block -> the number of each tuple's class."""
+        regions = generalize(Microdata(tuples.codes, self.attributes), Partition(labels))
+        for j, column in enumerate(self._columns):
+            column.add(regions.cells[j], regions.cell[:, j])
+        self._counts.append(np.bincount(regions.of, tuples.weights, len(regions)).astype(np.int64))
+        first = self._classes
+        self._classes += len(regions)
+        return (regions.of + np.int32(first)).astype(np.int32)
+
+    def cells(self) -> ClassCells:
+        """What each class publishes."""
+        values = tuple(
+            tuple(None if code == a.missing else text for code, text in enumerate(a.texts))
+            for a in self.attributes
+        )
+        names = tuple(attribute.name for attribute in self.attributes)
+        return ClassCells(names, tuple(column.cells() for column in self._columns), values)
+
+    def regions(self) -> WeighedRegions:
+        """The same as regions, classes with equal cells as one."""
+        merged = [column.merged() for column in self._columns]
+        cells = tuple(cells for cells, _ in merged)
+        rows = [of for _, of in merged]
+        first, same = distinct_rows(rows, [len(each) for each in cells], rows[0].size)
+        counts = np.bincount(same, np.concatenate(self._counts), first.size).astype(np.int64)
+        cell = np.stack([of[first] for of in rows], axis=1).astype(np.int32)
+        return WeighedRegions(np.arange(first.size, dtype=np.int32), cell, cells, counts=counts)
+
+
+def measured(regions: WeighedRegions, data: Microdata, k: int) -> dict[str, float | int]:
+    """Every measure of information loss that needs cells and counts alone."""
+    seen = published_from_regions(regions, data.attributes)
+    shown = WeighedPublished(seen.attributes, seen.cells, seen.rows, regions.counts)
+    found: dict[str, float | int] = {}
+    for name, part in catalogue("measure").items():
+        if part is EntropyLoss:  # it needs the codes of all records
+            continue
+        measure: Measure = part(k=k) if "k" in option_names(part) else part()
+        found[name] = measure.value(shown, data)
+    return found

@@ -1,0 +1,261 @@
+"""The checks of a release whose tables are in a database: the same ones, in the same order, by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from incrowd.schema import Claim, Column, Role, Verdict
+from incrowd.verifier.checks import Checklist
+from incrowd.verifier.claims.registry import claim_name
+from incrowd.verifier.columns import Numbering, Restoring, RowSource, restored
+from incrowd.verifier.csv_file import CsvRows
+from incrowd.verifier.domain import ColumnDomain
+from incrowd.verifier.failure import require
+from incrowd.verifier.folder import CSV, HIERARCHIES_FILE, TOTALS_FILE, OpenedFolder, ReleaseFiles
+from incrowd.verifier.hierarchies import check_built
+from incrowd.verifier.in_engine.claims import check_counted
+from incrowd.verifier.in_engine.relations import DistinctTexts, Relation, SqlSession, has_both, rows_relation
+from incrowd.verifier.in_engine.truth import ClassWitness, QuasiColumn, TruthInEngine
+from incrowd.verifier.labels import check_hierarchies
+from incrowd.verifier.order import check_order
+from incrowd.verifier.request import Expected, Progress, silent
+from incrowd.verifier.tables import NO_CELL
+from incrowd.verifier.totals import check_totals_by_count
+
+MOST_IN_ORDER = 200_000  # rows whose order is compared with that of the original
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EngineFiles:
+    """A release folder; ``rows`` are those of its Parquet files as a relation, None if it is CSV."""
+
+    folder: Path
+    rows: Relation | None = None
+    datasheet: Callable[[Mapping[str, Any]], str] | None = None
+
+
+def verify_in_engine(
+    session: SqlSession,
+    release: EngineFiles,
+    original: Relation | RowSource,
+    expected: Expected,
+    witness: ClassWitness,
+    progress: Progress = silent,
+) -> Verdict:
+    """Verify a release folder against the original table, both too large for memory.
+
+    Only releases of equivalence classes in which everybody has a row are confirmed.
+    """
+    folder = OpenedFolder(ReleaseFiles(release.folder, datasheet=release.datasheet), expected)
+    checklist = Checklist()
+    checklist.run("files", folder.check_files)
+    checklist.run("manifest", lambda: folder.check_manifest(None))
+    checks = EngineChecks(session, release, original, expected, witness, folder, checklist.facts)
+    steps = checks.steps()
+    for done, (name, step, basic) in enumerate(steps):
+        checklist.run(name, step, basic=basic)
+        progress((done + 1) / (len(steps) + 1))
+    checklist.run("bytes", lambda: folder.check_bytes(checks.named_domains))
+    progress(1.0)
+    return checklist.verdict(("files", "manifest", *(name for name, _, _ in steps), "bytes"))
+
+
+Step = tuple[str, Callable[[], str | None], bool]
+
+
+class EngineChecks:
+    """The checks of one release. What a check learns, later ones use."""
+
+    def __init__(
+        self,
+        session: SqlSession,
+        release: EngineFiles,
+        original: Relation | RowSource,
+        expected: Expected,
+        witness: ClassWitness,
+        folder: OpenedFolder,
+        facts: dict[str, Any],
+    ) -> None:
+        self._session, self._release, self._given, self._expected = session, release, original, expected
+        self._witness, self._folder, self.facts = witness, folder, facts
+        self._quasi: list[QuasiColumn] = []
+        self._original: Relation
+        self._released: Relation
+        self._truth: TruthInEngine
+        self._sizes = np.zeros(0, np.int64)
+        self._in_totals: Mapping[str, frozenset[str]] = {}
+
+    def steps(self) -> list[Step]:
+        """All that are required, in order."""
+        expected = self._expected
+        found: list[Step] = [
+            ("schema", self.schema, True),
+            ("cells", self.cells, True),
+            ("rows", self.rows, True),
+            ("private", self.private, True),
+            ("truth", self.truth, True),
+            ("order", self.order, False),
+            ("domains", self.domains, False),
+        ]
+        if expected.totals:
+            found.append(("totals", self.totals, False))
+        if expected.hierarchies:
+            found.append(("hierarchies", self.hierarchies, False))
+        found += [(claim_name(claim), partial(self.claim, claim), False) for claim in expected.claims]
+        return found
+
+    @property
+    def _private(self) -> list[str]:
+        return [column.name for column in self._expected.schema.having(Role.SENSITIVE, Role.KEEP)]
+
+    @property
+    def _quasi_columns(self) -> tuple[Column, ...]:
+        return self._expected.schema.having(Role.QUASI)
+
+    @cached_property
+    def _csv(self) -> CsvRows:
+        return CsvRows(self._release.folder / CSV, delimiter=",", canonical=True)
+
+    def schema(self) -> None:
+        schema, expected = self._expected.schema, self._expected
+        plain = not (expected.bucketed or expected.randomized or expected.joined or expected.levels)
+        require(plain, "only equivalence classes are verified by an engine; verify in memory")
+        require(not schema.having(Role.ENTITY), "rows of one person are not counted by an engine")
+        require(not any(c.mean for c in schema.published), "means are not verified by an engine")
+        rows = self._release.rows
+        names = tuple(map(restored, self._csv.names)) if rows is None else rows.names
+        header = tuple(column.name for column in schema.published)
+        require(names == header, "the published columns are not exactly those that the policy publishes")
+        known = sorted(column.name for column in schema.columns)
+        require(
+            sorted(self._given.names) == known,
+            "the original table does not have exactly the columns of the policy",
+        )
+
+    def cells(self) -> None:
+        """Every distinct text of both tables is read."""
+        quasi = [column.name for column in self._quasi_columns]
+        self._original, self._released = self._read_original(quasi), self._read_released(quasi)
+        missing = self._expected.schema.missing
+        for column in self._expected.schema.columns:
+            check_built(column, None)
+        for column in self._quasi_columns:
+            records = DistinctTexts.of(self._session, self._original, column.name)
+            shown = DistinctTexts.of(self._session, self._released, column.name)
+            cells = sorted(NO_CELL if text is None else text for text in shown.texts)
+            domain = ColumnDomain(column, records.texts, missing)
+            regions = domain.regions(cells, canonical=True)
+            self._quasi.append(
+                QuasiColumn(
+                    column,
+                    domain,
+                    records,
+                    cells,
+                    regions,
+                )
+            )
+        for name in self._private:
+            both, held = (has_both(self._session, each, name) for each in (self._released, self._original))
+            one = held or not both
+            require(one, f"column {name} of the release has both NULL and empty texts, the original not")
+
+    def _read_original(self, quasi: list[str]) -> Relation:
+        if isinstance(self._given, Relation):
+            return self._given
+        numbers: dict[str, Any] = {name: Numbering() for name in (*quasi, *self._private)}
+        return rows_relation(self._session, self._given, numbers, "original_")
+
+    def _read_released(self, quasi: list[str]) -> Relation:
+        if self._release.rows is not None:
+            return self._release.rows
+        numbers = {name: Restoring(Numbering(), restored) for name in (*quasi, *self._private)}
+        by_name = dict(zip(map(restored, self._csv.names), self._csv.names, strict=True))
+        found = rows_relation(
+            self._session, self._csv, {by_name[name]: each for name, each in numbers.items()}, "released_"
+        )
+        columns = {restored(name): column for name, column in found.columns.items()}
+        return Relation(found.sql, tuple(by_name), columns, found.joined)
+
+    def rows(self) -> str:
+        stated = self._folder.stated
+        rows, records = (
+            self._session.number(f"SELECT count(*) FROM {table.sql}")
+            for table in (self._released, self._original)
+        )
+        require(rows > 0, "the release has no rows")
+        require(stated.rows in (None, rows), "the manifest states a different number of rows")
+        nobody = self._expected.max_suppression in (None, "as stated") and stated.max_suppression is None
+        require(nobody, "an engine verifies releases in which everybody has a row; verify in memory")
+        all_there = rows == records and not stated.suppressed
+        require(all_there, f"there are {rows} rows of {records} records, and nobody may be left out")
+        self.facts["rows"], self.facts["suppressed"] = rows, 0
+        return ""
+
+    def private(self) -> None:
+        self._truth = TruthInEngine(self._session, self._original, self._released, self._quasi, self._private)
+        self._truth.count()
+        invented = self._truth.private_invented()
+        more = "rows have sensitive and kept values that occur more often than in the original table"
+        require(not invented, f"{invented} {more}")
+
+    def truth(self) -> None:
+        self._truth.check_witness(self._witness)
+        self._truth.compare()
+        self._sizes = self._truth.number_classes()
+        self.facts["classes"], self.facts["smallest_class"] = self._sizes.size, int(self._sizes.min())
+
+    def order(self) -> str:
+        """The order of the rows of some classes, or of all in a smaller table."""
+        place, kind, record_place, record_kind = self._truth.sampled(MOST_IN_ORDER)
+        rows, records = np.lexsort((place, kind)), np.lexsort((record_place, record_kind))
+        # the i-th row of a kind is matched with the i-th record of it; which one makes no difference
+        rank = np.empty(records.size, np.int64)
+        rank[np.argsort(record_place[records], kind="stable")] = np.arange(records.size)
+        match = np.empty(rows.size, np.int64)
+        match[rows] = rank
+        in_file = np.argsort(place, kind="stable")
+        remark = check_order(kind[in_file], match[in_file], rows.size)
+        seen = "" if rows.size == self.facts["rows"] else f"seen on {rows.size:,} rows of whole classes"
+        return remark or seen
+
+    def domains(self) -> None:
+        stated = self._folder.stated.domains or {}
+        wrong = ", ".join(name for name, domain in self.named_domains.items() if stated.get(name) != domain)
+        require(not wrong, f"the manifest states a different domain of {wrong} than the cells name")
+
+    @property
+    def named_domains(self) -> dict[str, Any]:
+        """What the cells of each quasi-identifier name."""
+        return {each.column.name: each.domain.named() for each in self._quasi}
+
+    def totals(self) -> None:
+        table = CsvRows(self._release.folder / TOTALS_FILE, delimiter=",", canonical=True)
+        columns = {each.column.name: (each.records.texts, each.records.counts) for each in self._quasi}
+        self._in_totals = check_totals_by_count(
+            table,
+            restored,
+            self._quasi_columns,
+            self._expected.schema.missing,
+            columns,
+            self._expected.claims,
+        )
+
+    def hierarchies(self) -> None:
+        table = CsvRows(self._release.folder / HIERARCHIES_FILE, delimiter=",", canonical=True)
+        named = {
+            each.column.name: frozenset(each.domain.named().get("labels", []))
+            | self._in_totals.get(each.column.name, frozenset())
+            for each in self._quasi
+        }
+        check_hierarchies(table, restored, self._quasi_columns, self._expected.schema.missing, named)
+
+    def claim(self, claim: Claim) -> str:
+        reached = check_counted(claim, self._expected.schema, self._sizes, self._truth.values_of)
+        self.facts.setdefault("reached", {})[claim_name(claim)] = reached
+        return f"reaches {reached}"

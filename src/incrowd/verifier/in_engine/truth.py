@@ -1,0 +1,259 @@
+"""Truth without matching rows: distinct records lie in the cells of their classes, and counts agree.
+
+A witness names the class of every distinct record. It is not trusted: each of its lines is checked against
+the cells of its class, and then every combination of class and private part must occur as often among the
+records as among the rows. Then rows and records can be matched one to one, each row true of its record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from incrowd.schema import Column
+from incrowd.verifier.cell_regions import CellRegions
+from incrowd.verifier.columns import Ints
+from incrowd.verifier.domain import ColumnDomain
+from incrowd.verifier.failure import require
+from incrowd.verifier.in_engine.relations import (
+    DistinctTexts,
+    Packing,
+    Relation,
+    SqlSession,
+    joins,
+    load_numbers,
+    text_sql,
+)
+
+RECORD, ROW = "k", "c"  # names of the words of a record's ranks, and of a row's cells
+
+
+@dataclass(frozen=True, slots=True)
+class ClassWitness:
+    """The class of every distinct record, as tables: not trusted.
+
+    ``records`` has the columns v0, v1, … (canonical values of the quasi-identifiers, NULL for missing) and
+    ``class``; ``classes`` has ``class`` and the cells c0, c1, …
+    """
+
+    records: str
+    classes: str
+
+    @classmethod
+    def of_files(cls, records: Path, classes: Path) -> ClassWitness:
+        """Two Parquet files, as the audit has them."""
+        return cls(*(f"read_parquet({text_sql(str(path))})" for path in (records, classes)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuasiColumn:
+    """One quasi-identifier in both tables: texts of records as ranks, texts of cells as regions."""
+
+    column: Column
+    domain: ColumnDomain
+    records: DistinctTexts
+    cells: Sequence[str]
+    regions: CellRegions
+
+
+class TruthInEngine:
+    """Both tables as numbers, counted by class and private part, in the session."""
+
+    def __init__(
+        self,
+        session: SqlSession,
+        original: Relation,
+        released: Relation,
+        quasi: Sequence[QuasiColumn],
+        private: Sequence[str],
+    ) -> None:
+        self._session, self._original, self._released = session, original, released
+        self._quasi, self._private = quasi, private
+        self._ranks = Packing.of([each.domain.size for each in quasi])
+        self._cells = Packing.of([len(each.cells) for each in quasi])
+        for j, each in enumerate(quasi):
+            load_numbers(session, f"ranks{j}_", each.records.texts, each.domain.ranks)
+            load_numbers(session, f"cells{j}_", each.cells, np.arange(len(each.cells)))
+        self._parts = Packing.of([self._number_texts(i, name) for i, name in enumerate(private)])
+
+    def _number_texts(self, i: int, name: str) -> int:
+        """Number the texts of a private column in both tables, NULL as the empty one -> how many."""
+        texts = " UNION ".join(
+            f"SELECT DISTINCT coalesce({table.columns[name]}, '') AS t FROM {table.source}"
+            for table in (self._original, self._released)
+        )
+        self._session.run(
+            f"CREATE OR REPLACE TEMP TABLE parts{i}_ AS SELECT t, row_number() OVER () - 1 AS number "
+            f"FROM ({texts})"
+        )
+        return self._session.number(f"SELECT count(*) FROM parts{i}_")
+
+    @property
+    def _record_words(self) -> str:
+        return ", ".join(self._ranks.names(RECORD))
+
+    @property
+    def _cell_words(self) -> str:
+        return ", ".join(self._cells.names(ROW))
+
+    @property
+    def _and_parts(self) -> str:
+        return "".join(f", {name}" for name in self._parts.names("p"))
+
+    # Rows as numbers
+
+    def count(self) -> None:
+        """How often each class and private part occurs: the tables rows_ and, by ranks, records_."""
+        for table, relation, words in (
+            ("rows_", self._released, self._cell_words),
+            ("records_", self._original, self._record_words),
+        ):
+            numbered = self._numbered(relation, RECORD if relation is self._original else ROW)
+            self._session.run(
+                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {words}{self._and_parts}, count(*) AS n "
+                f"FROM ({numbered}) GROUP BY ALL"
+            )
+            there = self._session.number(f"SELECT count(*) FROM {relation.sql}")
+            counted = self._session.number(f"SELECT sum(n) FROM {table}")
+            require(counted == there, "some rows or records have a text that has no number")
+
+    def _numbered(self, relation: Relation, what: str, place: str = "") -> str:
+        """Every row as numbers: words of its quasi-identifiers and of its private part, and its place."""
+        of_records = what == RECORD
+        texts = [relation.columns[each.column.name] for each in self._quasi]
+        nulls = [None in each.records.texts if of_records else False for each in self._quasi]
+        tables = [f"{'ranks' if of_records else 'cells'}{j}_" for j in range(len(texts))]
+        parts = [f"parts{i}_" for i in range(len(self._private))]
+        private = [f"coalesce({relation.columns[name]}, '')" for name in self._private]
+        packing = self._ranks if of_records else self._cells
+        shown = [packing.sql([f"{table}.number" for table in tables], what)]
+        shown += [self._parts.sql([f"{part}.number" for part in parts], "p")] if parts else []
+        shown += [place] if place else []
+        joined = joins(tables, texts, nulls) + joins(parts, private, [False] * len(parts))
+        return f"SELECT {', '.join(shown)} FROM {relation.source}{joined}"
+
+    def private_invented(self) -> int:
+        """How many rows have private parts that occur more often than in the original."""
+        if not self._private:
+            return 0
+        parts = self._and_parts.removeprefix(", ")
+        return self._session.number(
+            f"SELECT sum(n) FROM (SELECT {parts}, sum(n) AS n FROM (SELECT {parts}, n FROM rows_ UNION ALL "
+            f"SELECT {parts}, -n FROM records_) GROUP BY ALL HAVING sum(n) > 0)"
+        )
+
+    # The witness
+
+    def check_witness(self, witness: ClassWitness) -> None:
+        """Every line of the witness is true, and none is about the same record: the table witness_."""
+        session, d = self._session, range(len(self._quasi))
+        values, cells = [f"values{j}_" for j in d], [f"cells{j}_" for j in d]
+        for j, each in enumerate(self._quasi):
+            self._load_values(j, each, witness)
+        session.run(
+            f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {_as_numbers(cells, 'c')} "
+            f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
+        )
+        session.run(
+            f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {_as_numbers(values, 'v')}, "
+            f"{', '.join(f'classes_.c{j}' for j in d)} "
+            f"FROM {witness.records} w{joins(values, [f'w.v{j}' for j in d], [True] * len(values))} "
+            "JOIN classes_ USING (class)"
+        )
+        for j, each in enumerate(self._quasi):
+            pairs = session.arrays(f"SELECT DISTINCT v{j} AS v, c{j} AS c FROM lines_")
+            inside = each.regions.hold(pairs["c"].astype(np.int64), pairs["v"].astype(np.int64))
+            outside = int((~inside).sum())
+            require(
+                not outside, f"{outside} values of {each.column.name} are not in the cells of their class"
+            )
+        ranks = self._ranks.sql([f"v{j}" for j in d], RECORD)
+        shown = self._cells.sql([f"c{j}" for j in d], ROW)
+        session.run(f"CREATE OR REPLACE TEMP TABLE witness_ AS SELECT {ranks}, {shown} FROM lines_")
+        session.run("DROP TABLE lines_")
+        session.run("DROP TABLE classes_")
+        several = f"SELECT {self._record_words} FROM witness_ GROUP BY ALL HAVING count(*) > 1"
+        twice = session.number(f"SELECT count(*) FROM ({several})")
+        require(not twice, f"{twice} kinds of records are in more than one class")
+
+    def _load_values(self, j: int, each: QuasiColumn, witness: ClassWitness) -> None:
+        """The ranks of the values that the witness names; of what no record has, none."""
+        texts = [row[0] for row in self._session.rows(f"SELECT DISTINCT v{j} FROM {witness.records}")]
+        ranks = [each.domain.rank_of_value(text) for text in texts]
+        known = [(text, rank) for text, rank in zip(texts, ranks, strict=True) if rank is not None]
+        numbers = np.array([rank for _, rank in known], np.int64)
+        load_numbers(self._session, f"values{j}_", [text for text, _ in known], numbers)
+
+    def compare(self) -> None:
+        """Every class has the same private parts, as often, among the records and among the rows."""
+        session, keys = self._session, f"{self._cell_words}{self._and_parts}"
+        placed = f"records_ JOIN witness_ USING ({self._record_words})"
+        lost = session.number("SELECT sum(n) FROM records_") - session.number(f"SELECT sum(n) FROM {placed}")
+        require(not lost, f"{lost} records are in no class, as far as the witness says")
+        off = session.number(
+            f"SELECT sum(abs(n)) FROM (SELECT {keys}, sum(n) AS n FROM (SELECT {keys}, n FROM rows_ "
+            f"UNION ALL SELECT {keys}, -n FROM {placed}) GROUP BY ALL HAVING sum(n) <> 0)"
+        )
+        require(not off, f"{-(-off // 2)} rows describe no record of their class with their private values")
+
+    # What claims and the order of rows are about
+
+    def number_classes(self) -> Ints:
+        """Number the classes of the rows, in the table numbered_ -> how many rows each has."""
+        self._session.run(
+            f"CREATE OR REPLACE TEMP TABLE numbered_ AS SELECT {self._cell_words}, sum(n)::BIGINT AS n, "
+            f"row_number() OVER (ORDER BY {self._cell_words}) - 1 AS number FROM rows_ "
+            f"GROUP BY {self._cell_words}"
+        )
+        return self._session.arrays("SELECT n FROM numbered_ ORDER BY number")["n"].astype(np.int64)
+
+    def values_of(self, name: str) -> tuple[Ints, Sequence[str], Ints]:
+        """How often each class has each text of a private column -> class, text, count; texts by number."""
+        i = self._private.index(name)
+        texts = [row[0] for row in self._session.rows(f"SELECT t FROM parts{i}_ ORDER BY number")]
+        found = self._session.arrays(
+            f"SELECT numbered_.number AS c, {self._parts.field(i, 'rows_.p')} AS t, "
+            f"sum(rows_.n)::BIGINT AS n FROM rows_ JOIN numbered_ USING ({self._cell_words}) "
+            "GROUP BY ALL ORDER BY ALL"
+        )
+        counts = np.stack([found[column].astype(np.int64) for column in ("c", "t", "n")])
+        return counts[:2], texts, counts[2]
+
+    def sampled(self, most: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """Rows and records of some whole classes: place and kind of each, kinds being equal in both tables.
+
+        Classes are taken at equal steps, so that about `most` rows are looked at, or all of a smaller table.
+        """
+        session = self._session
+        step = max(1, -(-session.number("SELECT sum(n) FROM rows_") // most))
+        session.run(
+            f"CREATE OR REPLACE TEMP TABLE chosen_ AS SELECT * FROM numbered_ WHERE number % {step} = 0"
+        )
+        session.run(
+            f"CREATE OR REPLACE TEMP TABLE sought_ AS SELECT {self._record_words}, number FROM witness_ "
+            f"JOIN chosen_ USING ({self._cell_words})"
+        )
+        shown = self._placed(self._released, ROW, "chosen_", self._cell_words)
+        held = self._placed(self._original, RECORD, "sought_", self._record_words)
+        found = session.arrays(
+            f"SELECT side, place, dense_rank() OVER (ORDER BY number{self._and_parts}) - 1 AS kind FROM "
+            f"(SELECT 0 AS side, * FROM ({shown}) UNION ALL SELECT 1 AS side, * FROM ({held}))"
+        )
+        side = found["side"].astype(np.int64)
+        place, kind = found["place"].astype(np.int64), found["kind"].astype(np.int64)
+        return place[side == 0], kind[side == 0], place[side == 1], kind[side == 1]
+
+    def _placed(self, relation: Relation, what: str, chosen: str, keys: str) -> str:
+        """Place, class and private part of the rows of chosen classes."""
+        names = {name: f"placed.t{at}" for at, name in enumerate(relation.columns)}
+        shown = ", ".join(f"{text} AS t{at}" for at, text in enumerate(relation.columns.values()))
+        placed = f"(SELECT {shown}, row_number() OVER () - 1 AS place FROM {relation.source}) placed"
+        numbered = self._numbered(Relation(placed, relation.names, names), what, "place")
+        return f"SELECT place, number{self._and_parts} FROM ({numbered}) JOIN {chosen} USING ({keys})"
+
+
+def _as_numbers(tables: Sequence[str], name: str) -> str:
+    return ", ".join(f"{table}.number AS {name}{j}" for j, table in enumerate(tables))

@@ -1,0 +1,128 @@
+"""The verifier inside a database: a good release passes, and what memory rejects is rejected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from forgeries.classes import FORGERIES, METHOD, Release, good, manifest
+
+from incrowd.engines.resources import Resources
+from incrowd.engines.session import DuckSession, duck_session
+from incrowd.schema import Role, Schema, Verdict
+from incrowd.verifier import CsvRows, Expected
+from incrowd.verifier.in_engine import ClassWitness, EngineFiles, verify_in_engine
+
+UNSPOILABLE = (ValueError, KeyError, StopIteration, IndexError)  # what is to be spoiled is not there
+
+
+def plain() -> Release:
+    """The good release without means and without claims of t, which no engine makes."""
+    release = good()
+    columns = tuple(replace(column, mean=False) for column in release.schema.columns)
+    at = release.names.index("age_mean")
+    names = [name for name in release.names if name != "age_mean"]
+    rows = [[*row[:at], *row[at + 1 :]] for row in release.rows]
+    schema = Schema(columns, release.schema.missing)
+    claims = tuple(claim for claim in release.claims if claim.model != "t-closeness")
+    shown = {name: [row[j] for row in rows] for j, name in enumerate(names)}
+    said = manifest(schema, claims, shown)
+    return replace(release, names=names, rows=rows, schema=schema, claims=claims, manifest=said)
+
+
+def _applicable(name: str) -> bool:
+    try:
+        FORGERIES[name][1](plain())
+    except UNSPOILABLE:
+        return False
+    return True
+
+
+SPOILERS = [name for name in FORGERIES if not name.startswith("t_") and _applicable(name)]
+TRIED = SPOILERS if os.environ.get("INCROWD_SEEDS") == "all" else SPOILERS[::4]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckSession]:
+    """One for all: tables of one verification are replaced by the next."""
+    with duck_session(tmp_path_factory.mktemp("work"), Resources(512_000_000, 1)) as opened:
+        yield opened
+
+
+def witness_of(release: Release, session: DuckSession) -> ClassWitness:
+    """The class of each record as the forger would like it: that of its row."""
+    quasi = [column.name for column in release.schema.having(Role.QUASI)]
+    places = [release.original_names.index(name) for name in quasi]
+    records: list[list[str | None]] = []
+    for row, record in zip(release.rows, release.truth, strict=False):
+        texts: list[str | None] = [release.original[record][place] or None for place in places]
+        day = texts[quasi.index("day")] or ""
+        texts[quasi.index("day")] = "-".join(reversed(day.split(".")))
+        records.append([*texts, *(row[release.at(name)] for name in quasi if name in release.names)])
+    width, d = max(map(len, records), default=2 * len(quasi)), len(quasi)
+    whole = [[*each, *[""] * (width - len(each))] for each in records]
+    table = np.array(whole, object).reshape(-1, width)
+    number = np.arange(len(records))
+    values = {f"v{j}": table[:, j] for j in range(d)}
+    cells = {f"c{j}": table[:, d + j] for j in range(width - d)}
+    session.load("w_records", {**values, "class": number}, dict.fromkeys(values, "VARCHAR"))
+    session.load("w_classes", {**cells, "class": number}, dict.fromkeys(cells, "VARCHAR"))
+    return ClassWitness("w_records", "w_classes")
+
+
+def verified(release: Release, folder: Path, session: DuckSession) -> Verdict:
+    release.write(folder / "release")
+    release.write_original(folder / "original.csv")
+    expected = Expected(release.schema, release.claims, release.accepted, None, METHOD, release.levels)
+    files = EngineFiles(folder / "release")
+    original = CsvRows(folder / "original.csv")
+    return verify_in_engine(session, files, original, expected, witness_of(release, session))
+
+
+def test_a_good_release_is_accepted(tmp_path: Path, session: DuckSession) -> None:
+    verdict = verified(plain(), tmp_path, session)
+    assert verdict.passed, verdict.failures
+    assert verdict.facts["smallest_class"] == 4
+    assert verdict.facts["reached"]["distinct-l-diversity (ill)"] == 4
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_no_forgery_is_accepted(name: str, tmp_path: Path, session: DuckSession) -> None:
+    caught_by, spoil = FORGERIES[name]
+    release = plain()
+    spoil(release)
+    verdict = verified(release, tmp_path, session)
+    assert not verdict.passed
+    assert caught_by in [check.name for check in verdict.failures]
+
+
+def test_most_forgeries_are_tried() -> None:
+    assert len(SPOILERS) >= 90
+
+
+WITNESSES = {
+    "a record is in no class": "DELETE FROM w_records WHERE class = 3",
+    "a record is in two classes": (
+        "INSERT INTO w_records SELECT * REPLACE (4 AS class) FROM w_records WHERE class = 3"
+    ),
+    "a record is in the class of another": "UPDATE w_records SET class = (class + 1) % 60",
+    "a class has other cells": "UPDATE w_classes SET c2 = 'F' WHERE class < 9",
+    "nobody is anywhere": "DELETE FROM w_records",
+}
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_a_witness_is_not_trusted(name: str, tmp_path: Path, session: DuckSession) -> None:
+    release = plain()
+    release.write(tmp_path / "release")
+    release.write_original(tmp_path / "original.csv")
+    witness = witness_of(release, session)
+    session.run(WITNESSES[name])
+    expected = Expected(release.schema, release.claims, (), None, METHOD)
+    files, original = EngineFiles(tmp_path / "release"), CsvRows(tmp_path / "original.csv")
+    verdict = verify_in_engine(session, files, original, expected, witness)
+    assert next(check.name for check in verdict.failures) == "truth"
