@@ -23,9 +23,10 @@ from incrowd.algorithms import anatomy as hiding
 from incrowd.algorithms.anatomy import Anatomy
 from incrowd.assign import Entropy, system
 from incrowd.commands.publish import publish
-from incrowd.contracts import Eligible, silent
+from incrowd.contracts import Eligible
 from incrowd.errors import Exposure, Infeasible, InputError, NotVerified, PolicyError
 from incrowd.flow import Attribute, Codes, Microdata, Partition, Table
+from incrowd.long_work import silent
 from incrowd.policy import Policy
 from incrowd.publishing import draft as drafting
 from incrowd.publishing import render

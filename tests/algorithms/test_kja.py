@@ -19,9 +19,10 @@ from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.kja import BASES, CUTTING, AdaptiveRefinement, Direct, Refinement
 from incrowd.algorithms.kja_printed import GroupBoxes, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.contracts import Partitioner, catalogue, silent
+from incrowd.contracts import Partitioner, catalogue
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata, Partition, Sensitive
+from incrowd.long_work import silent
 from incrowd.models import FrequencyDiversity
 from incrowd.schema import Kind, Shape
 

@@ -35,9 +35,9 @@ from incrowd.graph import components, consistency, lambda_star
 from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing import draft as drafting
-from incrowd.publishing import randomized
+from incrowd.publishing import rows as rows_made
 from incrowd.publishing.pipeline import Form, Release, publish_to
-from incrowd.publishing.randomized import MatchProbability, RandomizedAssignment
+from incrowd.publishing.rows import MatchProbability, RandomizedAssignment
 from incrowd.release.folder import read_rows
 from incrowd.verifier.claims import kd_tree
 
@@ -128,7 +128,7 @@ def test_neighbourhoods_that_are_regular_need_no_consistency_graph(
     def no_graph(*_: object) -> None:
         raise AssertionError("a consistency graph was built")
 
-    monkeypatch.setattr(randomized, "consistency", no_graph)
+    monkeypatch.setattr(rows_made, "consistency", no_graph)
     monkeypatch.setattr(kd_tree.RegionSearch, "runs", no_graph)
     request = people(90, QUASI)
     written = publish_to(request.table, request.policy.with_(method=method), tmp_path / "out")
@@ -329,7 +329,7 @@ def test_a_broken_engine_is_caught(method: str, tmp_path: Path, monkeypatch: pyt
         ],
         "order": [(assign, "by_neighbourhoods", as_it_came)],
     }
-    monkeypatch.setattr(randomized, "_from_factor", lambda found, least, *_: first_of(found))
+    monkeypatch.setattr(rows_made, "_from_factor", lambda found, least, *_: first_of(found))
     for caught_by, ways in broken.items():
         for owner, name, other in ways:
             with monkeypatch.context() as patch:

@@ -19,13 +19,14 @@ from twins import local_search as naive
 
 import incrowd as ic
 from incrowd.algorithms import polish
-from incrowd.algorithms.base import all_methods
+from incrowd.algorithms.base import Polishable, all_methods
 from incrowd.algorithms.costs import priced
-from incrowd.algorithms.polish import Polish, Polishable, polished
-from incrowd.contracts import Guard, silent
+from incrowd.algorithms.polish import Polish, polished
+from incrowd.contracts import Guard
 from incrowd.encode import encode
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Table
+from incrowd.long_work import silent
 from incrowd.publishing.request import requested
 
 POLISHABLE = sorted(name for name, method in all_methods().items() if issubclass(method, Polishable))

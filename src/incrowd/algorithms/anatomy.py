@@ -14,11 +14,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import NONHOMOGENEOUS, Algorithm
+from incrowd.algorithms.base import NONHOMOGENEOUS, Algorithm, need_enough
 from incrowd.assign import Entropy, draw_below, shuffled, system
-from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
+from incrowd.contracts import Eligible, Guard, register
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition
+from incrowd.long_work import Progress
 from incrowd.policy.exposures import EXACT_ROWS, KnownExposure
 
 Ints = NDArray[np.int64]

@@ -11,20 +11,21 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cache
 from importlib import import_module
-from pathlib import Path
+from importlib.abc import InspectLoader
+from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Progress, catalogue, option_names
-from incrowd.errors import PolicyError, unknown
+from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Switch, catalogue, option_names
+from incrowd.errors import Infeasible, PolicyError, unknown
 from incrowd.flow import Microdata, Neighbourhoods, Partition
+from incrowd.long_work import Progress
 from incrowd.policy.exposures import UNSAFE_IDENTITY, UNSAFE_MATCHES, UNSAFE_ONE_SIDED, KnownExposure
 
 REVISITED = "Gionis, Mazza, Tassa: k-Anonymization Revisited"
@@ -185,6 +186,37 @@ class Algorithm(Limited, ABC):
         }
 
 
+@dataclass(frozen=True)
+class Polishable(Algorithm):
+    """An algorithm whose equivalence classes may be polished.
+
+    Parameters
+    ----------
+    polish : bool
+        Make the classes cheaper by moving records between them. Classes may overlap then, equal records may
+        part, and who is in which class depends on the order of the records where costs are equal.
+    """
+
+    _: KW_ONLY
+    polish: bool = False
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "polish": Switch()}
+
+    @abstractmethod
+    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+        """The equivalence classes before anything is polished."""
+
+    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
+        if not self.polish:
+            return self.classes(data, guards, progress)
+        found = self.classes(data, guards, lambda done: progress(done / 2))
+        from incrowd.algorithms.costs import priced
+        from incrowd.algorithms.polish import polished
+
+        table = priced(data, "lm")
+        labels = polished(self.k, table, found.labels, guards, lambda done: progress((1 + done) / 2))
+        return Partition(labels)
+
+
 class NonHomogeneous(Algorithm):
     """Every record's row is made over a neighbourhood of its own, so that rows differ.
 
@@ -236,18 +268,23 @@ class NonHomogeneous(Algorithm):
 
 
 @cache
-def all_methods() -> Mapping[str, type[Algorithm]]:
-    """Every algorithm by name, in the order of packages and modules: importing a module registers its own."""
+def _modules() -> tuple[str, ...]:
+    """Every module of algorithms, in the order of packages and modules."""
     home = __name__.rpartition(".")[0]
-    modules = [
+    return tuple(
         f"{package}.{module.name}"
         for package in (*(f"{home}.{name}" for name in PACKAGES), home)
         for module in iter_modules(import_module(package).__path__)
         if not module.ispkg
-    ]
-    for module in modules:
+    )
+
+
+@cache
+def all_methods() -> Mapping[str, type[Algorithm]]:
+    """Every algorithm by name, in the order of packages and modules: importing a module registers its own."""
+    for module in _modules():
         import_module(module)
-    place = {module: number for number, module in enumerate(modules)}  # others came from elsewhere
+    place = {module: number for number, module in enumerate(_modules())}  # others came from elsewhere
     found = catalogue("algorithm").items()
     return dict(sorted(found, key=lambda entry: place.get(entry[1].__module__, len(place))))
 
@@ -260,11 +297,27 @@ def method(name: str) -> type[Algorithm]:
     >>> method("mondrian").section
     '2.3, Figure 2'
     """
-    known, registered = all_methods(), catalogue("algorithm")
-    if name not in registered:
-        raise PolicyError(unknown("in the catalogue", [name], list(known)))
-    found: type[Algorithm] = registered[name]
+    if name not in catalogue("algorithm"):
+        _import_naming(name)
+    found: type[Algorithm] | None = catalogue("algorithm").get(name)
+    if found is None:
+        raise PolicyError(unknown("in the catalogue", [name], list(all_methods())))
     return found
+
+
+def _import_naming(name: str) -> None:
+    """Import the modules whose source names an algorithm: all of them take as long to import as numba."""
+    for module in _modules():
+        spec = find_spec(module)
+        source = spec.loader.get_source(module) if spec and isinstance(spec.loader, InspectLoader) else None
+        if source is None or f'"{name}"' in source:
+            import_module(module)
+
+
+def need_enough(data: Microdata, k: int) -> None:
+    """Refuse a table of fewer than k records: it has no equivalence class of k."""
+    if len(data) < k:
+        raise Infeasible(f"n={len(data)} < k={k}: there are too few records to hide anyone")
 
 
 @contextmanager
@@ -294,31 +347,3 @@ def watched(progress: Progress, clock: NDArray[np.int64], rows: int) -> Iterator
     if raised:
         raise raised[0]
     progress(1.0)
-
-
-_SPILLS: ContextVar[Path | None] = ContextVar("spills", default=None)
-
-
-@contextmanager
-def spilling_into(folder: Path) -> Iterator[None]:
-    """Let whatever is computed inside spill into this folder, which is private and removed after a crash."""
-    token = _SPILLS.set(folder)
-    try:
-        yield
-    finally:
-        _SPILLS.reset(token)
-
-
-def spill_folder() -> Path | None:
-    """Where records may be spilled to disk: into a private folder beside the release, and nowhere else.
-
-    None where everything has to stay in memory, as a release without a folder does.
-
-    Examples
-    --------
-    >>> spill_folder()
-    >>> with spilling_into(Path("private")):
-    ...     print(spill_folder())
-    private
-    """
-    return _SPILLS.get()

@@ -414,3 +414,9 @@ def groups_of(ids: NDArray[np.int64], table: Priced, spare: int = 0) -> closure.
     np.minimum.at(groups.first, ids, np.arange(ids.size))
     closure.price(count, groups, table.costs)
     return groups
+
+
+def cost_of(labels: NDArray[np.integer], table: Priced) -> float:
+    """What all rows cost together, if these are the classes of the records, numbered from 0 without gaps."""
+    groups = groups_of(labels.astype(np.int64), table)
+    return float((groups.cost * groups.size).sum())

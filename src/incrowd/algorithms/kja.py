@@ -18,26 +18,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import EXTERNAL, Algorithm, method
+from incrowd.algorithms.base import EXTERNAL, Algorithm, method, need_enough
 from incrowd.algorithms.kja_printed import around, trimmed
 from incrowd.algorithms.partitions.mondrian import Mondrian, MondrianRun, StrictMondrian
 from incrowd.assign import Entropy, shuffled, system
-from incrowd.contracts import (
-    AnyLimit,
-    Choice,
-    Guard,
-    Limit,
-    Partitioner,
-    Progress,
-    Share,
-    SizedGuard,
-    exact,
-    need_enough,
-    register,
-    silent,
-)
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Partitioner, Share, SizedGuard, exact, register
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition, records_by_label
+from incrowd.long_work import Progress, silent
 from incrowd.policy.exposures import UNSAFE_ADAPTIVE, UNSAFE_OUTLINE, UNSAFE_TRIMMING, KnownExposure
 
 Ints = NDArray[np.int64]

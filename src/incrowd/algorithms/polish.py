@@ -7,20 +7,16 @@ tables are polished in blocks of classes that lie near each other, cut anew for 
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import Algorithm
-from incrowd.algorithms.costs import Priced, fewest_values_first, groups_of, priced
+from incrowd.algorithms.costs import Priced, fewest_values_first, groups_of
 from incrowd.algorithms.deadline import Deadline
-from incrowd.contracts import AnyLimit, Guard, Limit, Progress, Switch
-from incrowd.flow import Microdata, Partition
+from incrowd.contracts import Guard
 from incrowd.kernels import boxtree, closure, polish, swap
+from incrowd.long_work import Progress
 
 LITTLE = 5e-4  # of the whole loss: rounds and sweeps that save less are the last
 ROUNDS = 8
@@ -29,34 +25,6 @@ BLOCK = 4000  # records that are polished together in a sweep
 DISSOLVED = 4  # times k: larger classes are not taken apart
 ANY_PRICE = 1e30
 Labels = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Polishable(Algorithm):
-    """An algorithm whose equivalence classes may be polished.
-
-    Parameters
-    ----------
-    polish : bool
-        Make the classes cheaper by moving records between them. Classes may overlap then, equal records may
-        part, and who is in which class depends on the order of the records where costs are equal.
-    """
-
-    _: KW_ONLY
-    polish: bool = False
-    limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "polish": Switch()}
-
-    @abstractmethod
-    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        """The equivalence classes before anything is polished."""
-
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        if not self.polish:
-            return self.classes(data, guards, progress)
-        found = self.classes(data, guards, lambda done: progress(done / 2))
-        table = priced(data, "lm")
-        labels = polished(self.k, table, found.labels, guards, lambda done: progress((1 + done) / 2))
-        return Partition(labels)
 
 
 def polished(

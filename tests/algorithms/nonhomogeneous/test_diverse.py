@@ -22,9 +22,9 @@ from incrowd.algorithms.partitions import lexicographic
 from incrowd.algorithms.partitions.lexicographic import NEAR, CutRow, Lexicographic, Sought, eligible_parts
 from incrowd.algorithms.transparent.plan import plan
 from incrowd.commands.publish import publish
-from incrowd.contracts import silent
 from incrowd.errors import Exposure, Infeasible, PolicyError
 from incrowd.flow import Table
+from incrowd.long_work import silent
 from incrowd.policy import Policy
 
 # CutRow in which no value is frequent

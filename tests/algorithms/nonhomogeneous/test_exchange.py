@@ -17,10 +17,10 @@ from incrowd.algorithms.costs import priced
 from incrowd.algorithms.nonhomogeneous.exchange import Exchange
 from incrowd.algorithms.nonhomogeneous.regular import rings
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
-from incrowd.contracts import silent
 from incrowd.flow import Codes
 from incrowd.kernels import assignment
 from incrowd.kernels import exchange as kernels
+from incrowd.long_work import silent
 
 MEASURES = st.sampled_from(["lm", "entropy"])
 

@@ -22,10 +22,10 @@ from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import CutRow, Lexicographic
 from incrowd.assign import by_neighbourhoods, one_of_disjoint_matchings
 from incrowd.commands.publish import publish
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Neighbourhoods, Table
 from incrowd.generalize import generalize
+from incrowd.long_work import silent
 from incrowd.policy import Policy
 from incrowd.schema import Shape
 

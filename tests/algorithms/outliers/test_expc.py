@@ -17,9 +17,9 @@ from twins import plain as naive
 
 from incrowd.algorithms.outliers.expc import Expanding, ExpC, NonOutliersFirst, OutliersFirst, RemoveOutliers
 from incrowd.algorithms.outliers.expc_groups import LOSSES
-from incrowd.contracts import silent
 from incrowd.distance_outliers import Setting
 from incrowd.errors import Infeasible, PolicyError
+from incrowd.long_work import silent
 
 APPROACHES: dict[str, tuple[type[Expanding], Any]] = {
     "expc": (ExpC, naive.expc),

@@ -17,9 +17,9 @@ from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.algorithms.partitions.single import SingleDimensional
-from incrowd.contracts import silent
 from incrowd.distance_outliers import Setting
 from incrowd.flow import Partition, Table
+from incrowd.long_work import silent
 
 
 def groups_of(partition: Partition) -> list[Any]:

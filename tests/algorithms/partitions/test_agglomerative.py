@@ -17,10 +17,11 @@ from twins import definitions as naive
 from incrowd import Policy, publish
 from incrowd.algorithms import costs as priced_tables
 from incrowd.algorithms.partitions.agglomerative import DISTANCES, Agglomerative
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata, Partition, Table
 from incrowd.kernels import closure
+from incrowd.kernels.jit import with_door
+from incrowd.long_work import silent
 from incrowd.schema import Kind, Shape
 
 GOLDEN = vectors("revisited", "revisited_limits")
@@ -259,7 +260,8 @@ def test_distance_10_prefers_small_unions_where_merging_gains() -> None:
     for size, word in zip(vector["input"]["sizes"], ("value_size2", "value_size8"), strict=True):
         found = naive.cluster_distance("10", 0.0, -vector["input"]["numerator"], 0.0, 1, size - 1)
         assert found == pytest.approx(vector["expected"][word], abs=1e-6)
-        kernel = closure.distance(closure.BY_LOG, 0.0, -vector["input"]["numerator"], 0.0, 1, size - 1)
+        gain = -vector["input"]["numerator"]
+        kernel = with_door(closure.distance)(closure.BY_LOG, 0.0, gain, 0.0, 1, size - 1)
         assert kernel == pytest.approx(found, abs=1e-9)
 
 

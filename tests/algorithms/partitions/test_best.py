@@ -31,9 +31,10 @@ from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.cli.app import app
 from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
-from incrowd.contracts import Guard, Partitioner, Progress, silent
+from incrowd.contracts import Guard, Partitioner
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Partition, Table
+from incrowd.long_work import Progress, silent
 from incrowd.results import Attempt
 from incrowd.tables import write_csv
 

@@ -25,9 +25,9 @@ from incrowd.algorithms.deadline import Deadline
 from incrowd.algorithms.partitions import cells
 from incrowd.algorithms.partitions.cells import Cells
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata, Table
+from incrowd.long_work import silent
 from incrowd.schema import Kind, Shape
 
 ROUNDING = Fraction(1, 10**8)

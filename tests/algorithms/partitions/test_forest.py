@@ -12,9 +12,9 @@ from twins import definitions as naive
 
 from incrowd.algorithms.costs import priced
 from incrowd.algorithms.partitions.forest import MOST, Forest, Trees
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata
+from incrowd.long_work import silent
 
 GOLDEN = vectors("revisited_limits")
 

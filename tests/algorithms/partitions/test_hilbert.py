@@ -22,11 +22,11 @@ from support.tables_of_codes import CodeTable, code_tables, groups_of, ks, ls, r
 from twins import ordering as naive_orders
 
 from incrowd.algorithms.partitions.hilbert import Hilbert, _waiting, curve_order
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata
 from incrowd.kernels import eligible
 from incrowd.kernels import hilbert as kernels
+from incrowd.long_work import silent
 from incrowd.schema import Kind, Shape
 
 

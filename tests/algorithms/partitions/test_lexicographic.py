@@ -22,9 +22,9 @@ from incrowd.algorithms.partitions.lexicographic import (
     packed,
     places_of,
 )
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata
+from incrowd.long_work import silent
 from incrowd.schema import Kind, Shape
 
 GOLDEN = vectors("nonhomogeneous_diversity")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,6 @@ from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
 from incrowd import Policy, publish
-from incrowd.algorithms.base import spilling_into
 from incrowd.algorithms.partitions.mondrian import (
     Mondrian,
     RelaxedMondrian,
@@ -27,9 +23,9 @@ from incrowd.algorithms.partitions.mondrian import (
     queries_of,
     read_workload,
 )
-from incrowd.contracts import silent
-from incrowd.errors import Infeasible, InputError, PolicyError
+from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Partition, Table
+from incrowd.long_work import silent
 from incrowd.schema import Kind, Shape
 
 GOLDEN = vectors("multidimensional", "kja")
@@ -128,79 +124,6 @@ def test_wide_domains_take_the_path_of_narrowing_tallies(rng: np.random.Generato
     runs = np.flatnonzero(np.diff(partition.labels[order])) + 1
     assert len(runs) + 1 == len(partition), "groups of one column must be intervals"
     assert 7 <= partition.sizes.min() <= partition.sizes.max() <= 2 * 6 + 1
-
-
-@settings(deadline=None, max_examples=100)
-@given(
-    code_tables(most=40, least=ks(1, 4)),
-    ks(1, 4),
-    st.sampled_from(["widest", "round-robin"]),
-    st.integers(1, 20),
-    st.booleans(),
-)
-def test_partitions_in_files_give_the_same_groups(
-    table: CodeTable, k: int, choose: str, fits: int, printed: bool
-) -> None:
-    median = "printed" if printed else "two-sided"
-    whole = group(StrictMondrian(k, choose=choose, median=median), table)
-    with TemporaryDirectory() as folder, spilling_into(Path(folder)):
-        spilled = group(StrictMondrian(k, choose=choose, median=median, memory_rows=fits), table)
-    assert groups_of(whole) == groups_of(spilled)
-
-
-def test_files_of_several_pieces(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from incrowd.algorithms.partitions import frequency
-
-    monkeypatch.setattr(frequency, "PIECE", 100)
-    table = points_on(rng.integers(0, 50, (1500, 3)).tolist())
-    whole = group(StrictMondrian(4, choose="widest"), table)
-    with spilling_into(tmp_path):
-        spilled = group(StrictMondrian(4, choose="widest", memory_rows=200), table)
-    assert groups_of(whole) == groups_of(spilled)
-
-
-def test_files_have_no_names_and_lie_in_the_private_folder(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Killed at any moment, a run leaves nothing of the table: there is no file to leave."""
-    from incrowd.algorithms.partitions import frequency
-
-    made: list[object] = []
-    real = frequency._nameless
-
-    def seen(folder: Path, shape: tuple[int, int]) -> Any:
-        made.append(folder)
-        file = real(folder, shape)
-        assert not list(folder.iterdir())
-        return file
-
-    monkeypatch.setattr(frequency, "_nameless", seen)
-    table = points_on(rng.integers(0, 50, (300, 2)).tolist())
-    recipe = StrictMondrian(4, choose="widest", memory_rows=50)
-    group(recipe, table)
-    assert not made, "without a folder beside a release everything stays in memory"
-    with spilling_into(tmp_path):
-        group(recipe, table)
-    assert made == [tmp_path, tmp_path]
-
-
-def test_no_room_for_files_is_one_sentence(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    table = points_on(rng.integers(0, 50, (300, 2)).tolist())
-    with spilling_into(tmp_path), pytest.raises(InputError, match=r"cannot spill into .*: No space left"):
-        group(StrictMondrian(4, choose="widest", memory_rows=50), table)
-
-
-def test_files_go_with_the_printed_choices_only() -> None:
-    with pytest.raises(PolicyError, match="memory_rows"):
-        StrictMondrian(2, memory_rows=10, choose="gain")
 
 
 def test_a_workload_that_nobody_reads_is_refused() -> None:

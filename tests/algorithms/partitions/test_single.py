@@ -15,9 +15,10 @@ from twins import definitions as naive
 
 from incrowd import publish
 from incrowd.algorithms.partitions.single import SingleDimensional
-from incrowd.contracts import Guard, silent
+from incrowd.contracts import Guard
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Partition, Table
+from incrowd.long_work import silent
 from incrowd.policy import Policy
 
 GOLDEN = vectors("multidimensional")

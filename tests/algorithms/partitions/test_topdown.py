@@ -20,12 +20,12 @@ from incrowd import Policy, publish, tables
 from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.costs import spans_of
 from incrowd.algorithms.partitions.topdown import MANY_VISITS, TopDown, TopDownRun, exact_places
-from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata, Partition, Table
 from incrowd.kernels import topdown as kernels
 from incrowd.kernels import topdown_repair
+from incrowd.long_work import silent
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 
 FIGURE = vectors("algorithms")["topdown_fig1"]

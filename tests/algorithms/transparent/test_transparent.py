@@ -21,9 +21,9 @@ from incrowd.algorithms.transparent.method import Transparent
 from incrowd.algorithms.transparent.plan import plan
 from incrowd.algorithms.transparent.split import ColourSplit, Ground
 from incrowd.algorithms.transparent.strata import strata
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Microdata, Sensitive, Table
+from incrowd.long_work import silent
 from incrowd.models import TransparentDiversity
 from incrowd.schema import Kind
 

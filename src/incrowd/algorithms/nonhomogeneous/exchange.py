@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.costs import Priced
-from incrowd.contracts import Progress, silent
 from incrowd.flow import Codes, Neighbourhoods
 from incrowd.kernels import boxtree, exchange
+from incrowd.long_work import Progress, silent
 
 SWEEPS, TURNS = 8, 3  # orders of the rows, and how often members are handed out in each
 ENOUGH = 0.001  # a sweep that saves less than this share is the last

@@ -17,10 +17,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import need_enough
 from incrowd.algorithms.costs import EXTENT, MEASURES, Priced, groups_of, priced
-from incrowd.contracts import AnyLimit, Choice, Limit, Limited, Progress, need_enough, silent
+from incrowd.contracts import AnyLimit, Choice, Limit, Limited
 from incrowd.flow import Microdata, Neighbourhoods
 from incrowd.kernels import boxtree, closure, flow, global_1k, k_one, one_k
+from incrowd.long_work import Progress, silent
 
 AT_ONCE = 2048  # rows whose points are held in memory at a time, and records between two words on progress
 ROOM = 1 << 20  # arcs that are made room for at first, at most

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import need_enough
 from incrowd.algorithms.costs import EXTENT, Priced, groups_of, priced
 from incrowd.algorithms.nonhomogeneous.exchange import Exchange
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import RecordTree
-from incrowd.contracts import need_enough
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 from incrowd.kernels import closure, flow, regular
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.algorithms.base import REVISITED, NonHomogeneous
+from incrowd.algorithms.base import REVISITED, NonHomogeneous, need_enough
 from incrowd.algorithms.costs import MEASURES
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
     Expansion,
@@ -22,18 +22,10 @@ from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
     widened,
 )
 from incrowd.algorithms.nonhomogeneous.regular import mended
-from incrowd.contracts import (
-    AnyLimit,
-    Choice,
-    Guard,
-    Limit,
-    Progress,
-    Switch,
-    need_enough,
-    register,
-)
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Neighbourhoods
+from incrowd.long_work import Progress
 
 STARTS = {"expansion": Expansion, "nearest": Nearest}
 

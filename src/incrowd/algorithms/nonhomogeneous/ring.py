@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -32,10 +33,11 @@ from incrowd.algorithms.partitions.lexicographic import (
 )
 from incrowd.algorithms.transparent.method import STRATUM, SplitBucket, TransparentClasses
 from incrowd.assign import Entropy, system
-from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Progress, Switch, register
+from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Neighbourhoods
 from incrowd.kernels import ring as kernels
+from incrowd.long_work import Progress
 from incrowd.policy.exposures import UNSAFE_ORDER, KnownExposure
 from incrowd.schema import Shape
 
@@ -146,9 +148,16 @@ class Ring(NonHomogeneous):
             parts = eligible_parts(data, sought, progress)
         return self._rings(data, printed_order(parts, sought), progress)
 
+    @cached_property
+    def _row(self) -> RowPartition:
+        return Hilbert(self.k) if self.order == "hilbert" else Lexicographic(self.k, self.rule)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self._row  # its limits are checked before a table is read
+
     def _plain_parts(self, data: Microdata, progress: Progress) -> CutRow:
-        row: RowPartition = Hilbert(self.k) if self.order == "hilbert" else Lexicographic(self.k, self.rule)
-        parts = row.parts(data, (), progress)
+        parts = self._row.parts(data, (), progress)
         return without_lists(data, parts) if self.hide_rows else parts
 
     def _rings(self, data: Microdata, parts: CutRow, progress: Progress) -> Neighbourhoods:

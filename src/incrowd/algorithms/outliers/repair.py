@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.outliers.expc_groups import Growth, GrowthRules, Ints
-from incrowd.contracts import Guard, Plainness, Progress
+from incrowd.contracts import Guard, Plainness
 from incrowd.flow import Attribute, Codes, Microdata, Partition, records_by_label
 from incrowd.kernels import expc_groups
+from incrowd.long_work import Progress
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:

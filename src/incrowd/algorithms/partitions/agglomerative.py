@@ -12,12 +12,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import REVISITED, watched
+from incrowd.algorithms.base import REVISITED, Polishable, need_enough, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
-from incrowd.algorithms.polish import Polishable
-from incrowd.contracts import AnyLimit, Choice, Guard, Progress, Switch, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Switch, register
 from incrowd.flow import Codes, Microdata, Partition
 from incrowd.kernels import agglomerate, boxes, closure
+from incrowd.long_work import Progress
 
 DISTANCES = ("8", "9", "10", "11", "nc")
 CLEAR = 1e-8  # costs of different records above this never look like those of equal ones

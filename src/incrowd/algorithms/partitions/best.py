@@ -16,26 +16,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.base import Algorithm, need_enough
 from incrowd.algorithms.deadline import Deadline
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.cells import Cells
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.contracts import (
-    AnyLimit,
-    Choice,
-    Guard,
-    Limit,
-    Partitioner,
-    Progress,
-    catalogue,
-    need_enough,
-    register,
-    silent,
-)
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Partitioner, catalogue, register
 from incrowd.errors import IncrowdError
 from incrowd.flow import Microdata, Partition
 from incrowd.generalize import generalize
+from incrowd.long_work import Progress, silent
 from incrowd.measures import published_from_regions
 from incrowd.results import Attempt
 from incrowd.schema import Shape

@@ -15,17 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.base import Algorithm, need_enough
 from incrowd.algorithms.column_weights import weighted
-from incrowd.algorithms.costs import Priced, fewest_values_first, groups_of, priced
+from incrowd.algorithms.costs import Priced, cost_of, fewest_values_first, groups_of, priced
 from incrowd.algorithms.deadline import Deadline
 from incrowd.algorithms.levels import levels_of
 from incrowd.algorithms.partitions.agglomerative import allowed
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.algorithms.polish import Polish, polished, records_of
-from incrowd.contracts import AnyLimit, ColumnWeights, Guard, Limit, Progress, need_enough, register, silent
+from incrowd.contracts import AnyLimit, ColumnWeights, Guard, Limit, register
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import boxtree, cells, grow_cells, queue
+from incrowd.long_work import Progress, silent
 
 WHOLE = 2**15  # records that are one block where every column has a tree
 BLOCK = 6000
@@ -94,12 +95,12 @@ class Cells(Algorithm):
         for rows in _runs(labels, size):
             some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
             best = np.unique(labels[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
-            block = Block(self.k, some, lattice, guards, rows, _cost(some, best) / rows.size, per_seed)
+            block = Block(self.k, some, lattice, guards, rows, cost_of(best, some) / rows.size, per_seed)
             best = block.polished(best, deadline)
             found = block.filled(deadline, _from(progress, done, rows.size, n))
             if found is not None:
                 found = block.polished(found, deadline)
-                best = found if _cost(some, found) < _cost(some, best) else best
+                best = found if cost_of(found, some) < cost_of(best, some) else best
             new[rows] = classes + best
             classes, done = classes + int(best.max()) + 1, done + rows.size
             progress(done / n)
@@ -126,11 +127,6 @@ def _from(progress: Progress, done: int, more: int, n: int) -> Progress:
 def _runs(labels: Labels, size: int) -> list[Labels]:
     """The records of classes that follow each other in Mondrian's tree, about `size` at a time."""
     return records_of((np.cumsum(np.bincount(labels)) - 1) // size, labels)
-
-
-def _cost(table: Priced, labels: Labels) -> float:
-    bounds = groups_of(labels.astype(np.int64), table)
-    return float((bounds.cost * bounds.size).sum())
 
 
 class Block:

@@ -13,14 +13,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, watched
+from incrowd.algorithms.base import K_EQUAL_ROWS, REVISITED, Polishable, need_enough, watched
 from incrowd.algorithms.costs import MEASURES, Priced, groups_of, priced
 from incrowd.algorithms.partitions.agglomerative import allowed
-from incrowd.algorithms.polish import Polishable
-from incrowd.contracts import AnyLimit, Choice, Guard, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import forest
+from incrowd.long_work import Progress
 
 MOST = 20_000  # records; the time grows with their square
 

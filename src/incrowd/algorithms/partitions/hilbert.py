@@ -12,13 +12,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, watched
+from incrowd.algorithms.base import K_EQUAL_ROWS, need_enough, watched
 from incrowd.algorithms.partitions.lexicographic import CutRow, RowPartition, in_order, keeping, places_of
-from incrowd.contracts import Eligible, Guard, Progress, need_enough, register
+from incrowd.contracts import Eligible, Guard, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
 from incrowd.kernels import eligible as kernels
 from incrowd.kernels import hilbert
+from incrowd.long_work import Progress
 
 WORD = 63  # bits of the curve that are compared at once
 

@@ -1,8 +1,8 @@
 """Incognito: every column at one level of its hierarchy for all records, and of all such recodings the best.
 
 Level vectors form a lattice. Whether a vector leaves few enough records in small classes is monotone: lifting
-a column, or looking at fewer columns, only merges classes, and who is in a class of k stays in one. So a
-vector that fails for some columns fails for more, and what lies above a vector that is good is good.
+a column only merges classes, and who is in a class of k stays in one. So what lies above a vector that is
+good is good, and what lies below one that is not is not.
 """
 
 from __future__ import annotations
@@ -10,36 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from math import lcm, prod
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import OUTLIERS, Algorithm
+from incrowd.algorithms.base import OUTLIERS, Algorithm, need_enough
 from incrowd.algorithms.partitions.levels import Counts, Frequencies, Node, Rolls
 from incrowd.algorithms.partitions.rollups import RollUps
-from incrowd.contracts import (
-    AnyLimit,
-    Choice,
-    Guard,
-    Limit,
-    Progress,
-    Series,
-    Share,
-    exact,
-    need_enough,
-    register,
-    silent,
-)
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Series, Share, exact, register
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition
+from incrowd.long_work import Progress, silent
 from incrowd.schema import Shape
 
 MEASURES = ("loss", "discernibility", "classes", "height")
 MOST_NODES = 1_000_000
-MOST_IN_PARTS = 1_000_000  # vectors of fewer columns that are looked at to spare some of all columns
 
 Flags = NDArray[np.bool_]
 Value = Fraction | int
@@ -51,7 +38,7 @@ class Explored:
 
     ``heights`` are the highest levels, ``anonymous`` all vectors that keep k in lexicographic order,
     ``minimal`` those that lie above no other of them, ``nodes`` how many vectors there are, and ``checked``
-    of how many, of some or all columns, classes were counted.
+    of how many classes were counted.
     """
 
     heights: Node
@@ -78,7 +65,7 @@ def anonymous_levels(
     """
     recipe = Incognito(k, max_suppression=max_suppression)
     need_enough(data, k)
-    return _LatticeSearch(Rolls(data), k, recipe.budget(len(data))).explored(progress)
+    return _LatticeSearch(RollUps(Rolls(data)), k, recipe.budget(len(data))).explored(progress)
 
 
 @register("algorithm", "incognito")
@@ -146,13 +133,13 @@ class Incognito(Algorithm):
                 raise PolicyError(
                     f"levels: {ladder.attribute.name} has the levels 0 to {ladder.height}, not {level}"
                 )
-        classes = vectors.classes(self.levels, vectors.roll_ups([self.levels]))
+        classes = vectors.classes(self.levels)
         if classes is None:
             raise Infeasible(f"at these levels {self._too_many(vectors)}; choose higher ones")
         return classes, self.levels
 
     def _searched(self, vectors: _LevelVectors, progress: Progress) -> tuple[_LevelClasses, Node]:
-        explored = _LatticeSearch(vectors.rolls, self.k, vectors.budget).explored(progress)
+        explored = _LatticeSearch(vectors.sets, self.k, vectors.budget).explored(progress)
         # Without anyone left out and without guards every measure is monotone: then the best is minimal.
         free = not vectors.budget and not vectors.guards
         found = _best(vectors, explored.minimal if free else explored.anonymous, self.measure)
@@ -168,83 +155,71 @@ class Incognito(Algorithm):
 
 
 class _LatticeSearch:
-    """Breadth first: subsets of columns by their size, in each of them level vectors by their sum."""
+    """Chains of vectors, each lifted from the one before, are searched by halves.
 
-    def __init__(self, rolls: Rolls, k: int, budget: int) -> None:
-        self.rolls, self.k, self.budget = rolls, k, budget
-        self.shape = tuple(ladder.height + 1 for ladder in rolls.ladders)
+    What lies above a good vector is good, and what lies below a bad one is bad: neither is counted. A vector
+    of fewer columns is one of all columns with the others at their highest level, so it needs no search of
+    its own.
+    """
+
+    def __init__(self, sets: RollUps, k: int, budget: int) -> None:
+        self.sets, self.k, self.budget = sets, k, budget
+        self.records = sets.rolls.records
+        self.shape = tuple(ladder.height + 1 for ladder in sets.rolls.ladders)
         self.checked = 0
-        self.below = rolls.distinct  # all columns, at levels that no vector still to be tried lies below
         if prod(self.shape) > MOST_NODES:
             raise PolicyError(
                 f"there are {prod(self.shape)} ways to choose a level for each of {len(self.shape)} columns, "
                 f"more than {MOST_NODES}; give hierarchies with fewer levels, or name the levels"
             )
+        self.unknown, self.good = np.ones(self.shape, np.bool_), np.zeros(self.shape, np.bool_)
 
     def explored(self, progress: Progress) -> Explored:
-        d = len(self.shape)
-        good: dict[tuple[int, ...], Flags] = {(): np.ones((), np.bool_)}
-        sizes = self._sizes()
-        whole = sum(
-            prod(self.shape[j] for j in subset) for size in sizes for subset in combinations(range(d), size)
-        )
-        done = 0
-        for size in sizes:
-            below, good = good, {}
-            for subset in combinations(range(d), size):
-                good[subset] = self._subset(subset, below)
-                done += good[subset].size
-                progress(done / whole)
-            self._lift(good)
-        flags = good[tuple(range(d))]
+        vectors = np.argwhere(self.unknown)
+        for node in map(tuple, vectors[np.argsort(vectors.sum(axis=1), kind="stable")].tolist()):
+            if self.unknown[node]:
+                self._halve(self._chain(node))
+                progress(1 - np.count_nonzero(self.unknown) / self.unknown.size)
         return Explored(
             tuple(length - 1 for length in self.shape),
-            _nodes(flags),
-            _nodes(_lowest(flags)),
-            flags.size,
+            _nodes(self.good),
+            _nodes(_lowest(self.good)),
+            self.good.size,
             self.checked,
         )
 
-    def _lift(self, good: Mapping[tuple[int, ...], Flags]) -> None:
-        """Of more columns only what is good for fewer is tried: raise what all sets are made from to that."""
-        levels = list(self.below.levels)
-        for j in range(len(self.shape)):
-            least = [
-                int(np.flatnonzero(flags.any(axis=tuple(c for c in range(flags.ndim) if subset[c] != j)))[0])
-                for subset, flags in good.items()
-                if j in subset and flags.any()
+    def _chain(self, node: Node) -> list[Node]:
+        """Vectors from this one upwards, as long as one is unknown; the column that is lowest is lifted."""
+        chain = [node]
+        while True:
+            above = [
+                (level / (length - 1), j)
+                for j, (level, length) in enumerate(zip(node, self.shape, strict=True))
+                if level + 1 < length and self.unknown[(*node[:j], level + 1, *node[j + 1 :])]
             ]
-            levels[j] = max(levels[j], min(least, default=0))
-        self.below = self.rolls.rolled(self.below, self.below.columns, tuple(levels))[0]
+            if not above:
+                return chain
+            j = min(above)[1]
+            node = (*node[:j], node[j] + 1, *node[j + 1 :])
+            chain.append(node)
 
-    def _sizes(self) -> list[int]:
-        """How large subsets are looked at: all sizes, as long as they have not too many vectors in all."""
-        d = len(self.shape)
-        of_size = [1] + [0] * d  # how many vectors there are of all subsets of each size
-        for length in self.shape:
-            of_size = [1, *(of_size[i] + length * of_size[i - 1] for i in range(1, d + 1))]
-        sizes = [size for size in range(1, d) if sum(of_size[1 : size + 1]) <= MOST_IN_PARTS]
-        return [*sizes, d]
+    def _halve(self, chain: list[Node]) -> None:
+        """Find the lowest good vector of a chain, and what follows from it and from those below."""
+        low, high = 0, len(chain)
+        while low < high:
+            middle = (low + high) // 2
+            if self._is_good(chain[middle]):
+                above = tuple(slice(level, None) for level in chain[middle])
+                self.good[above], self.unknown[above], high = True, False, middle
+            else:
+                below = tuple(slice(None, level + 1) for level in chain[middle])
+                self.unknown[below], low = False, middle + 1
 
-    def _subset(self, subset: tuple[int, ...], below: Mapping[tuple[int, ...], Flags]) -> Flags:
-        """Which level vectors of some columns are good; tried are those that are good for fewer columns."""
-        possible = np.ones([self.shape[j] for j in subset], np.bool_)
-        for part, flags in below.items():
-            if set(part) <= set(subset):
-                possible &= flags.reshape([self.shape[j] if j in part else 1 for j in subset])
-        found = np.zeros_like(possible)
-        nodes = np.argwhere(possible)
-        sets = RollUps(self.rolls, self.below, subset, nodes)
-        for at in np.argsort(nodes.sum(axis=1), kind="stable").tolist():
-            node = tuple(nodes[at].tolist())
-            if found[node]:
-                continue
-            self.checked += 1
-            weights = sets.make(node).weights
-            small = int(weights[weights < self.k].sum())
-            if small <= self.budget and small < self.rolls.records:
-                found[tuple(slice(level, None) for level in node)] = True
-        return found
+    def _is_good(self, node: Node) -> bool:
+        self.checked += 1
+        weights = self.sets.make(node).weights
+        small = int(weights[weights < self.k].sum())
+        return small <= self.budget and small < self.records
 
 
 def _nodes(flags: Flags) -> tuple[Node, ...]:
@@ -280,20 +255,17 @@ class _LevelVectors:
 
     def __init__(self, rolls: Rolls, k: int, budget: int, guards: tuple[Guard, ...]) -> None:
         self.rolls, self.k, self.budget, self.guards = rolls, k, budget, guards
-
-    def roll_ups(self, nodes: Sequence[Node]) -> RollUps:
-        """Of all columns at these vectors."""
-        return RollUps(self.rolls, self.rolls.distinct, self.rolls.distinct.columns, np.array(nodes))
+        self.sets = RollUps(rolls)
 
     def of(self, node: Node) -> tuple[Frequencies, Codes]:
         """The frequency set of a vector, and the class of each distinct record."""
         return self.rolls.rolled(self.rolls.distinct, self.rolls.distinct.columns, node)
 
-    def classes(self, node: Node, sets: RollUps) -> _LevelClasses | None:
+    def classes(self, node: Node) -> _LevelClasses | None:
         """The classes of a level vector, or None if more would be left out than may be, or everybody."""
         rolls = self.rolls
         if not self.guards:
-            made = sets.make(node)
+            made = self.sets.make(node)
             kept = made.weights >= self.k
             left = int(made.weights[~kept].sum())
         else:
@@ -320,13 +292,13 @@ def _best(vectors: _LevelVectors, nodes: Sequence[Node], measure: str) -> tuple[
 
     Vectors are tried in the order of what they cost at least, until none that is left can cost less.
     """
-    cost, sets = _Cost(vectors, measure), vectors.roll_ups(nodes)
+    cost = _Cost(vectors, measure)
     best: tuple[Value, int, Node] | None = None
     found = None
     for floor, height, node in sorted((cost.floor(node), sum(node), node) for node in nodes):
         if best is not None and (floor, height, node) > best:
             break
-        classes = vectors.classes(node, sets)
+        classes = vectors.classes(node)
         if classes is not None:
             this = (cost.of(classes, node), height, node)
             if best is None or this < best:

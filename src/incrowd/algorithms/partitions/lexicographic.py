@@ -16,13 +16,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import NONHOMOGENEOUS
+from incrowd.algorithms.base import NONHOMOGENEOUS, Polishable, need_enough
 from incrowd.algorithms.costs import geometry_of
-from incrowd.algorithms.polish import Polishable
-from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, register
 from incrowd.errors import Infeasible
 from incrowd.flow import Codes, Microdata, Partition
-from incrowd.kernels import lexicographic as kernels
+from incrowd.kernels import ring as kernels
+from incrowd.long_work import Progress
 
 Ints = NDArray[np.int64]
 UNIT = 720_720_000  # a domain is so wide; 1 to 16 steps divide it, so that small domains lose nothing

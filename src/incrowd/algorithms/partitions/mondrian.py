@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, spill_folder, watched
+from incrowd.algorithms.base import K_EQUAL_ROWS, MULTIDIMENSIONAL, Polishable, need_enough, watched
 from incrowd.algorithms.costs import geometry_of, room_to_cut
-from incrowd.algorithms.polish import Polishable
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, register
 from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
 from incrowd.kernels import cuts
 from incrowd.kernels import mondrian as kernels
+from incrowd.long_work import Progress
 from incrowd.predicate import Predicate, ValueDomain
 
 CHOICES = ("widest", "round-robin", "gain", "workload")
 ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
 PROBE = 10_000
 FORM = 'workload = ["age BETWEEN 20 AND 40 AND sex = \'F\'", {where = "age <= 36", weight = 2}]'
+Prepared = tuple[kernels.Points, kernels.Points, kernels.CutRules, cuts.Geometry, kernels.Queries, cuts.Work]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +106,15 @@ class StrictMondrian(Mondrian):
     ----------
     median : str
         ``two-sided`` also tries to cut below the median; ``printed`` does not, and then may stop early.
-    memory_rows : int
-        Partitions with more records than this are cut by frequency sets from a file, as section 2.3.1 of the
-        paper has it. The file lies beside the release; 0, or a release without a folder, keeps everything
-        in memory.
     """
 
     median: str = "two-sided"
-    memory_rows: int = 0
     section: ClassVar[str] = "2.3, Figure 2"
     publishes: ClassVar[str] = "the smallest box, node or set over each group"
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         **Mondrian.limits,
         "median": Choice(("two-sided", "printed")),
-        "memory_rows": Limit(0),
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.memory_rows and self.choose not in ("widest", "round-robin"):
-            raise PolicyError('memory_rows goes with choose = "widest" or choose = "round-robin"')
 
     @property
     def printed(self) -> bool:
@@ -133,14 +122,6 @@ class StrictMondrian(Mondrian):
 
     def rules(self, turn: int = 0) -> kernels.CutRules:
         return super().rules(turn)._replace(below_too=self.median == "two-sided")
-
-    def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        if guards and self.memory_rows:
-            raise PolicyError("memory_rows goes with k alone: l, t and persons are checked in memory")
-        folder = spill_folder()
-        if folder is not None and 0 < self.memory_rows < len(data) and len(data) >= self.k:
-            return Partition(MondrianRun(self, data).spilled(self.memory_rows, folder, progress))
-        return super().classes(data, guards, progress)
 
 
 @register("algorithm", "mondrian-relaxed")
@@ -184,46 +165,9 @@ class MondrianRun:
             kernels.grow(points, spare, rules, geometry, queries, work, labels)
         return labels if distinct is None else labels[distinct.of]
 
-    def spilled(self, fits: int, folder: Path, progress: Progress) -> NDArray[np.int32]:
-        """Partitions of more than `fits` records from a file: the same groups as `unguarded`."""
-        from incrowd.algorithms.partitions.frequency import Spill
-
-        return Spill(self.data, self.recipe.rules(), fits, folder).group(self._inside, progress)
-
-    def _inside(self, codes: NDArray[np.int32], turn: int) -> NDArray[np.int32]:
-        labels = np.empty(codes.shape[0], np.int32)
-        kernels.grow(*self.prepare(codes, np.zeros(0, np.int32), turn), labels)
-        return labels
-
     def guarded(self, guards: tuple[Guard, ...], progress: Progress) -> NDArray[np.int32]:
-        """Node by node, so that guards can veto a cut; then the next best column is tried."""
-        n, d = self.data.codes.shape
-        buffers, spare, rules, geometry, queries, work = self.prepare(self.data.codes, np.zeros(0, np.int32))
-        pair = (buffers, spare)
-        parts = np.empty(geometry.parent.size + 3, np.int64)
-        labels = np.empty(n, np.int32)
-        stack = [(cuts.Node(0, n, n, 0), 0)]
-        groups, done = 0, 0
-        while stack:
-            node, turned = stack.pop()
-            source, target = pair[turned], pair[1 - turned]
-            kernels.look(source, node, work)
-            while True:
-                cut = kernels.find_cut(source, node, rules, geometry, queries, work)
-                if cut.dim < 0:
-                    labels[source.ids[node.first : node.last]] = groups
-                    groups, done = groups + 1, done + node.last - node.first
-                    progress(done / n)
-                    break
-                count = kernels.split(source, target, node, cut, geometry, work, parts)
-                borders = parts[: count + 1].tolist()
-                pieces = list(pairwise(borders))
-                if all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
-                    turn = (cut.dim + 1) % d
-                    stack += [(cuts.Node(a, b, b - a, turn), 1 - turned) for a, b in pieces]
-                    break
-                work.tried[cut.dim] = True
-        return labels
+        """Node by node, so that guards can veto a cut."""
+        return cut_guarded(self.prepare(self.data.codes, np.zeros(0, np.int32)), guards, progress)
 
     def by_need(
         self,
@@ -267,9 +211,7 @@ class MondrianRun:
             progress(done / n)
         return labels
 
-    def prepare(
-        self, codes: NDArray[np.int32], weights: NDArray[np.int32], turn: int = 0
-    ) -> tuple[kernels.Points, kernels.Points, kernels.CutRules, cuts.Geometry, kernels.Queries, cuts.Work]:
+    def prepare(self, codes: NDArray[np.int32], weights: NDArray[np.int32], turn: int = 0) -> Prepared:
         n = len(codes)
         small = max((len(a) for a in self.data.attributes), default=0) < 2**15
         columns: Any = np.ascontiguousarray(codes.T, dtype=np.int16 if small else np.int32)
@@ -279,6 +221,38 @@ class MondrianRun:
         queries = queries_of(self.recipe.workload, self.data.attributes)
         work = room_to_cut(n, geometry)
         return points, spare, self.recipe.rules(turn), geometry, queries, work
+
+
+def cut_guarded(prepared: Prepared, guards: tuple[Guard, ...], progress: Progress) -> NDArray[np.int32]:
+    """Cut node by node: where a guard vetoes a cut, the next best column is tried; labels (n,)."""
+    points, spare, rules, geometry, queries, work = prepared
+    pair, (d, n) = (points, spare), points.columns.shape
+    weighted = points.weights.size > 0
+    parts = np.empty(geometry.parent.size + 3, np.int64)
+    labels = np.empty(n, np.int32)
+    mass = int(points.weights.sum(dtype=np.int64)) if weighted else n
+    stack = [(cuts.Node(0, n, mass, 0), 0)]
+    groups, done = 0, 0
+    while stack:
+        node, turned = stack.pop()
+        source, target = pair[turned], pair[1 - turned]
+        kernels.look(source, node, work)
+        while True:
+            cut = kernels.find_cut(source, node, rules, geometry, queries, work)
+            if cut.dim < 0:
+                labels[source.ids[node.first : node.last]] = groups
+                groups, done = groups + 1, done + node.last - node.first
+                progress(done / n)
+                break
+            count = kernels.split(source, target, node, cut, geometry, work, parts)
+            pieces = list(pairwise(parts[: count + 1].tolist()))
+            if all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
+                for a, b in pieces:
+                    mass = int(target.weights[a:b].sum(dtype=np.int64)) if weighted else b - a
+                    stack.append((cuts.Node(a, b, mass, (cut.dim + 1) % d), 1 - turned))
+                break
+            work.tried[cut.dim] = True
+    return labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,10 +14,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import MULTIDIMENSIONAL, Algorithm
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, need_enough, register
+from incrowd.algorithms.base import MULTIDIMENSIONAL, Algorithm, need_enough
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, register
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import single
+from incrowd.long_work import Progress
 
 
 @register("algorithm", "single")

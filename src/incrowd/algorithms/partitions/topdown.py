@@ -13,12 +13,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import EXTERNAL, watched
+from incrowd.algorithms.base import EXTERNAL, Polishable, need_enough, watched
 from incrowd.algorithms.costs import ExactLine, spans_of
-from incrowd.algorithms.polish import Polishable
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Progress, Switch, need_enough, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Switch, register
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import topdown, topdown_repair
+from incrowd.long_work import Progress
 
 VISITS = 100
 MANY_VISITS = 2**31 - 1

@@ -9,14 +9,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.base import Algorithm, need_enough
 from incrowd.algorithms.transparent.deal import dealt
 from incrowd.algorithms.transparent.split import ColourSplit, Ground
 from incrowd.algorithms.transparent.strata import strata
 from incrowd.assign import Entropy, system
-from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Progress, Switch, need_enough, register
+from incrowd.contracts import AnyLimit, Eligible, Guard, Limit, Switch, register
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition
+from incrowd.long_work import Progress
 
 STRATUM = 2000  # people
 

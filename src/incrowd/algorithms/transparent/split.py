@@ -88,7 +88,7 @@ class ColourSplit:
         found = np.empty(colours.size, np.int32)
         points, spare = ground.buffers(columns)
         about = ground.geometry, ground.queries, ground.work
-        kernels.cut_by_colours(points, spare, rules, *about, colours, self.need, found)
+        kernels.cut_by_colours(points, spare, rules, about, colours, self.need, found)
         return found
 
     def _at_ranks(self, columns: Any, colours: Codes, labels: Codes) -> Codes:

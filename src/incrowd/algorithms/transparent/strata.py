@@ -25,6 +25,6 @@ def strata(data: Microdata, values: Codes, l: int, least: int, ground: Ground) -
     labels = np.empty(len(data), np.int32)
     points, spare = ground.buffers(ground.columns(data.codes))
     about = ground.geometry, ground.queries, ground.work
-    kernels.cut_strata(points, spare, StrictMondrian(least).rules(), *about, values, l, labels)
+    kernels.cut_strata(points, spare, StrictMondrian(least).rules(), about, values, l, labels)
     order, starts = grouped(labels)
     return [part.astype(np.int64) for part in np.split(order, starts[1:-1])]
