@@ -5,7 +5,8 @@ Machines differ and are noisy, so no bare seconds. One kd is the processor time 
 below 1000. Each figure is the best of a few runs; growth compares all rows with a quarter of them, as a
 multiple of linear times logarithm for cuts, as an exponent elsewhere.
 
-    ./run bench            everything
+    ./run bench            everything; so does all
+    ./run bench census     every command on the census, and how it grows with n, d and k
     ./run bench mondrian   only what has this word in its name
     ./run bench --json     one JSON object for each figure
     ./run bench --help     this text, and the names
@@ -148,7 +149,7 @@ def main() -> None:
         print(f"{__doc__}\nFigures:\n{names}")
         return
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
-    wanted = words[0] if words else ""
+    wanted = words[0] if words and words[0] != "all" else ""
     if not any(wanted in name for name in FIGURES):
         sys.exit(f"no figure has {wanted!r} in its name; there are:\n{names}")
     Bench(wanted, kd_seconds(uniform(1_000_000)), "--json" in sys.argv).run()

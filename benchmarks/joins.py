@@ -12,8 +12,8 @@ from tables import first, microdata
 
 from incrowd.algorithms.kja import Direct, Refinement
 from incrowd.algorithms.partitions.topdown import TopDown
-from incrowd.contracts import silent
 from incrowd.flow import Microdata
+from incrowd.long_work import silent
 
 ROWS = 1_000_000
 GOALS = {50: 3.0, 10: 6.0}  # k: kd

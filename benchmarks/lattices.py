@@ -11,9 +11,9 @@ from tables import first, real_data
 
 from incrowd import Policy
 from incrowd.algorithms.partitions.incognito import Incognito
-from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Microdata
+from incrowd.long_work import silent
 from incrowd.tables import read
 
 COLUMNS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")

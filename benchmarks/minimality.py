@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.algorithms.base import method
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible
 from incrowd.flow import Attribute, Microdata, Sensitive
+from incrowd.long_work import silent
 from incrowd.models import FrequencyDiversity
 from incrowd.schema import Kind, Shape
 

@@ -15,8 +15,8 @@ from tables import adult_with_trees, census_with_trees, first, microdata
 from incrowd.algorithms.costs import groups_of, priced
 from incrowd.algorithms.nonhomogeneous.kfactor import WHOLE, KFactorNeighbourhoods
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, global_neighbourhoods, widened
-from incrowd.contracts import silent
 from incrowd.flow import Microdata, Neighbourhoods
+from incrowd.long_work import silent
 
 K = 10
 ADULT_ROWS, CENSUS_ROWS, SAMPLE = 30_000, 100_000, 200

@@ -11,9 +11,9 @@ from bench import Codes, Figure, cpu, peak_mb
 from tables import microdata
 
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.contracts import silent
 from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.flow import Microdata, Sensitive
+from incrowd.long_work import silent
 from incrowd.schema import Kind
 
 ROWS, POINTS, FEW = 500_000, 2000, 200

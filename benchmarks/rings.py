@@ -16,9 +16,9 @@ from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic, RowPartition
 from incrowd.assign import by_neighbourhoods, figure_seven, one_of_disjoint_matchings
-from incrowd.contracts import silent
 from incrowd.flow import Microdata
 from incrowd.generalize import generalize
+from incrowd.long_work import silent
 
 ROWS = 100_000
 MANY, K = 1_000_000, 10

@@ -21,11 +21,11 @@ from tables import opened, real_data
 
 import incrowd as ic
 from incrowd.algorithms.base import method
-from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
+from incrowd.long_work import silent
 from incrowd.measures import Published, measure_all, published, quasi_identifier_error
 from incrowd.measures.shrinkage import narrower_cells
 from incrowd.measures.totals import held_codes

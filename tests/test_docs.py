@@ -329,7 +329,8 @@ def test_the_readme_snippet_publishes(tmp_path: Path, monkeypatch: pytest.Monkey
 WORKED_EXAMPLE = """
 import random, sys
 import incrowd
-from incrowd.contracts import catalogue, silent
+from incrowd.contracts import catalogue
+from incrowd.long_work import silent
 from incrowd.encode import encode
 from incrowd.flow import Table
 

@@ -100,9 +100,9 @@ def __dir__() -> list[str]:
 
 def _command_line() -> None:
     """The program `incrowd`: signals are handled before anything large is imported."""
-    from incrowd import interrupts
+    from incrowd import long_work
 
-    interrupts.install()
+    long_work.install()
     from incrowd.cli import main
 
     main()

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import Infeasible, PolicyError
+from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Partition
+from incrowd.long_work import Progress
 from incrowd.schema import Claim
 
 
@@ -190,37 +191,6 @@ class Limited:
             if not limit.allows(value):
                 shown = value if isinstance(value, int | float | str) else type(value).__name__
                 raise PolicyError(f"{type(self).__name__}: {name} must be {limit.words()}, got {shown}.")
-
-
-def need_enough(data: Microdata, k: int) -> None:
-    """Refuse a table of fewer than k records: it has no equivalence class of k."""
-    if len(data) < k:
-        raise Infeasible(f"n={len(data)} < k={k}: there are too few records to hide anyone")
-
-
-class Progress(Protocol):
-    """Hears now and then how much of the present step is done, from 0 to 1."""
-
-    def __call__(self, done: float) -> None: ...
-
-
-def silent(done: float) -> None:
-    """A progress that nobody watches."""
-
-
-Watch = Callable[[str], Progress]  # called at the start of each step, with its name
-
-
-Notice = Callable[[str], None]  # hears what should be known before the work begins
-
-
-def unnoticed(_sentence: str) -> None:
-    """A notice that nobody reads; it is among the warnings, too."""
-
-
-def unwatched(_step: str) -> Progress:
-    """A watch that shows nothing."""
-    return silent
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ form (``1`` and ``1.0``) share a code, and missing has a code like any other val
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,33 @@ def encode(table: Table, schema: Schema) -> Microdata:
         tuple(_sensitive(column, table, schema.missing) for column in schema.having(Role.SENSITIVE)),
         _entity(table, schema),
     )
+
+
+def encode_texts(
+    column: Column, texts: Sequence[str | None], counts: NDArray[np.int64], missing: frozenset[str]
+) -> tuple[Attribute, Codes]:
+    """The domain of a quasi-identifier, and the code of each of its distinct texts, whose rows were counted.
+
+    Examples
+    --------
+    >>> column = Column("sex", Role.QUASI)
+    >>> attribute, codes = encode_texts(column, ["F", "M", None], np.array([2, 9, 1]), frozenset({""}))
+    >>> attribute.texts, codes.tolist()
+    (('M', 'F', ''), [1, 0, 2])
+    """
+    met = replace(_Met.of(column, _distinct(column, texts), missing), counts=counts)
+    domain = _domain(met)
+    return _attribute(met, domain), met.rows(domain)
+
+
+def encode_values(column: Column, texts: Sequence[str | None], missing: frozenset[str]) -> Sensitive:
+    """A sensitive column of which each distinct text is met once; `codes` are of these texts."""
+    return _sensitive(column, _distinct(column, texts), missing)
+
+
+def _distinct(column: Column, texts: Sequence[str | None]) -> Table:
+    """A table of one column, in which each of its texts has one row."""
+    return Table((column.name,), (TextColumn(np.arange(len(texts), dtype=np.int32), tuple(texts)),))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,8 +28,9 @@ from incrowd.errors import Exposure, PolicyError, TableError, unknown
 from incrowd.flow import Codes, Microdata, Table, TextColumn
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
-from incrowd.policy.parts import Public, same_name
+from incrowd.policy.parts import Public
 from incrowd.schema import Column, Role, Schema, Source
+from incrowd.values import same_name
 
 Flags = NDArray[np.bool_]
 

@@ -152,6 +152,11 @@ class Schema:
         """The columns of the release, in order (class means come right after their column)."""
         return tuple(column for column in self.columns if column.role.published)
 
+    @property
+    def trees(self) -> tuple[Column, ...]:
+        """The quasi-identifiers that are generalized by a hierarchy."""
+        return tuple(column for column in self.having(Role.QUASI) if column.shape is Shape.TREE)
+
     def column(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
 

@@ -35,11 +35,11 @@ from incrowd.attacks.presence import (
 )
 from incrowd.attacks.registry import Outcome, Rate
 from incrowd.attacks.target import Target
-from incrowd.contracts import silent
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.join import join
+from incrowd.long_work import silent
 from incrowd.measures import published as read_published
 from incrowd.measures import published_from_regions
 from incrowd.schema import Column, Kind, Role, Schema

@@ -16,10 +16,10 @@ from incrowd import tables
 from incrowd.algorithms.partitions.lexicographic import CutRow, Lexicographic
 from incrowd.attacks.rebuild import GivenAway, claimed, given_away, rows
 from incrowd.attacks.target import Target, as_they_are
-from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Attribute, Microdata, Neighbourhoods, Partition, Table, TextColumn
 from incrowd.generalize import generalize
+from incrowd.long_work import silent
 from incrowd.measures import Published, published
 from incrowd.publishing.render import cell_texts
 from incrowd.schema import Column, Kind, Role, Schema, Shape

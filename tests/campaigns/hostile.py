@@ -55,7 +55,7 @@ PIECES = {
     "policy": ["=", "[", "]", "{", "}", '"', "'", '"""', "\n", ".", ",", "#", "k", "l", "t", "0", "-1",
                "1e999", "nan", "inf", "true", "1979-05-27", "age", "[privacy]", "[public]", "entity", "keep",
                "\\u0000",
-               "[[quasi_identifiers]]", "method", "options", "memory_rows", "a.b.c.d", "99999999999999999999",
+               "[[quasi_identifiers]]", "method", "options", "polish", "a.b.c.d", "99999999999999999999",
                "hierarchy", "prefix", "dates", "mask", "values", "format", "family", "\ufeff", "\0",
                '"../../x"',
                'where', "workload", "max_suppression", "plain", "p", "d", "missing", "weight", "mean",

@@ -22,7 +22,7 @@ from incrowd.examples import write_example
 
 COMMANDS = (
     *("demo", "inspect", "publish", "verify", "measure", "query", "attack", "audit", "compare", "report"),
-    *("learn", "outliers", "methods", "reproduce"),
+    *("learn", "outliers", "methods", "reproduce", "kernels"),
 )
 ROLES = (
     *("--qi", "age,sex", "--qi", "zip", "--sensitive", "diagnosis,cost", "--identifiers", "name, ssn"),

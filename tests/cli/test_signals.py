@@ -16,7 +16,7 @@ import pytest
 
 from incrowd.commands.verify import verify
 from incrowd.examples import write_example
-from incrowd.interrupts import SIGNALS, STOPPED
+from incrowd.long_work import SIGNALS, STOPPED
 
 SENTENCE = f"incrowd: {STOPPED}\n"
 POINTS = int(os.environ.get("INCROWD_SIGNALS", "5"))  # of a run, for each command
@@ -24,7 +24,7 @@ POINTS = int(os.environ.get("INCROWD_SIGNALS", "5"))  # of a run, for each comma
 # Count calls of Python functions and send the signal at one of them; 0 only counts.
 AT_CALL = """
 import atexit, os, signal, sys
-import incrowd.interrupts
+import incrowd.long_work
 number, at = int(sys.argv[1]), int(sys.argv[2])
 sys.argv[:] = ["incrowd", *sys.argv[3:]]
 seen = 0
@@ -37,7 +37,7 @@ def count(frame, event, argument):
             os.kill(os.getpid(), number)
 if at == 0:
     atexit.register(lambda: os.write(1, f"calls {seen}".encode()))
-incrowd.interrupts.install()
+incrowd.long_work.install()
 sys.setprofile(count)
 from incrowd import _command_line
 _command_line()

@@ -19,8 +19,8 @@ import pytest
 from support.commands import asked, incrowd
 
 from incrowd.cli import screen
-from incrowd.contracts import Progress, silent
 from incrowd.examples import write_example
+from incrowd.long_work import Progress, silent
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import publish_to
 

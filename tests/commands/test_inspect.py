@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import random
+import sys
 import tomllib
 from collections import Counter
 from decimal import Decimal
@@ -25,9 +26,9 @@ from incrowd.errors import PolicyError, TableError
 from incrowd.examples import clinic
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.policy.parts import same_name
 from incrowd.publishing.pipeline import publish_in_memory
 from incrowd.schema import Kind, Role, Schema
+from incrowd.values import same_name
 
 REAL = {
     "adult/adult.csv": 40_000,
@@ -178,10 +179,17 @@ def test_small_tables_with_many_columns_get_cells() -> None:
     assert publish_in_memory(many_columns(), said.with_(l=2)).verdict.passed
 
 
+def test_tables_of_medium_size_get_polished_clusters() -> None:
+    said, method = suggested(many_columns(rows=5_001))
+    assert (method, dict(said.options)) == ("agglomerative", {"distance": "10", "polish": True})
+    assert publish_in_memory(many_columns(rows=5_001), said).verdict.passed
+
+
 @pytest.mark.parametrize(
-    "other", [{"rows": 5_001}, {"quasi": 4}, {"towns": 65}], ids=["many-rows", "few-columns", "many-towns"]
+    "other", [{"rows": 7_001}, {"quasi": 4}, {"towns": 65}], ids=["many-rows", "few-columns", "many-towns"]
 )
-def test_other_tables_are_cut(other: dict[str, int]) -> None:
+def test_other_tables_are_cut(other: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[policy_text.__module__], "MEDIUM_TABLE", 7_000)
     said, method = suggested(many_columns(**other))
     assert len(said.quasi_identifiers) == other.get("quasi", 5)
     assert (method, dict(said.options)) == ("mondrian", {})

@@ -27,6 +27,7 @@ from incrowd.commands.learn import (
     _predicted,
     held_out,
     learn,
+    sample,
 )
 from incrowd.commands.learn_features import Learnable, generalised
 from incrowd.errors import InputError
@@ -107,6 +108,20 @@ def test_rows_of_test_people_are_left_out_with_links_and_without(
     by_links = learn(by_method["links"], people, ["ill", "age"])
     assert by_fit == by_links
     assert (by_fit.rows, by_fit.tested, by_fit.note) == (trained, ROWS - trained, "")
+
+
+def test_of_a_large_table_a_sample_is_used_and_said_to_be_one(
+    by_method: dict[str, Path], people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = learn(by_method["links"], people, ["ill"])
+    assert (whole.sampled, whole.trained + whole.tested) == (False, ROWS)
+    monkeypatch.setattr("incrowd.commands.learn.sample", lambda whose: sample(whose, ROWS // 2))
+    some = learn(by_method["links"], people, ["ill"])
+    chosen, held = sample(np.arange(ROWS), ROWS // 2), held_out(np.arange(ROWS))
+    assert (some.sampled, some.to_dict()["sampled"], some.records) == (True, True, ROWS)
+    assert (some.trained, some.tested) == (int((chosen & ~held).sum()), int((chosen & held).sum()))
+    assert some.rows == some.trained
+    assert some.lessons[0].original.accuracy.tried == some.tested
 
 
 @pytest.mark.parametrize("target", ["ill", "age", "city"])

@@ -11,6 +11,7 @@ from support.commands import incrowd
 from support.measure_tables import flat, microdata, release, treed
 
 import incrowd as ic
+from incrowd.cli.measure import _least
 from incrowd.commands.measure_bound import BY_CLAIM, permitted
 from incrowd.contracts import catalogue
 from incrowd.errors import InputError
@@ -121,6 +122,14 @@ def test_which_cells_a_bound_takes_into_account() -> None:
     data = microdata([closed], [["a"]] * 3)
     assert permitted(closed, release(data, [["{a|b}"], ["*"], ["c"]]).cells[0])
     assert not permitted(closed, release(data, [["{a|c}"]]).cells[0])
+
+
+def test_a_bound_far_below_the_loss_is_called_weak() -> None:
+    bound = {"effort": "quick", "least": 0.025, "sentence": "nothing can be below 0.0250"}
+    for least, weak in ((0.025, False), (0.0249, True), (None, False)):
+        said = _least({"bound": {**bound, "least": least}, "loss": {"gcp": 0.1}})
+        assert ("may be weak" in said) == weak
+    assert not _least({"bound": {**bound, "effort": "none"}, "loss": {"gcp": 0.1}})
 
 
 def test_the_command_says_it_in_one_sentence(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ from incrowd.flow import Table
 from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
+from incrowd.reports.datasheet import MEANS, UNKNOWN, meaning
 from incrowd.reports.released import MOST_BINS, classes_of, columns_of, size_facts
 from incrowd.reports.spread import before_and_after
-from incrowd.reports.words import MEANS, UNKNOWN, meaning
 
 N = 48
 EVIL = "<script>\"'&x</script>\x07\u202e"

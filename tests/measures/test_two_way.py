@@ -21,7 +21,7 @@ from incrowd.measures.bins import Bins, deciles, most_frequent, text_bins
 from incrowd.measures.boxes import Among, Between
 from incrowd.measures.parts import Parts, parted
 from incrowd.measures.raking import OneWayTotal, rake
-from incrowd.measures.spread import SpreadColumn, SpreadTable, spread_table
+from incrowd.measures.spread import OriginalAndRelease, SpreadColumn, SpreadTable, spread_table
 from incrowd.measures.two_way import pairs_of, two_way_error
 from incrowd.schema import Column, Kind, Role, Schema
 
@@ -38,7 +38,9 @@ def spread(
     schema = Schema((*(Column(name, Role.QUASI) for name in names), Column("ill", Role.SENSITIVE)))
     published = release(data, [[text for text, _ in row] for row in cells])
     rows = Table.of({"ill": shown})
-    found = spread_table(Table.of({"ill": values}), schema, data, published, rows, weights=weights)
+    found = spread_table(
+        OriginalAndRelease(Table.of({"ill": values}), schema, data, published, rows, weights=weights)
+    )
     known = [text or None for text in dict.fromkeys(values)]
     ill = {"values": known, "ranged": False, "original": [text or None for text in values]}
     plain = [
@@ -84,7 +86,7 @@ def test_a_release_of_the_truth_has_no_error_and_all_skill() -> None:
     data = microdata([ranged("age", [20, 30, 40]), flat("sex", ["F", "M"])], people)
     schema = Schema((Column("age", Role.QUASI), Column("sex", Role.QUASI), Column("name", Role.IDENTIFIER)))
     shown = release(data, people)
-    found = two_way_error(spread_table(Table.of({}), schema, data, shown, Table.of({})))
+    found = two_way_error(spread_table(OriginalAndRelease(Table.of({}), schema, data, shown, Table.of({}))))
     assert (found.error, found.skill, found.usable) == (0, 1, ("age", "sex"))
     # margins: F and M one half each, ages one half, one quarter, one quarter
     assert found.single == 0.5
@@ -95,7 +97,7 @@ def test_wide_cells_know_less_than_single_columns() -> None:
     data = microdata([flat("sex", ["F", "M"]), flat("town", ["A", "B"])], [["F", "A"]] * 9 + [["M", "B"]])
     schema = Schema((Column("sex", Role.QUASI), Column("town", Role.QUASI)))
     shown = release(data, [["{F|M}", "{A|B}"]] * 10)
-    found = two_way_error(spread_table(Table.of({}), schema, data, shown, Table.of({})))
+    found = two_way_error(spread_table(OriginalAndRelease(Table.of({}), schema, data, shown, Table.of({}))))
     # estimated 1/4 each; true .9 and .1: off by (.65 + .25 + .25 + .15) / 2
     assert found.error == close(0.65)
     # product of margins .81, .09, .09, .01
@@ -115,11 +117,11 @@ def test_values_in_buckets_are_read_through_the_bucket_and_together_line_by_line
     rows = Table.of({"sex": ["F", "F", "M", "M"], "group": ["1", "1", "1", "1"]})
     buckets = Table.of({"group": ["1", "1"], "ill": ["a", "b"], "pay": ["x", "y"], "count": ["2", "2"]})
     shown = release(data, [["F"], ["F"], ["M"], ["M"]])
-    found = spread_table(original, schema, data, shown, rows, buckets)
+    found = spread_table(OriginalAndRelease(original, schema, data, shown, rows, buckets))
     error = two_way_error(found)
     assert error.error == 0  # a and b are even in both sexes, and ill tells pay line by line
     worse = Table.of({"sex": ["F", "F", "M", "M"], "ill": ["a", "a", "b", "b"], "pay": ["x", "x", "y", "y"]})
-    error = two_way_error(spread_table(worse, schema, data, shown, rows, buckets))
+    error = two_way_error(spread_table(OriginalAndRelease(worse, schema, data, shown, rows, buckets)))
     assert error.error == close(1 / 3)  # half of sex and ill, half of sex and pay, nothing of ill and pay
     assert [column.usable for column in error.columns] == [False, True, True]
 
@@ -129,7 +131,7 @@ def test_a_text_that_the_original_lacks_is_an_error_that_names_the_column() -> N
     schema = Schema((Column("sex", Role.QUASI), Column("ill", Role.SENSITIVE)))
     original, rows = Table.of({"ill": ["a", "b"]}), Table.of({"ill": ["a", "secret"]})
     with pytest.raises(TableError, match="published column ill") as refused:
-        spread_table(original, schema, data, release(data, [["F"], ["M"]]), rows)
+        spread_table(OriginalAndRelease(original, schema, data, release(data, [["F"], ["M"]]), rows))
     assert "secret" not in str(refused.value)
 
 
@@ -255,8 +257,10 @@ def test_totals_of_stretches_of_numbers_pull_a_range_towards_them() -> None:
     schema = Schema((Column("age", Role.QUASI),))
     only = Among(np.arange(4) == 0)
     totals = {"age": [OneWayTotal(Between(0, 9), 8), OneWayTotal(Between(10, 19), 1), OneWayTotal(only, 1)]}
-    even = two_way_error(spread_table(Table.of({}), schema, data, shown, Table.of({})))
-    raked_ = two_way_error(spread_table(Table.of({}), schema, data, shown, Table.of({}), totals=totals))
+    even = two_way_error(spread_table(OriginalAndRelease(Table.of({}), schema, data, shown, Table.of({}))))
+    raked_ = two_way_error(
+        spread_table(OriginalAndRelease(Table.of({}), schema, data, shown, Table.of({}), totals=totals))
+    )
     assert even.columns[0].one_way > 0.3
     assert raked_.columns[0].one_way < 1e-5
     assert (raked_.error, raked_.skill) == (None, None)  # there is no pair

@@ -10,10 +10,11 @@ from support.method_names import ACCEPTED, BESIDE_K, JOINS, PLAIN
 
 import incrowd as ic
 from incrowd.algorithms.base import all_methods
-from incrowd.contracts import Choice, unwatched
+from incrowd.contracts import Choice
 from incrowd.encode import encode
 from incrowd.errors import Exposure, IncrowdError
 from incrowd.flow import Table
+from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.draft import draft
 from incrowd.publishing.request import diversity_remedy, requested

@@ -26,8 +26,10 @@ from support.writing_calls import reason_not_to_run, traced
 
 from incrowd import tables
 from incrowd.commands.verify import verify
+from incrowd.engines.resources import Resources
 from incrowd.errors import InputError, NotVerified
 from incrowd.policy import Policy
+from incrowd.publishing.large import publish_large
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release import stage
 from incrowd.release.stage import PREFIX, audit_folder, sweep
@@ -36,17 +38,17 @@ Order = dict[str, Any]
 KILLS = int(os.environ.get("INCROWD_KILLS", "8"))  # of each kind of run; 0 kills it at every single call
 ROLES: dict[str, Any] = {"quasi_identifiers": ["age", "sex"], "sensitive": ["ill"], "identifiers": ["name"]}
 POLICY = Policy(**ROLES, privacy={"k": 3, "l": 2})
-SPILLING = Policy(**ROLES, privacy={"k": 3}, options={"choose": "widest", "memory_rows": 9})
+WIDEST = Policy(**ROLES, privacy={"k": 3}, options={"choose": "widest"})
 BUCKETS = Policy(**ROLES, privacy={"k": 2, "l": 2}, method="anatomy", accept=["exact-rows"])
-POLICIES = {"plain": POLICY, "spilling": SPILLING, "buckets": BUCKETS}
+POLICIES = {"plain": POLICY, "widest": WIDEST, "buckets": BUCKETS}
 # Every kind of run that writes in a way of its own: what is read, by which policy, in which format.
 KINDS: dict[str, Order] = {
     "csv": {},
     "parquet": {"format": "parquet"},
     "typed": {"format": "parquet", "typed": True},
-    "spilling": {"policy": "spilling"},
+    "engine": {"source": "table.parquet", "policy": "widest", "engine": True},
     "buckets": {"policy": "buckets"},
-    "from-parquet": {"source": "table.parquet", "policy": "spilling", "format": "parquet"},
+    "from-parquet": {"source": "table.parquet", "policy": "widest", "format": "parquet"},
 }
 # What Python announces before it does it (sys.addaudithook); fsync and the rename are announced below.
 OPERATIONS = {"open", "os.mkdir", "os.rename", "os.chmod", "os.utime", "os.remove", "os.rmdir", "fcntl.flock"}
@@ -102,7 +104,11 @@ def _child(table: Path, order: Order, tell: int) -> NoReturn:
 def _publish(table: Path, order: Order) -> None:
     source = table.with_name(order.get("source", table.name))
     form = Form(order.get("format", "csv"), order.get("typed", False), order["replace"])
-    publish_to(source, POLICIES[order.get("policy", "plain")], order["out"], form)
+    policy = POLICIES[order.get("policy", "plain")]
+    if order.get("engine"):
+        publish_large(source, policy, order["out"], form, Resources(512_000_000, 1))
+    else:
+        publish_to(source, policy, order["out"], form)
 
 
 def _watch_operations(parent: Path, at: int, code: int) -> None:

@@ -12,8 +12,8 @@ from support.golden import vectors
 
 from incrowd import Policy, publish, tables
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
-from incrowd.contracts import silent
 from incrowd.encode import encode
+from incrowd.long_work import silent
 from incrowd.reproduce.revisited.trials import ATTRIBUTES, art, art_files, art_policy, art_table
 from incrowd.schema import Shape
 

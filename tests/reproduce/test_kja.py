@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 from incrowd.algorithms.kja import Direct, own_people
 from incrowd.cli.app import app
-from incrowd.contracts import silent
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Microdata
+from incrowd.long_work import silent
 from incrowd.measures.boxes import Between, RangeCount
 from incrowd.measures.counting import counts
 from incrowd.reproduce import papers

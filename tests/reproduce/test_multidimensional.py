@@ -18,8 +18,8 @@ from support.golden import vectors
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app
-from incrowd.contracts import silent, unwatched
 from incrowd.flow import Microdata
+from incrowd.long_work import silent, unwatched
 from incrowd.measures.boxes import Between, RangeCount
 from incrowd.reproduce.multidimensional import bounds, patients
 from incrowd.reproduce.multidimensional import figures as multidimensional

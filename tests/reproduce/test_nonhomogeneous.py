@@ -20,9 +20,9 @@ from twins import ordering as naive_orders
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app
-from incrowd.contracts import silent, unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Codes, Neighbourhoods, Table
+from incrowd.long_work import silent, unwatched
 from incrowd.reproduce import papers
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
 from incrowd.reproduce.nonhomogeneous import trials as lines

@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 from incrowd.algorithms.outliers.expc import COMPONENTS
 from incrowd.cli.app import app
-from incrowd.contracts import unwatched
 from incrowd.distance_outliers import Space
 from incrowd.errors import InputError, TableError
+from incrowd.long_work import unwatched
 from incrowd.reproduce.outcome import Figure
 from incrowd.reproduce.outliers import figures as outliers
 from incrowd.reproduce.outliers.trials import (

@@ -13,10 +13,10 @@ from support.golden import vectors
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app
-from incrowd.contracts import silent, unwatched
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Microdata, Neighbourhoods
 from incrowd.hierarchy import Family
+from incrowd.long_work import silent, unwatched
 from incrowd.reproduce import outcome as writing
 from incrowd.reproduce import papers
 from incrowd.reproduce.outcome import Outcome

@@ -23,6 +23,7 @@ from incrowd.queries.workload import Original
 from incrowd.release.folder import ReleaseFolder
 
 CELLS = {"method": "cells"}
+CLUSTERS = {"method": "agglomerative", "options": {"distance": "10", "polish": True}}
 MEASURED: tuple[tuple[str, str, int, Mapping[str, Any]], ...] = (
     ("fitted: Adult", "adult", 20_000, {}),
     ("fitted: CMC", "cmc", 1_473, {}),
@@ -32,6 +33,9 @@ MEASURED: tuple[tuple[str, str, int, Mapping[str, Any]], ...] = (
     ("checked: Toronto COVID", "covid", 8_000, {}),
     ("`cells`: CMC", "cmc", 1_473, CELLS),
     ("`cells`: Adult", "adult", 5_000, CELLS),
+    ("`agglomerative`: Adult", "adult", 20_000, CLUSTERS),
+    ("`agglomerative`: ACS renters", "renters", 20_000, CLUSTERS),
+    ("`agglomerative`: ACS census", "census", 8_000, CLUSTERS),
 )
 
 

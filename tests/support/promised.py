@@ -12,9 +12,10 @@ from typing import Any
 from support.worlds import SENSITIVE, row_chances
 
 from incrowd.algorithms.base import Algorithm, all_methods
-from incrowd.contracts import Choice, Switch, unwatched
+from incrowd.contracts import Choice, Switch
 from incrowd.errors import IncrowdError
 from incrowd.flow import Table
+from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.draft import draft
 from incrowd.publishing.request import requested

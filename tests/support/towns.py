@@ -19,9 +19,9 @@ from support.tables_of_codes import CodeTable
 
 from incrowd.algorithms.kja import KJoinAnonymization
 from incrowd.assign import Entropy
-from incrowd.contracts import silent
 from incrowd.errors import Infeasible
 from incrowd.flow import Microdata, Sensitive
+from incrowd.long_work import silent
 from incrowd.schema import Kind
 
 AXES: list[tuple[str, Any]] = [

@@ -22,8 +22,8 @@ from support.tables_of_codes import CodeTable
 from incrowd.algorithms.nonhomogeneous.ring import tuple_rings
 from incrowd.algorithms.transparent.method import TransparentClasses
 from incrowd.assign import Entropy
-from incrowd.contracts import silent
 from incrowd.flow import Microdata, Sensitive
+from incrowd.long_work import silent
 from incrowd.models import TransparentDiversity
 from incrowd.schema import Kind
 

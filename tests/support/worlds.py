@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from incrowd import assign
-from incrowd.contracts import unwatched
 from incrowd.errors import IncrowdError
 from incrowd.flow import Table
+from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.draft import Draft, draft
 

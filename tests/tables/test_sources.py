@@ -8,6 +8,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
@@ -21,6 +22,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.errors import TableError
+from incrowd.flow import Table
 from incrowd.schema import Source
 from incrowd.tables import checked_files, read
 from incrowd.tables.files import read_standard_input
@@ -202,11 +204,15 @@ def test_the_verifier_reads_it_by_itself(kind: str, tmp_path: Path) -> None:
     assert [tuple(row) for row in found] == ROWS
 
 
-def test_a_pipe_is_csv_or_json_lines(tmp_path: Path) -> None:
+def test_a_pipe_is_csv_or_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(content: bytes, encoding: str = "") -> Table:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return read_standard_input(encoding)
+
     for content in (TEXT.encode(), TEXT.encode("utf-16"), lines(tmp_path / "t.jsonl").read_bytes()):
-        table = read_standard_input(io.BytesIO(content))
+        table = piped(content)
         assert (table.names, list(table)) == (NAMES, ROWS)
-    assert list(read_standard_input(io.BytesIO(TEXT.encode("cp850")), "cp850")) == ROWS
+    assert list(piped(TEXT.encode("cp850"), "cp850")) == ROWS
 
 
 # What is refused, with what to do

@@ -26,9 +26,9 @@ from support.towns import Disclosed, Town, faults, posterior, towns, value_towns
 import incrowd as ic
 from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.kja import BASES, AdaptiveRefinement, Direct, Refinement
-from incrowd.contracts import unwatched
 from incrowd.errors import Exposure, Infeasible
 from incrowd.flow import Table
+from incrowd.long_work import unwatched
 from incrowd.models import Closeness, DistinctDiversity, EntropyDiversity, FrequencyDiversity
 from incrowd.publishing.draft import draft
 

@@ -18,9 +18,10 @@ import numpy as np
 
 from incrowd.attacks.registry import AttackResult, Details, attack
 from incrowd.attacks.target import NO_ROW, Edges, Flags, Ints, Target, first_met
-from incrowd.contracts import Progress, silent
 from incrowd.errors import TableError
+from incrowd.flow import distinct_rows
 from incrowd.graph import Chances, chances
+from incrowd.long_work import Progress, silent
 from incrowd.measures import CellCoverage, Published
 
 PROSECUTOR = "prosecutor"  # knows that the victim is in the table
@@ -162,8 +163,8 @@ def equal_rows(remade: Published, published: Published) -> Ints:
     """For each row of one table the first row of another that says the same, -1 if there is none."""
     pairs = zip(remade.rows, published.rows, remade.cells, published.cells, strict=True)
     both = [np.concatenate([_translated(cells, shown)[mine], theirs]) for mine, theirs, cells, shown in pairs]
-    stacked = np.stack(both, axis=1)
-    of = np.unique(stacked, axis=0, return_inverse=True)[1].reshape(-1)
+    sizes = [int(column.max(initial=0)) + 2 for column in both]
+    of = distinct_rows([column + 1 for column in both], sizes, len(remade) + len(published))[1]
     mine, theirs = of[: len(remade)], of[len(remade) :]
     first = first_met(theirs, int(of.max(initial=-1)) + 1)
     rows = first[mine]

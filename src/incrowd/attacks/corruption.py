@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.registry import AttackResult, Details, Rate, attack
@@ -37,15 +38,16 @@ def known_counts(target: Target) -> range:
 @attack("corruption", 60, ("records",))
 def corruptions(target: Target) -> tuple[AttackResult, ...]:
     """One result for each number of people who are known."""
-    return tuple(corruption(target, known) for known in known_counts(target))
+    scene = Accomplices(target)
+    return tuple(corruption(target, known, scene) for known in known_counts(target))
 
 
-def corruption(target: Target, known: int = 1) -> AttackResult:
+def corruption(target: Target, known: int = 1, scene: Accomplices | None = None) -> AttackResult:
     """The first row that is left for a victim once `known` people who share its candidates are taken out.
 
     Nothing is promised about this adversary, so there is no bound; whole classes would give 1/(k - known).
     """
-    scene = Accomplices(target)
+    scene = scene or Accomplices(target)
     victims, skipped = scene.victims(known)
     outcomes = [scene.struck(victim, known) for victim in victims.tolist()]
     control = [scene.cornered(victim) for victim in victims.tolist()]
@@ -122,14 +124,29 @@ class Accomplices:
     def _part(self, victim: int) -> int:
         return int(self.target.found.record[self.target.graph.record_of[victim]])
 
+    @cached_property
+    def persons(self) -> InParts:
+        """The people of each component."""
+        return InParts.of(self.target.found.record[self.target.graph.record_of])
+
+    @cached_property
+    def shown(self) -> InParts:
+        """The published rows of each component."""
+        return InParts.of(self.target.found.row[self.target.graph.row_of])
+
+    @cached_property
+    def surely(self) -> NDArray[np.bool_]:
+        """Of each record whether it is one of those in `sure`."""
+        surely = np.zeros(self.target.graph.record_of.size, np.bool_)
+        surely[self.sure] = True
+        return surely
+
     def _candidates(self, victim: int) -> Ints:
         """The rows that a victim can be behind, in the published order."""
         graph, part = self.target.graph, self._part(victim)
-        edges = self.parts.edges(part)
+        edges, shown = self.parts.edges(part), self.shown[part]
         mine = edges[self.parts.tails[edges] == graph.record_of[victim]]
-        holds = np.zeros(graph.row_weight.size, np.bool_)
-        holds[graph.indices[mine]] = True
-        return np.flatnonzero(holds[graph.row_of])
+        return shown[np.isin(graph.row_of[shown], graph.indices[mine])]
 
     def struck(self, victim: int, known: int) -> tuple[bool, Fraction | None]:
         """Is the first row that is left the victim's own? And how likely is the likeliest, if counted?"""
@@ -147,10 +164,9 @@ class Accomplices:
 
     def _without(self, victim: int, others: Ints) -> tuple[Graph, Ints, Ints]:
         """The victim's component without some people and their rows; whom and which rows it still has."""
-        graph, found, part = self.target.graph, self.target.found, self._part(victim)
+        graph, part = self.target.graph, self._part(victim)
         alone, us, vs = self.parts.graph(part)
-        persons = np.flatnonzero(found.record[graph.record_of] == part)
-        shown = np.flatnonzero(found.row[graph.row_of] == part)
+        persons, shown = self.persons[part], self.shown[part]
         alone = replace(
             alone,
             record_of=np.searchsorted(us, graph.record_of[persons]).astype(np.int32),
@@ -180,19 +196,34 @@ class Accomplices:
 
     def known_to(self, victim: int, known: int) -> Ints:
         """The next people in the table who share a candidate with the victim, and whose rows are known."""
-        sharing = np.intersect1d(self._sharing(victim), self.sure, assume_unique=True)
+        sharing = self._sharing(victim)
+        sharing = sharing[self.surely[sharing]]
         after = np.roll(sharing, -int(np.searchsorted(sharing, victim)))
         return np.sort(after[:known])
 
     def _sharing(self, victim: int) -> Ints:
         """Everybody else who can be behind a row that the victim can be behind."""
-        graph, edges = self.target.graph, self.parts.edges(self._part(victim))
+        graph, part = self.target.graph, self._part(victim)
+        edges, persons = self.parts.edges(part), self.persons[part]
         tails, heads = self.parts.tails[edges], graph.indices[edges]
-        wanted = np.zeros(graph.row_weight.size, np.bool_)
-        wanted[heads[tails == graph.record_of[victim]]] = True
-        wanted[graph.published :] = False  # to be left out is no row
-        kinds = np.zeros(graph.record_weight.size, np.bool_)
-        kinds[tails[wanted[heads]]] = True
-        sharing = kinds[graph.record_of]
-        sharing[victim] = False
-        return np.flatnonzero(sharing)
+        wanted = heads[(tails == graph.record_of[victim]) & (heads < graph.published)]  # left out is no row
+        sharing = persons[np.isin(graph.record_of[persons], tails[np.isin(heads, wanted)])]
+        others: Ints = sharing[sharing != victim]
+        return others
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InParts:
+    """What each component holds, ascending: one list, and where each component starts in it."""
+
+    members: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, part: NDArray[np.integer]) -> InParts:
+        """From the component of each member."""
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(part))])
+        return cls(np.argsort(part, kind="stable"), starts)
+
+    def __getitem__(self, part: int) -> Ints:
+        return self.members[self.starts[part] : self.starts[part + 1]]

@@ -22,7 +22,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Watch, catalogue, register, unwatched
+from incrowd.contracts import catalogue, register
+from incrowd.long_work import Watch, unwatched
 
 USUAL = 1.959964  # 95 % of a normal distribution lie this near its mean
 CAREFUL = 3.290527  # 99.9 %

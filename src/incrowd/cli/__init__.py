@@ -6,6 +6,7 @@ from incrowd.cli import (  # noqa: F401  # each adds its command
     compare,
     demo,
     inspect,
+    kernels,
     learn,
     measure,
     methods,
@@ -23,6 +24,6 @@ __all__ = ["main"]
 # As a newcomer needs them, not by the alphabet.
 _ORDER = (
     *("demo", "inspect", "publish", "verify", "measure", "query", "attack", "audit", "compare", "report"),
-    *("learn", "outliers", "methods", "reproduce"),
+    *("learn", "outliers", "methods", "reproduce", "kernels"),
 )
 app.registered_commands.sort(key=lambda command: _ORDER.index(getattr(command.callback, "__name__", "")))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from incrowd import __version__, interrupts
+from incrowd import __version__, long_work
 from incrowd.cli import screen
 from incrowd.errors import IncrowdError, InputError
 
@@ -34,16 +35,16 @@ app = typer.Typer(
 def boundary(as_json: bool) -> Iterator[None]:
     """Turn every error into one sentence and an exit code; never a traceback, which would quote data."""
     try:
-        with interrupts.running():
+        with long_work.running():
             yield
     except IncrowdError as error:
         screen.complain(error.on_the_command_line, as_json, error.exit_code)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
-        interrupts.clean_up()
-        interrupts.told()
-        screen.complain(interrupts.STOPPED, as_json, interrupts.EXIT_CODE)
-        raise typer.Exit(interrupts.EXIT_CODE) from None
+        long_work.clean_up()
+        long_work.told()
+        screen.complain(long_work.STOPPED, as_json, long_work.EXIT_CODE)
+        raise typer.Exit(long_work.EXIT_CODE) from None
     except MemoryError:
         screen.complain("the table needs more memory than there is; nothing was published", as_json, 2)
         raise typer.Exit(2) from None
@@ -124,5 +125,17 @@ def main() -> None:
     # a short run that makes many small things and few cycles: looking for those takes a tenth of its time
     gc.set_threshold(100_000, 50, 50)
     screen.be_robust()
-    interrupts.install()
+    warnings.formatwarning = _one_sentence
+    long_work.install()
     app()
+
+
+def _one_sentence(
+    message: Warning | str,
+    category: type[Warning],  # noqa: ARG001
+    filename: str,  # noqa: ARG001
+    lineno: int,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> str:
+    """A warning without the line of source that it comes from."""
+    return screen.folded(f"WARNING: {screen.visible(str(message))}") + "\n"

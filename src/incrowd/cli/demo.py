@@ -12,7 +12,7 @@ import typer
 from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary
 from incrowd.errors import InputError
-from incrowd.interrupts import cleaned_by
+from incrowd.long_work import cleaned_by
 
 if TYPE_CHECKING:
     from incrowd.flow import Table

@@ -29,6 +29,9 @@ NEVER_PUBLISHED = ("identifier", "entity", "drop")
 @app.command()
 def inspect(
     table: options.TableFile,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write a first policy here; with --costs, an improved one."),
@@ -40,9 +43,6 @@ def inspect(
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask about each column that nobody recognises; needs a terminal.")
     ] = False,
-    encoding: options.Encoding = "",
-    sheet: options.Sheet = "",
-    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Look at a table: columns, suggested roles, re-identification risk; write a first policy.

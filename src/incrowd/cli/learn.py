@@ -46,10 +46,9 @@ def _show(learned: Learned) -> None:
     title = f"Predictions for {learned.tested:,} records that were held out"
     rows = [row for lesson in learned.lessons for row in _rows(lesson)]
     out.print(screen.table(title, header, rows, least=("95 %",)))
-    out.print(
-        f"  trained on {learned.records - learned.tested:,} records, and on {learned.rows:,} rows; "
-        f"{learned.spread}"
-    )
+    out.print(f"  trained on {learned.trained:,} records, and on {learned.rows:,} rows; {learned.spread}")
+    if learned.sampled:
+        out.print(f"  a sample of the {learned.records:,} records; intervals are about what it leaves open")
     for remark in (lesson.remark for lesson in learned.lessons):
         if remark:
             out.print(f"  {remark}")

@@ -24,6 +24,8 @@ MEANINGS = {
     "il_zero": "the same, but an exact number costs nothing",
     "tree": "mean height of the published nodes in their hierarchies",
 }
+FAR = 0.25  # of the loss: a bound below that hardly says anything
+WEAK = " That is far off and may be weak: it does not say that so much less is possible (docs/bounds.md)."
 
 
 @app.command()
@@ -61,7 +63,7 @@ def show(loss: Mapping[str, Any]) -> None:
     out = screen.console()
     for line in loss["two_way"]["headline"]:
         out.print(screen.folded(line))
-    out.print(screen.folded(f"Information loss (GCP) {loss['loss']['gcp']:.4f}{_least(loss['bound'])}"))
+    out.print(screen.folded(f"Information loss (GCP) {loss['loss']['gcp']:.4f}{_least(loss)}"))
     if gone := loss["suppressed"]:
         everybody = loss["rows"] + gone
         out.print(f"Left out: {gone:,} of {everybody:,} records; information loss counts them as lost.")
@@ -97,9 +99,13 @@ def show(loss: Mapping[str, Any]) -> None:
         _show_workload(loss["workload"])
 
 
-def _least(bound: Mapping[str, Any]) -> str:
+def _least(loss: Mapping[str, Any]) -> str:
     """What follows the loss: what no release can be below, or why nobody knows."""
-    return "" if bound["effort"] == "none" else f"; {bound['sentence']}."
+    bound = loss["bound"]
+    if bound["effort"] == "none":
+        return ""
+    far = bound["least"] is not None and bound["least"] < FAR * loss["loss"]["gcp"]
+    return f"; {bound['sentence']}.{WEAK if far else ''}"
 
 
 def _show_risk(told: Mapping[str, Any]) -> None:

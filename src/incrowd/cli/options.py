@@ -58,6 +58,13 @@ SecondSource = Annotated[
     Path | None, typer.Option("--check", help="A second source that confirms it; overrides the policy.")
 ]
 
+Engine = Annotated[
+    str,
+    typer.Option("--engine", help="memory, duckdb for large tables (docs/large-tables.md), or auto."),
+]
+EngineMemory = Annotated[str | None, typer.Option("--memory", help="What DuckDB may use, such as 3GB.")]
+EngineThreads = Annotated[int | None, typer.Option("--threads", help="Threads that DuckDB may use.")]
+
 Bound = Annotated[
     str,
     typer.Option("--bound", help="Least possible information loss: none, quick, or tight (a minute or two)."),

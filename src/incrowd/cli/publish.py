@@ -11,8 +11,8 @@ import typer
 
 from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary
-from incrowd.contracts import unnoticed
 from incrowd.errors import on_the_command_line
+from incrowd.long_work import unnoticed
 
 if TYPE_CHECKING:
     from incrowd.publishing.pipeline import WrittenRelease as Written
@@ -25,6 +25,9 @@ def publish(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The release: a folder that does not exist yet.")
     ],
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     policy: options.PolicyFile = None,
     qi: Annotated[
         options.Names, typer.Option(help="Quasi-identifiers, if there is no policy file (repeat, or a,b,c).")
@@ -55,9 +58,9 @@ def publish(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the release once the new one is verified.")
     ] = False,
-    encoding: options.Encoding = "",
-    sheet: options.Sheet = "",
-    sql: options.Sql = "",
+    engine: options.Engine = "auto",
+    memory: options.EngineMemory = None,
+    threads: options.EngineThreads = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Anonymize, verify, write. Nothing appears at the output unless the verifier accepts it.
@@ -88,6 +91,9 @@ def publish(
                 format=format,
                 typed=typed,
                 replace=replace,
+                engine=engine,
+                memory=memory,
+                threads=threads,
                 watch=watch,
                 notice=unnoticed if as_json else screen.notice,
             )

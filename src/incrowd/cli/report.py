@@ -28,6 +28,9 @@ def report(
         str | None,
         typer.Option("--original", help="The table that the release was made from: a private report."),
     ] = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     policy: options.PolicyFile = None,
     public: options.PublicTable = None,
     check: options.SecondSource = None,
@@ -39,9 +42,6 @@ def report(
             "--assessment", help="Paragraphs for an impact assessment (DPIA), as Markdown; with --original."
         ),
     ] = False,
-    encoding: options.Encoding = "",
-    sheet: options.Sheet = "",
-    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """One page about a release: for its readers, or with --original for its publisher alone.

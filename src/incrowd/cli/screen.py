@@ -13,13 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from incrowd.contracts import Progress, unwatched
+from incrowd.kernels.compiling import compiling
+from incrowd.long_work import Progress, unwatched
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.contracts import Watch
+    from incrowd.long_work import Watch
 
+COMPILING = "compiling, once on this machine: from a quarter of a minute to a minute"
 PATIENCE = 2.0  # seconds before a bar appears
 STEPS = {
     "read": "reading the table",
@@ -174,9 +176,11 @@ def watching(quiet: bool) -> Iterator[Watch]:
         return lambda done: bar.update(task_id, completed=done)
 
     timer.start()
+    compiling.tell = lambda: bar.console.print(COMPILING, highlight=False)
     try:
         yield watch
     finally:
+        compiling.tell = None
         timer.cancel()
         timer.join()  # it may be starting the bar at this very moment
         bar.stop()

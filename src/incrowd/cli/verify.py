@@ -32,6 +32,9 @@ def verify(
     drop_rest: options.DropRest = False,
     public: options.PublicTable = None,
     check: options.SecondSource = None,
+    engine: options.Engine = "auto",
+    memory: options.EngineMemory = None,
+    threads: options.EngineThreads = None,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
@@ -75,6 +78,9 @@ def verify(
                 asked,
                 public=public,
                 check=check,
+                engine=engine,
+                memory=memory,
+                threads=threads,
                 watch=watch,
             )
         finish(verdict.to_dict(), as_json, lambda: show(verdict), good=verdict.passed)

@@ -9,8 +9,8 @@ from typing import Any
 from incrowd.attacks.outliers import asked_setting
 from incrowd.attacks.registry import AttackResult, NotTried, Outcome, every_result
 from incrowd.commands.attack_context import OneTable, TwoTables
-from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, option
+from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.release.audit import SCHEMA
 from incrowd.release.folder import ReleaseFolder

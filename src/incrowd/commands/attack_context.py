@@ -24,15 +24,16 @@ from incrowd.attacks.registry import Context, NotTried, Outcome
 from incrowd.attacks.target import Target
 from incrowd.attacks.totals import StatedTotals
 from incrowd.commands.learn_features import places
-from incrowd.contracts import Promise, catalogue, silent, unwatched
+from incrowd.contracts import Promise, catalogue
 from incrowd.distance_outliers import Setting
 from incrowd.errors import IncrowdError, InputError
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
+from incrowd.long_work import silent, unwatched
 from incrowd.measures import Published, published_from_regions
 from incrowd.measures.buckets import BucketTable
 from incrowd.models.k_anonymity import MATCHING, SensitiveGroups
-from incrowd.publishing.grouping import grouped
+from incrowd.publishing.rows import grouped
 from incrowd.publishing.suppression import OF_SIZE, Allowance
 from incrowd.release.folder import PublicTables, ReleaseFolder
 from incrowd.schema import Claim, Column, Kind, Role, Schema

@@ -9,11 +9,11 @@ from typing import Any
 from incrowd import tables
 from incrowd.attacks.beliefs import fewest_values
 from incrowd.commands.inspect.missing_markers import WELL_KNOWN
-from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, TableError, option, unknown
 from incrowd.flow import Table, TextColumn
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
+from incrowd.long_work import Watch, unwatched
 from incrowd.measures import published as read_published
 from incrowd.policy import Policy
 from incrowd.release.folder import ReleaseFolder, is_folder

@@ -23,10 +23,10 @@ from incrowd import __version__, tables
 from incrowd.algorithms.base import all_methods, method
 from incrowd.commands.comparison import E2, Comparison, Kept, Level, Skipped, Trial, TrialResult
 from incrowd.commands.publish import publish
-from incrowd.contracts import Progress, Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
 from incrowd.flow import Microdata, Table
+from incrowd.long_work import Progress, Watch, unwatched
 from incrowd.measures.bounds import CLASSES, NONE, LossBound, check_effort, loss_bound
 from incrowd.measures.bounds import QUICK as QUICK_BOUND
 from incrowd.policy import Policy, needed

@@ -25,15 +25,16 @@ from incrowd.commands.learn_features import (
     generalised,
     links_by_fit,
 )
-from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, option, unknown
 from incrowd.flow import Table
+from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.release.folder import ReleaseFolder
 from incrowd.results import Result, Row
 from incrowd.schema import Role, Schema
 
 TESTED = 3  # of ten records
+MOST = 200_000  # records that are trained on or tested with; of larger tables, about as many of them
 FEWEST = 20  # records to train on and to test with, each
 MOST_CLASSES = 30  # that a target may have
 ROUNDS, RATE, SEED = 50, 0.2, 7  # of the classifier: half of the usual trees, of twice the weight
@@ -147,11 +148,14 @@ def _paired(only_one: int, only_other: int, n: int) -> tuple[float, float]:
 class Learned(Result):
     """What was learnt of each target.
 
+    Of ``records``, ``trained`` and ``tested`` were used: all, or ``sampled`` says that they are a sample.
     ``note`` says if rows of test people were trained on, ``spread`` how cells were spread over their values.
     """
 
     records: int
+    trained: int
     tested: int
+    sampled: bool
     rows: int
     note: str
     spread: str
@@ -188,10 +192,11 @@ def lines(lesson: Lesson) -> list[tuple[str, str, str, str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lessons:
-    """Both tables as columns, who is trained on, and the groups of rows where values are in buckets."""
+    """Both tables as columns, who is trained on or tested with, and the groups of rows with buckets."""
 
     columns: Mapping[str, Learnable]
     train: Flags
+    chosen: Flags  # all, or a sample
     rows: Ints  # those that are trained on
     group: NDArray[np.int32] | None
     buckets: Mapping[str, Floats]  # by target: people of each group and value
@@ -237,9 +242,11 @@ def learn(
     for name in targets:
         watch(f"learn: {name}")
         taught.append(_lesson(lessons, name))
-    records, tested = len(folder.original), int((~lessons.train).sum())
+    records, chosen = len(folder.original), lessons.chosen
+    used = int((chosen & lessons.train).sum()), int((chosen & ~lessons.train).sum())
     spread = EVENLY if folder.totals is None else BY_TOTALS
-    return Learned(records, tested, int(lessons.rows.size), note, spread, tuple(taught))
+    sampled = not bool(chosen.all())
+    return Learned(records, *used, sampled, int(lessons.rows.size), note, spread, tuple(taught))
 
 
 def _check_extra() -> None:
@@ -273,6 +280,20 @@ def held_out(whose: Ints) -> Flags:
     return held
 
 
+def sample(whose: Ints, most: int = MOST) -> Flags:
+    """Which records are used: all, or so many that they are about `most`, by another hash of their number.
+
+    Examples
+    --------
+    >>> sample(np.arange(4), 4).all(), round(float(sample(np.arange(10_000), 5_000).mean()), 2)
+    (np.True_, 0.5)
+    """
+    if whose.size <= most:
+        return np.ones(whose.size, np.bool_)
+    chosen: Flags = splitmix(splitmix(whose.astype(np.uint64) + GOLDEN)) % np.uint64(whose.size) < most
+    return chosen
+
+
 def _lessons(folder: ReleaseFolder) -> tuple[_Lessons, str]:
     table, shown, data, schema = folder.original, folder.rows, folder.data, folder.schema
     # Rows of one person are all on one side, or the test would be about people who were trained on.
@@ -292,26 +313,32 @@ def _lessons(folder: ReleaseFolder) -> tuple[_Lessons, str]:
     links = folder.links
     if links is None or links.size != len(shown):
         links = None if buckets else links_by_fit(found, data, columns.values())
-    rows = np.arange(len(shown)) if links is None else np.flatnonzero(train[links])
+    chosen = sample(whose)
+    if links is None:
+        rows = np.flatnonzero(sample(np.arange(len(shown))))
+    else:
+        rows = np.flatnonzero((train & chosen)[links])
     note = AMONG if links is None else APART if buckets else ""
-    return _Lessons(columns, train, rows, group, buckets), note
+    return _Lessons(columns, train, chosen, rows, group, buckets), note
 
 
 def _lesson(lessons: _Lessons, target: str) -> Lesson:
     column, train = lessons.columns[target], lessons.train
     by_value = column.classes(train)
     labels = by_value[column.at]
-    learnt, tested = np.flatnonzero(train & (labels >= 0)), np.flatnonzero(~train & (labels >= 0))
+    used = lessons.chosen & (labels >= 0)
+    learnt, tested = np.flatnonzero(train & used), np.flatnonzero(~train & used)
     _check_classes(target, labels[learnt], tested)
-    points, regions = _described(lessons, target)
+    points, regions = _described(lessons, target, np.concatenate([learnt, tested]))
     rows, guessed, weight = _labelled(lessons, target, by_value)
     if not rows.size:
         raise InputError(f"no training row has information about {target}")
     truth, known = labels[tested], np.bincount(labels[learnt], minlength=int(by_value.max()) + 1)
     commonest = np.zeros((tested.size, known.size))
     commonest[:, known.argmax()] = 1.0
-    by_original = _taught(points[learnt], labels[learnt], np.ones(learnt.size), points[tested], known.size)
-    by_release = _taught(regions[rows], guessed, weight, points[tested], known.size)
+    told, asked = points[: learnt.size], points[learnt.size :]
+    by_original = _taught(told, labels[learnt], np.ones(learnt.size), asked, known.size)
+    by_release = _taught(regions[rows], guessed, weight, asked, known.size)
     right = [each.argmax(axis=1) == truth for each in (commonest, by_original, by_release)]
     return Lesson(
         target,
@@ -350,21 +377,21 @@ def _check_classes(target: str, labels: Ints, tested: Ints) -> None:
         raise InputError(f"{target} is known of too few records to train on some and test with others")
 
 
-def _described(lessons: _Lessons, target: str) -> tuple[Floats, Floats]:
-    """Records and rows by all columns that rows show, but the target."""
-    points, regions = [np.zeros((lessons.train.size, 1))], []
+def _described(lessons: _Lessons, target: str, records: Ints) -> tuple[Floats, Floats]:
+    """These records, and the rows to train on, by all columns that rows show, but the target."""
+    points, regions = [], []
     for column in lessons.columns.values():
         if column.of is not None and column.name != target:
             by_value, by_cell = column.features(lessons.train)
-            points.append(by_value[column.at])
-            regions.append(by_cell[column.of])
+            points.append(by_value[column.at[records]])
+            regions.append(by_cell[column.of[lessons.rows]])
     if not regions:
         raise InputError(f"no column but {target} is published, so there is nothing to learn from")
-    return np.concatenate(points[1:], axis=1), np.concatenate(regions, axis=1)
+    return np.concatenate(points, axis=1), np.concatenate(regions, axis=1)
 
 
 def _labelled(lessons: _Lessons, target: str, by_value: Ints) -> tuple[Ints, Ints, Floats]:
-    """Rows to train on, once for each class that they leave possible, with its share as the weight."""
+    """Which of the rows to train on, once for each class that they leave possible, weighted by its share."""
     column = lessons.columns[target]
     kinds = np.zeros((by_value.size, int(by_value.max()) + 1))
     known = np.flatnonzero(by_value >= 0)
@@ -378,7 +405,7 @@ def _labelled(lessons: _Lessons, target: str, by_value: Ints) -> tuple[Ints, Int
     total = held.sum(axis=1, keepdims=True)
     share = np.divide(held, total, out=np.zeros_like(held), where=total > 0)[cell]
     row, label = share.nonzero()
-    return lessons.rows[row], label, share[row, label]
+    return row, label, share[row, label]
 
 
 def _taught(features: Floats, labels: Ints, weight: Floats, asked: Floats, classes: int) -> Floats:

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from incrowd import tables
 from incrowd.commands.measure_bound import measured_bound
 from incrowd.commands.measure_risk import RiskSubject, measured_risk
-from incrowd.contracts import Watch, unwatched
 from incrowd.encode import encode
 from incrowd.errors import InputError, TableError, option
 from incrowd.flow import Microdata, Table
 from incrowd.graph import components, consistency, levels
+from incrowd.long_work import Watch, unwatched
 from incrowd.measures import (
+    OriginalAndRelease,
     Published,
     TwoWayError,
     average_relative_error,
@@ -222,9 +223,8 @@ def _two_way(found: _MeasuredTables) -> TwoWayError:
     folder, people = found.folder, found.people
     buckets = None if folder is None or not folder.bucketed else folder.buckets
     totals = None if folder is None else one_way_totals(folder.totals, people.attributes)
-    return measure_two_way(
-        found.original, found.schema, people, found.shown, found.rows, buckets, found.weights, totals
-    )
+    given = (found.original, found.schema, people, found.shown, found.rows, buckets, found.weights, totals)
+    return measure_two_way(OriginalAndRelease(*given))
 
 
 def _range_counts(found: _MeasuredTables, boxes: int = BOXES, share: float = SHARE) -> dict[str, Any]:

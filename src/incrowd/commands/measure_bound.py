@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from incrowd.contracts import Watch
 from incrowd.flow import Attribute, Microdata
+from incrowd.long_work import Watch
 from incrowd.measures import CellCoverage, Published
 from incrowd.measures.bounds import CLASSES, NONE, ROWS, LossBound, check_effort, loss_bound
 from incrowd.release.folder import ReleaseFolder

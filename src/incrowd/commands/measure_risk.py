@@ -14,10 +14,10 @@ from incrowd.measures import Published
 from incrowd.measures.population import population_risk
 from incrowd.measures.risk import ReidentificationRisk, exact_classes, linked_by_others, reidentification_risk
 from incrowd.measures.risk_summary import EXACT_ROWS, RiskSummary
-from incrowd.policy.parts import Population, same_name
+from incrowd.policy.parts import Population
 from incrowd.release.folder import ReleaseFolder
 from incrowd.schema import Kind
-from incrowd.values import read_column
+from incrowd.values import read_column, same_name
 
 UNKNOWN_PERSONS = "a person may have several rows, and whose each is only the audit's links say"
 KNOWS_WHO = "prosecutor risk is of somebody who knows who is in the private table; no claim is about them"

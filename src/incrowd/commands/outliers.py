@@ -13,12 +13,13 @@ from math import floor
 from typing import Any
 
 from incrowd import tables
-from incrowd.contracts import Watch, exact, unwatched
+from incrowd.contracts import exact
 from incrowd.distance_outliers import Setting
 from incrowd.distance_outliers.counting import UNIT, DistancePart, OutlierCount, OutlierCounts, hundredths
 from incrowd.encode import encode
 from incrowd.errors import InputError, PolicyError, TableError
 from incrowd.flow import Table
+from incrowd.long_work import Watch, unwatched
 from incrowd.models.plain import plain_of
 from incrowd.policy import Policy, needed
 from incrowd.publishing.suppression import WITH_PLAIN

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd.contracts import Notice, Watch, unnoticed, unwatched
 from incrowd.errors import InputError, PolicyError, option
+from incrowd.long_work import Notice, Watch, unnoticed, unwatched
 from incrowd.policy import Policy
+from incrowd.publishing.engine_choice import engine_for
+from incrowd.publishing.large import publish_large
 from incrowd.publishing.pipeline import Form, Release, publish_in_memory, publish_to
 
 Columns = Sequence[str] | Mapping[str, Any]
@@ -40,6 +42,9 @@ def publish(
     format: str = "csv",
     typed: bool = False,
     replace: bool = False,
+    engine: str = "auto",
+    memory: str | int | None = None,
+    threads: int | None = None,
     watch: Watch = unwatched,
     notice: Notice = unnoticed,
 ) -> Release:
@@ -68,6 +73,11 @@ def publish(
         The public table of k-join-anonymity and its second source, in the place of those of the policy.
     format, typed, replace
         How it is written: ``"csv"`` or ``"parquet"``, typed Parquet columns, over an existing release.
+    engine : str
+        ``"memory"``, ``"duckdb"`` for tables that do not fit into memory (``docs/large-tables.md``), or
+        ``"auto"``: memory, and DuckDB where a file would need more than half of the machine's.
+    memory, threads
+        What DuckDB may use: ``"3GB"``, and a number of threads.
     notice : callable, optional
         Called with a sentence before the work begins, where the quasi-identifiers ask for more detail than
         equivalence classes can keep.
@@ -76,7 +86,7 @@ def publish(
     -------
     Release
         With ``table``, ``verdict``, ``manifest``, ``loss()`` and ``warnings``; with `output` also ``folder``
-        and ``audit``.
+        and ``audit``. Of an engine, the rows are in the folder alone.
 
     Raises
     ------
@@ -115,7 +125,12 @@ def publish(
     )
     if output is not None:
         form = Form(format, typed, replace)
+        resources = engine_for(table, asked, form, engine, memory, threads, notice)
+        if resources is not None:
+            return publish_large(table, asked, output, form, resources, watch)
         return publish_to(table, asked, output, form, watch, public, check, notice)
+    if engine == "duckdb" or memory is not None or threads is not None:
+        raise InputError(f"an engine writes a release: say where, with {option('output')}")
     if typed or replace or format != "csv":
         raise InputError(f"how a release is written is said together with {option('output')}")
     return publish_in_memory(table, asked, watch, public, check, notice)

@@ -16,8 +16,9 @@ from incrowd.attacks.registry import Outcome
 from incrowd.commands.attack import attack
 from incrowd.commands.measure import measure
 from incrowd.commands.verify import verify
-from incrowd.contracts import Watch, catalogue, unwatched
+from incrowd.contracts import catalogue
 from incrowd.errors import IncrowdError, InputError, NotVerified, option
+from incrowd.long_work import Watch, unwatched
 from incrowd.measures.bounds import QUICK, check_effort
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EVERY, EXPOSURES
@@ -26,10 +27,10 @@ from incrowd.release.folder import JOINED, ReleaseFolder
 from incrowd.reports import released
 from incrowd.reports.assessment import assessment_parts, assessment_text
 from incrowd.reports.cell_words import typical_cell
+from incrowd.reports.datasheet import meaning, not_promised, questions
 from incrowd.reports.examples import RecordSearch, examples_with_records, published_examples
 from incrowd.reports.page import render
 from incrowd.reports.spread import before_and_after
-from incrowd.reports.words import meaning, not_promised, questions
 from incrowd.results import Result, Row
 from incrowd.schema import MANIFEST, Claim, Role, Source
 

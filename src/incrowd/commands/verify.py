@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-from incrowd.algorithms.base import method
-from incrowd.contracts import Watch, unwatched
+from incrowd.commands.stated_policy import stated_policy
+from incrowd.commands.verify_large import by_engine, verify_large
+from incrowd.engines.resources import Resources
 from incrowd.errors import IncrowdError, InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.join import check_public
+from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_exact_columns, check_names
 from incrowd.publishing.request import Request, requested
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.typed import written_again
 from incrowd.reports.datasheet import datasheet
-from incrowd.schema import MANIFEST, Role, Source, Verdict
+from incrowd.schema import MANIFEST, Source, Verdict
 from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
-
-DIVERSITY, L_KINDS = "-l-diversity", ("distinct", "entropy", "recursive", "frequency")
 
 
 def verify(
@@ -33,6 +30,9 @@ def verify(
     *,
     public: object = None,
     check: object = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
+    threads: int | None = None,
     watch: Watch = unwatched,
 ) -> Verdict:
     """Check a release against the table it was made from.
@@ -50,6 +50,9 @@ def verify(
     public, check : path or frame, optional
         The public table that was joined and its second source, in the place of those that the policy names.
 
+    engine, memory, threads
+        As of `publish`; ``"auto"`` verifies with DuckDB what DuckDB has published.
+
     Returns
     -------
     Verdict
@@ -61,6 +64,8 @@ def verify(
         If the release claims nothing, or cannot even be read.
     """
     folder = ReleaseFolder.open(release, original, Policy.of(policy), public, check)
+    if by_engine(folder, engine):
+        return verify_large(folder, Resources.of(memory, threads), watch)
     watch("read")
     expected = _stated(folder) if folder.policy is None else _asked(folder, requested(folder.policy))
     links = folder.links if folder.public is None else folder.people_behind_rows
@@ -96,7 +101,7 @@ def _stated(folder: ReleaseFolder) -> Expected:
         claims = folder.claims
         if not claims:
             raise InputError(f"{folder.path / MANIFEST} claims nothing, so there is nothing to confirm")
-        request = requested(_stated_policy(folder))
+        request = requested(stated_policy(folder))
         check_names(request.policy.accept)
         check_exact_columns(folder.original, schema, request.policy.accept, request.algorithm.buckets)
         asked = request.expected(schema, folder.own_data)
@@ -104,47 +109,6 @@ def _stated(folder: ReleaseFolder) -> Expected:
     except (IncrowdError, TypeError, AttributeError, KeyError) as problem:
         words = problem if isinstance(problem, IncrowdError) else "its method or claims cannot be read"
         raise NotVerified(f"the release is not what it claims: {words}") from None
-
-
-def _stated_policy(folder: ReleaseFolder) -> Policy:
-    """The policy that asks for what the manifest states, as far as claims and method go."""
-    schema, said = folder.schema, folder.method
-    options, chosen = dict(said["options"]), method(str(said["name"]))
-    if options.get("choose") in chosen.unpublished:
-        options |= chosen.unpublished
-    privacy: dict[str, Any] = {}
-    for claim in folder.claims:
-        given: dict[str, Any] = dict(claim.parameters)
-        privacy |= {word: given[word] for word in ("k", "l", "c", "t") if word in given}
-        if claim.model.endswith(DIVERSITY):
-            kind = claim.model.removesuffix(DIVERSITY)
-            privacy |= {"l_kind": kind} if kind in L_KINDS else {}
-        if claim.model == "t-closeness":
-            privacy["t_distance"] = given["distance"]
-        if claim.model == "plain":
-            columns = given.pop("columns")
-            given["rescale"] = given["rescale"] == "yes"
-            weights = {name: Decimal(weight) for name, weight in columns.items()}
-            privacy["plain"] = {**given, "columns": list(columns), "weights": weights}
-    if Fraction(said["max_suppression"]):
-        privacy["max_suppression"] = said["max_suppression"]
-    joined = folder.public and {"table": "", "id": folder.public.id, "membership_secret": True}
-    names = {role: [column.name for column in schema.having(role)] for role in Role}
-    return Policy(
-        identifiers=names[Role.IDENTIFIER],
-        quasi_identifiers={column.name: {"mean": column.mean} for column in schema.having(Role.QUASI)},
-        sensitive=names[Role.SENSITIVE],
-        keep=names[Role.KEEP],
-        drop=names[Role.DROP],
-        undecided=names[Role.UNDECIDED],
-        entity=next(iter(names[Role.ENTITY]), None),
-        method=chosen.name,
-        options=options,
-        accept=folder.manifest.get("accepted", []),
-        privacy=privacy,
-        public=joined,
-        totals="totals" in folder.manifest,
-    )
 
 
 def _parquet(folder: ReleaseFolder) -> tuple[Table | None, Table | None]:

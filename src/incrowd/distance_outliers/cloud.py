@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Progress, silent
 from incrowd.distance_outliers.axes import Axis, Floats
 from incrowd.flow import Codes, distinct_rows
 from incrowd.kernels import outliers as kernel
+from incrowd.long_work import Progress, silent
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

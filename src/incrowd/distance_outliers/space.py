@@ -11,12 +11,13 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Progress, exact, silent
+from incrowd.contracts import exact
 from incrowd.distance_outliers.axes import Axis, axes_of
 from incrowd.distance_outliers.cloud import Bools, Cloud, Ints, distinct, far_in_line
 from incrowd.distance_outliers.setting import Setting
 from incrowd.flow import Codes, Microdata
 from incrowd.kernels import outliers
+from incrowd.long_work import Progress, silent
 
 
 @dataclass(frozen=True, eq=False)

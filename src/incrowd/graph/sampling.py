@@ -14,11 +14,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import Progress, silent
 from incrowd.graph.components import Components, GraphComponents, components
 from incrowd.graph.consistency import Graph, Ints
 from incrowd.graph.posterior import posterior
 from incrowd.kernels import sampling
+from incrowd.long_work import Progress, silent
 
 Floats = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from incrowd.measures.presence import Presence, covered_by, measure_own, presenc
 from incrowd.measures.published import Published, better, better_rows, published, published_from_regions
 from incrowd.measures.raking import OneWayTotal, Raked, rake
 from incrowd.measures.shrinkage import Combinations, shrinkage
+from incrowd.measures.spread import OriginalAndRelease
 from incrowd.measures.two_way import TwoWayError, measure_two_way, quasi_identifier_error, two_way_error
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "CellCoverage",
     "Combinations",
     "OneWayTotal",
+    "OriginalAndRelease",
     "Presence",
     "Published",
     "Raked",

@@ -73,17 +73,9 @@ class SpreadTable:
             raise ValueError("a row has a cell that its column has not")
 
 
-def spread_table(
-    original: Table,
-    schema: Schema,
-    people: Microdata,
-    shown: Published,
-    rows: Table,
-    buckets: Table | None = None,
-    weights: NDArray[Any] | None = None,
-    totals: Totals | None = None,
-) -> SpreadTable:
-    """A release and its original in bins.
+@dataclass(frozen=True, slots=True, eq=False)
+class OriginalAndRelease:
+    """What two-column tables of an original and of its release are made from.
 
     Parameters
     ----------
@@ -98,11 +90,25 @@ def spread_table(
     totals : mapping, optional
         One-way totals by column: cells of these columns are spread so that they come out (`raking`).
     """
+
+    original: Table
+    schema: Schema
+    people: Microdata
+    shown: Published
+    rows: Table
+    buckets: Table | None = None
+    weights: NDArray[Any] | None = None
+    totals: Totals | None = None
+
+
+def spread_table(given: OriginalAndRelease) -> SpreadTable:
+    """A release and its original in bins."""
+    rows, schema, shown, weights = given.rows, given.schema, given.shown, given.weights
     each = np.ones(len(shown)) if weights is None else np.asarray(weights, np.float64)
-    columns = {column.name: column for column in spread_quasi_identifiers(people, shown, totals)}
-    lines = None if buckets is None else BucketTable.read(buckets, rows.column("group").texts)
+    columns = {column.name: column for column in spread_quasi_identifiers(given.people, shown, given.totals)}
+    lines = None if given.buckets is None else BucketTable.read(given.buckets, rows.column("group").texts)
     for said in schema.having(Role.SENSITIVE, Role.KEEP):
-        source = original.column(said.name)
+        source = given.original.column(said.name)
         bins = text_bins(said, source, schema.missing)
         truth = bins.of[source.codes]
         if lines is not None and said.name in lines.values:

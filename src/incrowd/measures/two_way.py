@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.flow import Microdata, Table, distinct_rows
+from incrowd.flow import Microdata, distinct_rows
 from incrowd.measures.published import Published
 from incrowd.measures.spread import (
+    OriginalAndRelease,
     SpreadColumn,
     SpreadTable,
     Totals,
@@ -29,7 +30,6 @@ from incrowd.measures.spread import (
     spread_table,
 )
 from incrowd.results import listed
-from incrowd.schema import Schema
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -298,24 +298,15 @@ def _estimated(table: SpreadTable, distinct: _Distinct, i: int, j: int) -> NDArr
     return part if second.exact else part @ second.share
 
 
-def measure_two_way(
-    original: Table,
-    schema: Schema,
-    people: Microdata,
-    shown: Published,
-    rows: Table,
-    buckets: Table | None = None,
-    weights: NDArray[Any] | None = None,
-    totals: Totals | None = None,
-) -> TwoWayError:
-    """The two-way error of a release (`spread_table` says of what); where there is none, it says why."""
+def measure_two_way(given: OriginalAndRelease) -> TwoWayError:
+    """The two-way error of a release; where there is none, it says why."""
     try:
-        table = spread_table(original, schema, people, shown, rows, buckets, weights, totals)
+        table = spread_table(given)
     except TableError as problem:
         return TwoWayError(why_not=str(problem))
     published = {column.name for column in table.columns}
-    withheld = [column.name for column in schema.columns if column.name not in published]
-    return replace(two_way_error(table, withheld), totals=totals is not None)
+    withheld = [column.name for column in given.schema.columns if column.name not in published]
+    return replace(two_way_error(table, withheld), totals=given.totals is not None)
 
 
 def quasi_identifier_error(people: Microdata, shown: Published, totals: Totals | None = None) -> float:

@@ -19,17 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import (
-    AnyLimit,
-    Guard,
-    Limit,
-    Limited,
-    Rule,
-    Share,
-    exact,
-    option_names,
-    register,
-)
+from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Rule, Share, exact, option_names, register
 from incrowd.errors import PolicyError, unknown
 from incrowd.flow import Codes, Microdata, Sensitive
 from incrowd.models.counting import Counting, Counts, InRows, counted_both_ways, dense, tally

@@ -139,21 +139,37 @@ def check_exact_columns(table: Table, schema: Schema, accept: Sequence[str], buc
 
     Sensitive values that are published in buckets are beside no row.
     """
+    check_lone_values(
+        lone_values(table, schema, Role.KEEP, Role.SENSITIVE), len(table), schema, accept, bucketed
+    )
+
+
+def lone_values(table: Table, schema: Schema, *roles: Role) -> dict[str, int]:
+    """For each column of these roles, how many rows have a value that nobody else has."""
     persons = _persons(table, schema)
+    return {
+        column.name: rows_alone(table.column(column.name).codes, persons) for column in schema.having(*roles)
+    }
+
+
+def check_lone_values(
+    lone: Mapping[str, int], rows: int, schema: Schema, accept: Sequence[str], bucketed: bool = False
+) -> None:
+    """The same where the rows with values of their own were counted."""
     for column in schema.having(Role.KEEP):
-        alone = rows_alone(table.column(column.name).codes, persons)
-        if alone > UNIQUE_SHARE * len(table) and not NEAR_UNIQUE_KEEP.accepted(accept):
+        alone = lone[column.name]
+        if alone > UNIQUE_SHARE * rows and not NEAR_UNIQUE_KEEP.accepted(accept):
             raise Exposure(
                 NEAR_UNIQUE_KEEP.name,
-                f"{column.name} is to be published unchanged, but {alone} of {len(table)} rows have a value "
+                f"{column.name} is to be published unchanged, but {alone} of {rows} rows have a value "
                 "that nobody else has; make it a quasi-identifier, or drop it",
             )
     for column in () if bucketed else schema.having(Role.SENSITIVE):
-        alone = rows_alone(table.column(column.name).codes, persons)
-        if near_unique(alone, len(table)) and not NEAR_UNIQUE_SENSITIVE.accepted(accept):
+        alone = lone[column.name]
+        if near_unique(alone, rows) and not NEAR_UNIQUE_SENSITIVE.accepted(accept):
             raise Exposure(
                 NEAR_UNIQUE_SENSITIVE.name,
-                f"{column.name} is sensitive and would be published unchanged, but {alone} of {len(table)} "
+                f"{column.name} is sensitive and would be published unchanged, but {alone} of {rows} "
                 "rows have a value that nobody else has; round it, make it a quasi-identifier, or drop it",
             )
 
@@ -165,11 +181,16 @@ def near_unique(alone: int, rows: int) -> bool:
 
 def isolating_columns(table: Table, schema: Schema) -> tuple[str, ...]:
     """One warning for all sensitive columns in which many rows have a value that nobody else has."""
-    persons, found = _persons(table, schema), {}
+    return isolating_values(lone_values(table, schema, Role.SENSITIVE), len(table), schema)
+
+
+def isolating_values(lone: Mapping[str, int], rows: int, schema: Schema) -> tuple[str, ...]:
+    """The same where these rows were counted."""
+    found = {}
     for column in schema.having(Role.SENSITIVE):
-        alone = rows_alone(table.column(column.name).codes, persons)
-        if alone >= LEAST_ALONE and alone > UNIQUE_SHARE * len(table):
-            found[column.name] = alone / len(table)
+        alone = lone[column.name]
+        if alone >= LEAST_ALONE and alone > UNIQUE_SHARE * rows:
+            found[column.name] = alone / rows
     if not found:
         return ()
     shares = ", ".join(f"{name} ({share:.0%} of the rows)" for name, share in found.items())

@@ -6,7 +6,6 @@ Numbers that are not whole stay the text that was written: 0.1 is one tenth, not
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
@@ -16,12 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from incrowd.schema import Kind
-from incrowd.values import format_problem, kind_of_format
-
-
-def same_name(name: str) -> str:
-    """The form in which names are compared: é is one character, however it was typed."""
-    return unicodedata.normalize("NFC", name)
+from incrowd.values import format_problem, kind_of_format, same_name
 
 
 def _names(value: object) -> tuple[str, ...]:

@@ -32,9 +32,9 @@ from incrowd.policy.parts import (
     QuasiTable,
     SensitiveTable,
     Texts,
-    same_name,
 )
 from incrowd.schema import Role, Schema
+from incrowd.values import same_name
 
 
 class Policy(Part):

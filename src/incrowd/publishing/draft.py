@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from incrowd import tables
 from incrowd.assign import system
-from incrowd.contracts import Notice, Watch, unnoticed
 from incrowd.encode import encode
 from incrowd.errors import Exposure, TableError
 from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, Table
 from incrowd.generalize import generalize
 from incrowd.join import Joined, Sources, encode_joined, join, read_sources
+from incrowd.long_work import Notice, Watch, unnoticed
 from incrowd.measures import (
+    OriginalAndRelease,
     Published,
     TwoWayError,
     covered_by,
@@ -29,8 +30,7 @@ from incrowd.measures import (
     published_from_regions,
 )
 from incrowd.measures.demand import demand
-from incrowd.measures.totals import FILE as TOTALS_FILE
-from incrowd.measures.totals import TOTALS, one_way_totals
+from incrowd.measures.totals import one_way_totals
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import (
@@ -53,24 +53,21 @@ from incrowd.publishing.disclosure import (
     row_disclosure,
     value_disclosure,
 )
-from incrowd.publishing.grouping import grouped
-from incrowd.publishing.hierarchies import hierarchies
-from incrowd.publishing.randomized import RandomizedAssignment, assigned
+from incrowd.publishing.hierarchies import files_beside, hierarchies
 from incrowd.publishing.render import (
     Buckets,
     PrivateCounts,
     bucketed_values,
-    domain_of,
+    domains_of,
     manifest,
     published_table,
 )
 from incrowd.publishing.request import Request, diversity_remedy, requested
+from incrowd.publishing.rows import RandomizedAssignment, assigned, grouped
 from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
-from incrowd.publishing.suppression import Saved, check_suppression
+from incrowd.publishing.suppression import Saved
 from incrowd.publishing.totals import totals
-from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
-from incrowd.release.hierarchies import HIERARCHIES
-from incrowd.schema import Claim, Role, Schema, Shape
+from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
@@ -192,15 +189,13 @@ class Draft:
     @cached_property
     def hierarchies(self) -> Table | None:
         """Which label lies under which, where columns have hierarchies."""
-        columns = [column for column in self.schema.having(Role.QUASI) if column.shape is Shape.TREE]
-        public = {column.name for column in columns if column.public}
-        return hierarchies(self.data.attributes, self.regions, self.totals, public) if columns else None
+        given = (self.schema, self.data.attributes, self.regions, self.totals)
+        return hierarchies(*given) if self.schema.trees else None
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """What the release says about itself, without the files that are still to be written."""
-        pairs = zip(self.data.attributes, self.regions.cells, strict=True)
-        domains = {attribute.name: domain_of(attribute, cells) for attribute, cells in pairs}
+        domains = domains_of(self.data.attributes, self.regions)
         accepted, shown = self.policy.accept, self._published_schema
         found = manifest(shown, self.table, domains, self.claims, self.request.method, accepted, self.buckets)
         if self.randomized.match_probability is not None:
@@ -212,11 +207,8 @@ class Draft:
         if self.grouping.levels is not None:
             levels = zip(self.data.attributes, self.grouping.levels, strict=True)
             found["levels"] = {column.name: level for column, level in levels if column.tree is not None}
-        if self.policy.totals:
-            found[TOTALS] = {"file": TOTALS_FILE}
-        if self.hierarchies is not None:
-            whole = [column.name for column in self.schema.having(Role.QUASI) if column.public]
-            found[HIERARCHIES] = {"file": HIERARCHIES_FILE, "whole": whole}
+        if self.totals is not None or self.hierarchies is not None:
+            found |= files_beside(self.schema, self.policy.totals, self.hierarchies)
         return found
 
     @property
@@ -284,9 +276,8 @@ class Draft:
                 return TwoWayError(why_not=f"{self.policy.method}: {problem}")
         people, rows = self.people.private, self.table
         totals = one_way_totals(self.totals, people.attributes)
-        return measure_two_way(
-            self.original, self.schema, people, self._shown, rows, buckets, weights, totals
-        )
+        given = (self.original, self.schema, people, self._shown, rows, buckets, weights, totals)
+        return measure_two_way(OriginalAndRelease(*given))
 
     @cached_property
     def _shown(self) -> Published:
@@ -307,9 +298,10 @@ def draft(
     request = requested(policy)
     people = _read(source, request, watch, public, check)
     request.check_feasible(people.private)
-    asked = demand(people.private, policy.k)
-    if asked.too_much and asked.columns > MANY_COLUMNS:  # of few columns it is said at the end
-        notice(asked.sentence())
+    if len(people.private.attributes) > MANY_COLUMNS:  # of few columns it is said at the end
+        asked = demand(people.private, policy.k)
+        if asked.too_much:
+            notice(asked.sentence())
     made = grouped(
         people.everyone,
         request.algorithm,
@@ -321,7 +313,7 @@ def draft(
     )
     grouping = made.found
     if people.stand_ins is None:
-        check_suppression(grouping, request.allowed)
+        request.check_kept(grouping)
     watch("generalize")
     rows, data = grouping.of_kept(), people.with_rows(grouping.kept)
     values = _disclosed_values(rows, data, request)

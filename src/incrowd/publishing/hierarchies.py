@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +11,19 @@ from numpy.typing import NDArray
 from incrowd.cells import read_cell, unescaped
 from incrowd.flow import Attribute, Regions, Table
 from incrowd.hierarchy import Hierarchy
-from incrowd.release.hierarchies import HEADER, NO, YES
-from incrowd.schema import EVERYTHING
+from incrowd.measures.totals import FILE as TOTALS_FILE
+from incrowd.measures.totals import TOTALS
+from incrowd.release.hierarchies import FILE, HEADER, HIERARCHIES, NO, YES
+from incrowd.schema import EVERYTHING, Role, Schema
 
 Line = tuple[str, str, str, str]
 
 
 def hierarchies(
-    attributes: Iterable[Attribute], regions: Regions, totals: Table | None, public: Collection[str]
+    schema: Schema, attributes: Iterable[Attribute], regions: Regions, totals: Table | None
 ) -> Table:
-    """Labels that cells and totals name and those above them; of `public` hierarchies all."""
-    lines: list[Line] = []
+    """Labels that cells and totals name and those above them, of public hierarchies all."""
+    public, lines = _public(schema), list[Line]()
     for attribute, cells in zip(attributes, regions.cells, strict=True):
         tree = attribute.tree
         if tree is None or cells.node is None:
@@ -33,6 +36,18 @@ def hierarchies(
             nodes = np.unique([*(node for node in cells.node.tolist() if node > 0), *map(place.get, stated)])
         lines += _lines(attribute, tree, nodes.astype(np.int64))
     return Table.of({name: [line[place] for line in lines] for place, name in enumerate(HEADER)})
+
+
+def files_beside(schema: Schema, totals: bool, hierarchies: Table | None) -> dict[str, Any]:
+    """What the manifest says of totals and hierarchies, where they are published."""
+    found: dict[str, Any] = {TOTALS: {"file": TOTALS_FILE}} if totals else {}
+    if hierarchies is not None:
+        found[HIERARCHIES] = {"file": FILE, "whole": _public(schema)}
+    return found
+
+
+def _public(schema: Schema) -> list[str]:
+    return [column.name for column in schema.having(Role.QUASI) if column.public]
 
 
 def _stated(totals: Table, name: str) -> list[str]:

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd import interrupts, tables
-from incrowd.algorithms.base import spilling_into
-from incrowd.contracts import Notice, Progress, Watch, unnoticed, unwatched
+from incrowd import long_work, tables
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
+from incrowd.long_work import Notice, Progress, Watch, unnoticed, unwatched
 from incrowd.measures import TwoWayError
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.two_way import two_way_words
@@ -260,7 +259,7 @@ def publish_to(
     """Anonymize a table and write the verified release."""
     form = form or Form()
     destination = Path(folder)
-    with private_folder(destination, form.replace) as scratch, spilling_into(scratch):
+    with private_folder(destination, form.replace):  # a bad destination is known before hours of work
         made = draft(source, policy, watch, public, check, notice)
     return _write(made, destination, form, watch)
 
@@ -279,10 +278,10 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
         if made.linked:  # nothing else states whose row it is
             links = json.dumps(_links(made)) + "\n"  # all on one line, which is written far faster
             (folder / "audit" / LINKS).write_text(links, encoding="utf-8")
-        interrupts.check()
-        with interrupts.held():
+        long_work.check()
+        with long_work.held():
             commit(folder, destination, form.replace)
-            interrupts.ignore()
+            long_work.ignore()
     return release
 
 

@@ -224,7 +224,13 @@ def _coded(texts: Sequence[str]) -> TextColumn:
     return TextColumn(np.array([distinct[text] for text in texts], np.int32), tuple(distinct))
 
 
-def domain_of(attribute: Attribute, cells: Cells) -> dict[str, Any]:
+def domains_of(attributes: Sequence[Attribute], regions: Regions) -> dict[str, dict[str, Any]]:
+    """What the manifest says of the domain of each quasi-identifier."""
+    pairs = zip(attributes, regions.cells, strict=True)
+    return {attribute.name: _domain_of(attribute, cells) for attribute, cells in pairs}
+
+
+def _domain_of(attribute: Attribute, cells: Cells) -> dict[str, Any]:
     """What the cells of a column name of its domain: nothing that is not in the rows themselves."""
     if attribute.shape is Shape.RANGE:
         real = cells.low >= 0

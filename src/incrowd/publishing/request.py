@@ -10,7 +10,7 @@ from incrowd import models
 from incrowd.algorithms.base import Algorithm, method
 from incrowd.contracts import Guard, Promise
 from incrowd.errors import IncrowdError, Infeasible, PolicyError
-from incrowd.flow import Microdata
+from incrowd.flow import Microdata, Neighbourhoods, Partition
 from incrowd.models import JoinTerms, KAnonymity, KPersons
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
@@ -68,6 +68,19 @@ class Request:
         reasons = [reason for model in self.promised if (reason := model.infeasible(data))]
         if reasons:
             raise Infeasible("\n".join(reasons))
+
+    def check_kept(self, grouping: Partition | Neighbourhoods) -> None:
+        """Refuse a grouping that leaves out more records than may be."""
+        records, allowed = grouping.labels.size, self.allowed
+        gone, most = records - grouping.kept.size, 0 if allowed is None else allowed.most(records)
+        if gone == records:
+            raise Infeasible(f"nothing can be published: all {records} records would have to be suppressed")
+        if gone > most:
+            share = "none" if allowed is None else f"max_suppression = {allowed.share}, {most} of {records}"
+            raise Infeasible(
+                f"{gone} of {records} records would have to be suppressed, and {share} may be; raise "
+                "max_suppression, ask for less, or try another method"
+            )
 
 
 def requested(policy: Policy) -> Request:

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import Algorithm, all_methods, method
-from incrowd.contracts import Progress
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Microdata, Neighbourhoods, Partition
+from incrowd.flow import Microdata, Partition
 from incrowd.generalize import generalize
+from incrowd.long_work import Progress
 from incrowd.measures import Combinations, published_from_regions, quasi_identifier_error, shrinkage
 from incrowd.measures.totals import one_way_totals
 from incrowd.measures.two_way import percent
@@ -83,20 +83,6 @@ def allowance_of(policy: Policy) -> Allowance | None:
             f"or take one of {others}"
         )
     return Allowance(number_text(Decimal(said)))
-
-
-def check_suppression(grouping: Partition | Neighbourhoods, allowed: Allowance | None) -> None:
-    """Refuse a grouping that leaves out more than was allowed."""
-    records = grouping.labels.size
-    gone, most = records - grouping.kept.size, 0 if allowed is None else allowed.most(records)
-    if gone == records:
-        raise Infeasible(f"nothing can be published: all {records} records would have to be suppressed")
-    if gone > most:
-        share = "none" if allowed is None else f"max_suppression = {allowed.share}, {most} of {records}"
-        raise Infeasible(
-            f"{gone} of {records} records would have to be suppressed, and {share} may be; raise "
-            "max_suppression, ask for less, or try another method"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,15 +33,21 @@ def totals(data: Microdata, k: int) -> Table:
     is left over, too, is a line ``*`` of the same size, or nobody.
     """
     most = 1 if data.entity is None else int(np.bincount(data.entity).max())
-    floor = k * most
-    if len(data) < floor:
+    if len(data) < k * most:
         raise Infeasible(
             f"totals: somebody has {most} of {len(data)} rows, more than one in k = {k}: no total would be "
             "about k persons; leave out totals"
         )
+    pairs = zip(data.attributes, data.codes.T, strict=True)
+    return counted_totals(
+        [(attribute, np.bincount(codes, minlength=len(attribute))) for attribute, codes in pairs], k * most
+    )
+
+
+def counted_totals(columns: Iterable[tuple[Attribute, Counts]], floor: int) -> Table:
+    """The same of quasi-identifiers whose codes were counted; no line has fewer than `floor` rows."""
     found: list[tuple[str, str, str]] = []
-    for attribute, codes in zip(data.attributes, data.codes.T, strict=True):
-        count = np.bincount(codes, minlength=len(attribute))
+    for attribute, count in columns:
         lines = LINES[attribute.shape](attribute, count, floor)
         found += [(attribute.name, text, str(rows)) for text, rows in lines]
     return Table.of({name: [line[place] for line in found] for place, name in enumerate(HEADER)})

@@ -19,7 +19,6 @@ from incrowd.hierarchy.builders import grow, read_levels
 from incrowd.measures.buckets import BucketTable
 from incrowd.measures.totals import Line, lines_by_column
 from incrowd.policy import Policy
-from incrowd.policy.parts import same_name
 from incrowd.predicate import decimals, in_units
 from incrowd.queries.answer import Ints
 from incrowd.queries.class_means import ClassMeans, mean_decimals, read_means
@@ -28,7 +27,7 @@ from incrowd.queries.raking import ColumnTotals, bounding, raked
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.hierarchies import PublishedHierarchy
 from incrowd.schema import EVERYTHING, Column, Kind, Role, Schema, Shape
-from incrowd.values import Value, read_date, read_number, read_texts, reading_of, value_text
+from incrowd.values import Value, read_date, read_number, read_texts, reading_of, same_name, value_text
 
 Quantity = int | Decimal | date
 

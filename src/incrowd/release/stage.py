@@ -2,8 +2,8 @@
 
 Everything is written into a private stage beside the destination, on the same filesystem. Only what the
 verifier has accepted is renamed to its final name, which happens in one step: a folder with the final name
-is complete. A crash leaves at most a stage, which the next run removes. What a method spills to disk lies in
-such a folder too, never in the common one for temporary files.
+is complete. A crash leaves at most a stage, which the next run removes. What an engine writes on the way lies
+in such a folder too, never in the common one for temporary files.
 
 A stage is alive while its lock is held. The lock is the first thing in a stage and the last to go, so a
 stage without one is empty. Release and audit are two folders and two renames; what is needed to take the
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incrowd.errors import InputError, Refused, option
-from incrowd.interrupts import cleaned_by, held
+from incrowd.long_work import cleaned_by, held
 from incrowd.schema import MANIFEST
 
 PREFIX = ".incrowd-stage-"

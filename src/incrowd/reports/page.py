@@ -15,12 +15,17 @@ from incrowd.measures.risk_summary import were_suppressed
 from incrowd.reports.bars import Bar, Picture, labelled, parted, percent, shortened
 from incrowd.reports.cell_words import shown_cell
 from incrowd.reports.svg import text, visible
-from incrowd.reports.words import ROLES, SHAPES
 from incrowd.schema import CHECKS
 
 MOST_COLUMNS = 60  # that are drawn; all are in the facts
 MOST_CELLS = 16  # of an example row that are not folded
 LONGEST_TEXT = 2000
+ROLES: Mapping[str, str] = {
+    "quasi_identifier": "quasi-identifier: others may know it, so it is generalized",
+    "sensitive": "sensitive: published unchanged, and must not be linked to a person",
+    "keep": "kept: published unchanged; the publisher considers it harmless",
+}
+SHAPES: Mapping[str, str] = {"range": "intervals", "node": "labels of a hierarchy", "set": "sets of values"}
 
 
 def render(facts: Mapping[str, Any]) -> str:

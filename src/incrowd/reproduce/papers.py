@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, unknown
+from incrowd.long_work import Watch, unwatched
 from incrowd.reproduce.kja import figures as kja
 from incrowd.reproduce.multidimensional import figures as multidimensional
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from time import process_time
 from typing import TypeVar
 
-from incrowd.contracts import Progress
 from incrowd.flow import Microdata, Neighbourhoods, Partition, Table, TextColumn
 from incrowd.generalize import generalize
+from incrowd.long_work import Progress
 from incrowd.measures.boxes import RangeCount
 from incrowd.measures.loss import EntropyLoss, GlobalPenalty
 from incrowd.measures.published import Published, published

@@ -22,13 +22,12 @@ the notes of the table.
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from incrowd.flow import Table
-from incrowd.schema import Source
 from incrowd.tables.csv_writer import protected, unprotected, unprotected_table, write_csv
+from incrowd.tables.files import read, read_standard_input
 
 if TYPE_CHECKING:
     from incrowd.tables.frames import Native
@@ -44,42 +43,6 @@ __all__ = [
     "write_csv",
     "write_parquet",
 ]
-
-
-def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = False) -> Table:
-    """Read a path, a `Source`, or a pandas, polars or pyarrow frame, as texts: all columns, or these.
-
-    Distinct texts stand in the order of appearance, rows in the order of the source. An empty CSV cell is the
-    empty text; a gap in Parquet or a frame is None. With `lists`, lists of texts in a Parquet file are read
-    too, as the cells of a release: ``{F|M}``. An error names file, line and column, never a cell.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "people.csv")
-    >>> _ = path.write_text("age;zip\\n34;01234\\n34;\\n")
-    >>> read(path).column("zip").rows()
-    ['01234', '']
-    >>> folder.cleanup()
-    """
-    if isinstance(source, Table) and columns is None:
-        return source  # what was piped in is read before it is needed
-    given = Source.of(source)
-    if given is not None:
-        from incrowd.tables.files import read_source
-
-        return read_source(given, columns, lists)
-    from incrowd.tables.frames import read_frame
-
-    return read_frame(source, columns)
-
-
-def read_standard_input(encoding: str = "") -> Table:
-    """Read the text that is piped into this program: CSV, or JSON lines."""
-    from incrowd.tables.files import read_standard_input
-
-    return read_standard_input(sys.stdin.buffer, encoding)
 
 
 def write_parquet(

@@ -148,6 +148,12 @@ def check_names(names: Sequence[str], source: str) -> None:
             )
 
 
+def check_shape(names: Sequence[str], rows: int, source: str) -> None:
+    """Refuse what no table of this program has: bad names, too many columns or rows."""
+    check_names(names, source)
+    check_size(rows, source)
+
+
 def check_width(columns: int, source: str) -> None:
     """Refuse a table without columns, or with too many."""
     if columns == 0:
@@ -189,6 +195,14 @@ def check_texts(texts: Iterable[str | None], name: str, source: str) -> None:
             raise TableError(f"{source}: column {name!r} holds a NUL character or broken Unicode")
         if len(text) * 4 > CELL_LIMIT and len(text.encode()) > CELL_LIMIT:
             raise TableError(f"{source}: column {name!r} holds a cell of more than {CELL_LIMIT} bytes")
+
+
+def too_large(source: str) -> TableError:
+    """Of a table whose rows did not come through whole from a child process."""
+    return TableError(
+        f"{source} holds a NUL character, a cell of more than {CELL_LIMIT} bytes, or a row of more than "
+        f"{ROW_LIMIT} bytes"
+    )
 
 
 def check_size(rows: int, source: str) -> None:

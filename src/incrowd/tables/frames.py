@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
-from incrowd.tables.checked_files import check_names, check_size, check_texts, chosen
+from incrowd.tables.checked_files import check_shape, check_texts, chosen
 from incrowd.tables.texts import column_of, float_text, moment_texts, with_gaps
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ Native = Mapping[str, tuple[str, NDArray[np.int64]]]
 def read_frame(source: object, columns: Sequence[str] | None = None) -> Table:
     """Read a data frame as texts, gaps as NULL; an index is not part of the table."""
     frame = _eager(source)
-    check_names(frame.columns, _SOURCE)
-    check_size(len(frame), _SOURCE)
+    check_shape(frame.columns, len(frame), _SOURCE)
     names = [frame.columns[place] for place in chosen(frame.columns, columns)]
     return Table(tuple(names), tuple(_column(frame.get_column(name), name) for name in names))
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from incrowd.errors import TableError
 from incrowd.flow import Table
-from incrowd.tables.checked_files import CELL_LIMIT, ROW_LIMIT, check_names, check_size, check_texts, chosen
+from incrowd.tables.checked_files import check_shape, check_texts, chosen, too_large
 from incrowd.tables.parquet_reader import NULL, end_with_parent, limit, sent_rows, start_child
 from incrowd.tables.texts import cell_text, column_of
 from incrowd.tables.typed_rows import TypedRows
@@ -51,16 +51,12 @@ def _received(child: subprocess.Popen[bytes], source: str) -> Table | None:
     if "error" in said:
         raise TableError(f"{source} {said['error']}")
     names, rows = said["names"], said["rows"]
-    check_names(names, source)
-    check_size(rows, source)
+    check_shape(names, rows, source)
     table = sent_rows(answer, names)
     if child.wait() != 0:
         return None
     if table is None or len(table) != rows:
-        raise TableError(
-            f"{source} holds a NUL character, a cell of more than {CELL_LIMIT} bytes, "
-            f"or a row of more than {ROW_LIMIT} bytes"
-        )
+        raise too_large(source)
     read = []
     for name, column in zip(table.names, table.columns, strict=True):
         texts = [None if text == NULL else (text or "")[1:] for text in column.texts]

@@ -20,8 +20,7 @@ from incrowd.tables.checked_files import (
     NotThisEncoding,
     Stream,
     check_beginning,
-    check_names,
-    check_size,
+    check_shape,
     check_texts,
     chosen,
 )
@@ -45,8 +44,7 @@ def read_json_lines(stream: Stream, source: str, columns: Sequence[str] | None) 
                 _check_width(names, source)
             row[place] = texts[place].setdefault(_text(value, number, key, source), len(texts[place]))
         rows.append(row)
-    check_names(list(names), source)
-    check_size(len(rows), source)
+    check_shape(list(names), len(rows), source)
     places = chosen(list(names), columns)
     found = []
     for place in places:

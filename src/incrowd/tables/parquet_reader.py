@@ -29,13 +29,11 @@ import numpy as np
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
 from incrowd.tables.checked_files import (
-    CELL_LIMIT,
-    ROW_LIMIT,
-    check_names,
-    check_size,
+    check_shape,
     check_texts,
     check_width,
     chosen,
+    too_large,
 )
 from incrowd.tables.csv_reader import blocks_of, read_rows
 from incrowd.tables.texts import column_of, float_text, moment_texts
@@ -102,8 +100,7 @@ def _received(
     if answer is None or question is None or described is None:
         return None
     names, types, rows = described
-    check_names(names, source)
-    check_size(rows, source)
+    check_shape(names, rows, source)
     places = chosen(names, columns)
     for place in places:
         if not (lists and types[place] == _LIST):
@@ -114,10 +111,7 @@ def _received(
     if child.wait() != 0:
         return None
     if table is None or len(table) != rows:
-        raise TableError(
-            f"{source} holds a NUL character, a cell of more than {CELL_LIMIT} bytes, "
-            f"or a row of more than {ROW_LIMIT} bytes"
-        )
+        raise too_large(source)
     typed = zip(table.columns, (types[place] for place in places), table.names, strict=True)
     return Table(table.names, tuple(_as_texts(column, kind, name, source) for column, kind, name in typed))
 

@@ -1,4 +1,4 @@
-"""How a whole column is read: as numbers or dates in one notation, if exactly one fits all of its texts.
+"""How a whole column is read: as stated, or in the one notation of numbers or dates that fits all its texts.
 
 What is written plainly (2024-02-29, 1234.5) is read as it stands. Anything else is read where one notation
 fits every text and nothing has to be made up or given up for it. Where two fit, where a century, a time of
@@ -7,14 +7,27 @@ day or a zone would be guessed, the answer is a question: `Ambiguous`, with what
 
 from __future__ import annotations
 
+import difflib
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 
+from incrowd.errors import PolicyError, TableError
 from incrowd.schema import Kind
 from incrowd.values import dates, numbers
-from incrowd.values.dates import EXCEL, FROM, MILLISECONDS, RARE, SECONDS, TIME, date_reader, read_date
-from incrowd.values.numbers import MOST_DIGITS, Number, read_number
+from incrowd.values.dates import EXCEL, FROM, ISO, MILLISECONDS, RARE, SECONDS, TIME, date_reader, read_date
+from incrowd.values.numbers import (
+    EXACT,
+    MOST_DIGITS,
+    Number,
+    number_notation,
+    number_reader,
+    number_text,
+    read_number,
+)
 
 _CODE = re.compile(r"[+-]?0[0-9]")  # how a postal code starts and a number does not
 _DIGIT = re.compile("[0-9]")
@@ -28,6 +41,9 @@ _SERIALS = (10_000, 73_051)  # 1927 to 2100
 _SECONDS = (946_684_800, 2_051_222_400)  # 2000 to 2035
 _MIDNIGHT = "00:00"
 _TIMES_DIFFER = "the time of day differs, and only days are published"
+
+
+Value = int | Decimal | date | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,117 @@ class Ambiguous:
         ways = " or ".join(reading.stated() for reading in self.readings)
         return f"{self.why}; say how it is read: {ways}"
 
+
+# As stated
+
+
+def canonical_format(format: str, kind: Kind, column: str) -> str:
+    """The notation that a policy's format names; an error if the closed list does not have it.
+
+    Examples
+    --------
+    >>> canonical_format("1.234,56EUR", Kind.NUMERIC, "cost")
+    '1.234,56 EUR'
+    """
+    if wrong := format_problem(format, kind):
+        raise PolicyError(f"{column} {wrong}")
+    return (number_notation(format) or "") if kind is Kind.NUMERIC else format
+
+
+def kind_of_format(format: str) -> Kind:
+    """What a format is of: no notation is one of numbers and one of dates."""
+    return Kind.NUMERIC if number_notation(format) else Kind.DATE
+
+
+def format_problem(format: str, kind: Kind) -> str:
+    """What is wrong with a format, as a sentence about its column goes on; empty if it is of the list."""
+    if not format or (number_notation(format) if kind is Kind.NUMERIC else dates.is_date_notation(format)):
+        return ""
+    if kind is Kind.NUMERIC:
+        known = ", ".join(numbers.BODIES)
+        return (
+            f"has a format that is not a known notation of numbers; write one of {known}, if need be with a "
+            "currency or a percent sign, such as 1.234,56 EUR"
+        )
+    return f"has a format that is not a known notation of dates{_probably(format)}"
+
+
+def _probably(format: str) -> str:
+    """What may have been meant."""
+    if format.removesuffix(TIME) in dates.SHORT_YEARS + dates.STATED_SHORT:
+        return (
+            f": two digits leave the century open; say from which year on, as in {format.removesuffix(TIME)}"
+            f"{TIME if format.endswith(TIME) else ''}{FROM}1930, which reads the years 1930 to 2029"
+        )
+    known = dates.DAYS + dates.MONTHS + dates.STATED_DAYS + dates.COUNTED
+    near = difflib.get_close_matches(format, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{hint}; write it with dd, mm, yyyy and Mon, such as dd.mm.yyyy (docs/reading.md has the list)"
+
+
+def same_name(name: str) -> str:
+    """The form in which names of columns are compared: é is one character, however it was typed."""
+    return unicodedata.normalize("NFC", name)
+
+
+def value_text(value: Value) -> str:
+    """The canonical text of any value; of a date, its ISO form."""
+    if isinstance(value, str):
+        return value
+    return value.isoformat() if isinstance(value, date) else number_text(value)
+
+
+def read_column(texts: Sequence[str], kind: Kind, format: str = "", column: str = "") -> list[Value]:
+    """The values of distinct texts, in their order; an error counts those that are not of this kind."""
+    values = read_texts(texts, kind, canonical_format(format, kind, column))
+    unread = sum(value is None for value in values)
+    if unread:
+        raise TableError(
+            f"{column} is declared {kind}, but {unread} of its {len(values)} distinct values are no "
+            f"{plural(kind, format)}; list those that mean missing under 'missing', declare the column "
+            "categorical, or say how they are written: format"
+        )
+    return [value for value in values if value is not None]
+
+
+def plural(kind: Kind, format: str) -> str:
+    """What texts of a kind are called in a message.
+
+    Examples
+    --------
+    >>> plural(Kind.DATE, ""), plural(Kind.NUMERIC, "1.234,56 EUR"), plural(Kind.NUMERIC, "")
+    ('dates (YYYY-MM-DD)', 'numbers (1.234,56 EUR)', 'numbers')
+    """
+    if kind is Kind.NUMERIC:
+        return f"numbers ({format})" if format else "numbers"
+    return f"dates ({format or ISO.upper()})"
+
+
+def read_texts(texts: Sequence[str], kind: Kind, format: str = "") -> list[Value | None]:
+    """Every text's value, or None where it has none. Columns without numbers or dates are their texts."""
+    if kind is Kind.NUMERIC:
+        return list(plain_numbers(texts)) if not format else list(map(number_reader(format), texts))
+    if kind is Kind.DATE:
+        return [read_date(text) for text in texts] if not format else list(map(date_reader(format), texts))
+    return list(texts)
+
+
+def offsets(values: Sequence[Value]) -> list[float]:
+    """How far each of the sorted numbers (or dates, in days) lies above the first.
+
+    The difference is exact and rounded once, so neither huge numbers nor huge ranges lose their order.
+    """
+    numbers = [Decimal(_count(value)) for value in values]
+    return [float(EXACT.subtract(number, numbers[0])) for number in numbers]
+
+
+def _count(value: Value) -> Number:
+    if isinstance(value, str):
+        raise TypeError("texts lie at no distance from each other")
+    return value.toordinal() if isinstance(value, date) else value
+
+
+# Found out from the texts
 
 TEXT = Reading(Kind.CATEGORICAL)
 

@@ -9,9 +9,9 @@ from incrowd import tables
 from incrowd.commands.inspect.costs import PolicyCosts, cost_of_columns, suggested_demand
 from incrowd.commands.inspect.policy_text import policy_text
 from incrowd.commands.inspect.profile import Profile, decided, profiled
-from incrowd.contracts import Watch, unwatched
 from incrowd.errors import InputError, option
 from incrowd.flow import Table
+from incrowd.long_work import Watch, unwatched
 from incrowd.policy import needed
 
 __all__ = ["PolicyCosts", "Profile", "decided", "inspect", "policy_text"]

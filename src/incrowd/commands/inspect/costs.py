@@ -19,16 +19,15 @@ from numpy.typing import NDArray
 from incrowd.commands.inspect.policy_text import SUGGESTED_K
 from incrowd.commands.inspect.profile import Profile, profiled
 from incrowd.commands.inspect.trials import Errors, Trial, coarsened
-from incrowd.contracts import Watch, unwatched
 from incrowd.flow import Codes, Microdata, Table
+from incrowd.long_work import Watch, unwatched
 from incrowd.measures.bins import bits, text_bins
 from incrowd.measures.demand import Demand, demand, room_for
 from incrowd.measures.two_way import percent, skill
 from incrowd.policy import Policy
-from incrowd.policy.parts import same_name
 from incrowd.results import Result, Row
 from incrowd.schema import Column, Kind, Role, Schema
-from incrowd.values import reading_of
+from incrowd.values import reading_of, same_name
 
 MOST_ROWS = 20_000
 MOST_WORK = 6_000_000  # sampled rows times the square of quasi-identifiers: what is measured in ten seconds

@@ -11,11 +11,13 @@ from incrowd.schema import Kind, Role
 SUGGESTED_K = 10
 MANY_QUASI_IDENTIFIERS = 12
 MOST_ISOLATING = 5
-# Clusters beat cuts where there are few records for many columns: on six tables of up to 5,000 rows, all
-# of 18 random choices of five quasi-identifiers had a smaller error, of two columns only 7 of 18.
-SMALL_TABLE = 5_000
+# Cuts lose to cells and clusters where there are many columns: of 18 random choices of five quasi-identifiers
+# all had a smaller error, of two columns only 7 of 18. What each loses and takes: docs/comparing.md.
 ENOUGH_QUASI_IDENTIFIERS = 5
-MOST_SET_VALUES = 64  # of a column without a hierarchy, for `cells`
+SMALL_TABLE = 5_000  # rows of which `cells` takes no more than two seconds
+MEDIUM_TABLE = 50_000  # rows of which polished clusters take about ten
+CLUSTERS = '{distance = "10", polish = true}'
+MOST_SET_VALUES = 64  # of a column without a hierarchy, for both of them
 
 
 def policy_text(profile: Profile, source_name: str = "the table") -> str:
@@ -84,25 +86,31 @@ def _lists(profile: Profile) -> Iterator[str]:
     yield ""
 
 
-def suits_cells(profile: Profile) -> bool:
-    """Would `cells` lose less than `mondrian`, and take no longer than anybody waits?"""
+def proposed_method(profile: Profile) -> str:
+    """The method that keeps most within about ten seconds."""
     columns = profile.having(Role.QUASI)
     sets = [column.distinct + (column.missing > 0) for column in columns if column.kind is Kind.CATEGORICAL]
-    return (
-        profile.rows <= SMALL_TABLE
-        and len(columns) >= ENOUGH_QUASI_IDENTIFIERS
-        and max(sets, default=0) <= MOST_SET_VALUES
-        and not profile.having(Role.ENTITY)
-    )
+    if (
+        len(columns) < ENOUGH_QUASI_IDENTIFIERS
+        or max(sets, default=0) > MOST_SET_VALUES
+        or profile.having(Role.ENTITY)
+        or profile.rows > MEDIUM_TABLE
+    ):
+        return "mondrian"
+    return "cells" if profile.rows <= SMALL_TABLE else "agglomerative"
 
 
 def _method(profile: Profile) -> Iterator[str]:
-    if not suits_cells(profile):
+    method = proposed_method(profile)
+    if method == "mondrian":
         yield 'method = "mondrian"  # other methods: incrowd methods'
         return
-    yield "# Of so few rows cells keeps more than the default, mondrian, which is quicker and takes columns"
-    yield f"# of more than {MOST_SET_VALUES} categories. Other methods: incrowd methods"
-    yield 'method = "cells"'
+    yield f"# Of so few rows {method} keeps more than the default, mondrian, which is quicker and takes"
+    yield f"# columns of more than {MOST_SET_VALUES} categories. Other methods: incrowd methods"
+    yield f"method = {toml_text(method)}"
+    if method == "agglomerative":
+        yield "# With these two-column tables are about half as wrong as with mondrian, in about ten seconds."
+        yield f"options = {CLUSTERS}"
 
 
 def _isolating(profile: Profile) -> Iterator[str]:

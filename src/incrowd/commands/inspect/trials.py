@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import method
-from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Attribute, Codes, Microdata, Table
 from incrowd.generalize import generalize
+from incrowd.long_work import silent
 from incrowd.measures import published_from_regions
 from incrowd.measures.bins import Bins, attribute_bins, text_bins
 from incrowd.measures.cells import CellCoverage

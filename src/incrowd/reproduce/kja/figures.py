@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from incrowd.contracts import Watch
+from incrowd.long_work import Watch
 from incrowd.reproduce.kja import trials as ways
 from incrowd.reproduce.kja.findings import DM, ERROR, NCP, RANGE, RATIO, TIME, JoinFigure, statements
 from incrowd.reproduce.kja.trials import DIR, MONDRIAN, REF, TOPDOWN, JoinPoint, JoinSetting, JoinTrials

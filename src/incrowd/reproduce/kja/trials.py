@@ -21,9 +21,10 @@ from incrowd.algorithms.kja import AdaptiveRefinement, Direct, own_people
 from incrowd.algorithms.partitions.mondrian import RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.topdown import TopDown
 from incrowd.assign import Entropy, shuffled
-from incrowd.contracts import Guard, Partitioner, Progress, silent
+from incrowd.contracts import Guard, Partitioner
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes, Microdata, Partition
+from incrowd.long_work import Progress, silent
 from incrowd.measures.boxes import RangeCount, random_boxes
 from incrowd.measures.counting import REFINE, average_relative_error, counts, weights_of
 from incrowd.reproduce.stored import Stored, drawn_words, whole_numbers

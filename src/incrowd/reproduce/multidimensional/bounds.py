@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.contracts import silent
 from incrowd.flow import Microdata
+from incrowd.long_work import silent
 from incrowd.reproduce.multidimensional.trials import RELAXED, SINGLE, STRICT, WAYS, Way, bound, records
 from incrowd.reproduce.outcome import Sheet, Statement
 from incrowd.reproduce.stored import whole_numbers

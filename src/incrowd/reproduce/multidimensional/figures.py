@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 
-from incrowd.contracts import Watch
+from incrowd.long_work import Watch
 from incrowd.reproduce.multidimensional import bounds, patients
 from incrowd.reproduce.multidimensional import trials as cuts
 from incrowd.reproduce.multidimensional.trials import (

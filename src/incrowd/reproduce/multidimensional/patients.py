@@ -18,10 +18,10 @@ import numpy as np
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.algorithms.partitions.single import SingleDimensional
 from incrowd.attacks.linked import joined
-from incrowd.contracts import silent
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import Groups, means_of
+from incrowd.long_work import silent
 from incrowd.measures.published import Published
 from incrowd.queries import Answer, Queryable
 from incrowd.reproduce.outcome import Sheet, Statement

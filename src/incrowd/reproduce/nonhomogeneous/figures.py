@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from incrowd.contracts import Watch
 from incrowd.errors import InputError
+from incrowd.long_work import Watch
 from incrowd.reproduce.nonhomogeneous import trials
 from incrowd.reproduce.nonhomogeneous.trials import (
     AT,

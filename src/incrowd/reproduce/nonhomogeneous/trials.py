@@ -25,10 +25,11 @@ from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.lexicographic import Lexicographic
 from incrowd.assign import Entropy
-from incrowd.contracts import Guard, Progress, silent
+from incrowd.contracts import Guard
 from incrowd.encode import encode
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
+from incrowd.long_work import Progress, silent
 from incrowd.models.l_diversity import FrequencyDiversity
 from incrowd.reproduce.stored import (
     ADULT_TABLE,

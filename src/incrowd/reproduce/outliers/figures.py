@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.algorithms.outliers.expc import COMPONENTS
-from incrowd.contracts import Watch
 from incrowd.errors import InputError
+from incrowd.long_work import Watch
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
 from incrowd.reproduce.outliers import trials as approaches
 from incrowd.reproduce.outliers.trials import (

@@ -24,11 +24,11 @@ from incrowd.algorithms.outliers.expc import (
     RemoveOutliers,
 )
 from incrowd.algorithms.partitions.incognito import Incognito
-from incrowd.contracts import Progress, silent
 from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.encode import encode
 from incrowd.flow import Attribute, Codes, Microdata, Table, TextColumn
 from incrowd.hierarchy.tree import read_levels
+from incrowd.long_work import Progress, silent
 from incrowd.models.plain import PlainGuard
 from incrowd.reproduce.stored import (
     CENSUS_COLUMNS,

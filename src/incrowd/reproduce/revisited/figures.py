@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from incrowd.contracts import Watch
+from incrowd.long_work import Watch
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
 from incrowd.reproduce.revisited import trials as runs
 from incrowd.reproduce.revisited.trials import BEST, EXPANSION, FOREST, KK, KS, Curve, LossTrial, printed

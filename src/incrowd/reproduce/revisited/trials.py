@@ -23,9 +23,9 @@ from typing import Any
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, Nearest, widened
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.forest import Forest
-from incrowd.contracts import Progress, silent
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Neighbourhoods, Partition, Table
+from incrowd.long_work import Progress, silent
 from incrowd.policy import Policy
 from incrowd.reproduce.stored import ADULT_TABLE, SEED, Stored, first_rows
 from incrowd.reproduce.trial import loss, run_each

@@ -1,6 +1,7 @@
-"""Being asked to end (INT, TERM, HUP): tidy up, say one sentence, exit with 1; never a traceback.
+"""What long work says while it runs, and how it ends when it is asked to (INT, TERM, HUP).
 
-Only the command line installs this. A signal raises `KeyboardInterrupt` while a command runs, so that
+To end is to tidy up, say one sentence and exit with 1, never with a traceback. Only the command line installs
+this. A signal raises `KeyboardInterrupt` while a command runs, so that
 whatever is open is closed on the way out. Three things could go wrong with that, and are seen to:
 
 * Outside a command there is nothing to close: the program ends at once.
@@ -18,11 +19,36 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = "stopped; nothing was published"
 EXIT_CODE = 1
+
+
+class Progress(Protocol):
+    """Hears now and then how much of the present step is done, from 0 to 1."""
+
+    def __call__(self, done: float) -> None: ...
+
+
+def silent(done: float) -> None:
+    """A progress that nobody watches."""
+
+
+Watch = Callable[[str], Progress]  # called at the start of each step, with its name
+
+
+Notice = Callable[[str], None]  # hears what should be known before the work begins
+
+
+def unnoticed(_sentence: str) -> None:
+    """A notice that nobody reads; it is among the warnings, too."""
+
+
+def unwatched(_step: str) -> Progress:
+    """A watch that shows nothing."""
+    return silent
 
 
 @dataclass
