@@ -232,7 +232,7 @@ def test_a_true_release_is_verified_again(method: str, request_: Request) -> Non
     verified_again(method, request_, "csv")
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)  # every Parquet file is read by a process of its own
 @given(method=st.sampled_from(COUNT_PERSONS), request_=visited())
 def test_a_true_release_in_parquet_is_verified_again(method: str, request_: Request) -> None:
     verified_again(method, request_, "parquet")

@@ -100,8 +100,8 @@ def test_what_must_be_accepted_by_name_breaks(name: str) -> None:
     "model", [FrequencyDiversity(2, "d"), DistinctDiversity(2, "d"), EntropyDiversity("2", "d")]
 )
 def test_nobody_has_a_value_with_more_than_one_in_l(model: Any) -> None:
-    found = [posterior(town, Refinement(2), [model], held) for town, held in value_towns(5, 8 * TIMES)]
-    assert len(found) == 8 * TIMES
+    found = [posterior(town, Refinement(2), [model], held) for town, held in value_towns(5, 5 * TIMES)]
+    assert len(found) == 5 * TIMES
     assert max(found) <= Fraction(1, 2)
 
 
