@@ -363,6 +363,10 @@ def test_a_folder_holds_one_table(tmp_path: Path) -> None:
 # PostgreSQL
 
 
+def rows(release: Path) -> list[str]:
+    return (release / "data.csv").read_text(encoding="utf-8").splitlines()
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that is started for these tests, if the machine has one."""
@@ -415,6 +419,9 @@ def test_a_table_and_a_query_of_postgres(server: str, tmp_path: Path) -> None:
     source = Source(server, sql="people")
     ic.publish(source, roles, tmp_path / "release", k=3)
     assert ic.verify(tmp_path / "release", source).passed
+    ic.publish(source, roles, tmp_path / "large", k=3, engine="duckdb")
+    assert ic.verify(tmp_path / "large", source, engine="duckdb").passed
+    assert sorted(rows(tmp_path / "large")) == sorted(rows(tmp_path / "release"))
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert CANARY.encode() not in everything
     refused(Source(server), r"has 2 tables: odd, people; .*sql=")

@@ -173,7 +173,7 @@ def _postgres(files: TableFiles) -> tuple[list[str], Iterator[Texts], str]:
         raise TableError(f"{files.name} cannot be read, or the query is wrong ({problem})")
 
     def batches() -> Iterator[Texts]:
-        with session:
+        with session, found:
             yield from _batches(iter(found), names, files.name)
 
     return names, batches(), note
