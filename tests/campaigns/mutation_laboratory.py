@@ -62,14 +62,18 @@ class Known:
         self.modules += other.modules
 
     def seeing(self, mutant: Mutant) -> list[str]:
-        """The tests that run a mutant's statement; on import all that run its module.
+        """The tests that run a mutant's statement; on import all that run its module, or one that imports it.
 
         First come tests that run little else of the verifier, and some that go no further than this
         statement. Of the others, those that run the same lines of the module are much alike: one of each
         kind comes first, then a second of each. Long ones come last.
         """
-        file, (first, last) = str(module_file(mutant.module)), mutant.lines
-        found = {test: files.get(file, []) for test, files in self.lines.items()}
+        (first, last), files = mutant.lines, [str(module_file(mutant.module))]
+        if not mutant.function:
+            files += _importing(mutant.module)
+        found = {
+            test: [line for file in files for line in own.get(file, [])] for test, own in self.lines.items()
+        }
         if mutant.function:
             found = {test: own for test, own in found.items() if any(first <= line <= last for line in own)}
         found = {test: own for test, own in found.items() if own}
@@ -89,6 +93,11 @@ class Known:
     def runs(self, test: str) -> tuple[int, str]:
         """How many lines of the verifier a test runs, and its name."""
         return sum(map(len, self.lines[test].values())), test
+
+
+def _importing(module: str) -> list[str]:
+    """The files of the verifier that import a module: a number at its head may count there."""
+    return [str(file) for file in SOURCE.rglob("*.py") if f"from {module} import" in file.read_text("utf-8")]
 
 
 class Laboratory:
