@@ -239,7 +239,7 @@ def test_inspect_in_python_has_costs_and_refuses_halves_of_the_request() -> None
     assert "quasi-identifiers; without 3 of them" in repr(found)
     assert found.to_dict()["improved"] == found.improved.to_dict()
     with pytest.raises(InputError, match="costs=True"):
-        incrowd.inspect(people(), policy())  # type: ignore[call-overload]
+        incrowd.inspect(people(), policy(), costs=True, preview=1)  # type: ignore[call-overload]
     with pytest.raises(PolicyError, match="policy"):
         incrowd.inspect(people(), None, costs=True)
 
@@ -319,7 +319,7 @@ def test_the_command_writes_a_policy_that_publishes(tmp_path: Path) -> None:
     again = run.invoke(app, ["publish", names[0], "-p", names[2], "-o", str(tmp_path / "release")])
     assert again.exit_code == 0, again.output
     assert "can be asked about: " in again.output
-    assert run.invoke(app, ["inspect", names[0], "-p", names[1]]).exit_code == 2
+    assert run.invoke(app, ["inspect", names[0], "--costs"]).exit_code == 2
 
 
 def test_stated_totals_make_two_column_tables_better_and_measure_says_the_same(tmp_path: Path) -> None:

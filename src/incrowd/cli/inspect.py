@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +17,10 @@ from incrowd.results import listed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from incrowd.commands.inspect import PolicyCosts, Profile
+    from incrowd.commands.inspect import Inspection, PolicyCosts, Profile
+    from incrowd.commands.inspect.preview import Preview
     from incrowd.commands.inspect.questions import Answer
+    from incrowd.commands.inspect.risks import Risk
     from incrowd.flow import Table
     from incrowd.schema import Role, Source
 
@@ -37,6 +39,17 @@ def inspect(
         typer.Option("--output", "-o", help="Write a first policy here; with --costs, an improved one."),
     ] = None,
     policy: options.PolicyFile = None,
+    risk: Annotated[
+        options.Names,
+        typer.Option("--risk", help="Columns known together, a,b,c: who is unique in them (repeat)."),
+    ] = None,
+    levels: Annotated[
+        options.Names,
+        typer.Option("--levels", help="Levels of a column's hierarchy in the policy (repeat), or all."),
+    ] = None,
+    preview: Annotated[
+        int, typer.Option("--preview", help="Show so many records before and after; writes nothing.")
+    ] = 0,
     costs: Annotated[
         bool, typer.Option("--costs", help="What each quasi-identifier of the policy costs the others.")
     ] = False,
@@ -57,8 +70,12 @@ def inspect(
             raise InputError(f"{output} exists; name a new file")
         source = options.source(table, encoding, sheet, sql)
         again = options.again(table, encoding, sheet, sql)
-        if costs or policy is not None:
-            return _costs(source, again, policy, costs, output, as_json)
+        if costs:
+            return _costs(source, again, policy, output, as_json)
+        if policy is not None or risk or levels or preview:
+            if output is not None or ask:
+                raise InputError("-o and --ask are for a first policy; leave them out, or -p and the others")
+            return _look(source, policy, risk, levels, preview, as_json)
         if ask:
             _check_askable(output, as_json)
         with screen.watching(as_json) as watch:
@@ -72,14 +89,92 @@ def inspect(
         finish(profile.to_dict(), as_json, lambda: show(profile, table, again, output))
 
 
+def _look(
+    source: Source | Table,
+    policy: Path | None,
+    risk: options.Names,
+    levels: options.Names,
+    preview: int,
+    as_json: bool,
+) -> None:
+    """Risks, levels and a preview, as a policy reads the table."""
+    from incrowd.commands.inspect import inspect
+
+    sets = [options.split_names([words]) for words in risk or []]
+    given: Any = policy  # with or without one: what does not go together is refused there
+    with screen.watching(as_json) as watch:
+        found = inspect(
+            source, given, risk=sets, levels=options.split_names(levels), preview=preview, watch=watch
+        )
+    finish(found.to_dict(), as_json, lambda: show_look(found))
+
+
+def show_look(found: Inspection) -> None:
+    """Who stands out if some columns are known, what levels of hierarchies would do, and some records."""
+    out = screen.console()
+    if found.risks:
+        persons = "" if found.known.persons is None else "; sizes of classes are persons"
+        title = f"{found.rows:,} rows as they are: how many are alone, or with few, in what somebody knows"
+        rows = [_risk_row(risk) for risk in found.risks]
+        header = ["known together", "unique", "2 to 4", "5 to 9", "10 or more", "largest risk"]
+        header += [] if found.k is None else [f"below k = {found.k}"]
+        out.print(screen.table(title + persons, header, rows, right=header[1:], least=("5 to 9", "2 to 4")))
+        out.print("largest risk: highest match probability (prosecutor risk), of the smallest class")
+    for counts in found.levels:
+        rows = [
+            (str(level.level), f"{level.labels:,}", f"{level.smallest:,}", f"{level.largest:,}")
+            + (() if level.below_k is None else (f"{level.below_k:,}",))
+            for level in counts.levels
+        ]
+        header = ["level", "labels", "smallest", "largest"]
+        header += [] if counts.k is None else [f"rows below k = {counts.k}"]
+        out.print(screen.table(f"The hierarchy of {counts.column}, by itself", header, rows, right=header))
+    if found.preview is not None:
+        _show_preview(found.preview)
+
+
+def _risk_row(risk: Risk) -> tuple[str, ...]:
+    from incrowd.commands.inspect.inspection import odds
+
+    many = (risk.unique, risk.below_5 - risk.unique, risk.below_10 - risk.below_5, risk.rows - risk.below_10)
+    below = () if risk.below_k is None else (f"{risk.below_k:,}",)
+    return (", ".join(risk.columns), *(f"{rows:,}" for rows in many), odds(risk), *below)
+
+
+def _show_preview(preview: Preview) -> None:
+    from incrowd.commands.inspect.preview import PRIVATE, UNCHANGED
+    from incrowd.reports.cell_words import shown_cell
+
+    out = screen.console()
+    out.print(PRIVATE)
+    for number, record in enumerate(preview.records, 1):
+        rows = [
+            (cell.column, cell.before, shown_cell(cell.after) if cell.after else "", cell.means)
+            for cell in record.cells
+            if cell.means != UNCHANGED
+        ]
+        title = f"Record {number} of {len(preview.records)}, by what it loses"
+        header = ("column", "the table says", "its row would say", "which means")
+        out.print(screen.table(title, header, rows))
+    same = {cell.column: 1 for record in preview.records for cell in record.cells if cell.means == UNCHANGED}
+    if same:
+        out.print(f"Published unchanged: {listed(list(same))}")
+    if preview.sampled < preview.rows:
+        out.print(
+            f"Drafted from {preview.sampled:,} of {preview.rows:,} rows, so that it takes seconds: of all "
+            "rows, cells are narrower."
+        )
+    out.print(f"Not verified: a draft with {preview.method}, k = {preview.k}.")
+
+
 def _costs(
-    source: Source | Table, again: str, policy: Path | None, costs: bool, output: Path | None, as_json: bool
+    source: Source | Table, again: str, policy: Path | None, output: Path | None, as_json: bool
 ) -> None:
     from incrowd.commands.inspect import inspect
     from incrowd.commands.inspect.improved_text import improved_text
 
     with screen.watching(as_json) as watch:
-        found = inspect(source, policy, costs=costs, watch=watch)  # type: ignore[call-overload]
+        found = inspect(source, policy, costs=True, watch=watch)
     commented = True
     if output is not None and policy is not None:
         moved = {column.name: (column.advice, column.reason) for column in found.advised}

@@ -135,7 +135,7 @@ class Policy(Part):
     @model_validator(mode="after")
     def _one_role_each(self) -> Self:
         seen: dict[str, Role] = {}
-        for name, role in self._said():
+        for name, role in self.roles():
             if name in seen:
                 raise ValueError(f"column {name} has two roles: {seen[name]} and {role}; keep one of them")
             seen[name] = role
@@ -147,7 +147,8 @@ class Policy(Part):
             raise ValueError("public and population exclude each other: the public table is the population")
         return self
 
-    def _said(self) -> Iterator[tuple[str, Role]]:
+    def roles(self) -> Iterator[tuple[str, Role]]:
+        """Every column that the policy names, with its role."""
         named: tuple[tuple[Role, Sequence[str]], ...] = (
             (Role.IDENTIFIER, self.identifiers),
             (Role.SENSITIVE, tuple(self.sensitive)),
@@ -247,7 +248,7 @@ class Policy(Part):
         Of a `public` table to be joined, the quasi-identifiers are read too: hierarchies that are built
         then hold the values of both tables.
         """
-        roles = dict(self._said())
+        roles = dict(self.roles())
         known = {same_name(name): name for name in table.names}
         weight = None if self.population is None else self.population.weight
         needed = (*roles, *self.descriptions, *(() if weight is None else (same_name(weight),)))
@@ -275,7 +276,7 @@ class Policy(Part):
 
     def unmentioned(self, names: Sequence[str]) -> list[str]:
         """Those of a table's columns that the policy gives no role."""
-        roles = dict(self._said())
+        roles = dict(self.roles())
         return [name for name in names if same_name(name) not in roles]
 
 

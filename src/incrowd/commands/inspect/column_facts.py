@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from incrowd.commands.inspect import names
 from incrowd.commands.inspect.patterns import pattern_of
 from incrowd.commands.inspect.roles import Facts
-from incrowd.flow import TextColumn
+from incrowd.flow import Codes, TextColumn
 from incrowd.schema import Kind
 from incrowd.values import Ambiguous, Reading, read_texts, reading_of
 
@@ -25,6 +25,14 @@ def counted_texts(
         (t is None or t in means_missing for t in column.texts), np.bool_, len(column.texts)
     )
     return counts, missing
+
+
+def numbered_values(column: TextColumn, means_missing: frozenset[str]) -> Codes:
+    """The column's values numbered without gaps; all that means missing is one value."""
+    counts, missing = counted_texts(column, means_missing)
+    real = (counts > 0) & ~missing
+    number = np.where(real, np.cumsum(real), 0).astype(np.int32)
+    return number[column.codes]
 
 
 def facts_of(name: str, column: TextColumn, means_missing: frozenset[str]) -> Facts:

@@ -1,6 +1,6 @@
 """A profile of a table: what its columns are, suggested roles, and how many people are unique.
 
-A profile holds names and counts, never a value of the table (of values that mean missing, only words
+A profile shows names and counts, never a value of the table (of values that mean missing, only words
 that everybody uses).
 """
 
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.commands.inspect.column_facts import counted_texts, facts_of
+from incrowd.commands.inspect.column_facts import counted_texts, facts_of, numbered_values
+from incrowd.commands.inspect.known_columns import KnownColumns
 from incrowd.commands.inspect.ladders import suggested_ladder
 from incrowd.commands.inspect.missing_markers import missing_markers
 from incrowd.commands.inspect.relations import (
@@ -32,7 +33,7 @@ from incrowd.commands.inspect.risks import (
     telling_combinations,
 )
 from incrowd.commands.inspect.roles import Facts, suggest
-from incrowd.errors import TableError
+from incrowd.errors import InputError, TableError
 from incrowd.flow import Codes, Table, TextColumn
 from incrowd.measures.demand import Demand
 from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, near_unique
@@ -71,7 +72,7 @@ class Profile(Result):
     """What `inspect` found; ``reading`` is what was taken for what when the file was read.
 
     ``isolating`` are sensitive columns, and pairs of them, that single out many rows though they are
-    published unchanged.
+    published unchanged. ``known`` is the table, to ask for the risk of other columns; it is never shown.
     """
 
     rows: int
@@ -83,6 +84,7 @@ class Profile(Result):
     demand: Demand | None = None
     isolating: tuple[Combination, ...] = ()
     reading: tuple[str, ...] = ()
+    known: KnownColumns | None = field(default=None, compare=False)
 
     def having(self, role: Role) -> tuple[ColumnProfile, ...]:
         return tuple(column for column in self.columns if column.role is role)
@@ -96,8 +98,25 @@ class Profile(Result):
         rows = ((c.name, c.kind, c.distinct, c.missing, c.role, c.reason) for c in self.columns)
         return ("column", "kind", "distinct", "missing", "suggested role", "why"), rows
 
+    def risk_of(self, columns: Sequence[str], k: int | None = None) -> Risk:
+        """The risk if somebody knows just these columns; each is numbered once, however often it is asked.
+
+        Examples
+        --------
+        >>> profile = profiled(Table.of({"age": ["30", "30", "41"], "sex": ["F", "M", "F"]}))
+        >>> profile.risk_of(["age"]).unique, profile.risk_of(["age", "sex"], k=2).below_k
+        (1, 3)
+        """
+        if self.known is None:
+            raise InputError("this profile has no table beside it; inspect the table again")
+        return self.known.risk_of(columns, k)
+
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(replace(self, known=None), dict_factory=_shown)
+
+
+def _shown(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: said for name, said in pairs if name != "known"}
 
 
 def profiled(table: Table, most_rows_read: int = MOST_ROWS_READ) -> Profile:
@@ -170,7 +189,7 @@ def _with_risks(
 ) -> Profile:
     means_missing = frozenset({"", *markers})
     codes = {
-        role: {c.name: _codes(table.column(c.name), means_missing) for c in columns if c.role is role}
+        role: _codes_of(table, [c.name for c in columns if c.role is role], means_missing)
         for role in (Role.QUASI, Role.SENSITIVE)
     }
     found, bounded = telling_combinations(codes[Role.QUASI], most_rows_read)
@@ -183,7 +202,12 @@ def _with_risks(
         risk_of(codes[Role.QUASI], len(table)),
         isolating=isolating(codes[Role.SENSITIVE], _persons(columns, table), most_rows_read),
         reading=table.notes,
+        known=KnownColumns(table, means_missing),
     )
+
+
+def _codes_of(table: Table, names: Iterable[str], means_missing: frozenset[str]) -> dict[str, Codes]:
+    return {name: numbered_values(table.column(name), means_missing) for name in names}
 
 
 def _with_roles(
@@ -265,7 +289,7 @@ def _held_back(
 ) -> list[ColumnProfile]:
     """Sensitive columns whose values are nearly all somebody's own: publishing them would be refused."""
     persons = _persons(columns, table)
-    codes = {c.name: _codes(table.column(c.name), means_missing) for c in columns if c.role is Role.SENSITIVE}
+    codes = _codes_of(table, [c.name for c in columns if c.role is Role.SENSITIVE], means_missing)
     rows = {name: rows_alone_in([column], persons) for name, column in codes.items()}
     alone = {name: count for name, count in rows.items() if near_unique(count, len(table))}
     return [
@@ -326,18 +350,10 @@ def _with_something_to_generalise(columns: Sequence[ColumnProfile], rows: int) -
 def _days(table: Table, found: ColumnProfile, means_missing: frozenset[str]) -> Codes:
     """The column's values as they will be published: moments of one day are one value."""
     column = table.column(found.name)
-    codes = _codes(column, means_missing)
+    codes = numbered_values(column, means_missing)
     if TIME not in found.format:
         return codes
     read = read_texts([text or "" for text in column.texts], found.kind, found.format)
     number = {day: place for place, day in enumerate(dict.fromkeys(read), 1)}
     days = np.array([number[day] for day in read], np.int32)[column.codes]
     return np.where(codes == 0, 0, days).astype(np.int32)
-
-
-def _codes(column: TextColumn, means_missing: frozenset[str]) -> Codes:
-    """The column's values numbered without gaps; all that means missing is one value."""
-    counts, missing = counted_texts(column, means_missing)
-    real = (counts > 0) & ~missing
-    number = np.where(real, np.cumsum(real), 0).astype(np.int32)
-    return number[column.codes]

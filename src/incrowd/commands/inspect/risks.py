@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.commands.inspect.relations import rows_alone_in
-from incrowd.flow import Codes
+from incrowd.flow import Codes, distinct_rows
 from incrowd.measures.published import group_sizes
 from incrowd.policy.exposures import UNIQUE_SHARE
 
@@ -31,15 +31,24 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """How many rows have how much company on the suggested quasi-identifiers, as the table stands."""
+    """How many rows have how much company if some columns are known together, as the table stands.
+
+    Sizes of classes are persons where somebody may have several rows, else rows. ``highest`` is the largest
+    prosecutor risk: one by the smallest size, or the largest share that one person has of a class.
+    ``below_k`` counts the rows in classes of fewer than `k`, where a k is asked for.
+    """
 
     columns: tuple[str, ...]
+    rows: int
     classes: int
     unique: int
     below_5: int
     below_10: int
     smallest: int
     largest: int
+    highest: float
+    k: int | None = None
+    below_k: int | None = None
 
 
 def isolating(
@@ -96,14 +105,43 @@ def _affordable(columns: int, rows: int, most_rows_read: int) -> int:
     return width
 
 
-def risk_of(codes: Mapping[str, Codes], rows: int) -> Risk:
-    sizes = _class_sizes(codes.values()) if codes else np.array([rows])
+def risk_of(
+    codes: Mapping[str, Codes], rows: int, k: int | None = None, persons: NDArray[np.int64] | None = None
+) -> Risk:
+    """The risk of columns of codes (n,), each without gaps; `persons` (n,) says whose row each is.
+
+    Examples
+    --------
+    >>> known = {"age": np.array([0, 0, 1]), "sex": np.array([0, 0, 0])}
+    >>> risk = risk_of(known, 3, k=2)
+    >>> risk.unique, risk.highest, risk.below_k
+    (1, 1.0, 1)
+    """
+    if persons is None:
+        sizes = held = _class_sizes(codes.values()) if codes else np.array([rows])
+        highest = 1 / int(sizes.min())
+    else:
+        sizes, held, highest = _class_persons(list(codes.values()), persons)
     return Risk(
         columns=tuple(codes),
+        rows=rows,
         classes=sizes.size,
-        unique=int((sizes == 1).sum()),
-        below_5=int(sizes[sizes < 5].sum()),
-        below_10=int(sizes[sizes < 10].sum()),
+        unique=int(held[sizes == 1].sum()),
+        below_5=int(held[sizes < 5].sum()),
+        below_10=int(held[sizes < 10].sum()),
         smallest=int(sizes.min()),
         largest=int(sizes.max()),
+        highest=highest,
+        k=k,
+        below_k=None if k is None else int(held[sizes < k].sum()),
     )
+
+
+def _class_persons(
+    codes: list[Codes], persons: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
+    """For each class its persons and its rows; and the largest share of a class that is one person's."""
+    of = distinct_rows(codes, [int(column.max()) + 1 for column in codes], persons.size)[1]
+    held, count = np.bincount(of), int(persons.max()) + 1
+    pairs, own = np.unique(of * count + persons, return_counts=True)
+    return np.bincount(pairs // count), held, float((own / held[pairs // count]).max())
