@@ -17,7 +17,14 @@ from test_docs import shown_commands
 from incrowd.algorithms.base import all_methods
 from incrowd.commands import compare as comparing
 from incrowd.commands.compare import compare
-from incrowd.commands.comparison import Comparison, Kept, Trial, TrialResult, default_cache
+from incrowd.commands.comparison import (
+    Comparison,
+    Kept,
+    Skipped,
+    Trial,
+    TrialResult,
+    default_cache,
+)
 from incrowd.commands.publish import publish
 from incrowd.contracts import catalogue
 from incrowd.errors import InputError, NotVerified
@@ -361,3 +368,49 @@ def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.Monk
     for command, lines in commands:
         printed = " ".join(incrowd(*command.split()[1:]).out.split())
         assert not [line for line in lines if " ".join(line.split()) not in printed]
+
+
+# ---- while it runs
+
+
+def test_each_trial_is_told_when_it_is_finished() -> None:
+    heard: list[Trial | Skipped] = []
+    found = compare(AGES, request(), ["mondrian", "expc"], [5, 10, 50], bound="none", on_trial=heard.append)
+    assert [each for each in heard if isinstance(each, Trial)] == list(found.trials)
+    assert tuple(each for each in heard if isinstance(each, Skipped)) == found.skipped  # once, not for each k
+    lines = [each.sentence() for each in heard]
+    assert lines[0].startswith("mondrian, k = 5: gcp 0.0000, e2 ")
+    assert lines[2].startswith("mondrian, k = 50: refused: n=40 < k=50")
+    assert lines[3] == "expc: skipped: expc protects outliers: give [privacy.plain]"
+
+
+def test_who_interrupts_in_the_middle_keeps_what_is_done_and_goes_on_next_time(tmp_path: Path) -> None:
+    def stop(trial: Trial | Skipped) -> None:
+        if isinstance(trial, Trial) and trial.k == 10:
+            raise KeyboardInterrupt
+
+    found = compare(AGES, request(), ["mondrian"], [5, 10, 20], cache=tmp_path / "kept", on_trial=stop)
+    assert ([trial.k for trial in found.trials], found.stopped, found.planned) == ([5, 10], True, 3)
+    assert len(list((tmp_path / "kept").iterdir())) == 2
+    again = compare(AGES, request(), ["mondrian"], [5, 10, 20], cache=tmp_path / "kept", bound="none")
+    assert again.trials[:2] == found.trials
+    assert not again.stopped
+
+
+def test_a_trial_has_one_id() -> None:
+    found = compare(AGES, request(privacy={"k": 5, "l": 2}), ["mondrian"], [5], [None, 2, 0], bound="none")
+    assert [trial.id for trial in found.trials] == ["mondrian-k5-l2", "mondrian-k5"]
+
+
+def test_marks_are_links_with_the_ids_of_their_trials(tmp_path: Path) -> None:
+    words = ("--methods", "mondrian", "--k", "2,3", "--no-cache", "--bound", "none")
+    ran = incrowd(
+        "compare", *lay(tmp_path), *words, "--json", "-o", tmp_path / "c.svg", "--link", "t?id={id}&x"
+    )
+    assert ran.code == 0, ran.out
+    root = ET.fromstring((tmp_path / "c.svg").read_text())
+    links = {each.get("id"): each.get("href") for each in root.iter("{http://www.w3.org/2000/svg}a")}
+    assert links == {trial["id"]: f"t?id={trial['id']}&x" for trial in ran.json["trials"]}
+    bad = incrowd("compare", *lay(tmp_path), "-o", tmp_path / "d.svg", "--link", "javascript:alert(1)")
+    assert (bad.code, (tmp_path / "d.svg").exists()) == (2, False)
+    assert incrowd("compare", *lay(tmp_path), "--link", "#{id}").code == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -118,3 +119,38 @@ def test_shares_are_written_in_percent() -> None:
     texts = {each.text for each in ET.fromstring(FrontierChart("R", "E2", points, True).svg()).iter()}
     assert {"0%", "2%", "4%"} <= texts
     assert "0.02" in FrontierChart("R", "GCP", points).svg()
+
+
+@given(st.lists(points, min_size=1, max_size=8), st.booleans())
+def test_ids_and_links_change_nothing_else(shown: list[FrontierPoint], narrow: bool) -> None:
+    """A link is an element around its mark; what is drawn stays, and without links it is the old file."""
+    plain = FrontierChart("R", "loss", tuple(shown)).svg(narrow=narrow)
+    named = [replace(point, id=f"p'{i}", link=f"#<{i}>") for i, point in enumerate(shown)]
+    picture = FrontierChart("R", "loss", tuple(named)).svg(narrow=narrow, prefix="narrow-")
+    root = ET.fromstring(picture)
+    found = {each.get("id"): each.get("href") for each in root.iter(f"{SPACE}a")}
+    assert found == {f"narrow-p'{i}": f"#<{i}>" for i in range(len(shown))}
+    assert (root.get("role"), root.get("aria-labelledby")) == ("group", "narrow-title narrow-about")
+    ids = re.findall(" id='([^']*)'", picture)
+    assert len(set(ids)) == len(ids) == len(shown) + 2
+    bare = re.sub("<a [^>]*><circle [^>]*fill-opacity='0'/>|</a>", "", picture)
+    bare = bare.replace("narrow-", "").replace("role='group'", "role='img'")
+    assert bare == plain
+    assert "<script" not in picture
+    assert boxes(picture) == boxes(plain)
+
+
+def test_a_point_with_an_id_alone_can_be_found() -> None:
+    point = FrontierPoint("ring", 0.2, 0.1, "ring, k = 10", id="ring-k10")
+    root = ET.fromstring(FrontierChart("R", "loss", (point,)).svg())
+    assert [each.get("id") for each in root.iter(f"{SPACE}g")] == ["ring-k10"]
+    assert root.get("role") == "img"
+
+
+@pytest.mark.parametrize(
+    "link", ["javascript:alert(1)", " JavaScript:x", "java\nscript:x", "data:text/html,x"]
+)
+def test_a_link_that_runs_something_is_refused(link: str) -> None:
+    with pytest.raises(ValueError, match="scheme"):
+        FrontierPoint("ring", 0.2, 0.1, "ring", link=link)
+    assert FrontierPoint("ring", 0.2, 0.1, "ring", link="https://example.org/x:y").link

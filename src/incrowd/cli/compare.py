@@ -39,6 +39,12 @@ def compare(
     narrow: Annotated[
         bool, typer.Option("--narrow", help="Draw the picture for a column of 400 pixels.")
     ] = False,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link", help="Make each mark of the picture a link, such as '#{id}' or 'trial?id={id}'."
+        ),
+    ] = None,
     bound: options.Bound = "quick",
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
@@ -54,15 +60,17 @@ def compare(
     with boundary(as_json):
         from incrowd.algorithms.base import all_methods
         from incrowd.commands.compare import compare
-        from incrowd.commands.comparison import check_measures, default_cache
+        from incrowd.commands.comparison import check_link, check_measures, default_cache
 
         _check_words(methods, every, cache, no_cache)
-        if narrow and output is None:
-            raise InputError("--narrow is about the picture; name its file with -o compared.svg")
+        if (narrow or link is not None) and output is None:
+            raise InputError("--narrow and --link are about the picture; name its file with -o compared.svg")
+        check_link(link)
         check_measures([sort])
         check_new(output, ".svg")
         names = list(all_methods()) if every else options.split_names(methods) or None
         levels: list[Level] = list(_levels(options.split_names(l))) or [None]
+        say = screen.saying(as_json)
         with screen.watching(as_json) as watch:
             found = compare(
                 options.source(table, encoding, sheet, sql),
@@ -73,11 +81,12 @@ def compare(
                 accept=options.split_names(accept),
                 cache=None if no_cache else cache or default_cache(),
                 bound=bound,
+                on_trial=lambda trial: say(trial.sentence()),
                 watch=watch,
             )
         drawn = output if found.by(sort) else None  # there is no picture of nothing
         if drawn is not None:
-            write_new(drawn, found.chart(sort).svg(narrow=narrow))
+            write_new(drawn, found.chart(sort, link).svg(narrow=narrow))
         good = not found.stopped and bool(found.by(sort))
         finish(found.to_dict(sort), as_json, lambda: show_comparison(found, sort, drawn), good=good)
 

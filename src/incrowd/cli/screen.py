@@ -9,8 +9,9 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from incrowd.kernels.compiling import compiling
@@ -144,6 +145,17 @@ def complain(message: str, as_json: bool, exit_code: int) -> None:
 def notice(sentence: str) -> None:
     """Say something on standard error before the work begins."""
     sys.stderr.write(folded(f"WARNING: {sentence}.") + "\n")
+
+
+def saying(quiet: bool) -> Callable[[str], None]:
+    """Says sentences on standard error while the work goes on: on a terminal, and not of quick work."""
+    began = monotonic()
+
+    def say(sentence: str) -> None:
+        if monotonic() - began >= PATIENCE:
+            sys.stderr.write(folded(sentence) + "\n")
+
+    return say if not quiet and sys.stderr.isatty() else lambda _sentence: None
 
 
 @contextmanager

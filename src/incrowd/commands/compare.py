@@ -21,7 +21,17 @@ import numpy as np
 
 from incrowd import __version__, tables
 from incrowd.algorithms.base import all_methods, method
-from incrowd.commands.comparison import E2, Comparison, Kept, Level, Skipped, Trial, TrialResult
+from incrowd.commands.comparison import (
+    E2,
+    Comparison,
+    Kept,
+    Level,
+    OnTrial,
+    Skipped,
+    Trial,
+    TrialResult,
+    unheard,
+)
 from incrowd.commands.publish import publish
 from incrowd.encode import encode
 from incrowd.errors import Exposure, IncrowdError, InputError, NotVerified, PolicyError, Refused
@@ -53,6 +63,7 @@ def compare(
     accept: Sequence[str] = (),
     cache: str | Path | None = None,
     bound: str = QUICK_BOUND,
+    on_trial: OnTrial = unheard,
     watch: Watch = unwatched,
 ) -> Comparison:
     """Try methods on a table with several k and l; nothing is written but to the cache.
@@ -75,6 +86,9 @@ def compare(
         A folder that keeps results for the next time; None keeps none.
     bound : str
         How hard to look for the least possible information loss at each k, as of `measure`.
+    on_trial : callable
+        Called with each `Trial` when it is finished: method, k, l and its result, or the reason why it was
+        refused; and with each `Skipped` method. What it raises ends the comparison.
 
     Returns
     -------
@@ -102,14 +116,16 @@ def compare(
     own = () if given.privacy.k is None else (given.privacy.k,)
     sizes = k if k is not None else sorted({*KS, *own})
     check_names(accept)
-    requests = [
+    every = (
         _request(given, name, size, level, accept)
         for name in dict.fromkeys(names)
         for level in dict.fromkeys(l)
         for size in dict.fromkeys(sizes)
-    ]
+    )
+    # None and the policy's own l are one request: made once, or two marks had one id
+    requests = [*{(asked.method, asked.privacy.l, asked.k): asked for asked in every}.values()]
     bench = _Bench(table, given, None if cache is None else Kept(Path(cache)))
-    trials, skipped, stopped = _tried(bench, requests, watch)
+    trials, skipped, stopped = _tried(bench, requests, watch, on_trial)
     bounds: tuple[LossBound, ...] = ()
     if bound != NONE and not stopped:
         bounds, stopped = _bounds(bench, trials, bound, watch)
@@ -160,9 +176,12 @@ def _request(policy: Policy, name: str, k: int, l: Level, accept: Sequence[str])
 
 
 def _tried(
-    bench: _Bench, requests: Sequence[Policy], watch: Watch
+    bench: _Bench, requests: Sequence[Policy], watch: Watch, on_trial: OnTrial
 ) -> tuple[list[Trial], list[Skipped], bool]:
-    """One trial after the other, up to the end or until somebody interrupts."""
+    """One trial after the other, up to the end or until somebody interrupts.
+
+    A method that is skipped for every k is told of once.
+    """
     progress = watch("comparing methods")
     trials: list[Trial] = []
     skipped: list[Skipped] = []
@@ -170,7 +189,10 @@ def _tried(
         for number, asked in enumerate(requests):
             made = bench.trial(asked)
             trials += [made] if isinstance(made, Trial) else []
+            known = made in skipped
             skipped += [made] if isinstance(made, Skipped) else []
+            if not known:
+                on_trial(made)
             progress((number + 1) / len(requests))
     except KeyboardInterrupt:
         if not trials:

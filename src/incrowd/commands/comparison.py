@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import incrowd.measures  # noqa: F401  # registers the measures
 from incrowd.contracts import catalogue
 from incrowd.errors import InputError, unknown
 from incrowd.measures.bounds import LossBound
-from incrowd.reports.frontier import FrontierChart, FrontierPoint
+from incrowd.reports.frontier import FrontierChart, FrontierPoint, safe_link
 from incrowd.results import Result, Row
 
 Level = int | str | None
@@ -78,9 +79,40 @@ class Trial:
     reason: str = ""
     own: bool = False
 
+    @property
+    def id(self) -> str:
+        """What tells it from the others of a comparison, in signs that ids and addresses may have.
+
+        Examples
+        --------
+        >>> Trial("mondrian", 5, "2.5").id
+        'mondrian-k5-l2.5'
+        """
+        return f"{self.method}-k{self.k}" + ("" if self.l is None else f"-l{self.l}")
+
+    @property
+    def named(self) -> str:
+        return f"{self.method}, k = {self.k}" + ("" if self.l is None else f", l = {self.l}")
+
+    def sentence(self) -> str:
+        """What came of it, in one line.
+
+        Examples
+        --------
+        >>> Trial("ring", 5, None, reason="the table has fewer than 5 rows").sentence()
+        'ring, k = 5: refused: the table has fewer than 5 rows'
+        """
+        if self.result is None:
+            return f"{self.named}: refused: {self.reason.splitlines()[0]}"
+        e2 = self.result.loss.get(E2)
+        wrong = "" if e2 is None else f", e2 {e2:.1%}"
+        return (
+            f"{self.named}: gcp {self.result.loss['gcp']:.4f}{wrong}, {self.result.seconds:.2f} CPU seconds"
+        )
+
     def to_dict(self, frontier: bool) -> dict[str, Any]:
         numbers = {} if self.result is None else asdict(self.result)
-        said = {"method": self.method, "k": self.k, "l": self.l, "policy": self.own}
+        said = {"id": self.id, "method": self.method, "k": self.k, "l": self.l, "policy": self.own}
         return {**said, "reason": self.reason, "frontier": frontier, **numbers}
 
 
@@ -91,6 +123,17 @@ class Skipped:
     method: str
     l: Level  # noqa: E741
     reason: str
+
+    def sentence(self) -> str:
+        level = "" if self.l is None else f", l = {self.l}"
+        return f"{self.method}{level}: skipped: {self.reason.splitlines()[0]}"
+
+
+OnTrial = Callable[[Trial | Skipped], None]  # hears of each trial when it is finished
+
+
+def unheard(_trial: Trial | Skipped) -> None:
+    """Nobody waits for single trials."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,8 +201,12 @@ class Comparison(Result):
                 found.append(trial)
         return tuple(found)
 
-    def chart(self, measure: str = "gcp") -> FrontierChart:
-        """Risk against loss, the frontier as a line for each l; needs a trial that gave a release."""
+    def chart(self, measure: str = "gcp", link: str | None = None) -> FrontierChart:
+        """Risk against loss, the frontier as a line for each l; needs a trial that gave a release.
+
+        With a `link` each mark is one, and has the id of its trial; `{id}` in the link stands for that.
+        """
+        check_link(link)
         best, several = set(map(id, self.frontier(measure))), len({trial.l for trial in self.trials}) > 1
         found = {id(trial): result for trial, result in self.by(measure)}
         points = []
@@ -177,6 +224,8 @@ class Comparison(Result):
                     group=str(trial.l or "none") if several else "",
                     own=trial.own,
                     brief=f"k = {trial.k}{level}",
+                    id="" if link is None else trial.id,
+                    link="" if link is None else link.replace("{id}", quote(trial.id)),
                 )
             )
         label = AXES.get(measure, f"loss ({measure})")
@@ -204,6 +253,12 @@ def check_measures(names: Iterable[str]) -> None:
     strange = [name for name in names if name not in MEASURES]
     if strange:
         raise InputError(unknown("in the list of measures", strange, MEASURES))
+
+
+def check_link(link: str | None) -> None:
+    """Refuse addresses that run something when they are followed."""
+    if link is not None and not safe_link(link):
+        raise InputError("a link is an address without a scheme, or one of http and https")
 
 
 def default_cache() -> Path:

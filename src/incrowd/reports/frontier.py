@@ -6,6 +6,7 @@ with the legend below. Words never stand on each other (`reports.labels`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, log
@@ -20,7 +21,20 @@ _WIDE, _NARROW = Area(), Area(width=390, left=62, right=14)
 _SMALL, _NORMAL = 11, 13  # of letters
 _LINE = 20  # of a legend below the picture
 _OWN = 9.5  # of the ring around what the policy asks for
+_TOUCHED = 12  # around a mark that is a link: 24 pixels across
+_SCHEME = re.compile(r"\s*(?!https?:)[^/?#]*:", re.IGNORECASE)
 POLICY = "what the policy asks for"
+
+
+def safe_link(link: str) -> bool:
+    """Does a link run nothing when it is followed, whoever wrote it?
+
+    Examples
+    --------
+    >>> safe_link("#ring-k5"), safe_link("https://example.org/a:b"), safe_link("javascript:alert(1)")
+    (True, True, False)
+    """
+    return not _SCHEME.match(link)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +42,8 @@ class FrontierPoint:
     """A trial: its series (which has one mark), where it lies, and in words what it is.
 
     The best of one `group` are joined by a line and have their words beside them; so has what the policy asks
-    for itself (`own`). `brief` are the words where room is short, and the mark says the series.
+    for itself (`own`). `brief` are the words where room is short, and the mark says the series. A point with
+    an `id` or a `link` can be found, or followed, in a page.
     """
 
     series: str
@@ -39,8 +54,12 @@ class FrontierPoint:
     group: str = ""
     own: bool = False
     brief: str = ""
+    id: str = ""
+    link: str = ""
 
     def __post_init__(self) -> None:
+        if not safe_link(self.link):
+            raise ValueError("a link is an address without a scheme, or one of http and https")
         if not (isfinite(self.loss) and 0 < self.risk <= 1):
             raise ValueError("a loss is a number, and a risk a probability above 0")
 
@@ -67,8 +86,11 @@ class FrontierChart:
         if not self.points:
             raise ValueError("a picture needs a point")
 
-    def svg(self, *, narrow: bool = False) -> str:
-        """The picture, for a page or for a column of 400 pixels."""
+    def svg(self, *, narrow: bool = False, prefix: str = "") -> str:
+        """The picture, for a page or for a column of 400 pixels.
+
+        All ids begin with `prefix`, so that one page may have several pictures.
+        """
         looks = {name: look for look, name in enumerate(dict.fromkeys(point.series for point in self.points))}
         groups = list(dict.fromkeys(point.group for point in self.points))
         frontier = [point for point in self.points if point.best]
@@ -84,10 +106,11 @@ class FrontierChart:
             x, y = frame.x(point.loss), frame.y(point.risk)
             hint = f"{point.words}: {frame.x_text(point.loss)}, {_odds(point.risk)}"
             parts += [_ring(x, y)] if point.own else []
-            parts.append(_mark(looks[point.series], x, y, hint))
-        return svg.picture(
-            self.title, self._about(), [*parts, *labels, *legend.svg(frame.area, narrow)], frame.area
-        )
+            mark = _mark(looks[point.series], x, y, hint)
+            parts.append(_linked(mark, point, x, y, prefix) if point.id or point.link else mark)
+        words = [*parts, *labels, *legend.svg(frame.area, narrow)]
+        linked = any(point.link for point in self.points)
+        return svg.picture(self.title, self._about(), words, frame.area, prefix, followed=linked)
 
     def _about(self) -> str:
         best = "; ".join(point.words for point in self.points if point.best)
@@ -140,6 +163,15 @@ class RiskFrame(Frame):
 def _mark(look: int, x: float, y: float, hint: str = "") -> str:
     """After the last shape they begin again, hollow."""
     return svg.marker(look, look // len(svg.MARKERS) % 2 == 0, x, y, hint)
+
+
+def _linked(mark: str, point: FrontierPoint, x: float, y: float, prefix: str) -> str:
+    """A mark that can be found by its id and followed; fingers need more room than eyes."""
+    name = f" id='{svg.text(prefix + point.id)}'" if point.id else ""
+    if not point.link:
+        return f"<g{name}>{mark}</g>"
+    room = f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{_TOUCHED}' fill='#fff' fill-opacity='0'/>"
+    return f"<a{name} href='{svg.text(point.link)}'>{room}{mark}</a>"
 
 
 def _ring(x: float, y: float) -> str:

@@ -97,13 +97,19 @@ def marker(look: int, filled: bool, x: float, y: float, hint: str = "") -> str:
     return f"<polygon points='{points}' {how}>{inside}</polygon>"
 
 
-def picture(title: str, about: str, parts: Iterable[str], area: Area = WIDE) -> str:
-    """A whole file with a white ground, a title and a description."""
-    size = f"width='{area.width:g}' height='{area.height:g}'"
+def picture(
+    title: str, about: str, parts: Iterable[str], area: Area = WIDE, prefix: str = "", followed: bool = False
+) -> str:
+    """A whole file with a white ground, a title and a description; `prefix` is that of their ids.
+
+    Of one image nobody hears what is inside; where links are to be `followed`, it is a group.
+    """
+    size, before = f"width='{area.width:g}' height='{area.height:g}'", text(prefix)
     head = (
         f"<svg xmlns='http://www.w3.org/2000/svg' {size} "
-        f"viewBox='0 0 {area.width:g} {area.height:g}' role='img' aria-labelledby='title about'>\n"
-        f"<title id='title'>{text(title)}</title>\n<desc id='about'>{text(about)}</desc>\n"
+        f"viewBox='0 0 {area.width:g} {area.height:g}' role='{'group' if followed else 'img'}' "
+        f"aria-labelledby='{before}title {before}about'>\n"
+        f"<title id='{before}title'>{text(title)}</title>\n<desc id='{before}about'>{text(about)}</desc>\n"
         f"<rect {size} fill='#fff'/>"
     )
     return "\n".join([head, word(title, area.left, 24, "font-weight='bold'"), *parts, "</svg>", ""])
