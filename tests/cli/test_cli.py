@@ -21,7 +21,19 @@ from incrowd.algorithms.base import all_methods
 from incrowd.examples import write_example
 
 COMMANDS = (
-    *("demo", "inspect", "publish", "verify", "measure", "query", "attack", "audit", "compare", "report"),
+    *(
+        "demo",
+        "inspect",
+        "policy",
+        "publish",
+        "verify",
+        "measure",
+        "query",
+        "attack",
+        "audit",
+        "compare",
+        "report",
+    ),
     *("learn", "outliers", "methods", "reproduce", "kernels"),
 )
 ROLES = (

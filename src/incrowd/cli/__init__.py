@@ -11,6 +11,7 @@ from incrowd.cli import (  # noqa: F401  # each adds its command
     measure,
     methods,
     outliers,
+    policy,
     publish,
     query,
     report,
@@ -23,7 +24,19 @@ __all__ = ["main"]
 
 # As a newcomer needs them, not by the alphabet.
 _ORDER = (
-    *("demo", "inspect", "publish", "verify", "measure", "query", "attack", "audit", "compare", "report"),
+    *(
+        "demo",
+        "inspect",
+        "policy",
+        "publish",
+        "verify",
+        "measure",
+        "query",
+        "attack",
+        "audit",
+        "compare",
+        "report",
+    ),
     *("learn", "outliers", "methods", "reproduce", "kernels"),
 )
 app.registered_commands.sort(key=lambda command: _ORDER.index(getattr(command.callback, "__name__", "")))

@@ -37,19 +37,25 @@ COMPLAINTS = {
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; decimals are kept exactly as they are written."""
-    text = _read_text(path)
+    return parsed_toml(read_policy_text(path), str(path))
+
+
+def parsed_toml(text: str, name: str = "the policy") -> dict[str, Any]:
+    """The tables of a TOML text, which messages call `name`; decimals are kept exactly as written."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if _LONG_KEY.search(_QUOTED.sub('""', text)):
-        raise PolicyError(f"{path} is no policy: a key has more than {MOST_PARTS} dots")
+        raise PolicyError(f"{name} is no policy: a key has more than {MOST_PARTS} dots")
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         complaint = str(error)
     except (ValueError, RecursionError):
         complaint = "a number is too long, or tables are nested too deeply"
-    raise PolicyError(f"{path} is not valid TOML: {complaint}")
+    raise PolicyError(f"{name} is not valid TOML: {complaint}")
 
 
-def _read_text(path: Path) -> str:
+def read_policy_text(path: Path) -> str:
+    """The text of a policy file as it stands there, with its line breaks."""
     if not path.is_file():
         reason = "is not a regular file" if path.exists() else "does not exist"
         raise PolicyError(f"policy file {path} {reason}")
@@ -61,7 +67,7 @@ def _read_text(path: Path) -> str:
     if len(raw) > MOST_BYTES:
         raise PolicyError(f"policy file {path} is larger than {MOST_BYTES} bytes, the most that is read")
     try:
-        return raw.decode("utf-8-sig").replace("\r\n", "\n")
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise PolicyError(f"policy file {path} is not UTF-8, first in line {line}") from None

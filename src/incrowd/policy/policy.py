@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from incrowd.errors import PolicyError, option, unknown
 from incrowd.flow import Table
 from incrowd.policy.columns import Source, described
-from incrowd.policy.file import Location, read_toml, sentences
+from incrowd.policy.file import Location, parsed_toml, read_toml, sentences
 from incrowd.policy.parts import (
     Columns,
     Described,
@@ -185,6 +185,11 @@ class Policy(Part):
         policy = cls(**{str(key): value for key, value in parts.items()})
         policy._folder = Path(folder or ".")
         return policy
+
+    @classmethod
+    def from_text(cls, text: str, folder: str | Path | None = None) -> Policy:
+        """Build from the text of a policy file; `folder` is where relative paths start."""
+        return cls.from_dict(parsed_toml(text), folder)
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
