@@ -225,6 +225,17 @@ def test_however_a_policy_is_written_the_improved_one_says_what_it_should(source
     assert found == wanted
 
 
+def test_comments_stay_where_lines_alone_cannot_be_edited() -> None:
+    source = 'quasi_identifiers = ["age", "q x", "education"]  # known\nprivacy = {k = 4}  # enough\n'
+    moved = {"q x": ("drop", "why"), "education": ("sensitive", "private")}
+    improved = improved_policy(
+        Policy.from_text(source), {n: to for n, (to, _) in moved.items()}, {"education": Kind.CATEGORICAL}
+    )
+    text, commented = improved_text(source, improved, moved)
+    assert commented
+    assert "  # known\nprivacy = {k = 4}  # enough\n" in text
+
+
 def test_a_written_document_is_the_policy() -> None:
     parts = policy(
         options={"choose": "widest"},

@@ -290,3 +290,25 @@ def test_the_command_says_what_is_wrong(words: tuple[str, ...], said: str, clini
     ran = incrowd("inspect", clinic / "patients.csv", *words)
     assert ran.code == 2
     assert said in ran.err
+
+
+def test_only_a_preview_shows_cells(tmp_path: Path) -> None:
+    """Every cell carries a mark; what names a person is not even in the preview."""
+    lines = [f"mark-n{i},mark-a{i % 4},mark-b{i % 3},mark-s{i % 2}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["name,a,b,s", *lines]) + "\n")
+    (tmp_path / "p.toml").write_text(
+        'identifiers = ["name"]\nsensitive = ["s"]\n[quasi_identifiers]\n'
+        "a = {hierarchy = {prefix = [6]}}\nb = {}\n[privacy]\nk = 5\n"
+    )
+    given = ("inspect", tmp_path / "t.csv", "-p", tmp_path / "p.toml", "--levels", "all", "--risk", "a,name")
+    for form in ((), ("--json",)):
+        ran = incrowd(*given, *form)
+        assert ran.code == 0
+        assert "mark-" not in ran.out + ran.err
+        shown = incrowd(*given, "--preview", "60", *form)
+        assert "mark-a" in shown.out
+        assert "mark-n" not in shown.out + shown.err
+    for wrong in (("--preview", "101"), ("--levels", "b"), ("--risk", "c"), ("--preview", "-1")):
+        ran = incrowd(*given[:4], *wrong)
+        assert ran.code == 2
+        assert "mark-" not in ran.out + ran.err

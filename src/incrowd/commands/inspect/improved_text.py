@@ -1,7 +1,8 @@
 """A policy file with some quasi-identifiers moved, as text: comments and order stay where that can be done.
 
-Lines are edited, and what comes out is read again. If it does not say exactly what it should, the policy is
-written anew, without comments.
+Lines are edited, so that the reason stands beside each column that moved, and what comes out is read again.
+If it does not say exactly what it should, the policy is edited as `PolicyText` does, without these reasons;
+what cannot be edited is written anew, without comments.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from decimal import Decimal
 from typing import Any
 
 from incrowd.errors import PolicyError
-from incrowd.policy import Policy
+from incrowd.policy import Policy, PolicyText
 from incrowd.policy.file import toml_key, toml_text
+from incrowd.values import same_name
 
 _HEADER = re.compile(r"\s*\[")
 _KEY = re.compile(r"""\s*("(?:\\.|[^"\\])*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
@@ -31,9 +33,22 @@ def improved_text(source: str, improved: Policy, moved: Mapping[str, tuple[str, 
         if here:
             lines = _with(lines, to, here, improved)
     text = "\n".join(lines) + "\n"
-    if _says(text, improved):
-        return text, True
+    for edited in (text, _in_place(source, improved, moved)):
+        if _says(edited, improved):
+            return edited, True
     return toml_document(improved.to_dict()), False
+
+
+def _in_place(source: str, improved: Policy, moved: Mapping[str, tuple[str, str]]) -> str:
+    """The policy with the same columns moved, however it is written; nothing where that cannot be done."""
+    described = improved.to_dict().get("sensitive", {})
+    try:
+        text = PolicyText(source)
+        for name, (to, _) in moved.items():
+            text = text.role(name, to, **(described[same_name(name)] if to == "sensitive" else {}))
+    except PolicyError:
+        return ""
+    return text.text
 
 
 def _says(text: str, improved: Policy) -> bool:
