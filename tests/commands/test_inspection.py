@@ -60,11 +60,13 @@ def test_risk_of_rows_is_counted_as_by_hand(rows: list[tuple[str, ...]], k: int)
     )
     assert (found.smallest, found.largest) == (min(sizes.values()), max(sizes.values()))
     assert (found.highest, found.rows) == (1 / min(sizes.values()), len(rows))
+    assert found.mean_size == pytest.approx(sum(size * size for size in sizes.values()) / len(rows))
 
 
 @given(lines, st.integers(2, 5))
 def test_with_an_entity_classes_count_persons(rows: list[tuple[str, ...]], k: int) -> None:
-    policy = Policy(quasi_identifiers=["x", "y"], entity="who")
+    texts = {"type": "categorical"}  # else 1 and 1.0 were one number
+    policy = Policy(quasi_identifiers={"x": texts, "y": texts}, entity="who")
     found = risk_of(table_of(rows), ["x", "y"], policy, k=k)
     groups = list(classes(rows).values())
     assert found.classes == len(groups)
@@ -116,6 +118,11 @@ def test_a_column_is_numbered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_names_are_told(columns: list[str], words: str) -> None:
     with pytest.raises(InputError, match=words):
         risk_of(table_of([("a", "b", "p")]), columns)
+
+
+def test_a_quasi_identifier_that_the_table_lacks_is_told() -> None:
+    with pytest.raises(TableError, match="did you mean 'x' for 'xx'"):
+        inspect(table_of([("a", "b", "p")]), {"quasi_identifiers": ["xx", "y"]})
 
 
 def test_k_is_at_least_two_and_a_table_has_rows() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import stat
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from decimal import Decimal
@@ -421,6 +423,43 @@ def test_whatever_fails_the_old_file_stays(file: Path, monkeypatch: pytest.Monke
 
 def refuse(*_: object) -> None:
     raise OSError(28, "No space left on device")
+
+
+KILLED = """
+import os, sys
+from incrowd.policy import PolicyText
+
+path = sys.argv[1]
+old = PolicyText.load(path)
+new, raw, seen = old.set("privacy.k", 5), open(path, "rb").read(), set()
+for number in range(50):
+    open(path, "wb").write(raw)
+    child = os.fork()
+    if child == 0:
+        left = [number]
+        def count(event, *_):
+            if event in ("open", "fsync", "os.chmod", "os.rename", "os.remove", "tempfile.mkstemp"):
+                left[0] -= 1
+                if left[0] < 0:
+                    os._exit(9)
+        sync = os.fsync
+        os.fsync = lambda handle: (count("fsync"), sync(handle))
+        sys.addaudithook(count)
+        new.save(path, over=old)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    found = PolicyText.load(path).text
+    assert found in (old.text, new.text)
+    seen.add(found == new.text)
+    if status == 0:
+        break
+assert status == 0 and seen == {True, False} and number > 4, (status, seen, number)
+"""
+
+
+def test_killed_at_any_operation_the_file_has_the_old_text_or_the_new_one(file: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", KILLED, str(file)], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_the_command_shows_changes_and_writes_unless_told_not_to(file: Path) -> None:

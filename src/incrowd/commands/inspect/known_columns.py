@@ -66,8 +66,9 @@ class KnownColumns:
 
     def quasi_identifiers(self) -> tuple[str, ...]:
         """Those of the policy, in the order of the table."""
-        roles = dict(self.policy.roles()) if self.policy is not None else {}
-        return tuple(name for name in self.table.names if roles.get(same_name(name)) is Role.QUASI)
+        roles = () if self.policy is None else self.policy.roles()
+        known = {self.named(name) for name, role in roles if role is Role.QUASI}
+        return tuple(name for name in self.table.names if name in known)
 
     def level_counts(self, column: str, k: int | None = None) -> LevelCounts:
         """How many labels each level of a column's hierarchy has, and how small its smallest group is."""

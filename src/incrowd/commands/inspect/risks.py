@@ -35,6 +35,7 @@ class Risk:
 
     Sizes of classes are persons where somebody may have several rows, else rows. ``highest`` is the largest
     prosecutor risk: one by the smallest size, or the largest share that one person has of a class.
+    ``mean_size`` is the mean over rows of the size of their class: how many people are left to guess among.
     ``below_k`` counts the rows in classes of fewer than `k`, where a k is asked for.
     """
 
@@ -47,6 +48,7 @@ class Risk:
     smallest: int
     largest: int
     highest: float
+    mean_size: float
     k: int | None = None
     below_k: int | None = None
 
@@ -132,6 +134,7 @@ def risk_of(
         smallest=int(sizes.min()),
         largest=int(sizes.max()),
         highest=highest,
+        mean_size=int((held * sizes).sum()) / rows,
         k=k,
         below_k=None if k is None else int(held[sizes < k].sum()),
     )
