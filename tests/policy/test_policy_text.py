@@ -253,6 +253,24 @@ def test_to_ask_for_what_is_said_changes_nothing(document: tuple[dict[str, Any],
     assert rewritten(document[1], said) == document[1]
 
 
+@given(documents, documents)
+def test_any_policy_can_be_made_to_say_any_other(
+    one: tuple[dict[str, Any], str], other: tuple[dict[str, Any], str]
+) -> None:
+    """However different: lists become tables, tables lists; comments that stood alone outside lists stay."""
+    said = tomllib.loads(other[1].removeprefix("\ufeff"), parse_float=Decimal)
+    text = rewritten(one[1], said)
+    assert Policy.from_text(text) == Policy.from_text(other[1])
+    assert alone(one[1]) <= comments(text)
+
+
+def alone(text: str) -> set[str]:
+    """The comments that have a line of their own, outside of lists."""
+    values = [entry.value for section in sections(text) for entry in section.entries]
+    lines = re.finditer(r"^\ufeff?[ \t]*(# own [0-9]+)", text, re.MULTILINE)
+    return {each[1] for each in lines if not any(value.start < each.start(1) < value.end for value in values)}
+
+
 @given(documents)
 def test_places_are_those_of_keys_and_values(document: tuple[dict[str, Any], str]) -> None:
     for section in sections(document[1]):
