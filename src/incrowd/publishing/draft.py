@@ -342,7 +342,7 @@ def _read(source: object, request: Request, watch: Watch, public: object, check:
     """Read the table, and the public one where the algorithm takes one; join and encode."""
     policy = request.policy
     watch("read")
-    table = source if isinstance(source, Table) else tables.read(source)
+    table = source if isinstance(source, Table) else tables.read(source, needed=policy.needed_of)
     sources = read_sources(policy, public, check) if request.algorithm.joins else None
     schema = policy.schema(table, None if sources is None else sources.public)
     check_exact_columns(table, schema, policy.accept, request.algorithm.buckets)
