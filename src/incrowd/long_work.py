@@ -197,8 +197,9 @@ def with_threads(number: int | None) -> Iterator[None]:
 def side_by_side(works: Sequence[Callable[[], Result]]) -> list[Result]:
     """Do all of these at once, as far as threads are allowed; what each returns, in their order.
 
-    They are begun in their order, and after one has failed no other is begun: so what is raised is what one
-    thread would raise. Only long loops without the interpreter's lock gain by it: arrays, kernels, digests.
+    They are begun in their order, the first by this thread, and after one has failed no other is begun: so
+    what is raised is what one thread would raise. Only long loops without the interpreter's lock gain by it:
+    arrays, kernels, digests.
 
     Examples
     --------
@@ -216,19 +217,21 @@ def side_by_side(works: Sequence[Callable[[], Result]]) -> list[Result]:
         with lock:
             return None if failed else next(waiting, None)
 
-    def do() -> None:
+    def do(one: tuple[int, Callable[[], Result]] | None) -> None:
         with with_threads(1):
-            while (one := begun()) is not None:
+            while one is not None:
                 try:
                     results[one[0]] = one[1]()
                 except BaseException as problem:
                     failed[one[0]] = problem
+                one = begun()
 
     # An interrupt comes to this thread alone, which then waits for nobody: others only fill arrays.
-    others = [threading.Thread(target=do, daemon=True) for _ in range(several - 1)]
+    first = begun()
+    others = [threading.Thread(target=lambda: do(begun()), daemon=True) for _ in range(several - 1)]
     for other in others:
         other.start()
-    do()
+    do(first)
     if not any(isinstance(problem, KeyboardInterrupt) for problem in failed.values()):
         for other in others:
             other.join()

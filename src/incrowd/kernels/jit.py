@@ -20,6 +20,23 @@ import numba
 
 from incrowd.kernels.kept import Kept
 
+
+def _without_blas() -> None:
+    """Load numba's arrays without linear algebra, which no kernel uses: it would import most of scipy."""
+    from numba.np import linalg
+
+    def absent() -> None:
+        raise ImportError("kernels have no linear algebra")
+
+    there, linalg.ensure_blas = linalg.ensure_blas, absent
+    try:
+        import numba.np.arraymath  # noqa: F401 -- looks once for BLAS
+    finally:
+        linalg.ensure_blas = there
+
+
+_without_blas()
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
