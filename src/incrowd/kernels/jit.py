@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from incrowd.kernels.kept import Kept
+from incrowd.kernels.linked import LinkedCompiler
 
 
 def _without_blas() -> None:
@@ -41,7 +42,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Most of the time of compiling a small function goes into taking its arguments from Python.
-_NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INSIDE: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": LinkedCompiler,
+}
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(
     r"^from incrowd\.kernels(?:\.(\w+))? import (\(.*?\)|[^\n]*)", re.MULTILINE | re.DOTALL
@@ -55,12 +60,12 @@ def kernel(function: Function) -> Function:
 
 def inner(function: Function) -> Function:
     """Compile a function that kernels alone call: without the code that takes arguments from Python."""
-    return _inside(numba.njit(**_OPTIONS, **_NO_DOORS)(function), function)
+    return _inside(numba.njit(**_OPTIONS, **_INSIDE)(function), function)
 
 
 def inlined(function: Function) -> Function:
     """As `inner`, compiled into each kernel that calls it: passing many arrays costs more than small work."""
-    return _inside(numba.njit(**_OPTIONS, **_NO_DOORS, forceinline=True)(function), function)
+    return _inside(numba.njit(**_OPTIONS, **_INSIDE, forceinline=True)(function), function)
 
 
 def with_door(function: Function) -> Function:
@@ -79,7 +84,7 @@ def _inside(compiled: Any, function: Function) -> Function:
             raise TypeError(f"{function.__name__} is called by kernels alone; make it a kernel to call it")
 
         compiled.add_overload, compiled._compile_for_args = keep, refuse
-    return _kept(compiled, function)
+    return cast(Function, compiled)  # kept as a part of kernels, never by itself
 
 
 def _kept(compiled: Any, function: Function) -> Function:

@@ -30,7 +30,7 @@ from incrowd.kernels.cuts import (
     mass_upto,
     middle_of,
 )
-from incrowd.kernels.jit import inlined, inner, kernel
+from incrowd.kernels.jit import inlined, inner, kernel, with_door
 
 WIDEST, ROUND_ROBIN, GAIN, WORKLOAD = 0, 1, 2, 3
 NEVER = 2**62
@@ -118,7 +118,7 @@ def tree_cut(
     return no_cut()
 
 
-@kernel
+@inner
 def find_cut(
     points: Points, node: Node, rules: CutRules, geometry: Geometry, queries: Queries, work: Work
 ) -> Any:
@@ -258,7 +258,7 @@ def move(source: Points, target: Points, node: Node, place: Codes) -> None:
             target.weights[place[i]] = source.weights[node.first + i]
 
 
-@kernel
+@inner
 def split(
     source: Points, target: Points, node: Node, cut: Cut, geometry: Geometry, work: Work, parts: Ints
 ) -> Any:
@@ -312,7 +312,7 @@ def mass_of(points: Points, first: int, last: int) -> Any:
     return mass
 
 
-@kernel
+@inner
 def look(points: Points, node: Node, work: Work) -> None:
     """Prepare work for finding a cut of this node: its bounds, no column tried yet."""
     bounds(points.columns, node.first, node.last, work.low, work.high)
@@ -369,3 +369,7 @@ def grow(
             stack[top, 4] = 1 - turned
             top += 1
     return groups, top
+
+
+# For those who cut node by node: compiled only where that is done.
+look_alone, find_cut_alone, split_alone = with_door(look), with_door(find_cut), with_door(split)

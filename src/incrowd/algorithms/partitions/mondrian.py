@@ -196,10 +196,10 @@ class MondrianRun:
             ids = source.ids[node.first : node.last]
             pieces: list[tuple[int, int]] = []
             if node.mass >= 2 * self.recipe.k:
-                kernels.look(source, node, work)
-                cut = kernels.find_cut(source, node, rules._replace(k=need(ids)), geometry, queries, work)
+                kernels.look_alone(source, node, work)
+                cut = kernels.find_cut_alone(source, node, rules._replace(k=need(ids)), geometry, queries, work)
                 if cut.dim >= 0:
-                    count = kernels.split(source, target, node, cut, geometry, work, parts)
+                    count = kernels.split_alone(source, target, node, cut, geometry, work, parts)
                     pieces = list(pairwise(parts[: count + 1].tolist()))
             if pieces and all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
                 turn = (cut.dim + 1) % d
@@ -280,15 +280,15 @@ def cut_guarded(prepared: Prepared, guards: tuple[Guard, ...], progress: Progres
     while stack:
         node, turned = stack.pop()
         source, target = pair[turned], pair[1 - turned]
-        kernels.look(source, node, work)
+        kernels.look_alone(source, node, work)
         while True:
-            cut = kernels.find_cut(source, node, rules, geometry, queries, work)
+            cut = kernels.find_cut_alone(source, node, rules, geometry, queries, work)
             if cut.dim < 0:
                 labels[source.ids[node.first : node.last]] = groups
                 groups, done = groups + 1, done + node.last - node.first
                 progress(done / n)
                 break
-            count = kernels.split(source, target, node, cut, geometry, work, parts)
+            count = kernels.split_alone(source, target, node, cut, geometry, work, parts)
             pieces = list(pairwise(parts[: count + 1].tolist()))
             if all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
                 for a, b in pieces:
