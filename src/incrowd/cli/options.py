@@ -63,7 +63,9 @@ Engine = Annotated[
     typer.Option("--engine", help="memory, duckdb for large tables (docs/large-tables.md), or auto."),
 ]
 EngineMemory = Annotated[str | None, typer.Option("--memory", help="What DuckDB may use, such as 3GB.")]
-EngineThreads = Annotated[int | None, typer.Option("--threads", help="Threads that DuckDB may use.")]
+EngineThreads = Annotated[
+    int | None, typer.Option("--threads", help="Threads that work at once; by default all processors.")
+]
 
 Bound = Annotated[
     str,

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from incrowd.engines.resources import Resources
 from incrowd.errors import InputError, PolicyError, option
-from incrowd.long_work import Notice, Watch, unnoticed, unwatched
+from incrowd.long_work import Notice, Watch, unnoticed, unwatched, with_threads
 from incrowd.policy import Policy
 from incrowd.publishing.engine_choice import engine_for
 from incrowd.publishing.large import publish_large
@@ -76,8 +77,11 @@ def publish(
     engine : str
         ``"memory"``, ``"duckdb"`` for tables that do not fit into memory (``docs/large-tables.md``), or
         ``"auto"``: memory, and DuckDB where a file would need more than half of the machine's.
-    memory, threads
-        What DuckDB may use: ``"3GB"``, and a number of threads.
+    memory
+        What DuckDB may use: ``"3GB"``.
+    threads
+        How many threads work at once, with DuckDB or in memory; all processors by default. The classes are
+        the same with any number.
     notice : callable, optional
         Called with a sentence before the work begins, where the quasi-identifiers ask for more detail than
         equivalence classes can keep.
@@ -128,12 +132,14 @@ def publish(
         resources = engine_for(table, asked, form, engine, memory, threads, notice)
         if resources is not None:
             return publish_large(table, asked, output, form, resources, watch)
-        return publish_to(table, asked, output, form, watch, public, check, notice)
-    if engine == "duckdb" or memory is not None or threads is not None:
+        with with_threads(threads):
+            return publish_to(table, asked, output, form, watch, public, check, notice)
+    if engine == "duckdb" or memory is not None:
         raise InputError(f"an engine writes a release: say where, with {option('output')}")
     if typed or replace or format != "csv":
         raise InputError(f"how a release is written is said together with {option('output')}")
-    return publish_in_memory(table, asked, watch, public, check, notice)
+    with with_threads(Resources.of(threads=threads).threads):
+        return publish_in_memory(table, asked, watch, public, check, notice)
 
 
 def _decimal(number: float | str | None) -> int | str | None:

@@ -76,6 +76,7 @@ def verify(
         witness=Witness(links),
         public=_public(folder),
         progress=watch("verify"),
+        threads=Resources.of(threads=threads).threads,
     )
 
 

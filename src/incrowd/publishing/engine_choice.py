@@ -34,13 +34,11 @@ def engine_for(
 ) -> Resources | None:
     """What the engine may use, or None for memory; where that follows from an estimate, it is said."""
     check_engine(engine)
-    if engine == "memory":
-        if memory is not None or threads is not None:
-            raise InputError(
-                f"{option('memory')} and {option('threads')} are for {option('engine', 'duckdb')}"
-            )
-        return None
     resources = Resources.of(memory, threads)
+    if engine == "memory":
+        if memory is not None:
+            raise InputError(f"{option('memory')} is for {option('engine', 'duckdb')}")
+        return None
     if engine == "duckdb":
         return resources
     needed = memory_needed(source)

@@ -73,6 +73,7 @@ def verify(
     witness: Witness | None = None,
     public: PublicTable | None = None,
     progress: Progress = silent,
+    threads: int = 1,
 ) -> Verdict:
     """Verify a release folder against the original table.
 
@@ -86,7 +87,7 @@ def verify(
     checklist = Checklist()
     checklist.run("files", folder.check_files)
     checklist.run("manifest", lambda: folder.check_manifest(public))
-    request = Verification(original, folder.published(), expected, witness or Witness(), public)
+    request = Verification(original, folder.published(), expected, witness or Witness(), public, threads)
     checks = ReleaseChecks(request, progress)
     required = checks.run(checklist)
     checklist.run("bytes", lambda: folder.check_bytes(checks.named_domains))
