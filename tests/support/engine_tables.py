@@ -58,20 +58,22 @@ SAID: Mapping[str, Any] = {
 
 
 @st.composite
-def engine_tables(draw: st.DrawFn) -> tuple[Table, Policy]:
+def engine_tables(draw: st.DrawFn, sensitive: Sequence[str] = ("ill",)) -> tuple[Table, Policy]:
     """A table of a few columns, and a policy of strict Mondrian for it."""
     count = draw(st.integers(4, 60))
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
     names = [f"{kind} {place}" for place, kind in enumerate(kinds)]
     columns = {name: draw(_texts(kind, count)) for name, kind in zip(names, kinds, strict=True)}
-    columns["ill"] = draw(st.lists(st.sampled_from(["flu", "x,y", '"', ""]), min_size=count, max_size=count))
+    for name in sensitive:
+        values = st.sampled_from(["flu", "x,y", '"', ""])
+        columns[name] = draw(st.lists(values, min_size=count, max_size=count))
     options = {
         "choose": draw(st.sampled_from(CHOICES)),
         "median": draw(st.sampled_from(("two-sided", "printed"))),
     }
     policy = Policy(
         quasi_identifiers={name: SAID[kind] for name, kind in zip(names, kinds, strict=True)},
-        sensitive=["ill"],
+        sensitive=list(sensitive),
         privacy={"k": draw(st.integers(2, 4))},
         options=options,
     )

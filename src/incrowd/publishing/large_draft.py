@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.encode import encode_texts, encode_values
-from incrowd.engines.base import ClassCells, Engine, Frequencies, Lookup, OpenedTable, TooMany, Tuples
+from incrowd.engines.base import ClassCells, Engine, Frequencies, Histogram, Lookup, OpenedTable, Tuples
+from incrowd.engines.cut_guards import CutGuards, keeps
 from incrowd.engines.resources import Resources
 from incrowd.engines.topcuts import TopCuts
 from incrowd.engines.weighted import classes_of, guards_of
-from incrowd.errors import Infeasible, PolicyError, option
+from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
 from incrowd.long_work import Watch
 from incrowd.measures import TwoWayError
@@ -162,8 +163,7 @@ def drafted(engine: Engine, request: Request, resources: Resources, watch: Watch
         for lookup in coded.quasi
     )
     data = CountedMicrodata(_once(coded.quasi), coded.attributes, coded.sensitive, rows=table.rows)
-    if table.rows < request.policy.k:
-        raise Infeasible(f"n={table.rows} < k={request.policy.k}: there are too few records to hide anyone")
+    _check_feasible(request, coded, met, table.rows)
     engine.encode(coded.quasi, coded.values, private)
     found, blocks = _classes(engine, request, coded, table.rows, resources, watch)
     watch("generalize")
@@ -251,26 +251,23 @@ def _classes(
     if not isinstance(recipe, StrictMondrian):
         raise PolicyError("the engine cuts by mondrian alone")
     progress = watch("group")
+    names, models = [lookup.name for lookup in coded.values], _guarding(request)
     found = engine.distinct(resources.most_tuples)
     collected = ClassCollector(coded.attributes)
     if isinstance(found, Tuples):
-        names = [lookup.name for lookup in coded.values]
-        guards = guards_of(request.promised, names, found)
-        everybody = np.arange(len(found), dtype=np.int32)
-        for model, guard in zip(_guarding(request), guards, strict=True):
-            if not guard.allows(everybody):
-                raise Infeasible(f"{model.column}: all {rows} rows as one class do not keep {model.name}")
-        labels = classes_of(recipe, coded.attributes, found, progress, guards)
+        labels = classes_of(
+            recipe, coded.attributes, found, progress, guards_of(request.promised, names, found)
+        )
         engine.assign(collected.add(found, labels))
         return collected, 0
-    _check_blocks(request, found)
     limit = min(resources.most_records, resources.most_tuples)
-    top = TopCuts(engine, coded.attributes, recipe.rules(), limit)
+    top = TopCuts(engine, coded.attributes, recipe.rules(), limit, CutGuards(engine, models, names))
     tree = top.grow(rows, lambda done: progress(done / 2))
     leaves = tree.leaves()
     for at, block in enumerate(engine.blocks(tree)):
         turn = top.nodes[block.node].turn
-        labels = classes_of(recipe, coded.attributes, block.tuples, _unseen, turn=turn)
+        guards = guards_of(request.promised, names, block.tuples)
+        labels = classes_of(recipe, coded.attributes, block.tuples, _unseen, guards, turn)
         engine.assign(collected.add(block.tuples, labels), block.node)
         progress(0.5 + (at + 1) / len(leaves) / 2)
     return collected, len(leaves)
@@ -284,9 +281,14 @@ def _guarding(request: Request) -> list[ClassModel]:
     return [model for model in request.promised if isinstance(model, ClassModel)]
 
 
-def _check_blocks(request: Request, found: TooMany) -> None:
-    if _guarding(request):
-        raise PolicyError(
-            f"l: about {found.about:,} different records with their sensitive values do not fit into memory, "
-            f"and l is kept in memory only; raise {option('memory')}, or leave out l"
-        )
+def _check_feasible(request: Request, coded: _Coded, met: Mapping[str, Frequencies], rows: int) -> None:
+    """What not even all rows together keep, no release can."""
+    if rows < request.policy.k:
+        raise Infeasible(f"n={rows} < k={request.policy.k}: there are too few records to hide anyone")
+    values = {lookup.name: lookup for lookup in coded.values}
+    for model in _guarding(request):
+        lookup = values[model.column]
+        counts = np.bincount(lookup.codes, met[lookup.name].counts).astype(np.int64)
+        codes = np.flatnonzero(counts)
+        if not keeps(model, Histogram(codes, counts[codes])):
+            raise Infeasible(f"{model.column}: all {rows} rows as one class do not keep {model.name}")
