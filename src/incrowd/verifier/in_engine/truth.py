@@ -154,11 +154,11 @@ class TruthInEngine:
         for j, each in enumerate(self._quasi):
             self._load_values(j, each, witness)
         session.run(
-            f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {_as_numbers(cells, 'c')} "
+            f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
             f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
         )
         session.run(
-            f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {_as_numbers(values, 'v')}, "
+            f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {as_numbers(values, 'v')}, "
             f"{', '.join(f'classes_.c{j}' for j in d)} "
             f"FROM {witness.records} w{joins(values, [f'w.v{j}' for j in d], [True] * len(values))} "
             "JOIN classes_ USING (class)"
@@ -248,12 +248,16 @@ class TruthInEngine:
 
     def _placed(self, relation: Relation, what: str, chosen: str, keys: str) -> str:
         """Place, class and private part of the rows of chosen classes."""
+        numbered = self._numbered_in_place(relation, what)
+        return f"SELECT place, number{self._and_parts} FROM ({numbered}) JOIN {chosen} USING ({keys})"
+
+    def _numbered_in_place(self, relation: Relation, what: str) -> str:
         names = {name: f"placed.t{at}" for at, name in enumerate(relation.columns)}
         shown = ", ".join(f"{text} AS t{at}" for at, text in enumerate(relation.columns.values()))
         placed = f"(SELECT {shown}, row_number() OVER () - 1 AS place FROM {relation.source}) placed"
-        numbered = self._numbered(Relation(placed, relation.names, names), what, "place")
-        return f"SELECT place, number{self._and_parts} FROM ({numbered}) JOIN {chosen} USING ({keys})"
+        return self._numbered(Relation(placed, relation.names, names), what, "place")
 
 
-def _as_numbers(tables: Sequence[str], name: str) -> str:
+def as_numbers(tables: Sequence[str], name: str) -> str:
+    """The numbers of some tables, called name0, name1, …"""
     return ", ".join(f"{table}.number AS {name}{j}" for j, table in enumerate(tables))
