@@ -88,8 +88,9 @@ def whole_parts(starts: Ints, most: int) -> Iterator[tuple[int, int]]:
 
 
 class OrderedDuckEngine(DuckEngine):
-    """DuckDB with an external sort. Which classes rows have, it knows by their place in the sorted row."""
+    """DuckDB with an external sort. After it, rows have their class by their place in the sorted row."""
 
+    _in_order = False
     _labelled = 0
     _rings = False
 
@@ -109,6 +110,7 @@ class OrderedDuckEngine(DuckEngine):
         self._check(self.session.number(f"SELECT count(*) FROM {self._row}"), "sorting the rows")
         for path in (*folder.iterdir(), self.folder / "coded.parquet"):
             path.unlink()
+        self._in_order = True
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
         rows = self.table.rows
@@ -173,6 +175,8 @@ class OrderedDuckEngine(DuckEngine):
         return f"{self._row} POSITIONAL JOIN {_parts(self.folder / 'labels')}"
 
     def shuffle(self) -> None:
+        if not self._in_order:
+            return super().shuffle()
         self._check(self._labelled, "cutting the sorted rows")
         private = "".join(f", p{place}" for place in range(len(self.private)))
         keys = self._keys()
@@ -186,21 +190,22 @@ class OrderedDuckEngine(DuckEngine):
 
     def witness(self, classes: ClassCells, target: Path) -> None:
         """Which records are in which class, and how many; of rings, what each part has at each place."""
+        if not self._in_order:
+            return super().witness(classes, target)
         codes = ", ".join(f"{each.read} AS q{j}" for j, each in enumerate(self._fields))
         private = [f"p{place}" for place in range(len(self.private))]
         if self._rings:
             more = ["part", "place", "behind", *private]
             decoded = f"(SELECT {codes}, own AS g, {', '.join(more)} FROM {self._placed}) d"
-            write_witness(self.session, classes, decoded, target, more, ("part", "place"))
-            return
+            return write_witness(self.session, classes, decoded, target, more, ("part", "place"))
         shown = "".join(f", {name}" for name in private)
         decoded = f"(SELECT {codes}, g{shown}, count(*) AS n FROM {self._placed} GROUP BY ALL) d"
-        write_witness(self.session, classes, decoded, target, [*private, "n"])
+        return write_witness(self.session, classes, decoded, target, [*private, "n"])
 
     def forget(self) -> None:
         super().forget()
         self._sorted.unlink(missing_ok=True)
-        for path in (self.folder / "labels").iterdir():
+        for path in (self.folder / "labels").glob("*.parquet"):
             path.unlink()
 
 
