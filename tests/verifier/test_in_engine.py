@@ -15,7 +15,7 @@ from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, duck_session
 from incrowd.schema import Role, Schema, Verdict
 from incrowd.verifier import CsvRows, Expected
-from incrowd.verifier.in_engine import ClassWitness, EngineFiles, verify_in_engine
+from incrowd.verifier.in_engine import ClassWitness, EngineFiles, verify_in_engine, whole_numbers
 
 UNSPOILABLE = (ValueError, KeyError, StopIteration, IndexError)  # what is to be spoiled is not there
 
@@ -127,6 +127,23 @@ def test_no_forgery_is_accepted_where_records_are_parted(
     spoil(release)
     verdict = verified(release, tmp_path, session, parted=True)
     assert not verdict.passed
+    assert caught_by in [check.name for check in verdict.failures]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in TRIED if FORGERIES[name][0] in ("cells", "truth", "domains")]
+)
+def test_no_forgery_of_whole_numbers_is_accepted(
+    name: str, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the column had so many values that the database reads them."""
+    monkeypatch.setattr(whole_numbers, "MANY", 0)
+    caught_by, spoil = FORGERIES[name]
+    release = plain()
+    assert verified(release, tmp_path, session).passed
+    spoil(release)
+    (tmp_path / "forged").mkdir()
+    verdict = verified(release, tmp_path / "forged", session)
     assert caught_by in [check.name for check in verdict.failures]
 
 

@@ -24,7 +24,8 @@ from incrowd.verifier.in_engine.claims import check_counted
 from incrowd.verifier.in_engine.parted import PartedTruth
 from incrowd.verifier.in_engine.relations import DistinctTexts, Relation, SqlSession, has_both, rows_relation
 from incrowd.verifier.in_engine.rings import PLACES, RingTruth, WitnessedRings
-from incrowd.verifier.in_engine.truth import ClassWitness, QuasiColumn, TruthInEngine
+from incrowd.verifier.in_engine.truth import ClassWitness, QuasiColumn, RankedColumn, TruthInEngine
+from incrowd.verifier.in_engine.whole_numbers import WholeNumberColumn
 from incrowd.verifier.labels import check_hierarchies
 from incrowd.verifier.order import check_order
 from incrowd.verifier.request import Expected, Progress, silent
@@ -87,7 +88,7 @@ class EngineChecks:
     ) -> None:
         self._session, self._release, self._given, self._expected = session, release, original, expected
         self._witness, self._folder, self.facts = witness, folder, facts
-        self._quasi: list[QuasiColumn] = []
+        self._quasi: list[RankedColumn] = []
         self._original: Relation
         self._released: Relation
         self._truth: TruthInEngine
@@ -160,25 +161,23 @@ class EngineChecks:
         missing = self._expected.schema.missing
         for column in self._expected.schema.columns:
             check_built(column, None)
-        for column in self._quasi_columns:
-            records = DistinctTexts.of(self._session, self._original, column.name)
-            shown = DistinctTexts.of(self._session, self._released, column.name)
-            cells = sorted(NO_CELL if text is None else text for text in shown.texts)
-            domain = ColumnDomain(column, records.texts, missing)
-            regions = domain.regions(cells, canonical=True)
-            self._quasi.append(
-                QuasiColumn(
-                    column,
-                    domain,
-                    records,
-                    cells,
-                    regions,
-                )
-            )
+        tables = self._original, self._released
+        for j, column in enumerate(self._quasi_columns):
+            whole = None
+            if not self._expected.totals:  # these are checked text by text
+                whole = WholeNumberColumn.of(self._session, column, tables, missing, j)
+            self._quasi.append(self._by_texts(column) if whole is None else whole)
         for name in self._private:
             both, held = (has_both(self._session, each, name) for each in (self._released, self._original))
             one = held or not both
             require(one, f"column {name} of the release has both NULL and empty texts, the original not")
+
+    def _by_texts(self, column: Column) -> QuasiColumn:
+        records = DistinctTexts.of(self._session, self._original, column.name)
+        shown = DistinctTexts.of(self._session, self._released, column.name)
+        cells = sorted(NO_CELL if text is None else text for text in shown.texts)
+        domain = ColumnDomain(column, records.texts, self._expected.schema.missing)
+        return QuasiColumn(column, domain, records, cells, domain.regions(cells, canonical=True))
 
     def _read_original(self, quasi: list[str]) -> Relation:
         if isinstance(self._given, Relation):
@@ -246,13 +245,17 @@ class EngineChecks:
         require(not wrong, f"the manifest states a different domain of {wrong} than the cells name")
 
     @property
-    def named_domains(self) -> dict[str, Any]:
+    def named_domains(self) -> dict[str, Mapping[str, Any]]:
         """What the cells of each quasi-identifier name."""
-        return {each.column.name: each.domain.named() for each in self._quasi}
+        return {each.column.name: each.named() for each in self._quasi}
 
     def totals(self) -> None:
         table = CsvRows(self._release.folder / TOTALS_FILE, delimiter=",", canonical=True)
-        columns = {each.column.name: (each.records.texts, each.records.counts) for each in self._quasi}
+        columns = {
+            each.column.name: (each.records.texts, each.records.counts)
+            for each in self._quasi
+            if isinstance(each, QuasiColumn)
+        }
         self._in_totals = check_totals_by_count(
             table,
             restored,
@@ -265,7 +268,7 @@ class EngineChecks:
     def hierarchies(self) -> None:
         table = CsvRows(self._release.folder / HIERARCHIES_FILE, delimiter=",", canonical=True)
         named = {
-            each.column.name: frozenset(each.domain.named().get("labels", []))
+            each.column.name: frozenset(each.named().get("labels", []))
             | self._in_totals.get(each.column.name, frozenset())
             for each in self._quasi
         }

@@ -46,7 +46,7 @@ class PartedTruth(TruthInEngine):
         values, cells = [f"values{j}_" for j in d], [f"cells{j}_" for j in d]
         parts = [f"parts{i}_" for i in range(len(self._private))]
         for j, each in enumerate(self._quasi):
-            self._load_values(j, each, witness)
+            each.load_values(session, j, witness)
         session.run(
             f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
             f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"

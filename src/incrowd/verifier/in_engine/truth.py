@@ -7,9 +7,10 @@ records as among the rows. Then rows and records can be matched one to one, each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -58,6 +59,67 @@ class QuasiColumn:
     cells: Sequence[str]
     regions: CellRegions
 
+    @property
+    def size(self) -> int:
+        return self.domain.size
+
+    @property
+    def cell_count(self) -> int:
+        return len(self.cells)
+
+    @property
+    def has_null(self) -> bool:
+        return None in self.records.texts
+
+    def load(self, session: SqlSession, j: int) -> None:
+        load_numbers(session, f"ranks{j}_", self.records.texts, self.domain.ranks)
+        load_numbers(session, f"cells{j}_", self.cells, np.arange(len(self.cells)))
+
+    def load_values(self, session: SqlSession, j: int, witness: ClassWitness) -> None:
+        texts = [row[0] for row in session.rows(f"SELECT DISTINCT v{j} FROM {witness.records}")]
+        ranks = [self.domain.rank_of_value(text) for text in texts]
+        known = [(text, rank) for text, rank in zip(texts, ranks, strict=True) if rank is not None]
+        numbers = np.array([rank for _, rank in known], np.int64)
+        load_numbers(session, f"values{j}_", [text for text, _ in known], numbers)
+
+    def named(self) -> Mapping[str, Any]:
+        return self.domain.named()
+
+
+class RankedColumn(Protocol):
+    """A quasi-identifier in both tables: its texts are ranks, its cells are regions."""
+
+    @property
+    def column(self) -> Column: ...
+
+    @property
+    def regions(self) -> CellRegions: ...
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        ...
+
+    @property
+    def cell_count(self) -> int: ...
+
+    @property
+    def has_null(self) -> bool:
+        """Is NULL among the texts of the original?"""
+        ...
+
+    def load(self, session: SqlSession, j: int) -> None:
+        """Make the tables ``ranksj_`` and ``cellsj_``: the numbers of texts of records, and of cells."""
+        ...
+
+    def load_values(self, session: SqlSession, j: int, witness: ClassWitness) -> None:
+        """Make the table ``valuesj_``: the ranks of values that the witness names; of unknown ones, none."""
+        ...
+
+    def named(self) -> Mapping[str, Any]:
+        """What the cells name of the domain."""
+        ...
+
 
 class TruthInEngine:
     """Both tables as numbers, counted by class and private part, in the session."""
@@ -67,16 +129,15 @@ class TruthInEngine:
         session: SqlSession,
         original: Relation,
         released: Relation,
-        quasi: Sequence[QuasiColumn],
+        quasi: Sequence[RankedColumn],
         private: Sequence[str],
     ) -> None:
         self._session, self._original, self._released = session, original, released
         self._quasi, self._private = quasi, private
-        self._ranks = Packing.of([each.domain.size for each in quasi])
-        self._cells = Packing.of([len(each.cells) for each in quasi])
+        self._ranks = Packing.of([each.size for each in quasi])
+        self._cells = Packing.of([each.cell_count for each in quasi])
         for j, each in enumerate(quasi):
-            load_numbers(session, f"ranks{j}_", each.records.texts, each.domain.ranks)
-            load_numbers(session, f"cells{j}_", each.cells, np.arange(len(each.cells)))
+            each.load(session, j)
         self._parts = Packing.of([self._number_texts(i, name) for i, name in enumerate(private)])
 
     def _number_texts(self, i: int, name: str) -> int:
@@ -124,7 +185,7 @@ class TruthInEngine:
         """Every row as numbers: words of its quasi-identifiers and of its private part, and its place."""
         of_records = what == RECORD
         texts = [relation.columns[each.column.name] for each in self._quasi]
-        nulls = [None in each.records.texts if of_records else False for each in self._quasi]
+        nulls = [each.has_null and of_records for each in self._quasi]
         tables = [f"{'ranks' if of_records else 'cells'}{j}_" for j in range(len(texts))]
         parts = [f"parts{i}_" for i in range(len(self._private))]
         private = [f"coalesce({relation.columns[name]}, '')" for name in self._private]
@@ -152,7 +213,7 @@ class TruthInEngine:
         session, d = self._session, range(len(self._quasi))
         values, cells = [f"values{j}_" for j in d], [f"cells{j}_" for j in d]
         for j, each in enumerate(self._quasi):
-            self._load_values(j, each, witness)
+            each.load_values(session, j, witness)
         session.run(
             f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
             f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
@@ -178,14 +239,6 @@ class TruthInEngine:
         several = f"SELECT {self._record_words} FROM witness_ GROUP BY ALL HAVING count(*) > 1"
         twice = session.number(f"SELECT count(*) FROM ({several})")
         require(not twice, f"{twice} kinds of records are in more than one class")
-
-    def _load_values(self, j: int, each: QuasiColumn, witness: ClassWitness) -> None:
-        """The ranks of the values that the witness names; of what no record has, none."""
-        texts = [row[0] for row in self._session.rows(f"SELECT DISTINCT v{j} FROM {witness.records}")]
-        ranks = [each.domain.rank_of_value(text) for text in texts]
-        known = [(text, rank) for text, rank in zip(texts, ranks, strict=True) if rank is not None]
-        numbers = np.array([rank for _, rank in known], np.int64)
-        load_numbers(self._session, f"values{j}_", [text for text, _ in known], numbers)
 
     def compare(self) -> None:
         """Every class has the same private parts, as often, among the records and among the rows."""
