@@ -13,7 +13,14 @@ import numpy as np
 from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import require
 from incrowd.verifier.in_engine.relations import joins
-from incrowd.verifier.in_engine.truth import RECORD, ROW, ClassWitness, TruthInEngine, as_numbers
+from incrowd.verifier.in_engine.truth import (
+    RECORD,
+    ROW,
+    ClassWitness,
+    TruthInEngine,
+    as_numbers,
+    named_numbers,
+)
 
 
 class PartedTruth(TruthInEngine):
@@ -43,22 +50,20 @@ class PartedTruth(TruthInEngine):
     def _read_lines(self, witness: ClassWitness, more: str) -> None:
         """The witness as numbers, in the table lines_: ranks v0, …, cells c0, …, private part, and more."""
         session, d = self._session, self._columns
-        values, cells = [f"values{j}_" for j in d], [f"cells{j}_" for j in d]
+        cells, values = [f"cells{j}_" for j in d], self._values_of(witness)
         parts = [f"parts{i}_" for i in range(len(self._private))]
-        for j, each in enumerate(self._quasi):
-            each.load_values(session, j, witness)
         session.run(
             f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
             f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
         )
         twice = session.number("SELECT count(*) - count(DISTINCT class) FROM classes_")
         require(not twice, f"{twice} classes of the witness have the number of another one")
-        shown = [as_numbers(values, "v"), *(f"classes_.c{j}" for j in d), more]
+        shown = [named_numbers(values, "v"), *(f"classes_.c{j}" for j in d), more]
         shown += [self._parts.sql([f"{part}.number" for part in parts], "p")] if parts else []
         private = [f"coalesce(w.p{i}, '')" for i in range(len(parts))]
         session.run(
             f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {', '.join(shown)} FROM {witness.records} w"
-            f"{joins(values, [f'w.v{j}' for j in d], [True] * len(values))}"
+            f"{''.join(each.join for each in values)}"
             f"{joins(parts, private, [False] * len(parts))} JOIN classes_ USING (class)"
         )
         session.run("DROP TABLE classes_")

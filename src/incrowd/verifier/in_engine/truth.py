@@ -49,6 +49,19 @@ class ClassWitness:
         return cls(*(f"read_parquet({text_sql(str(path))})" for path in (records, classes)))
 
 
+@dataclass(frozen=True, slots=True)
+class NumberSql:
+    """A number that stands for a text, as SQL, and what must be joined for it."""
+
+    number: str
+    join: str = ""
+
+    @classmethod
+    def joined(cls, table: str, text: str, null: bool = False) -> NumberSql:
+        """From a table of texts and numbers; NULL is found, too, if it may be there."""
+        return cls(f"{table}.number", joins([table], [text], [null]))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class QuasiColumn:
     """One quasi-identifier in both tables: texts of records as ranks, texts of cells as regions."""
@@ -67,10 +80,6 @@ class QuasiColumn:
     def cell_count(self) -> int:
         return len(self.cells)
 
-    @property
-    def has_null(self) -> bool:
-        return None in self.records.texts
-
     def load(self, session: SqlSession, j: int) -> None:
         load_numbers(session, f"ranks{j}_", self.records.texts, self.domain.ranks)
         load_numbers(session, f"cells{j}_", self.cells, np.arange(len(self.cells)))
@@ -81,6 +90,12 @@ class QuasiColumn:
         known = [(text, rank) for text, rank in zip(texts, ranks, strict=True) if rank is not None]
         numbers = np.array([rank for _, rank in known], np.int64)
         load_numbers(session, f"values{j}_", [text for text, _ in known], numbers)
+
+    def of_record(self, j: int, text: str) -> NumberSql:
+        return NumberSql.joined(f"ranks{j}_", text, None in self.records.texts)
+
+    def of_value(self, j: int, text: str) -> NumberSql:
+        return NumberSql.joined(f"values{j}_", text, True)
 
     def named(self) -> Mapping[str, Any]:
         return self.domain.named()
@@ -103,17 +118,20 @@ class RankedColumn(Protocol):
     @property
     def cell_count(self) -> int: ...
 
-    @property
-    def has_null(self) -> bool:
-        """Is NULL among the texts of the original?"""
-        ...
-
     def load(self, session: SqlSession, j: int) -> None:
-        """Make the tables ``ranksj_`` and ``cellsj_``: the numbers of texts of records, and of cells."""
+        """Make the table ``cellsj_``, the numbers of cells, and what `of_record` needs."""
         ...
 
     def load_values(self, session: SqlSession, j: int, witness: ClassWitness) -> None:
-        """Make the table ``valuesj_``: the ranks of values that the witness names; of unknown ones, none."""
+        """Make what `of_value` needs for the values that the witness names; of unknown ones there is none."""
+        ...
+
+    def of_record(self, j: int, text: str) -> NumberSql:
+        """The rank of a text of the original."""
+        ...
+
+    def of_value(self, j: int, text: str) -> NumberSql:
+        """The rank of a value as a witness writes it, NULL for missing."""
         ...
 
     def named(self) -> Mapping[str, Any]:
@@ -185,15 +203,17 @@ class TruthInEngine:
         """Every row as numbers: words of its quasi-identifiers and of its private part, and its place."""
         of_records = what == RECORD
         texts = [relation.columns[each.column.name] for each in self._quasi]
-        nulls = [each.has_null and of_records for each in self._quasi]
-        tables = [f"{'ranks' if of_records else 'cells'}{j}_" for j in range(len(texts))]
+        numbers = [
+            each.of_record(j, text) if of_records else NumberSql.joined(f"cells{j}_", text)
+            for j, (each, text) in enumerate(zip(self._quasi, texts, strict=True))
+        ]
         parts = [f"parts{i}_" for i in range(len(self._private))]
         private = [f"coalesce({relation.columns[name]}, '')" for name in self._private]
         packing = self._ranks if of_records else self._cells
-        shown = [packing.sql([f"{table}.number" for table in tables], what)]
+        shown = [packing.sql([each.number for each in numbers], what)]
         shown += [self._parts.sql([f"{part}.number" for part in parts], "p")] if parts else []
         shown += [place] if place else []
-        joined = joins(tables, texts, nulls) + joins(parts, private, [False] * len(parts))
+        joined = "".join(each.join for each in numbers) + joins(parts, private, [False] * len(parts))
         return f"SELECT {', '.join(shown)} FROM {relation.source}{joined}"
 
     def private_invented(self) -> int:
@@ -211,18 +231,16 @@ class TruthInEngine:
     def check_witness(self, witness: ClassWitness) -> None:
         """Every line of the witness is true, and none is about the same record: the table witness_."""
         session, d = self._session, range(len(self._quasi))
-        values, cells = [f"values{j}_" for j in d], [f"cells{j}_" for j in d]
-        for j, each in enumerate(self._quasi):
-            each.load_values(session, j, witness)
+        cells = [f"cells{j}_" for j in d]
+        values = self._values_of(witness)
         session.run(
             f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
             f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
         )
         session.run(
-            f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {as_numbers(values, 'v')}, "
+            f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {named_numbers(values, 'v')}, "
             f"{', '.join(f'classes_.c{j}' for j in d)} "
-            f"FROM {witness.records} w{joins(values, [f'w.v{j}' for j in d], [True] * len(values))} "
-            "JOIN classes_ USING (class)"
+            f"FROM {witness.records} w{''.join(each.join for each in values)} JOIN classes_ USING (class)"
         )
         for j, each in enumerate(self._quasi):
             pairs = session.arrays(f"SELECT DISTINCT v{j} AS v, c{j} AS c FROM lines_")
@@ -239,6 +257,12 @@ class TruthInEngine:
         several = f"SELECT {self._record_words} FROM witness_ GROUP BY ALL HAVING count(*) > 1"
         twice = session.number(f"SELECT count(*) FROM ({several})")
         require(not twice, f"{twice} kinds of records are in more than one class")
+
+    def _values_of(self, witness: ClassWitness) -> list[NumberSql]:
+        """The ranks of the values that the witness, called w, names."""
+        for j, each in enumerate(self._quasi):
+            each.load_values(self._session, j, witness)
+        return [each.of_value(j, f"w.v{j}") for j, each in enumerate(self._quasi)]
 
     def compare(self) -> None:
         """Every class has the same private parts, as often, among the records and among the rows."""
@@ -309,6 +333,11 @@ class TruthInEngine:
         shown = ", ".join(f"{text} AS t{at}" for at, text in enumerate(relation.columns.values()))
         placed = f"(SELECT {shown}, row_number() OVER () - 1 AS place FROM {relation.source}) placed"
         return self._numbered(Relation(placed, relation.names, names), what, "place")
+
+
+def named_numbers(numbers: Sequence[NumberSql], name: str) -> str:
+    """Some numbers, called name0, name1, …"""
+    return ", ".join(f"{each.number} AS {name}{j}" for j, each in enumerate(numbers))
 
 
 def as_numbers(tables: Sequence[str], name: str) -> str:
