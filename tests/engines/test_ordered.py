@@ -18,8 +18,10 @@ from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.engines import ordered
 from incrowd.engines.ordered import OrderedDuckEngine
+from incrowd.errors import InputError
 from incrowd.flow import Table
 from incrowd.policy import Policy
+from incrowd.publishing import large_rows
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "hilbert": ("hilbert", {}),
@@ -151,6 +153,18 @@ def _sorted_row(table: Table, policy: Policy, folder: Path) -> list[dict[str, st
         patch.setattr(OrderedDuckEngine, "label", seen)
         classes_by_engine(table, policy, folder)
     return found
+
+
+def test_rows_that_take_too_much_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_rows, "BYTES_A_CELL", 10_000_000)
+    with pytest.raises(InputError, match=r"rows differ so far, and their cells take about .* take mondrian"):
+        by_engine(PEOPLE, by(POLICY, "ring"), tmp_path)
+
+
+def test_too_little_room_for_sorting_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordered, "BYTES_A_COLUMN", 10**15)
+    with pytest.raises(InputError, match="are needed while the release is made"):
+        by_engine(PEOPLE, by(POLICY, "hilbert"), tmp_path)
 
 
 def test_rings_warn_of_single_values_as_memory_does(tmp_path: Path) -> None:

@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 
 from incrowd.engines.base import ClassCells, Engine, Ints
 from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.resources import check_room
 from incrowd.engines.session import quoted_text
 from incrowd.engines.writing import write_witness
 from incrowd.flow import Codes
 from incrowd.kernels import hilbert
 
 ROWS_AT_ONCE = 1_000_000
+BYTES_A_COLUMN = 20  # on the disk, for a row: its keys, the sorted rows, what is spilled, and the labels
+OTHER_COLUMNS = 4
 WORD = 63  # bits of the curve in one number
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -97,6 +100,8 @@ class OrderedDuckEngine(DuckEngine):
     def sort(self, order: RowOrder) -> None:
         folder = self.folder / "order"
         folder.mkdir(mode=0o700)
+        columns = self._curve_words(order) + len(self._words) + len(self.private) + OTHER_COLUMNS
+        check_room(folder, BYTES_A_COLUMN * columns * self.table.rows)
         for place, (first, last) in enumerate(self._pieces()):
             self._write_keys(order, first, last, folder / f"{place:06}.parquet")
         keys = [self._fields[j].read for j in order.columns] or [

@@ -138,6 +138,9 @@ class ClassCollector:
         self._classes += len(regions)
         return (regions.of + np.int32(first)).astype(np.int32)
 
+    def __len__(self) -> int:
+        return self._classes
+
     def cells(self) -> ClassCells:
         """What each class publishes."""
         values = tuple(

@@ -20,7 +20,8 @@ from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.assign import by_neighbourhoods, one_of_disjoint_matchings, rows_of_records
 from incrowd.attacks.ring import AfterOne, after_one
 from incrowd.engines.ordered import LabelledRows, OrderedEngine, RowOrder, whole_parts
-from incrowd.engines.resources import Resources
+from incrowd.engines.resources import Resources, words
+from incrowd.errors import InputError, option
 from incrowd.flow import Attribute, Codes, Microdata, Neighbourhoods, Partition, Sensitive
 from incrowd.generalize import generalize
 from incrowd.kernels import hilbert as curve
@@ -32,6 +33,7 @@ from incrowd.publishing.large_classes import ClassCollector
 Ints = NDArray[np.int64]
 AT_ONCE = 1_000_000  # rows that are read and cut at a time, at most
 BYTES_A_MEMBER = 60  # of a neighbourhood, while its row is made
+BYTES_A_CELL = 20  # of each distinct row, until all are written
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +99,17 @@ class RowMaker:
                 labels = np.repeat(np.arange(q - p, dtype=np.int32), np.diff(own))
                 regions = generalize(Microdata(codes, self._attributes), Partition(labels))
                 self._engine.label(LabelledRows(found.classes.take(regions)))
+            self._check_memory(found.classes, resources)
             progress(0.5 + last / self._rows / 2)
         return RowsInOrder(found.classes, len(pieces) if len(pieces) > 1 else 0, found.rings, found.single)
+
+    def _check_memory(self, classes: ClassCollector, resources: Resources) -> None:
+        needed = BYTES_A_CELL * len(self._attributes) * len(classes)
+        if needed > resources.memory:
+            raise InputError(
+                f"{len(classes):,} rows differ so far, and their cells take about {words(needed)} of memory; "
+                f"raise {option('memory')}, or take mondrian"
+            )
 
     # Cutting the row
 
