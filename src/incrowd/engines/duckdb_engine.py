@@ -153,6 +153,8 @@ class DuckEngine:
         self.session.run(
             f"COPY (SELECT {', '.join(cells)} FROM {relation}{joins}) TO {target} (FORMAT parquet)"
         )
+        for place in range(len(quasi) + len(values)):  # they may be as large as all distinct texts
+            self.session.run(f"DROP TABLE l{place}")
         self._check(self.session.number(f"SELECT count(*) FROM {self.coded}"), "coding the rows")
 
     def _join(self, table: str, lookup: Lookup) -> str:

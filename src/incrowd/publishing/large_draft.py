@@ -7,7 +7,7 @@ decided here, by the same kernels and rules as in memory; rows stay where they a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -171,6 +171,8 @@ def drafted(engine: Engine, request: Request, resources: Resources, watch: Watch
     data = CountedMicrodata(_once(coded.quasi), coded.attributes, coded.sensitive, rows=table.rows)
     _check_feasible(request, coded, met, table.rows)
     engine.encode(coded.quasi, coded.values, private)
+    met.clear()  # the texts of the table are not needed any more, and may be very many
+    coded = replace(coded, quasi=())
     recipe = request.algorithm
     made = _in_order(engine, recipe, data, resources, watch) if isinstance(recipe, Hilbert | Ring) else None
     found, blocks = (
