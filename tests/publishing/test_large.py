@@ -36,9 +36,17 @@ POLICY = Policy(**ROLES, privacy={"k": 4})
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
-    "another method": ("take mondrian", {"method": "hilbert"}),
+    "another method": ("take mondrian, hilbert or ring", {"method": "kfactor"}),
     "relaxed": ("take mondrian", {"method": "mondrian-relaxed"}),
     "polish": ("polish is not done", {"options": {"polish": True}}),
+    "polish along the curve": ("polish is not done", {"method": "hilbert", "options": {"polish": True}}),
+    "hidden rows": ("hide_rows is not done", {"method": "ring", "options": {"hide_rows": True}}),
+    "rows that are not drawn": (
+        "drawn = false is not done",
+        {"method": "ring", "options": {"drawn": False}, "accept": ["unsafe-identity"]},
+    ),
+    "l of a row": ("mondrian alone keeps it", {"method": "hilbert", "privacy": {"k": 4, "l": 2}}),
+    "l of a ring": ("mondrian alone keeps it", {"method": "ring", "privacy": {"k": 4, "l": 2}}),
     "workload": ("workload is not done", {"options": {"choose": "workload", "workload": ["age < 30"]}}),
     "t": ("t is not kept", {"privacy": {"k": 4, "t": "0.5"}}),
     "leaving out": ("leaves nobody out", {"privacy": {"k": 4, "max_suppression": "0.1"}}),
@@ -159,8 +167,8 @@ def test_from_python_and_from_the_command_line(tmp_path: Path, monkeypatch: pyte
     made = incrowd.publish(incrowd_table, POLICY, tmp_path / "auto", notice=said.append)
     assert "engine" in made.to_dict()
     assert said[0].endswith("would be needed: published with DuckDB (engine duckdb)")
-    incrowd.publish(incrowd_table, POLICY, tmp_path / "ring", method="ring", notice=said.append)
-    assert "DuckDB cannot take this over: ring is not run by an engine" in said[1]
+    incrowd.publish(incrowd_table, POLICY, tmp_path / "kfactor", method="kfactor", notice=said.append)
+    assert "DuckDB cannot take this over: kfactor is not run by an engine" in said[1]
     with pytest.raises(InputError, match="say where"):
         incrowd.publish(incrowd_table, POLICY, engine="duckdb")
     with pytest.raises(InputError, match="one of auto, memory, duckdb"):

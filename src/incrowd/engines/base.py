@@ -153,6 +153,14 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """The sensitive codes that occur in a node, ascending (m,), and how many rows have each (m,)."""
+
+    codes: Ints
+    counts: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """The rows of a leaf: distinct records with their weights."""
 
@@ -229,6 +237,10 @@ class Engine(Protocol):
         self, tree: CutTree, wanted: Sequence[ZonesOf], column: int
     ) -> Mapping[int, Mapping[int, frozenset[int]]]:
         """For each node, one question each: which codes of another column each of its zones has."""
+        ...
+
+    def node_histograms(self, tree: CutTree, nodes: Sequence[int], value: int) -> Mapping[int, Histogram]:
+        """For each of some leaves: how often it has each code of a sensitive column, by its place."""
         ...
 
     def blocks(self, tree: CutTree) -> Iterator[Block]:

@@ -21,6 +21,7 @@ from incrowd.engines.base import (
     ClassCells,
     CutTree,
     Frequencies,
+    Histogram,
     Ints,
     Lookup,
     OpenedTable,
@@ -152,6 +153,8 @@ class DuckEngine:
         self.session.run(
             f"COPY (SELECT {', '.join(cells)} FROM {relation}{joins}) TO {target} (FORMAT parquet)"
         )
+        for place in range(len(quasi) + len(values)):  # they may be as large as all distinct texts
+            self.session.run(f"DROP TABLE l{place}")
         self._check(self.session.number(f"SELECT count(*) FROM {self.coded}"), "coding the rows")
 
     def _join(self, table: str, lookup: Lookup) -> str:
@@ -230,7 +233,8 @@ class DuckEngine:
         """The rows of some leaves, with node and codes."""
         codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
         listed = ", ".join(map(str, nodes))
-        noded = f"(SELECT {self._node(tree)} AS node, * FROM (SELECT {codes} FROM {self.coded}) c) n"
+        values = "".join(f", s{place}" for place in range(self._values))
+        noded = f"(SELECT {self._node(tree)} AS node, * FROM (SELECT {codes}{values} FROM {self.coded}) c) n"
         return f"(SELECT * FROM {noded} WHERE node IN ({listed})) r"
 
     def node_stats(self, tree: CutTree, nodes: Sequence[int]) -> Bounds:
@@ -301,10 +305,19 @@ class DuckEngine:
             codes[node].setdefault(zone, set()).add(code)
         return {node: {zone: frozenset(met) for zone, met in zones.items()} for node, zones in codes.items()}
 
+    def node_histograms(self, tree: CutTree, nodes: Sequence[int], value: int) -> Mapping[int, Histogram]:
+        found = self.session.arrays(
+            f"SELECT node, s{value} AS code, count(*) AS n FROM {self._in_nodes(tree, nodes)} "
+            "GROUP BY node, code ORDER BY node, code"
+        )
+        node, code, count = (found[name].astype(np.int64) for name in ("node", "code", "n"))
+        ends = [(node.searchsorted(each), node.searchsorted(each, "right")) for each in nodes]
+        return {each: Histogram(code[a:b], count[a:b]) for each, (a, b) in zip(nodes, ends, strict=True)}
+
     def blocks(self, tree: CutTree) -> Iterator[Block]:
         codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
         folder = self.folder / "blocks"
-        words = ", ".join(self._words)
+        words = ", ".join([*self._words, *(f"s{place}" for place in range(self._values))])
         self.session.run(
             f"COPY (SELECT {words}, {self._node(tree)} AS node "
             f"FROM (SELECT {words}, {codes} FROM {self.coded}) c) "

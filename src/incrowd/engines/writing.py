@@ -154,10 +154,17 @@ def _write_csv(rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], 
     session.run("DROP TABLE shown")
 
 
-def write_witness(session: DuckSession, classes: ClassCells, decoded: str, target: Path) -> None:
-    """Distinct records with their classes, and the cells of these: two files, as private as the table.
+def write_witness(
+    session: DuckSession,
+    classes: ClassCells,
+    decoded: str,
+    target: Path,
+    more: Sequence[str] = (),
+    order: Sequence[str] = (),
+) -> None:
+    """Records with their classes, and the cells of these: two files, as private as the table.
 
-    `decoded` gives the codes q0, q1, … of each record and its class g.
+    `decoded` gives the codes q0, q1, … of each record and its class g, and what `more` is said of it.
     """
     _load(session, classes, "shown", csv=False)
     session.run(
@@ -171,7 +178,10 @@ def write_witness(session: DuckSession, classes: ClassCells, decoded: str, targe
         joins += f" JOIN values{j}_ ON values{j}_.x = q{j}"
     cells = ", ".join(f"values{j}_.t AS v{j}" for j in range(len(classes.values)))
     path = quoted_text(str(target / RECORDS))
-    session.run(f"COPY (SELECT {cells}, g AS class FROM {decoded}{joins}) TO {path} (FORMAT parquet)")
+    shown, by = "".join(f", {name}" for name in more), f" ORDER BY {', '.join(order)}" if order else ""
+    session.run(
+        f"COPY (SELECT {cells}, g AS class{shown} FROM {decoded}{joins}{by}) TO {path} (FORMAT parquet)"
+    )
     for j in range(len(classes.values)):
         session.run(f"DROP TABLE values{j}_")
 

@@ -12,8 +12,12 @@ from typing import Any, cast
 import numpy as np
 
 from incrowd import long_work, tables
+from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.nonhomogeneous.ring import Ring
+from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.ordered import OrderedDuckEngine
 from incrowd.engines.resources import Resources, check_room
 from incrowd.engines.session import DuckSession, duck_session
 from incrowd.engines.table_files import TableFiles, TextTable
@@ -23,6 +27,7 @@ from incrowd.flow import Table
 from incrowd.long_work import Progress, Watch, unwatched
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.models import KAnonymity
+from incrowd.models.k_anonymity import KFactor
 from incrowd.models.l_diversity import ClassModel
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_names
@@ -110,7 +115,7 @@ def publish_large(
         attached = files.files[0] if files.kind == "duckdb" else None
         reading = () if attached else files.files
         with duck_session(work, resources, reading, (staged,), attached) as session:
-            engine = DuckEngine(session, files, work, resources, published_names(policy))
+            engine = OrderedDuckEngine(session, files, work, resources, published_names(policy))
             made = drafted(engine, request, resources, watch)
             release = _written(engine, made, staged, destination, form, watch)
         if files.fingerprint() != before:
@@ -132,7 +137,8 @@ def _written(
     watch("write")
     engine.shuffle()
     sensitive = made.schema.having(Role.SENSITIVE)
-    made = replace(made, single={column.name: engine.single_valued(column.name) for column in sensitive})
+    if made.single is None:
+        made = replace(made, single={column.name: engine.single_valued(column.name) for column in sensitive})
     release, audit = staged / "release", staged / "audit"
     written = engine.publish(made.classes, made.columns, release, form.format)
     engine.witness(made.classes, audit)
@@ -155,11 +161,7 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
     check_names(policy.accept)
     request = requested(policy)
     algorithm, privacy = request.algorithm, policy.privacy
-    if not isinstance(algorithm, StrictMondrian):
-        raise PolicyError(f"{policy.method} is not run by an engine: take mondrian, {IN_MEMORY}")
-    if algorithm.polish or algorithm.choose == "workload":
-        name = "polish" if algorithm.polish else "workload"
-        raise PolicyError(f"{name} is not done by an engine: leave it out, {IN_MEMORY}")
+    _check_method(algorithm, policy)
     if privacy.t is not None or privacy.plain is not None:
         name = "t" if privacy.t is not None else "plain"
         raise PolicyError(f"{name} is not kept by an engine: leave it out, {IN_MEMORY}")
@@ -167,7 +169,8 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
         raise PolicyError(f"max_suppression: an engine leaves nobody out; take 0, {IN_MEMORY}")
     if policy.entity is not None:
         raise PolicyError(f"entity: an engine counts rows, not persons; keep one row each, {IN_MEMORY}")
-    strange = [each.name for each in request.promised if not isinstance(each, KAnonymity | ClassModel)]
+    kept = (KAnonymity, KFactor, ClassModel)
+    strange = [each.name for each in request.promised if not isinstance(each, kept)]
     if strange:
         raise PolicyError(f"{strange[0]} is not kept by an engine: leave it out, {IN_MEMORY}")
     for column, said in policy.quasi_identifiers.items():
@@ -181,6 +184,25 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
     if form is not None and form.typed:
         raise PolicyError(f"{option('typed', True)}: an engine writes texts; leave it out, {IN_MEMORY}")
     return request
+
+
+def _check_method(algorithm: Algorithm, policy: Policy) -> None:
+    if not isinstance(algorithm, StrictMondrian | Hilbert | Ring):
+        raise PolicyError(
+            f"{policy.method} is not run by an engine: take mondrian, hilbert or ring, {IN_MEMORY}"
+        )
+    done = {
+        "polish": not isinstance(algorithm, Ring) and algorithm.polish,
+        "workload": isinstance(algorithm, StrictMondrian) and algorithm.choose == "workload",
+        "hide_rows": isinstance(algorithm, Ring) and algorithm.hide_rows,
+        "drawn = false": isinstance(algorithm, Ring) and not algorithm.drawn,
+    }
+    for name in (name for name, asked in done.items() if asked):
+        raise PolicyError(f"{name} is not done by an engine: leave it out, {IN_MEMORY}")
+    if policy.privacy.l is not None and not isinstance(algorithm, StrictMondrian):
+        raise PolicyError(
+            f"l: of the methods that an engine runs mondrian alone keeps it; take mondrian, {IN_MEMORY}"
+        )
 
 
 def published_names(policy: Policy) -> list[str]:

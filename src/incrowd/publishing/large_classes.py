@@ -125,13 +125,21 @@ class ClassCollector:
 
     def add(self, tuples: Tuples, labels: Codes) -> Codes:
         """The classes of a block -> the number of each tuple's class."""
-        regions = generalize(Microdata(tuples.codes, self.attributes), Partition(labels))
+        return self.take(
+            generalize(Microdata(tuples.codes, self.attributes), Partition(labels)), tuples.weights
+        )
+
+    def take(self, regions: Regions, weights: Codes | None = None) -> Codes:
+        """The regions of a block, of records with these weights -> the number of each record's class."""
         for j, column in enumerate(self._columns):
             column.add(regions.cells[j], regions.cell[:, j])
-        self._counts.append(np.bincount(regions.of, tuples.weights, len(regions)).astype(np.int64))
+        self._counts.append(np.bincount(regions.of, weights, len(regions)).astype(np.int64))
         first = self._classes
         self._classes += len(regions)
         return (regions.of + np.int32(first)).astype(np.int32)
+
+    def __len__(self) -> int:
+        return self._classes
 
     def cells(self) -> ClassCells:
         """What each class publishes."""

@@ -275,7 +275,7 @@ def cut_guarded(prepared: Prepared, guards: tuple[Guard, ...], progress: Progres
     parts = np.empty(geometry.parent.size + 3, np.int64)
     labels = np.empty(n, np.int32)
     mass = int(points.weights.sum(dtype=np.int64)) if weighted else n
-    stack = [(cuts.Node(0, n, mass, 0), 0)]
+    stack = [(cuts.Node(0, n, mass, rules.turn), 0)]
     groups, done = 0, 0
     while stack:
         node, turned = stack.pop()
