@@ -68,6 +68,9 @@ def test_an_interrupt_waits_for_nobody() -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 
+    def waiting() -> None:
+        over.wait()
+
     with with_threads(2), pytest.raises(KeyboardInterrupt):
-        side_by_side([interrupted, over.wait])
+        side_by_side([interrupted, waiting])
     over.set()

@@ -15,7 +15,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 
-class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
+class LinkedLibrary(JITCodeLibrary):
     """The code of a function and of all that it calls, for others to link."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -24,16 +24,16 @@ class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def finalize(self) -> None:
         """Link what is called; leave optimizing and machine code to the kernel."""
-        self._raise_if_finalized()
+        self._raise_if_finalized()  # type: ignore[no-untyped-call]
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalize_dynamic_globals()
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
         self._finalized = True
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class LinkedLowering(NativeLowering):  # type: ignore[misc]
+@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[no-untyped-call]
+class LinkedLowering(NativeLowering):
     """Lowering into a library that is linked; nothing can be run, so there is nothing to point to."""
 
     _name = "linked_lowering"
@@ -50,16 +50,16 @@ class LinkedLowering(NativeLowering):  # type: ignore[misc]
 
         context.get_executable = key_of
         try:
-            return bool(super().run_pass(state))
+            return bool(super().run_pass(state))  # type: ignore[no-untyped-call]
         finally:
             del context.get_executable
 
 
-class LinkedCompiler(CompilerBase):  # type: ignore[misc]
+class LinkedCompiler(CompilerBase):
     """Numba's usual passes, but for the last."""
 
     def define_pipelines(self) -> list[Any]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call]
         passes.add_pass_after(LinkedLowering, NativeLowering)
         passes.passes = [each for each in passes.passes if each[0] is not NativeLowering]
         passes.finalize()

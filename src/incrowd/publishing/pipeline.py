@@ -267,12 +267,15 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
         _ = made.manifest  # and all that it is made of: what two threads need, one makes
         threads = long_work.threads()
 
-        def verified() -> WrittenRelease:
+        found: list[WrittenRelease] = []
+
+        def verified() -> None:
             said = _write_release(made, folder / "release", form)
             verdict = _verified(made, folder / "release", form, watch("verify"), threads)
-            return WrittenRelease(verdict, made, said, destination)
+            found.append(WrittenRelease(verdict, made, said, destination))
 
-        release, _ = side_by_side([verified, made.measure])
+        side_by_side([verified, made.measure])
+        release = found[0]
         watch("measure")
         kept = release.to_dict() | {"source": _fingerprint(made.source), POLICY: kept_of_policy(made.policy)}
         _write_json(folder / "audit" / AUDIT, kept)

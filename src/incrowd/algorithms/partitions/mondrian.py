@@ -197,7 +197,9 @@ class MondrianRun:
             pieces: list[tuple[int, int]] = []
             if node.mass >= 2 * self.recipe.k:
                 kernels.look_alone(source, node, work)
-                cut = kernels.find_cut_alone(source, node, rules._replace(k=need(ids)), geometry, queries, work)
+                cut = kernels.find_cut_alone(
+                    source, node, rules._replace(k=need(ids)), geometry, queries, work
+                )
                 if cut.dim >= 0:
                     count = kernels.split_alone(source, target, node, cut, geometry, work, parts)
                     pieces = list(pairwise(parts[: count + 1].tolist()))
