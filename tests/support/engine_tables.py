@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from incrowd import tables
 from incrowd.commands.publish import publish
-from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.in_duckdb import DuckEngine
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import duck_session
 from incrowd.engines.table_files import TableFiles
@@ -97,7 +97,7 @@ def classes_by_engine(table: Table, policy: Policy, folder: Path, tuples: int | 
     """The cells of each class and how many rows it has, as DuckDB makes them; nothing is written."""
     files, resources = TableFiles.of(_source(table, folder, "parquet")), Resources(512_000_000, 1, tuples)
     with TemporaryDirectory(dir=folder) as work, duck_session(Path(work), resources, files.files) as session:
-        engine = DuckEngine(session, files, Path(work), resources, published_names(policy))
+        engine = DuckEngine(session, session, files, Path(work), resources, published_names(policy))
         made = drafted(engine, request_for_engine(policy), resources, unwatched)
     pairs = zip(made.data.attributes, made.regions.cells, strict=True)
     texts = [cell_texts(*pair) for pair in pairs]

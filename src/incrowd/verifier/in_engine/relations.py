@@ -70,7 +70,8 @@ def has_both(session: SqlSession, relation: Relation, name: str) -> bool:
     """Are there NULL and the empty text in a column?"""
     text = relation.columns[name]
     found = session.rows(
-        f"SELECT count(*) FILTER ({text} IS NULL), count(*) FILTER ({text} = '') FROM {relation.source}"
+        f"SELECT count(*) FILTER (WHERE {text} IS NULL), count(*) FILTER (WHERE {text} = '') "
+        f"FROM {relation.source}"
     )
     return all(found[0])
 
