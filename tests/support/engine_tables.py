@@ -21,7 +21,7 @@ from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.large import LargeRelease, publish_large, published_names, request_for_engine
-from incrowd.publishing.large_draft import drafted
+from incrowd.publishing.large_draft import LargeDraft, drafted
 from incrowd.publishing.pipeline import Form
 from incrowd.publishing.render import cell_texts
 
@@ -99,6 +99,11 @@ def classes_by_engine(table: Table, policy: Policy, folder: Path, tuples: int | 
     with TemporaryDirectory(dir=folder) as work, duck_session(Path(work), resources, files.files) as session:
         engine = DuckEngine(session, session, files, Path(work), resources, published_names(policy))
         made = drafted(engine, request_for_engine(policy), resources, unwatched)
+    return classes_of_draft(made)
+
+
+def classes_of_draft(made: LargeDraft) -> Rows:
+    """The cells of each class of a draft, and how many rows it has."""
     pairs = zip(made.data.attributes, made.regions.cells, strict=True)
     texts = [cell_texts(*pair) for pair in pairs]
     cells = ([texts[j][code] for j, code in enumerate(row)] for row in made.regions.cell.tolist())

@@ -58,12 +58,12 @@ class SparkFrame(TableFiles):
         """The columns of the frame that are published."""
         return [name for name in self.frame.columns if same_name(name) in self.wanted]
 
+    @in_our_words
     def fingerprint(self) -> dict[str, Any]:
         """Rows, and the sum of their hashes: the frame is computed once more for it."""
         listed = ", ".join(f"`{name.replace('`', '``')}`" for name in self.columns()) or "1"
-        with in_our_words():
-            hashed = self.frame.selectExpr(f"CAST(xxhash64({listed}) AS DECIMAL(38,0)) AS h")
-            rows, total = hashed.selectExpr("count(*)", "sum(h)").collect()[0]
+        hashed = self.frame.selectExpr(f"CAST(xxhash64({listed}) AS DECIMAL(38,0)) AS h")
+        rows, total = hashed.selectExpr("count(*)", "sum(h)").collect()[0]
         return {"kind": self.name, "rows": rows, "hash": str(total)}
 
 
@@ -90,10 +90,10 @@ def spark_table(source: object, wanted: Sequence[str]) -> TableFiles:
     return files
 
 
+@in_our_words
 def frame_of(session: Any, files: Sequence[Path]) -> Any:
     """Parquet files as a DataFrame of a session."""
-    with in_our_words():
-        return session.read.parquet(*map(exact_address, files))
+    return session.read.parquet(*map(exact_address, files))
 
 
 @contextmanager
@@ -115,12 +115,12 @@ def spark_engine(
         yield engine
 
 
+@in_our_words
 def _of_catalog(spark: Any, files: TableFiles, wanted: Sequence[str]) -> SparkFrame:
     """A table, a view or a query of the session's catalog as a frame."""
     query = files.given.sql.strip().rstrip(";")
-    with in_our_words():
-        is_query = query.upper().startswith(("SELECT", "WITH", "FROM"))
-        frame = spark.sql(query) if is_query else spark.table(query)
+    is_query = query.upper().startswith(("SELECT", "WITH", "FROM"))
+    frame = spark.sql(query) if is_query else spark.table(query)
     return SparkFrame("frame", (), Source("a table of Spark", sql=query), frame, tuple(wanted))
 
 
@@ -146,6 +146,7 @@ class SparkEngine(SqlEngine):
         self.session.expect(found.rows)
         return found
 
+    @in_our_words
     def _copied(self, files: SparkFrame) -> TextTable:
         """The published columns of a frame, computed once; of the others the names stay, and no cell.
 
@@ -153,10 +154,8 @@ class SparkEngine(SqlEngine):
         """
         path, names, taken = self.folder / "rows.parquet", tuple(files.frame.columns), files.columns()
         check_names(names, files.name)
-        with in_our_words():
-            chosen = files.frame.select(*(files.frame[f"`{name.replace('`', '``')}`"] for name in taken))
-            shown = chosen.toDF(*(f"c{names.index(name)}" for name in taken))
-            self.session.keep(shown, path)
+        chosen = files.frame.select(*(files.frame[f"`{name.replace('`', '``')}`"] for name in taken))
+        self.session.keep(chosen.toDF(*(f"c{names.index(name)}" for name in taken)), path)
         listed = ", ".join(
             f"c{place}" if name in taken else f"CAST(NULL AS VARCHAR) AS c{place}"
             for place, name in enumerate(names)
@@ -166,6 +165,7 @@ class SparkEngine(SqlEngine):
         rows = self.session.number(f"SELECT count(*) FROM {parquet_sql(path)}")
         return TextTable(names, relation, types, rows)
 
+    @in_our_words
     def _shuffle(self) -> None:
         """Rows in the order of a keyed hash of their numbers, with a key of the operating system.
 
@@ -177,13 +177,10 @@ class SparkEngine(SqlEngine):
         self.session.load("key_", {"key": key}, {"key": "VARCHAR"})
         place = "unhex(substr(sha2(concat(key, CAST(row_ AS STRING)), 256), 1, 32)) AS place"
         shown = ["g", *(f"p{place}" for place in range(len(self.private)))]
-        with in_our_words():
-            coded, classes = (
-                self.session.frame(f"SELECT * FROM {each}") for each in (self.coded, self.classes)
-            )
-            many = self.local.number(f"SELECT count(*) FROM {self.classes}")
-            joined = coded.join(to_every_task(classes, many), self._words)
-            placed = joined.crossJoin(self.session.spark.table("key_")).selectExpr(*shown, place)
-            ordered = placed.repartition("place").sortWithinPartitions("place").drop("place")
-            self.session.keep(ordered, self._shuffled.path)
+        coded, classes = (self.session.frame(f"SELECT * FROM {each}") for each in (self.coded, self.classes))
+        many = self.local.number(f"SELECT count(*) FROM {self.classes}")
+        joined = coded.join(to_every_task(classes, many), self._words)
+        placed = joined.crossJoin(self.session.spark.table("key_")).selectExpr(*shown, place)
+        ordered = placed.repartition("place").sortWithinPartitions("place").drop("place")
+        self.session.keep(ordered, self._shuffled.path)
         self.session.run("DROP TABLE key_")

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,25 @@ FOR_FEW = {
     "spark.sql.shuffle.partitions": "1",
 }
 _GLOB = re.compile(r"([\\\[\]{}*?])")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_our_words(question: Callable[P, T]) -> Callable[P, T]:
+    """Spark's own words may quote data; ours are raised where no exception that holds them is around."""
+
+    @wraps(question)
+    def asked(*args: P.args, **words: P.kwargs) -> T:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            return question(*args, **words)
+        except (PySparkException, Py4JError, ConnectionError) as problem:
+            said = _said(problem)
+        raise said
+
+    return asked
 
 
 class SparkSqlSession:
@@ -60,15 +79,16 @@ class SparkSqlSession:
         self._views: dict[tuple[str, ...], str] = {}
         self._files: dict[str, list[Path]] = {}  # of each view
 
+    @in_our_words
     def expect(self, rows: int) -> None:
         """So many rows are coming: for few of them, neither compiling queries nor parting the work pays."""
         if rows < FEW_ROWS:
-            with in_our_words():
-                for name, value in FOR_FEW.items():
-                    self.spark.conf.set(name, value)
+            for name, value in FOR_FEW.items():
+                self.spark.conf.set(name, value)
 
     # What is asked
 
+    @in_our_words
     def run(self, sql: str, *_parameters: object) -> None:
         asked = translated(sql, self)
         if asked.kind == "make":
@@ -80,13 +100,13 @@ class SparkSqlSession:
         else:
             raise TableError("Spark is asked to run what gives rows")
 
+    @in_our_words
     def rows(self, sql: str, *_parameters: object) -> list[tuple[Any, ...]]:
         asked = translated(sql, self)
-        with in_our_words():
-            found = self.spark.sql(asked.query)
-            if asked.kind == "describe":
-                return [(each.name, _type_name(each.dataType)) for each in found.schema.fields]
-            return [tuple(row) for row in found.collect()]
+        found = self.spark.sql(asked.query)
+        if asked.kind == "describe":
+            return [(each.name, _type_name(each.dataType)) for each in found.schema.fields]
+        return [tuple(row) for row in found.collect()]
 
     def number(self, sql: str) -> int:
         """The one number that a query gives; 0 for NULL."""
@@ -104,21 +124,23 @@ class SparkSqlSession:
         finally:
             remove(path)
 
+    @in_our_words
     def save(self, query: str, path: Path, by: str = "") -> None:
         """Write the rows of a query: a folder of Parquet files, or `by` a column a folder of each value."""
-        with in_our_words():
-            self.keep(self.frame(query), path, by)
+        self.keep(self.frame(query), path, by)
 
     def frame(self, query: str) -> DataFrame:
         """A query of ours, not run yet."""
         return self.spark.sql(translated(query, self).query)
 
+    @in_our_words
     def load(self, name: str, columns: Arrays, types: Mapping[str, str] | None = None) -> None:
         """Make a table of arrays."""
         self._drop(name)
         self.local.load("loaded_", columns, types)
         self._keep(name)
 
+    @in_our_words
     def append(self, name: str, columns: Arrays, types: Mapping[str, str] | None = None) -> None:
         """Add rows to a table."""
         self.local.load("loaded_", columns, types)
@@ -143,13 +165,11 @@ class SparkSqlSession:
 
     def _make(self, asked: Statement) -> None:
         path = self._new(asked.name)
-        with in_our_words():
-            frame = self.spark.sql(asked.query)
-            schema = frame.schema
-            self.keep(frame, path)
-            self._drop(asked.name)
-            self._files[asked.name] = sorted(path.glob("*.parquet"))
-            self._show(asked.name, schema)
+        frame = self.spark.sql(asked.query)
+        self.keep(frame, path)
+        self._drop(asked.name)
+        self._files[asked.name] = sorted(path.glob("*.parquet"))
+        self._show(asked.name, frame.schema)
 
     def _empty(self, asked: Statement) -> None:
         self._drop(asked.name)
@@ -167,8 +187,7 @@ class SparkSqlSession:
         self.local.run("DROP TABLE loaded_")
         files = self._files.setdefault(name, [])
         files.append(path)
-        with in_our_words():
-            self._show(name, types, rows if len(files) == 1 else None)
+        self._show(name, types, rows if len(files) == 1 else None)
 
     def _show(self, name: str, schema: Any, rows: int | None = None) -> None:
         paths = [exact_address(path) for path in self._files[name]]
@@ -179,14 +198,14 @@ class SparkSqlSession:
         files = self._files.pop(name, None)
         if files is None:
             return
-        with in_our_words():
-            self.spark.catalog.dropTempView(name)
-            self.spark.catalog.dropTempView(f"{name}_placed")
+        self.spark.catalog.dropTempView(name)
+        self.spark.catalog.dropTempView(f"{name}_placed")
         for path in {each if each.parent == self._folder else each.parent for each in files}:
             remove(path)
 
     # What `spark_dialect` asks: files in the place of tables
 
+    @in_our_words
     def of_files(self, patterns: Sequence[str]) -> str:
         """A view of Parquet files; of those that a pattern means, in the order of their names."""
         files = tuple(path for pattern in patterns for path in _meant(pattern))
@@ -194,11 +213,12 @@ class SparkSqlSession:
             raise TableError("a file that the engine needs is gone; nothing was published")
         if files not in self._views:
             name = f"files_{len(self._views)}"
-            with in_our_words():
-                self.spark.read.parquet(*map(exact_address, map(Path, files))).createOrReplaceTempView(name)
+            frame = self.spark.read.parquet(*(exact_address(Path(path)) for path in files))
+            frame.createOrReplaceTempView(name)
             self._views[files], self._files[name] = name, [Path(path) for path in files]
         return self._views[files]
 
+    @in_our_words
     def with_places(self, view: str) -> str:
         """A view that says, beside each row, where in its files it stands: a number that grows with it."""
         from pyspark.sql.functions import coalesce, col, raise_error
@@ -209,13 +229,12 @@ class SparkSqlSession:
         names[:] = [path.name for path in files]
         firsts = np.arange(len(files), dtype=np.int64) << FILE_BITS
         self.load(f"{view}_firsts", {"file_": names, "first_": firsts}, {"file_": "VARCHAR"})
-        with in_our_words():
-            rows = self.spark.read.schema(self.spark.table(view).schema).parquet(*map(exact_address, files))
-            placed = rows.select("*", col("_metadata.file_name").alias("file_"), "_metadata.row_index")
-            firsts_ = self.spark.table(f"{view}_firsts")
-            first = coalesce(col("first_"), raise_error(constant("a file has another name")))
-            found = placed.join(firsts_, "file_", "left").withColumn(PLACE, first + col("row_index"))
-            found.drop("file_", "first_", "row_index").createOrReplaceTempView(f"{view}_placed")
+        rows = self.spark.read.schema(self.spark.table(view).schema).parquet(*map(exact_address, files))
+        placed = rows.select("*", col("_metadata.file_name").alias("file_"), "_metadata.row_index")
+        firsts_ = self.spark.table(f"{view}_firsts")
+        first = coalesce(col("first_"), raise_error(constant("a file has another name")))
+        found = placed.join(firsts_, "file_", "left").withColumn(PLACE, first + col("row_index"))
+        found.drop("file_", "first_", "row_index").createOrReplaceTempView(f"{view}_placed")
         return f"{view}_placed"
 
 
@@ -248,21 +267,6 @@ def _type_name(kind: Any) -> str:
     """The name that DuckDB has for a type of Spark."""
     name = str(kind.simpleString())
     return NAMED.get(name, {"INT": "INTEGER"}.get(name.upper(), name.upper()))
-
-
-@contextmanager
-def in_our_words() -> Iterator[None]:
-    """Spark's own words may quote data; ours are raised where no exception that holds them is around."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    said: InputError | None = None
-    try:
-        yield
-    except (PySparkException, Py4JError, ConnectionError) as problem:
-        said = _said(problem)
-    if said is not None:
-        raise said
 
 
 def _said(problem: Exception) -> InputError:

@@ -79,11 +79,7 @@ def running_session() -> Any:
 def _of_another(given: Any, work: Path) -> Iterator[SparkSession]:
     """A new session beside that of a program that has started Spark; the program's own stays as it is."""
     tag = f"incrowd-{work.parent.name.rpartition('-')[2]}"
-    with in_our_words():
-        both = (given, given.newSession())
-        for session in both:
-            session.addTag(tag)
-        _set(both[1])
+    both = _both(given, tag)
     try:
         yield both[1]
     except BaseException:
@@ -95,6 +91,16 @@ def _of_another(given: Any, work: Path) -> Iterator[SparkSession]:
         with suppress(Exception):
             for session in both:
                 session.removeTag(tag)
+
+
+@in_our_words
+def _both(given: Any, tag: str) -> tuple[Any, Any]:
+    """A program's session and a new one, whose jobs can be told from those of the program's own threads."""
+    both = (given, given.newSession())
+    for session in both:
+        session.addTag(tag)
+    _set(both[1])
+    return both
 
 
 def _set(session: Any) -> None:
@@ -116,6 +122,7 @@ def _started(work: Path, resources: Resources) -> Iterator[SparkSession]:
                 _end(gateway[0] if gateway else None, kindly)
 
 
+@in_our_words
 def _start(work: Path, resources: Resources, gateway: list[Any]) -> SparkSession:
     """Launch Java, note it before anything else can go wrong, and open a session."""
     from pyspark import SparkConf, SparkContext, java_gateway
@@ -123,7 +130,7 @@ def _start(work: Path, resources: Resources, gateway: list[Any]) -> SparkSession
 
     on_interrupt = signal.getsignal(signal.SIGINT)
     conf = SparkConf(loadDefaults=False).setAll(list(_settings(work, resources).items()))
-    with _environment(work), in_our_words():
+    with _environment(work):
         # its error stream may quote data
         quietly = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
         launch: Any = java_gateway.launch_gateway
@@ -197,6 +204,7 @@ def _end(gateway: Any, kindly: bool) -> None:
     if java is not None:
         java.kill()
         java.wait()
+        java.stdin.close()
         with suppress(Exception):
             gateway.shutdown()
     SparkContext._active_spark_context = None

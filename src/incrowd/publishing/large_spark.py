@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import copyfile
-from tempfile import TemporaryDirectory
+from shutil import copyfile, rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 from incrowd.engines.resources import Resources
@@ -20,8 +21,6 @@ from incrowd.release.stage import commit, stage
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameRelease(LargeRelease):
     """A verified release whose files are in a folder of their own, as long as this object is there."""
-
-    kept: Any = None
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -46,6 +45,12 @@ def publish_frame(
     source: object, policy: Policy, resources: Resources, watch: Watch = unwatched
 ) -> FrameRelease:
     """Anonymize a DataFrame of Spark and verify the result, in a folder that goes with the result."""
-    kept = TemporaryDirectory(prefix="incrowd-", ignore_cleanup_errors=True)
-    made = publish_large(source, policy, Path(kept.name) / "release", Form("parquet"), resources, watch)
-    return FrameRelease(made.verdict, made._draft, made.manifest, made.folder, made.blocks, made.engine, kept)
+    place = Path(mkdtemp(prefix="incrowd-"))
+    try:
+        made = publish_large(source, policy, place / "release", Form("parquet"), resources, watch)
+    except BaseException:
+        rmtree(place, ignore_errors=True)
+        raise
+    found = FrameRelease(made.verdict, made._draft, made.manifest, made.folder, made.blocks, made.engine)
+    weakref.finalize(found, rmtree, place, ignore_errors=True)
+    return found
