@@ -218,7 +218,8 @@ def room_needed(files: TableFiles) -> int:
 def original_of(table: TextTable, files: TableFiles) -> Relation | RowSource:
     """The original as the verifier wants it: a file that it reads by itself, or the texts in the session."""
     named = {name: table.text(name) for name in table.names if name in table.published}
-    relation = Relation(table.relation, table.names, named, table.joined(named).removeprefix(table.relation))
+    joined = {name: table.joined([name]).removeprefix(table.relation) for name in named}
+    relation = Relation(table.relation, table.names, named, joined)
     if files.kind not in READ_BY_VERIFIER:
         return relation
     return rows_of(files.given, Table((), ()))  # its own reader; the table is not looked at

@@ -82,7 +82,7 @@ class TruthInEngine:
     def _number_texts(self, i: int, name: str) -> int:
         """Number the texts of a private column in both tables, NULL as the empty one -> how many."""
         texts = " UNION ".join(
-            f"SELECT DISTINCT coalesce({table.columns[name]}, '') AS t FROM {table.source}"
+            f"SELECT DISTINCT coalesce({table.columns[name]}, '') AS t FROM {table.source_of(name)}"
             for table in (self._original, self._released)
         )
         self._session.run(
