@@ -72,6 +72,9 @@ def running_session() -> Any:
         warnings.simplefilter("ignore", FutureWarning)  # about pandas, which is not used
         from pyspark.sql import SparkSession
 
+        with suppress(ImportError):
+            importlib.import_module("pyspark.testing.utils")  # Spark loads it later, and it warns
+
     return SparkSession.getActiveSession()
 
 
