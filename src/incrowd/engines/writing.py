@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.engines.base import ClassCells, RangeCells
-from incrowd.engines.session import DuckSession, parquet_sql, quoted, quoted_text
+from incrowd.engines.session import DuckSession, parquet_sql, quoted, quoted_text, remove
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
 from incrowd.tables.csv_writer import protected, write_csv
@@ -60,8 +60,22 @@ class ShuffledRows:
         listed = ", ".join(quoted_text(str(path)) for path in files)
         return f"read_parquet([{listed}], hive_partitioning = false)"
 
-    def parts(self, least: int) -> list[str]:
-        """All rows, in parts of so many at least: whole files, one after the other."""
+    def close_up(self, least: int) -> None:
+        """Make fewer files of many, in the same order, of so many rows at least, in blocks as DuckDB has them.
+
+        What a file of the release looks like, byte for byte, depends on the blocks that its rows come in.
+        """
+        groups = self._groups(least)
+        loose = self.path.with_name("loose")
+        self.path.rename(loose)
+        self.path.mkdir(mode=0o700)
+        for place, group in enumerate(groups):
+            files = [loose / path.name for path in group]
+            self.session.save(f"SELECT * FROM {self.of(files)}", self.path / f"{place:06}.parquet")
+        remove(loose)
+
+    def _groups(self, least: int) -> list[list[Path]]:
+        """The files one after the other, in groups of so many rows at least."""
         found: list[list[Path]] = []
         size = least
         for path in self.files:
@@ -73,7 +87,7 @@ class ShuffledRows:
         if len(found) > 1 and size < least:
             last = found.pop()
             found[-1] += last
-        return [self.of(files) for files in found]
+        return found
 
 
 def write_rows(
@@ -88,8 +102,9 @@ def write_rows(
         _write_parquet(rows, classes, columns, {path: rows.sql})
         return [path]
     (target / PARTS).mkdir()
+    rows.close_up(max(ROWS_A_PART, 2 * len(classes)))
     # Where the classes are fewer than the rows, DuckDB looks up classes for rows, which keeps their order.
-    parts = rows.parts(max(ROWS_A_PART, 2 * len(classes)))
+    parts = [rows.of([path]) for path in rows.files]
     named = {target / PARTS / f"part-{place:05}.parquet": part for place, part in enumerate(parts)}
     _write_parquet(rows, classes, columns, named)
     return [*named]
