@@ -61,7 +61,7 @@ class ShuffledRows:
         return f"read_parquet([{listed}], hive_partitioning = false)"
 
     def close_up(self, least: int) -> None:
-        """Make fewer files of many, in the same order, of so many rows at least, in blocks as DuckDB has them.
+        """Make fewer files of many, of so many rows at least, in the same order and in blocks of DuckDB.
 
         What a file of the release looks like, byte for byte, depends on the blocks that its rows come in.
         """
