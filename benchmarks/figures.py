@@ -29,6 +29,7 @@ from outliers import outlier_figures
 from publishing import published
 from queries import query_figures
 from rings import assignments, rows_cut, whole_ring
+from spark import spark_figures
 from tables import adult_with_trees, first, microdata, real_data
 
 from incrowd.algorithms.base import Algorithm
@@ -311,5 +312,6 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "headline": headline_figures,
     "reading dates": date_figures,
     "engine": engine_figures,
+    "spark": spark_figures,
     "census: every command": census_figures,
 }

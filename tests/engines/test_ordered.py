@@ -16,8 +16,9 @@ from support.engine_tables import Rows, by_engine, classes_by_engine, engine_tab
 from incrowd.assign import Entropy, system
 from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
-from incrowd.engines import ordered
-from incrowd.engines.ordered import OrderedDuckEngine
+from incrowd.engines import in_duckdb
+from incrowd.engines.in_duckdb import DuckEngine
+from incrowd.engines.ordered import LabelledRows
 from incrowd.errors import InputError
 from incrowd.flow import Table
 from incrowd.policy import Policy
@@ -80,7 +81,7 @@ def test_rows_are_those_of_memory(case: tuple[Table, Policy], name: str) -> None
 @pytest.mark.parametrize("name", METHODS)
 def test_releases_are_verified(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In pieces of a few rows, from keys in many files; CSV also in memory, by the verifier that is there."""
-    monkeypatch.setattr(ordered, "ROWS_AT_ONCE", 23)
+    monkeypatch.setattr(in_duckdb, "ROWS_AT_ONCE", 23)
     policy = by(POLICY, name)
     wanted = cells_alone(in_memory(PEOPLE, policy), 3)
     form = FORMS[name]
@@ -125,13 +126,13 @@ def test_who_of_equal_records_comes_first_is_drawn(tmp_path: Path, monkeypatch: 
         asked.append(size)
         return system(size)
 
-    real = OrderedDuckEngine.__init__
+    real = DuckEngine.__init__
 
-    def with_entropy(self: OrderedDuckEngine, *given: Any, **words: Any) -> None:
+    def with_entropy(self: DuckEngine, *given: Any, **words: Any) -> None:
         entropy: Entropy = counted
         real(self, *given, **{**words, "entropy": entropy})
 
-    monkeypatch.setattr(OrderedDuckEngine, "__init__", with_entropy)
+    monkeypatch.setattr(DuckEngine, "__init__", with_entropy)
     release = by_engine(table, policy, tmp_path)
     assert asked == [8 * 60, 8 * 60]  # for ties, and, never the same numbers, for the order of rows
     ties = [line["ill"] for line in _sorted_row(table, policy, tmp_path)]
@@ -143,14 +144,14 @@ def _sorted_row(table: Table, policy: Policy, folder: Path) -> list[dict[str, st
     """The sorted row itself, as the engine has it before it is cut."""
     found: list[dict[str, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        real = OrderedDuckEngine.label
+        real = DuckEngine.label
 
-        def seen(self: OrderedDuckEngine, rows: ordered.LabelledRows) -> None:
+        def seen(self: DuckEngine, rows: LabelledRows) -> None:
             if not found:
                 found.extend({"ill": text} for (text,) in self.session.rows(f"SELECT p0 FROM {self._row}"))
             real(self, rows)
 
-        patch.setattr(OrderedDuckEngine, "label", seen)
+        patch.setattr(DuckEngine, "label", seen)
         classes_by_engine(table, policy, folder)
     return found
 
@@ -162,7 +163,7 @@ def test_rows_that_take_too_much_memory_are_refused(tmp_path: Path, monkeypatch:
 
 
 def test_too_little_room_for_sorting_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ordered, "BYTES_A_COLUMN", 10**15)
+    monkeypatch.setattr(in_duckdb, "BYTES_A_COLUMN", 10**15)
     with pytest.raises(InputError, match="are needed while the release is made"):
         by_engine(PEOPLE, by(POLICY, "hilbert"), tmp_path)
 

@@ -12,7 +12,7 @@ from support.engine_tables import by_engine
 
 import incrowd
 from incrowd.commands.verify import verify
-from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.in_duckdb import DuckEngine
 from incrowd.engines.resources import Resources
 from incrowd.errors import IncrowdError, InputError, NotVerified, PolicyError, TableError
 from incrowd.flow import Table

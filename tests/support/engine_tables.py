@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from incrowd import tables
 from incrowd.commands.publish import publish
-from incrowd.engines.ordered import OrderedDuckEngine
+from incrowd.engines.in_duckdb import DuckEngine
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import duck_session
 from incrowd.engines.table_files import TableFiles
@@ -21,7 +21,7 @@ from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.large import LargeRelease, publish_large, published_names, request_for_engine
-from incrowd.publishing.large_draft import drafted
+from incrowd.publishing.large_draft import LargeDraft, drafted
 from incrowd.publishing.pipeline import Form
 from incrowd.publishing.render import cell_texts
 
@@ -99,8 +99,13 @@ def classes_by_engine(table: Table, policy: Policy, folder: Path, tuples: int | 
     """The cells of each class and how many rows it has, as DuckDB makes them; nothing is written."""
     files, resources = TableFiles.of(_source(table, folder, "parquet")), Resources(512_000_000, 1, tuples)
     with TemporaryDirectory(dir=folder) as work, duck_session(Path(work), resources, files.files) as session:
-        engine = OrderedDuckEngine(session, files, Path(work), resources, published_names(policy))
+        engine = DuckEngine(session, session, files, Path(work), resources, published_names(policy))
         made = drafted(engine, request_for_engine(policy), resources, unwatched)
+    return classes_of_draft(made)
+
+
+def classes_of_draft(made: LargeDraft) -> Rows:
+    """The cells of each class of a draft, and how many rows it has."""
     pairs = zip(made.data.attributes, made.regions.cells, strict=True)
     texts = [cell_texts(*pair) for pair in pairs]
     cells = ([texts[j][code] for j, code in enumerate(row)] for row in made.regions.cell.tolist())

@@ -194,7 +194,8 @@ class EngineChecks:
             self._session, self._csv, {by_name[name]: each for name, each in numbers.items()}, "released_"
         )
         columns = {restored(name): column for name, column in found.columns.items()}
-        return Relation(found.sql, tuple(by_name), columns, found.joined)
+        joined = {restored(name): tables for name, tables in found.joined.items()}
+        return Relation(found.sql, tuple(by_name), columns, joined)
 
     def rows(self) -> str:
         stated = self._folder.stated

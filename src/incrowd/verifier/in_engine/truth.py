@@ -161,12 +161,12 @@ class TruthInEngine:
     def _number_texts(self, i: int, name: str) -> int:
         """Number the texts of a private column in both tables, NULL as the empty one -> how many."""
         texts = " UNION ".join(
-            f"SELECT DISTINCT coalesce({table.columns[name]}, '') AS t FROM {table.source}"
+            f"SELECT DISTINCT coalesce({table.columns[name]}, '') AS t FROM {table.source_of(name)}"
             for table in (self._original, self._released)
         )
         self._session.run(
-            f"CREATE OR REPLACE TEMP TABLE parts{i}_ AS SELECT t, row_number() OVER () - 1 AS number "
-            f"FROM ({texts})"
+            f"CREATE OR REPLACE TEMP TABLE parts{i}_ AS SELECT t, "
+            f"row_number() OVER (ORDER BY t) - 1 AS number FROM ({texts})"
         )
         return self._session.number(f"SELECT count(*) FROM parts{i}_")
 
@@ -294,7 +294,7 @@ class TruthInEngine:
         found = self._session.arrays(
             f"SELECT numbered_.number AS c, {self._parts.field(i, 'rows_.p')} AS t, "
             f"sum(rows_.n)::BIGINT AS n FROM rows_ JOIN numbered_ USING ({self._cell_words}) "
-            "GROUP BY ALL ORDER BY ALL"
+            "GROUP BY ALL ORDER BY 1, 2"
         )
         counts = np.stack([found[column].astype(np.int64) for column in ("c", "t", "n")])
         return counts[:2], texts, counts[2]
