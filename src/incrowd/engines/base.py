@@ -169,6 +169,18 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SampledRows:
+    """Some rows that were drawn: codes (m, d), class (m,), and the texts of each private column."""
+
+    codes: Codes
+    classes: Codes
+    private: Mapping[str, Sequence[str | None]]
+
+    def __len__(self) -> int:
+        return self.classes.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RangeCells:
     """Cells of numbers or dates: class c covers values low..high (codes; -1: none), and missing or not."""
 
@@ -249,6 +261,10 @@ class Engine(Protocol):
 
     def assign(self, classes: Codes, node: int | None = None) -> None:
         """The class of each tuple of a block, or of all tuples, in the order in which they came."""
+        ...
+
+    def sample(self, about: int) -> SampledRows:
+        """About so many rows with their classes, or all, to see what a release is worth."""
         ...
 
     def shuffle(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.engines.base import ClassCells
+from incrowd.engines.base import ClassCells, SampledRows
 from incrowd.engines.ordered import LabelledRows, RowOrder
 from incrowd.engines.resources import Resources, check_room
 from incrowd.engines.session import duck_session, parquet_sql, quoted_text
@@ -158,6 +158,11 @@ class DuckEngine(SqlEngine):
     def _placed(self) -> str:
         """The sorted rows beside what was decided on them."""
         return f"{self._row} POSITIONAL JOIN {_parts(self.folder / 'labels')}"
+
+    def sample(self, about: int) -> SampledRows:
+        if not self._in_order:
+            return super().sample(about)
+        return self._sampled("{} s", f"(SELECT * FROM {self._placed})", about)
 
     def witness(self, classes: ClassCells, target: Path) -> None:
         """Which records are in which class, and how many; of rings, what each part has at each place."""

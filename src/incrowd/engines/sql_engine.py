@@ -28,6 +28,7 @@ from incrowd.engines.base import (
     Ints,
     Lookup,
     OpenedTable,
+    SampledRows,
     TallyOf,
     TooMany,
     Tuples,
@@ -338,6 +339,22 @@ class SqlEngine:
         self._check(done, "cutting block by block")
 
     # Rows of the release
+
+    def sample(self, about: int) -> SampledRows:
+        words = ", ".join(self._words)
+        return self._sampled(f"{{}} c JOIN {self.classes} m USING ({words})", self.coded, about)
+
+    def _sampled(self, rows: str, drawn_from: str, about: int) -> SampledRows:
+        """Rows with words, g and private texts; `rows` says what is joined to those that are drawn."""
+        share = about / max(self.table.rows, 1)
+        drawn = f"(SELECT * FROM {drawn_from} WHERE random() < {share:.12f})" if share < 1 else drawn_from
+        private = [f"p{place}" for place in range(len(self.private))]
+        found = self.session.arrays(
+            f"SELECT {', '.join([*self._words, 'g', *private])} FROM {rows.format(drawn)}"
+        )
+        texts = {name: found[cell].tolist() for name, cell in zip(self.private, private, strict=True)}
+        codes = self._unpacked([found[word].astype(np.int64, copy=False) for word in self._words])
+        return SampledRows(codes, found["g"].astype(np.int32), texts)
 
     def shuffle(self) -> None:
         self._shuffle()

@@ -77,7 +77,7 @@ class TwoWayError:
 
     ``error`` and ``single`` are means over ``pairs`` of ``of_pairs`` pairs of columns, None without any: of
     the release, and of the products of true margins. ``why_not`` says why there is nothing, ``totals`` that
-    cells were spread by the totals that the release states.
+    cells were spread by the totals that the release states, ``sampled`` that so many people were looked at.
     """
 
     columns: tuple[ColumnError, ...] = ()
@@ -88,6 +88,7 @@ class TwoWayError:
     of_pairs: int = 0
     why_not: str = ""
     totals: bool = False
+    sampled: int = 0
 
     @property
     def skill(self) -> float | None:
@@ -110,6 +111,7 @@ class TwoWayError:
             "not_published": list(self.withheld),
             "totals": self.totals,
             "why_not": self.why_not,
+            "sampled": self.sampled or None,
             "headline": self.sentences(),
         }
 
@@ -125,7 +127,8 @@ class TwoWayError:
             lines.append(f"Published, but too coarse to be asked about: {listed(coarse)}.")
         if self.withheld:
             lines.append(f"Not published: {listed(self.withheld)}.")
-        return [*lines, *self._errors()]
+        seen = [f"Seen on {self.sampled:,} rows that were drawn by chance."] if self.sampled else []
+        return [*lines, *self._errors(), *seen]
 
     def _errors(self) -> list[str]:
         if self.error is None or self.single is None:

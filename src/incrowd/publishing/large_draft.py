@@ -19,7 +19,16 @@ from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.encode import encode_texts, encode_values
-from incrowd.engines.base import ClassCells, Engine, Frequencies, Histogram, Lookup, OpenedTable, Tuples
+from incrowd.engines.base import (
+    ClassCells,
+    Engine,
+    Frequencies,
+    Histogram,
+    Lookup,
+    OpenedTable,
+    SampledRows,
+    Tuples,
+)
 from incrowd.engines.cut_guards import CutGuards, keeps
 from incrowd.engines.ordered import OrderedEngine
 from incrowd.engines.resources import Resources
@@ -28,7 +37,8 @@ from incrowd.engines.weighted import classes_of, guards_of
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
 from incrowd.long_work import Watch
-from incrowd.measures import TwoWayError
+from incrowd.measures import OriginalAndRelease, TwoWayError, measure_two_way, published_from_regions
+from incrowd.measures.totals import one_way_totals
 from incrowd.models.l_diversity import MINIMALITY, ClassModel
 from incrowd.policy.exposures import check_lone_values, isolating_values, warnings_of
 from incrowd.publishing.draft import GUARDED
@@ -44,6 +54,7 @@ from incrowd.schema import Claim, Role, Schema
 from incrowd.values import same_name
 
 Ints = NDArray[np.int64]
+SAMPLE = 200_000  # rows on which two-column tables are compared
 NOT_MEASURED = "not computed for tables that do not fit into memory"
 
 
@@ -72,6 +83,7 @@ class LargeDraft:
     blocks: int = 0  # into which the rows were cut by the engine; 0 if all distinct records fitted
     single: Mapping[str, int] | None = None  # rows in classes with a single sensitive value
     disclosure: RingDisclosure | None = None  # beyond the promise, of rings
+    sample: SampledRows | None = None  # on which it is seen what the release is worth
 
     @property
     def rows(self) -> int:
@@ -89,8 +101,18 @@ class LargeDraft:
 
     @cached_property
     def two_way(self) -> TwoWayError:
-        """How far two-column tables are off is not computed here: `incrowd measure` does, in memory."""
-        return TwoWayError(why_not=NOT_MEASURED)
+        """How far two-column tables are off, seen on rows that were drawn."""
+        drawn = self.sample
+        if drawn is None:
+            return TwoWayError(why_not=NOT_MEASURED)
+        attributes = self.data.attributes
+        private = Table.of(drawn.private)
+        shown = published_from_regions(self.regions, attributes, self.regions.of_class[drawn.classes])
+        totals = one_way_totals(self.totals, attributes)
+        people = Microdata(drawn.codes, attributes)
+        given = OriginalAndRelease(private, self.schema, people, shown, private, totals=totals)
+        found = measure_two_way(given)
+        return found if len(drawn) == self.rows else replace(found, sampled=len(drawn))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -196,6 +218,7 @@ def drafted(engine: Engine, request: Request, resources: Resources, watch: Watch
         blocks=blocks,
         single=None if rings is None else rings.single,
         disclosure=None if rings is None else rings.disclosure(request.algorithm.k),
+        sample=engine.sample(SAMPLE),
     )
 
 
