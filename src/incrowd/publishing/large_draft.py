@@ -79,10 +79,12 @@ class LargeDraft:
         """Nobody is left out."""
         return None
 
+    @cached_property
     def loss(self) -> dict[str, Any]:
         """Every measure of information loss that cells and counts give."""
         return dict(measured(self.regions, self.data, self.request.policy.k))
 
+    @cached_property
     def two_way(self) -> TwoWayError:
         """How far two-column tables are off is not computed here: `incrowd measure` does, in memory."""
         return TwoWayError(why_not=NOT_MEASURED)
