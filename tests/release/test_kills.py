@@ -289,7 +289,7 @@ def test_killed_at_a_call_that_writes_a_run_leaves_a_complete_release_or_none(
         else:
             assert not list(parent.iterdir())
         shutil.rmtree(parent)
-    assert killed > 1
+    assert killed > 0
     assert released > 0, "no kill came after the commit: the calls were badly counted"
 
 
