@@ -7,6 +7,8 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
 
     ./run bench            everything; so does all
     ./run bench census     every command on the census, and how it grows with n, d and k
+    ./run bench "census:" publish
+                           of these, the commands with this word in their names
     ./run bench mondrian   only what has this word in its name
     ./run bench --json     one JSON object for each figure
     ./run bench --help     this text, and the names

@@ -73,7 +73,9 @@ DOORS = {
     "pydantic": {"policy"},
     "pydantic_core": {"policy"},
     "typer": {"cli"},
-    "sqlglot": {"predicate"},
+    "sqlglot": {"predicate", "engines"},
+    "pyspark": {"engines"},
+    "py4j": {"engines"},
     "sklearn": {"commands"},
     "threadpoolctl": {"commands"},
     "click": {"cli"},
@@ -94,7 +96,7 @@ UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml"
 LONGEST_FILE = 450
 HEAVY = (
     *("numba", "scipy", "duckdb", "pandas", "polars", "pyarrow", "narwhals", "jinja2", "sqlglot"),
-    *("sklearn", "openpyxl", "python_calamine", "pyreadstat", "psycopg"),
+    *("sklearn", "openpyxl", "python_calamine", "pyreadstat", "psycopg", "pyspark"),
 )
 
 

@@ -118,7 +118,7 @@ class _Met:
 def _occurring(source: TextColumn, missing: frozenset[str]) -> tuple[list[int], list[str], list[int]]:
     """The places of distinct texts that occur and are not missing, these texts, and places of missing."""
     real, raw, gone = [], [], []
-    for place in np.unique(source.codes).tolist():
+    for place in np.flatnonzero(np.bincount(source.codes)).tolist():
         text = source.texts[place]
         if text is None or text in missing:
             gone.append(place)

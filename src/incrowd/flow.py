@@ -26,8 +26,7 @@ from incrowd.schema import Kind, Shape
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
-_ROWS_AT_ONCE = 16_384
-_MOST_KEYS = 2**62  # keys up to here fit an int64
+_ROWS_AT_ONCE, _MOST_KEYS = 16_384, 2**62  # keys up to 2^62 fit an int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +54,7 @@ class TextColumn:
 class Table:
     """Named columns of texts, all of one length; iterating gives every row as a tuple.
 
-    `notes` say what was taken for what when the table was read.
+    `notes` say what was taken for what in reading. `unread` columns, which nobody needs, are NULL in rows.
 
     >>> list(Table.of({"sex": ["F", "M"], "zip": ["01234", None]}))
     [('F', '01234'), ('M', None)]
@@ -64,6 +63,7 @@ class Table:
     names: tuple[str, ...]
     columns: tuple[TextColumn, ...]
     notes: tuple[str, ...] = ()
+    unread: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.columns) or len(set(self.names)) != len(self.names):
@@ -84,10 +84,12 @@ class Table:
         return f"Table({len(self)} rows: {', '.join(self.names)})"
 
     def column(self, name: str) -> TextColumn:
+        if name in self.unread:
+            raise TableError(f"column {name!r} was not read: nobody needs it")
         return self.columns[self.names.index(name)]
 
     def take(self, rows: NDArray[np.int64] | Codes) -> Table:
-        return Table(self.names, tuple(column.take(rows) for column in self.columns))
+        return Table(self.names, tuple(column.take(rows) for column in self.columns), unread=self.unread)
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str | None]]) -> Table:
@@ -410,9 +412,7 @@ class Assignment:
 
     def __post_init__(self) -> None:
         for permutation in (self.region, self.private):
-            seen = np.zeros(permutation.size, dtype=np.bool_)
-            seen[permutation] = True
-            if not seen.all():
+            if (np.bincount(permutation, minlength=permutation.size) != 1).any():
                 raise ValueError("an assignment must name every record once")
 
 

@@ -1,4 +1,4 @@
-"""What long work says while it runs, and how it ends when it is asked to (INT, TERM, HUP).
+"""What long work says while it runs, on how many threads, and how it ends when asked to (INT, TERM, HUP).
 
 To end is to tidy up, say one sentence and exit with 1, never with a traceback. Only the command line installs
 this. A signal raises `KeyboardInterrupt` while a command runs, so that
@@ -16,11 +16,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeVar
 
+Result = TypeVar("Result")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = "stopped; nothing was published"
 EXIT_CODE = 1
@@ -160,3 +162,79 @@ def clean_up() -> None:
 def told() -> None:
     """The sentence has been said."""
     _state.told = True
+
+
+# Several threads: what is done is the same with one.
+
+
+class _Threads(threading.local):
+    """How many threads this thread may use; None is as many as there are processors."""
+
+    allowed: int | None = None
+
+
+_threads = _Threads()
+
+
+def threads() -> int:
+    """How many threads may work at once. Work that is already one of several has one."""
+    if _threads.allowed is not None:
+        return _threads.allowed
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def with_threads(number: int | None) -> Iterator[None]:
+    """At most so many threads inside; None leaves it as it is."""
+    before = _threads.allowed
+    _threads.allowed = before if number is None else number
+    try:
+        yield
+    finally:
+        _threads.allowed = before
+
+
+def side_by_side(works: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Do all of these at once, as far as threads are allowed; what each returns, in their order.
+
+    They are begun in their order, the first by this thread, and after one has failed no other is begun: so
+    what is raised is what one thread would raise. Only long loops without the interpreter's lock gain by it:
+    arrays, kernels, digests.
+
+    Examples
+    --------
+    >>> side_by_side([lambda: 1 + 1, lambda: 2 + 2])
+    [2, 4]
+    """
+    several = min(threads(), len(works))
+    if several < 2:
+        return [work() for work in works]
+    waiting, results = iter(enumerate(works)), list[Any]([None] * len(works))
+    failed: dict[int, BaseException] = {}
+    lock = threading.Lock()
+
+    def begun() -> tuple[int, Callable[[], Result]] | None:
+        with lock:
+            return None if failed else next(waiting, None)
+
+    def do(one: tuple[int, Callable[[], Result]] | None) -> None:
+        with with_threads(1):
+            while one is not None:
+                try:
+                    results[one[0]] = one[1]()
+                except BaseException as problem:
+                    failed[one[0]] = problem
+                one = begun()
+
+    # An interrupt comes to this thread alone, which then waits for nobody: others only fill arrays.
+    first = begun()
+    others = [threading.Thread(target=lambda: do(begun()), daemon=True) for _ in range(several - 1)]
+    for other in others:
+        other.start()
+    do(first)
+    if not any(isinstance(problem, KeyboardInterrupt) for problem in failed.values()):
+        for other in others:
+            other.join()
+    if failed:
+        raise failed[min(failed)]
+    return results

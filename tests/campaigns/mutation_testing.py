@@ -90,9 +90,13 @@ def with_tests(work: Callable[[pytest.Session], None], tests: Sequence[str] = WH
 def anew(asked: Path, told: Path) -> None:
     """One mutant that acts on import, in a process of its own."""
     number, seconds = json.loads(asked.read_text(encoding="utf-8"))
-    sys.meta_path.insert(0, Finder(every_mutant()[number]))
+    mutant = every_mutant()[number]
+    sys.meta_path.insert(0, Finder(mutant))
+    importlib.import_module(mutant.module)  # or pytest, which collects its examples, would load it unchanged
 
     def work(session: pytest.Session) -> None:
+        if not isinstance(sys.modules[mutant.module].__loader__, Finder):
+            raise AssertionError(f"{mutant.id} was not loaded")
         laboratory = Laboratory(session, Known(seconds=seconds))
         gc.freeze()
         with told.open("w", encoding="utf-8") as file:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,7 @@ from campaigns.campaign import Campaign, Fault, Progress, State, run, run_case
 from campaigns.every import CAMPAIGNS
 from campaigns.mutants import SOURCE, every_mutant, explained, mutants_of, mutated
 from campaigns.mutation_campaign import MUTANTS, REASONS, SETTLED, Server, case, judged, orphans
+from campaigns.mutation_laboratory import NOTICED, PROGRAM
 from campaigns.page import page
 
 from incrowd import assign
@@ -135,6 +139,18 @@ def test_the_operators() -> None:
     assert {mutant.function for mutant in found} == {"f"}
     for mutant in found:
         assert ast.unparse(mutated(mutant, LINES)) != ast.unparse(ast.parse(LINES))
+
+
+def test_a_mutant_that_acts_on_import_is_loaded_though_pytest_collects_its_module(tmp_path: Path) -> None:
+    number = next(n for n, mutant in enumerate(every_mutant()) if mutant.text == "MISSING_RANK = 0")
+    tests = [
+        "src/incrowd/verifier/cell_regions.py::incrowd.verifier.cell_regions.Bitmap.of",
+        "tests/verifier/test_domain.py::test_ranges_have_one_form[missing-ranks4]",
+    ]
+    asked, told = tmp_path / "asked.json", tmp_path / "told.txt"
+    asked.write_text(json.dumps([number, dict.fromkeys(tests, 1.0)]), encoding="utf-8")
+    subprocess.run([sys.executable, PROGRAM, "--anew", asked, told], capture_output=True)
+    assert told.read_text(encoding="utf-8").splitlines() == [*tests, NOTICED]
 
 
 def test_a_mutant_is_known_by_what_it_says_not_by_its_line() -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from support.engine_tables import by_engine, classes_by_engine, engine_tables, in_memory, rows_of
 
 from incrowd.commands.publish import publish
-from incrowd.errors import Infeasible, PolicyError
+from incrowd.errors import Infeasible
 from incrowd.flow import Table
 from incrowd.policy import Policy
 
@@ -24,6 +25,7 @@ PEOPLE = Table.of(
         "team": [f"t{i % 6}" for i in range(120)],
     }
 )
+KINDS = ("distinct", "entropy", "recursive", "frequency")
 QUASI = {"age": {"type": "numeric"}, "zip": {"hierarchy": {"prefix": [5, 2]}}, "sex": {}}
 POLICY = Policy(quasi_identifiers=QUASI, sensitive=["ill"], keep=["team"], privacy={"k": 4}, totals=True)
 
@@ -56,19 +58,55 @@ def test_a_release_has_the_rows_and_files_of_memory(form: str, tuples: int | Non
     assert release.audit.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("kind", ["distinct", "entropy", "recursive", "frequency"])
-def test_l_is_kept_as_in_memory(kind: str, tmp_path: Path) -> None:
-    privacy = {"k": 4, "l": 2, "l_kind": kind} | ({"c": 3} if kind == "recursive" else {})
-    policy = Policy(quasi_identifiers=QUASI, sensitive=["ill"], keep=["team"], privacy=privacy)
-    release = by_engine(PEOPLE, policy, tmp_path)
+def with_l(policy: Policy, kind: str, l: int) -> Policy:  # noqa: E741  the paper's letter
+    recursive = kind == "recursive"
+    return policy.with_(l=l, l_kind=kind, c=2) if recursive else policy.with_(l=l, l_kind=kind)
+
+
+@settings(max_examples=8)
+@given(
+    case=st.sampled_from((["ill"], ["ill", "job"])).flatmap(engine_tables),
+    kind=st.sampled_from(KINDS),
+    l=st.integers(2, 3),
+)
+def test_cuts_that_l_refuses_are_those_of_memory(case: tuple[Table, Policy], kind: str, l: int) -> None:  # noqa: E741
+    """Counted by the engine, and in blocks afterwards; two sensitive columns must both keep l."""
+    table, policy = case
+    policy = with_l(policy, kind, l)
+    try:
+        rows = in_memory(table, policy)
+    except Infeasible:
+        rows = Counter()
+    assume(rows)
+    d, wanted = len(policy.quasi_identifiers), Counter[tuple[str | None, ...]]()
+    for row, count in rows.items():
+        wanted[row[:d]] += count
+    with TemporaryDirectory() as folder:
+        assert classes_by_engine(table, policy, Path(folder)) == wanted
+        assert classes_by_engine(table, policy, Path(folder), tuples=3) == wanted
+
+
+def test_some_cuts_are_refused_by_l(tmp_path: Path) -> None:
+    """Else the test above would show nothing: the top cuts differ with l and without."""
+    policy = with_l(POLICY, "entropy", 2)
+    alone = classes_by_engine(PEOPLE, POLICY, tmp_path, tuples=40)
+    assert classes_by_engine(PEOPLE, policy, tmp_path, tuples=40) != alone
+
+
+@pytest.mark.parametrize(
+    ("kind", "tuples"),
+    [("distinct", None), ("entropy", 20), ("recursive", 20), ("frequency", None), ("frequency", 20)],
+)
+def test_l_is_kept_as_in_memory(kind: str, tuples: int | None, tmp_path: Path) -> None:
+    policy = with_l(POLICY, kind, 2)
+    release = by_engine(PEOPLE, policy, tmp_path, tuples=tuples)
     assert rows_of(release) == in_memory(PEOPLE, policy)
+    assert bool(release.blocks) == (tuples is not None)
     assert f"{kind}-l-diversity (ill)" in [check.name for check in release.verdict.checks]
 
 
-def test_l_that_does_not_fit_or_cannot_be_is_refused(tmp_path: Path) -> None:
-    policy = POLICY.with_(l=2)
-    with pytest.raises(PolicyError, match="l is kept in memory only; raise"):
-        by_engine(PEOPLE, policy, tmp_path, tuples=3)
-    with pytest.raises(Infeasible, match="ill: all 120 rows as one class"):
-        by_engine(PEOPLE, POLICY.with_(l=9), tmp_path)
+def test_l_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    for tuples in (None, 3):
+        with pytest.raises(Infeasible, match="ill: all 120 rows as one class"):
+            by_engine(PEOPLE, POLICY.with_(l=9), tmp_path, tuples=tuples)
     assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]

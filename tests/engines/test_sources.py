@@ -66,7 +66,7 @@ def by_engine(source: Path | Source, folder: Path) -> Rows | None:
         with duck_session(
             folder, RESOURCES, files.files if attached is None else (), (), attached
         ) as session:
-            table = opened(session, files, folder, ["a", "b", "name", "day", "x"])
+            table = opened(session, session, files, folder, ["a", "b", "name", "day", "x"])
             shown = ", ".join(map(table.text, table.names))
             return session.rows(f"SELECT {shown} FROM {table.joined(table.names)}")
     except IncrowdError:
@@ -109,7 +109,7 @@ def test_typed_parquet_files_and_folders_of_them(tmp_path: Path) -> None:
     files = TableFiles.of(folder)
     refused = pytest.raises(TableError, match="other columns, or columns of other types")
     with duck_session(tmp_path, RESOURCES, files.files) as session, refused:
-        opened(session, files, tmp_path, ["a"])
+        opened(session, session, files, tmp_path, ["a"])
 
 
 def test_databases(tmp_path: Path) -> None:

@@ -290,3 +290,17 @@ def test_columns_that_do_not_fit_together_are_refused(
     other = SpreadColumn("b", np.array(truth), np.array(cell), np.eye(2))
     with pytest.raises(ValueError, match=message):
         SpreadTable((whole, other), np.ones(4))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.floats(0, 9)), max_size=30), st.booleans())
+def test_few_rows_are_counted_like_many(rows: list[tuple[int, int, float]], whole: bool) -> None:
+    """Without a kernel to the same bits: people are added in the same order."""
+    first, second = (np.array([row[place] for row in rows], np.int64) for place in (0, 1))
+    people = np.array([row[2] for row in rows], np.int64 if whole else np.float64)
+    few = two_way._counted(first, second, people, (4, 5))
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(two_way, "WORTH_COMPILING", 0)
+        many = two_way._counted(first, second, people, (4, 5))
+    assert few.dtype == many.dtype == people.dtype
+    assert few.tolist() == many.tolist()

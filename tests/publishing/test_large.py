@@ -12,33 +12,63 @@ from support.engine_tables import by_engine
 
 import incrowd
 from incrowd.commands.verify import verify
-from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.in_duckdb import DuckEngine
 from incrowd.engines.resources import Resources
 from incrowd.errors import IncrowdError, InputError, NotVerified, PolicyError, TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing import engine_choice
+from incrowd.publishing import engine_choice, large_draft
 from incrowd.publishing.large import publish_large, request_for_engine
 from incrowd.publishing.pipeline import Form
 from incrowd.release.stage import PREFIX
 
 COUNT = 60
-TABLE = Table.of(
-    {
-        "name": [f"person {i}" for i in range(COUNT)],
-        "age": [str(20 + i % 15) for i in range(COUNT)],
-        "sex": ["FM"[i % 2] for i in range(COUNT)],
-        "ill": [("flu", "cold", "cough")[i % 3] for i in range(COUNT)],
-    }
-)
+COLUMNS = {
+    "name": [f"person {i}" for i in range(COUNT)],
+    "age": [str(20 + i % 15) for i in range(COUNT)],
+    "sex": ["FM"[i % 2] for i in range(COUNT)],
+    "ill": [("flu", "cold", "cough")[i % 3] for i in range(COUNT)],
+}
+TABLE = Table.of(COLUMNS)
 ROLES: dict[str, Any] = {"identifiers": ["name"], "quasi_identifiers": ["age", "sex"], "sensitive": ["ill"]}
 POLICY = Policy(**ROLES, privacy={"k": 4})
 
 
+@pytest.mark.parametrize("method", ["mondrian", "hilbert", "ring"])
+@pytest.mark.parametrize("totals", [True, False])
+def test_two_column_tables_are_off_as_far_as_in_memory(method: str, totals: bool, tmp_path: Path) -> None:
+    policy = Policy(**ROLES, privacy={"k": 4}, method=method, totals=totals)
+    found, wanted = by_engine(TABLE, policy, tmp_path).two_way, incrowd.publish(TABLE, policy).two_way
+    if method == "mondrian":
+        assert found == wanted  # others draw which of equal records, or who is behind a row
+    assert [each.one_way for each in found.columns] == pytest.approx([c.one_way for c in wanted.columns])
+    assert (found.sampled, found.totals) == (0, totals)
+
+
+def test_of_many_rows_some_are_drawn_to_see_how_far_they_are_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_draft, "SAMPLE", 2_000)
+    many = Table.of({name: [*column] * 100 for name, column in COLUMNS.items()})
+    found, whole = by_engine(many, POLICY, tmp_path).two_way, incrowd.publish(many, POLICY).two_way
+    assert 1_500 < found.sampled < 2_500
+    assert f"Seen on {found.sampled:,} rows that were drawn by chance." in found.sentences()
+    assert found.to_dict()["sampled"] == found.sampled
+    assert found.error == pytest.approx(whole.error, abs=0.03)
+
+
 REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
-    "another method": ("take mondrian", {"method": "hilbert"}),
+    "another method": ("take mondrian, hilbert or ring", {"method": "kfactor"}),
     "relaxed": ("take mondrian", {"method": "mondrian-relaxed"}),
     "polish": ("polish is not done", {"options": {"polish": True}}),
+    "polish along the curve": ("polish is not done", {"method": "hilbert", "options": {"polish": True}}),
+    "hidden rows": ("hide_rows is not done", {"method": "ring", "options": {"hide_rows": True}}),
+    "rows that are not drawn": (
+        "drawn = false is not done",
+        {"method": "ring", "options": {"drawn": False}, "accept": ["unsafe-identity"]},
+    ),
+    "l of a row": ("mondrian alone keeps it", {"method": "hilbert", "privacy": {"k": 4, "l": 2}}),
+    "l of a ring": ("mondrian alone keeps it", {"method": "ring", "privacy": {"k": 4, "l": 2}}),
     "workload": ("workload is not done", {"options": {"choose": "workload", "workload": ["age < 30"]}}),
     "t": ("t is not kept", {"privacy": {"k": 4, "t": "0.5"}}),
     "leaving out": ("leaves nobody out", {"privacy": {"k": 4, "max_suppression": "0.1"}}),
@@ -159,8 +189,8 @@ def test_from_python_and_from_the_command_line(tmp_path: Path, monkeypatch: pyte
     made = incrowd.publish(incrowd_table, POLICY, tmp_path / "auto", notice=said.append)
     assert "engine" in made.to_dict()
     assert said[0].endswith("would be needed: published with DuckDB (engine duckdb)")
-    incrowd.publish(incrowd_table, POLICY, tmp_path / "ring", method="ring", notice=said.append)
-    assert "DuckDB cannot take this over: ring is not run by an engine" in said[1]
+    incrowd.publish(incrowd_table, POLICY, tmp_path / "kfactor", method="kfactor", notice=said.append)
+    assert "DuckDB cannot take this over: kfactor is not run by an engine" in said[1]
     with pytest.raises(InputError, match="say where"):
         incrowd.publish(incrowd_table, POLICY, engine="duckdb")
     with pytest.raises(InputError, match="one of auto, memory, duckdb"):

@@ -262,7 +262,7 @@ def test_killed_at_a_call_that_writes_a_run_leaves_a_complete_release_or_none(
     assert not outside - {"/dev/stdout"}, "something is written elsewhere"
     table = server.table.with_name(order.get("source", server.table.name))
     policy = POLICIES[order.get("policy", "plain")]
-    released = 0
+    released = killed = 0
     wanted = KILLS // 4 if "parquet" in str(order) else KILLS  # a reader of Parquet takes a second to start
     for call in sampled(whole["calls"], wanted):
         parent = tmp_path / str(call)
@@ -271,7 +271,9 @@ def test_killed_at_a_call_that_writes_a_run_leaves_a_complete_release_or_none(
         if replace:
             shutil.copytree(spare / "out", out)
             shutil.copytree(audit_folder(spare / "out"), audit_folder(out))
-        assert server.run(out, replace=replace, call=call, **order)["killed"]
+        ended = server.run(out, replace=replace, call=call, **order)
+        killed += ended["killed"]
+        assert ended["killed"] or order.get("engine")  # DuckDB may need a call more or less than before
         assert server.left_elsewhere() == []
         names = {path.name for path in parent.iterdir() if not path.name.startswith(PREFIX)}
         assert names <= {"out", "out.audit"}
@@ -287,6 +289,7 @@ def test_killed_at_a_call_that_writes_a_run_leaves_a_complete_release_or_none(
         else:
             assert not list(parent.iterdir())
         shutil.rmtree(parent)
+    assert killed > 0
     assert released > 0, "no kill came after the commit: the calls were badly counted"
 
 

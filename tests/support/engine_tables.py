@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from incrowd import tables
 from incrowd.commands.publish import publish
-from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.in_duckdb import DuckEngine
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import duck_session
 from incrowd.engines.table_files import TableFiles
@@ -21,7 +21,7 @@ from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.large import LargeRelease, publish_large, published_names, request_for_engine
-from incrowd.publishing.large_draft import drafted
+from incrowd.publishing.large_draft import LargeDraft, drafted
 from incrowd.publishing.pipeline import Form
 from incrowd.publishing.render import cell_texts
 
@@ -58,20 +58,22 @@ SAID: Mapping[str, Any] = {
 
 
 @st.composite
-def engine_tables(draw: st.DrawFn) -> tuple[Table, Policy]:
+def engine_tables(draw: st.DrawFn, sensitive: Sequence[str] = ("ill",)) -> tuple[Table, Policy]:
     """A table of a few columns, and a policy of strict Mondrian for it."""
     count = draw(st.integers(4, 60))
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
     names = [f"{kind} {place}" for place, kind in enumerate(kinds)]
     columns = {name: draw(_texts(kind, count)) for name, kind in zip(names, kinds, strict=True)}
-    columns["ill"] = draw(st.lists(st.sampled_from(["flu", "x,y", '"', ""]), min_size=count, max_size=count))
+    for name in sensitive:
+        values = st.sampled_from(["flu", "x,y", '"', ""])
+        columns[name] = draw(st.lists(values, min_size=count, max_size=count))
     options = {
         "choose": draw(st.sampled_from(CHOICES)),
         "median": draw(st.sampled_from(("two-sided", "printed"))),
     }
     policy = Policy(
         quasi_identifiers={name: SAID[kind] for name, kind in zip(names, kinds, strict=True)},
-        sensitive=["ill"],
+        sensitive=list(sensitive),
         privacy={"k": draw(st.integers(2, 4))},
         options=options,
     )
@@ -97,8 +99,13 @@ def classes_by_engine(table: Table, policy: Policy, folder: Path, tuples: int | 
     """The cells of each class and how many rows it has, as DuckDB makes them; nothing is written."""
     files, resources = TableFiles.of(_source(table, folder, "parquet")), Resources(512_000_000, 1, tuples)
     with TemporaryDirectory(dir=folder) as work, duck_session(Path(work), resources, files.files) as session:
-        engine = DuckEngine(session, files, Path(work), resources, published_names(policy))
+        engine = DuckEngine(session, session, files, Path(work), resources, published_names(policy))
         made = drafted(engine, request_for_engine(policy), resources, unwatched)
+    return classes_of_draft(made)
+
+
+def classes_of_draft(made: LargeDraft) -> Rows:
+    """The cells of each class of a draft, and how many rows it has."""
     pairs = zip(made.data.attributes, made.regions.cells, strict=True)
     texts = [cell_texts(*pair) for pair in pairs]
     cells = ([texts[j][code] for j, code in enumerate(row)] for row in made.regions.cell.tolist())

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.places import DATA
 
+from incrowd import long_work
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
 from incrowd.schema import Kind
@@ -140,6 +142,66 @@ def test_csv_agrees_with_the_standard_library(
         patch.setattr(csv_reader, "WIDE_BLOCK", max(block, 8))
         table = from_bytes(out.getvalue().encode())
     assert list(table) == [tuple(row) for row in rows]
+
+
+def outcome(data: bytes, threads: int = 1, **asked: Any) -> Table | str:
+    """The table, or what is said instead."""
+    with long_work.with_threads(threads):
+        try:
+            return from_bytes(data, **asked)
+        except TableError as error:
+            return str(error)
+
+
+def same_columns(one: Table, other: Table, names: Sequence[str]) -> bool:
+    pairs = [(one.column(name), other.column(name)) for name in names]
+    return all(a.texts == b.texts and a.codes.tolist() == b.codes.tolist() for a, b in pairs)
+
+
+SPOILT = st.lists(st.sampled_from([*b'ab,,,"\n\r;\xff\xc3\xa9\0']), max_size=25).map(bytes)
+WELL_FORMED = st.lists(
+    st.tuples(*[st.sampled_from([b"", b"a", b"\xc3\xa9", b"\xe9", b'"a,\n"', b'"a""b"'])] * 3), min_size=1
+).map(lambda rows: b"".join(b",".join(row) + b"\n" for row in rows))
+
+
+@settings(deadline=None)
+@given(data=WELL_FORMED | SPOILT, needed=st.sets(st.sampled_from("xyz")), block=st.integers(8, 40))
+def test_columns_that_nobody_needs_are_checked_and_stay_unread(
+    data: bytes, needed: set[str], block: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_reader, "BLOCK", block)
+        patch.setattr(csv_reader, "WIDE_BLOCK", block)
+        patch.setattr(csv_reader, "CELL_LIMIT", 5)
+        whole = outcome(b"x,y,z\n" + data)
+        some = outcome(b"x,y,z\n" + data, needed=lambda names: needed)
+    if isinstance(whole, str) or isinstance(some, str):
+        assert whole == some
+    else:
+        assert (some.names, len(some), some.notes) == (whole.names, len(whole), whole.notes)
+        # whether bytes look like cp1252, which a note says, all texts must tell
+        assert some.unread == (set() if whole.notes else set(whole.names) - needed)
+        assert same_columns(whole, some, sorted(needed))
+        for name in some.unread:
+            with pytest.raises(TableError, match="was not read"):
+                some.column(name)
+
+
+@settings(deadline=None)
+@given(data=WELL_FORMED | SPOILT, threads=st.integers(2, 5))
+def test_several_threads_read_what_one_reads(data: bytes, threads: int) -> None:
+    one, several = outcome(b"x,y,z\n" + data), outcome(b"x,y,z\n" + data, threads)
+    if isinstance(one, str) or isinstance(several, str):
+        assert one == several
+    else:
+        assert same_columns(one, several, one.names)
+
+
+def test_rows_and_choices_of_rows_have_nothing_in_unread_columns() -> None:
+    table = from_bytes(b"a,b\n1,2\n3,4\n", needed=lambda names: ["b"])
+    assert list(table) == [(None, "2"), (None, "4")]
+    assert list(table.take(np.array([1]))) == [(None, "4")]
+    assert table.take(np.array([1])).unread == {"a"}
 
 
 CELL = rb'(?:[^",\r\n]*|"(?:[^"]|"")*")'

@@ -85,6 +85,8 @@ def test_short_and_long_cells_get_the_numbers_of_their_texts(
         "12345678",
         "123456789",
         "12345678x",
+        *("x" * length for length in (16, 17, 32, 33, 64, 65, 128, 129)),
+        *("x" * length + "y" for length in (15, 16, 31, 32, 63, 64, 127, 128)),
         "é" * 4,
         "é" * 5,
         "a",

@@ -15,7 +15,7 @@ from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, duck_session
 from incrowd.schema import Role, Schema, Verdict
 from incrowd.verifier import CsvRows, Expected
-from incrowd.verifier.in_engine import ClassWitness, EngineFiles, verify_in_engine
+from incrowd.verifier.in_engine import ClassWitness, EngineFiles, verify_in_engine, whole_numbers
 
 UNSPOILABLE = (ValueError, KeyError, StopIteration, IndexError)  # what is to be spoiled is not there
 
@@ -53,8 +53,11 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckSession]:
         yield opened
 
 
-def witness_of(release: Release, session: DuckSession) -> ClassWitness:
-    """The class of each record as the forger would like it: that of its row."""
+def witness_of(release: Release, session: DuckSession, parted: bool = False) -> ClassWitness:
+    """The class of each record as the forger would like it: that of its row.
+
+    If `parted`, each line also has the private part, and says that it is about one record.
+    """
     quasi = [column.name for column in release.schema.having(Role.QUASI)]
     places = [release.original_names.index(name) for name in quasi]
     records: list[list[str | None]] = []
@@ -69,22 +72,41 @@ def witness_of(release: Release, session: DuckSession) -> ClassWitness:
     number = np.arange(len(records))
     values = {f"v{j}": table[:, j] for j in range(d)}
     cells = {f"c{j}": table[:, d + j] for j in range(width - d)}
-    session.load("w_records", {**values, "class": number}, dict.fromkeys(values, "VARCHAR"))
+    if parted:
+        values |= {"n": np.ones(len(records), np.int64), **private_of(release, len(records))}
+    types = {name: "VARCHAR" for name in values if name != "n"}
+    session.load("w_records", {**values, "class": number}, types)
     session.load("w_classes", {**cells, "class": number}, dict.fromkeys(cells, "VARCHAR"))
     return ClassWitness("w_records", "w_classes")
 
 
-def verified(release: Release, folder: Path, session: DuckSession) -> Verdict:
+def private_of(release: Release, count: int) -> dict[str, np.ndarray]:
+    """The sensitive and kept texts of the record behind each row."""
+    found = {}
+    names = [column.name for column in release.schema.having(Role.SENSITIVE, Role.KEEP)]
+    for i, name in enumerate(names):
+        found[f"p{i}"] = np.empty(count, object)
+        at = release.original_names.index(name)
+        found[f"p{i}"][:] = [release.original[record][at] for record in release.truth[:count]]
+    return found
+
+
+def verified(release: Release, folder: Path, session: DuckSession, parted: bool = False) -> Verdict:
     release.write(folder / "release")
     release.write_original(folder / "original.csv")
     expected = Expected(release.schema, release.claims, release.accepted, None, METHOD, release.levels)
     files = EngineFiles(folder / "release")
     original = CsvRows(folder / "original.csv")
-    return verify_in_engine(session, files, original, expected, witness_of(release, session))
+    return verify_in_engine(session, files, original, expected, witness_of(release, session, parted))
 
 
-def test_a_good_release_is_accepted(tmp_path: Path, session: DuckSession) -> None:
-    verdict = verified(plain(), tmp_path, session)
+@pytest.mark.parametrize("many", [whole_numbers.MANY, 0], ids=["texts", "whole numbers"])
+@pytest.mark.parametrize("parted", [False, True], ids=["classes", "parted"])
+def test_a_good_release_is_accepted(
+    parted: bool, many: int, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_numbers, "MANY", many)
+    verdict = verified(plain(), tmp_path, session, parted)
     assert verdict.passed, verdict.failures
     assert verdict.facts["smallest_class"] == 4
     assert verdict.facts["reached"]["distinct-l-diversity (ill)"] == 4
@@ -97,6 +119,31 @@ def test_no_forgery_is_accepted(name: str, tmp_path: Path, session: DuckSession)
     spoil(release)
     verdict = verified(release, tmp_path, session)
     assert not verdict.passed
+    assert caught_by in [check.name for check in verdict.failures]
+
+
+@pytest.mark.parametrize("name", TRIED[1::3])
+def test_no_forgery_is_accepted_where_records_are_parted(
+    name: str, tmp_path: Path, session: DuckSession
+) -> None:
+    caught_by, spoil = FORGERIES[name]
+    release = plain()
+    spoil(release)
+    verdict = verified(release, tmp_path, session, parted=True)
+    assert not verdict.passed
+    assert caught_by in [check.name for check in verdict.failures]
+
+
+@pytest.mark.parametrize("name", [name for name in TRIED if FORGERIES[name][0] in ("cells", "truth")][::3])
+def test_no_forgery_of_whole_numbers_is_accepted(
+    name: str, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the column had so many values that the database reads them."""
+    monkeypatch.setattr(whole_numbers, "MANY", 0)
+    caught_by, spoil = FORGERIES[name]
+    release = plain()
+    spoil(release)
+    verdict = verified(release, tmp_path, session)
     assert caught_by in [check.name for check in verdict.failures]
 
 
@@ -115,13 +162,34 @@ WITNESSES = {
 }
 
 
-@pytest.mark.parametrize("name", WITNESSES)
-def test_a_witness_is_not_trusted(name: str, tmp_path: Path, session: DuckSession) -> None:
+PARTED = {
+    "a line is missing": "DELETE FROM w_records WHERE class = 3",
+    "a line is there twice": "INSERT INTO w_records SELECT * FROM w_records WHERE class = 3",
+    "a line counts two": "UPDATE w_records SET n = 2 WHERE class = 3",
+    "a line counts nobody": "UPDATE w_records SET n = 0 WHERE class = 3",
+    "a line takes back what another says": (
+        "INSERT INTO w_records SELECT * EXCLUDE (s) REPLACE (n * s AS n, 4 AS class) "
+        "FROM w_records, (VALUES (1), (-1)) t(s) WHERE class = 3"
+    ),
+    "a line has no number": "UPDATE w_records SET n = NULL WHERE class = 3",
+    "records are in the classes of others": "UPDATE w_records SET class = (class + 1) % 60",
+    "a private part is another one": "UPDATE w_records SET p0 = 'flu' WHERE class % 2 = 0",
+    "two classes have one number": (
+        "INSERT INTO w_classes SELECT * REPLACE (3 AS class) FROM w_classes WHERE class = 4"
+    ),
+    "a class has other cells": "UPDATE w_classes SET c2 = 'F' WHERE class < 9",
+    "nobody is anywhere": "DELETE FROM w_records",
+}
+LIES = [(name, False) for name in WITNESSES] + [(name, True) for name in PARTED]
+
+
+@pytest.mark.parametrize(("name", "parted"), LIES)
+def test_a_witness_is_not_trusted(name: str, parted: bool, tmp_path: Path, session: DuckSession) -> None:
     release = plain()
     release.write(tmp_path / "release")
     release.write_original(tmp_path / "original.csv")
-    witness = witness_of(release, session)
-    session.run(WITNESSES[name])
+    witness = witness_of(release, session, parted)
+    session.run((PARTED if parted else WITNESSES)[name])
     expected = Expected(release.schema, release.claims, (), None, METHOD)
     files, original = EngineFiles(tmp_path / "release"), CsvRows(tmp_path / "original.csv")
     verdict = verify_in_engine(session, files, original, expected, witness)

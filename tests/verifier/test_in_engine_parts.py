@@ -356,7 +356,9 @@ def test_all_cells_have_their_one_form(session: DuckSession) -> None:
     good = checks(session)
     good.cells()
     assert list(good.named_domains) == ["age"]
-    assert [each.cells for each in good._quasi] == [["[1,2]", "[5,6]", "missing"]]
+    assert [each.cells for each in good._quasi if isinstance(each, QuasiColumn)] == [
+        ["[1,2]", "[5,6]", "missing"]
+    ]
     with pytest.raises(CheckFailed, match="not written in the one form"):
         checks(session, rows=[("[01,2]", "a"), *ROWS]).cells()
     with pytest.raises(CheckFailed):

@@ -16,6 +16,7 @@ from incrowd.schema import Claim, Column, Kind, Role, Schema, Verdict
 from incrowd.verifier import PublicTable
 from incrowd.verifier.claims.join import PrivateCounts, check_presence, stated_rows
 from incrowd.verifier.claims.join_presence import even_presence
+from incrowd.verifier.claims.registry import joins
 from incrowd.verifier.columns import CodedColumn, folded
 from incrowd.verifier.failure import CheckFailed
 
@@ -218,3 +219,9 @@ def test_columns_of_any_size_are_folded() -> None:
     assert folded(columns).tolist() == [0, 1, 0, 2]
     assert folded([np.empty(0, np.int64)]).tolist() == []
     assert Fraction(int(folded([np.array([10**12, 0])])[0])) == 1
+
+
+@pytest.mark.parametrize("model", ["k-join-anonymity", "even-presence"])
+def test_claims_about_both_tables_are_known_as_such(model: str) -> None:
+    assert joins([Claim(model, {})])
+    assert not joins([Claim("k-anonymity", {})])

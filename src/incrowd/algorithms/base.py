@@ -325,6 +325,7 @@ def watched(progress: Progress, clock: NDArray[np.int64], rows: int) -> Iterator
     """Report ``clock[1] / rows`` to `progress` while the body runs without the interpreter's lock.
 
     What `progress` raises is raised here after the body, which should end soon once ``clock[0]`` is below 0.
+    Of several threads each has a line of the `clock`.
     """
     over = threading.Event()
     raised: list[Exception] = []
@@ -332,10 +333,10 @@ def watched(progress: Progress, clock: NDArray[np.int64], rows: int) -> Iterator
     def tell() -> None:
         while not over.wait(EVERY) and not raised:
             try:
-                progress(min(1.0, int(clock[1]) / max(rows, 1)))
+                progress(min(1.0, int(clock[..., 1].sum()) / max(rows, 1)))
             except Exception as problem:
                 raised.append(problem)
-                clock[0] = -1
+                clock[..., 0] = -1
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()

@@ -60,10 +60,18 @@ SecondSource = Annotated[
 
 Engine = Annotated[
     str,
-    typer.Option("--engine", help="memory, duckdb for large tables (docs/large-tables.md), or auto."),
+    typer.Option(
+        "--engine",
+        help="memory, duckdb for large tables (docs/large-tables.md), spark (docs/spark.md), or auto.",
+    ),
 ]
-EngineMemory = Annotated[str | None, typer.Option("--memory", help="What DuckDB may use, such as 3GB.")]
-EngineThreads = Annotated[int | None, typer.Option("--threads", help="Threads that DuckDB may use.")]
+EngineMemory = Annotated[str | None, typer.Option("--memory", help="What the engine may use, such as 3GB.")]
+EngineThreads = Annotated[
+    int | None, typer.Option("--threads", help="Threads that work at once; by default all processors.")
+]
+SparkMaster = Annotated[
+    str | None, typer.Option("--master", help="Where Spark runs, such as local[2] or spark://host:7077.")
+]
 
 Bound = Annotated[
     str,

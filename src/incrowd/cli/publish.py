@@ -51,7 +51,9 @@ def publish(
         bool | None,
         typer.Option("--totals/--no-totals", help="State how many rows have which value (docs/totals.md)."),
     ] = None,
-    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    format: Annotated[
+        str | None, typer.Option(help="csv or parquet; by default csv, with --engine spark parquet.")
+    ] = None,
     typed: Annotated[
         bool, typer.Option("--typed", help="Parquet: intervals as two columns, sets as lists.")
     ] = False,
@@ -61,6 +63,7 @@ def publish(
     engine: options.Engine = "auto",
     memory: options.EngineMemory = None,
     threads: options.EngineThreads = None,
+    master: options.SparkMaster = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Anonymize, verify, write. Nothing appears at the output unless the verifier accepts it.
@@ -94,6 +97,7 @@ def publish(
                 engine=engine,
                 memory=memory,
                 threads=threads,
+                master=master,
                 watch=watch,
                 notice=unnoticed if as_json else screen.notice,
             )

@@ -35,6 +35,7 @@ def verify(
     engine: options.Engine = "auto",
     memory: options.EngineMemory = None,
     threads: options.EngineThreads = None,
+    master: options.SparkMaster = None,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
@@ -81,6 +82,7 @@ def verify(
                 engine=engine,
                 memory=memory,
                 threads=threads,
+                master=master,
                 watch=watch,
             )
         finish(verdict.to_dict(), as_json, lambda: show(verdict), good=verdict.passed)

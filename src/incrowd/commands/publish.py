@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from incrowd.engines.in_spark import is_spark
+from incrowd.engines.resources import Resources
 from incrowd.errors import InputError, PolicyError, option
-from incrowd.long_work import Notice, Watch, unnoticed, unwatched
+from incrowd.long_work import Notice, Watch, unnoticed, unwatched, with_threads
 from incrowd.policy import Policy
-from incrowd.publishing.engine_choice import engine_for
+from incrowd.publishing.engine_choice import check_engine, engine_for, resources_of
 from incrowd.publishing.large import publish_large
+from incrowd.publishing.large_spark import publish_frame
 from incrowd.publishing.pipeline import Form, Release, publish_in_memory, publish_to
 
 Columns = Sequence[str] | Mapping[str, Any]
@@ -39,12 +42,13 @@ def publish(
     totals: bool | None = None,
     public: object = None,
     check: object = None,
-    format: str = "csv",
+    format: str | None = None,
     typed: bool = False,
     replace: bool = False,
     engine: str = "auto",
     memory: str | int | None = None,
     threads: int | None = None,
+    master: str | None = None,
     watch: Watch = unwatched,
     notice: Notice = unnoticed,
 ) -> Release:
@@ -53,7 +57,7 @@ def publish(
     Parameters
     ----------
     table : path or frame
-        CSV, TSV (also .gz) or Parquet file; pandas, polars or Arrow frame.
+        CSV, TSV (also .gz) or Parquet file; pandas, polars or Arrow frame; a Spark DataFrame.
     policy : Policy, dict or path, optional
         Roles of the columns, privacy and method. Without it, say the roles here.
     output : path, optional
@@ -72,12 +76,19 @@ def publish(
     public, check : path or frame, optional
         The public table of k-join-anonymity and its second source, in the place of those of the policy.
     format, typed, replace
-        How it is written: ``"csv"`` or ``"parquet"``, typed Parquet columns, over an existing release.
+        How it is written: ``"csv"``, the default, or ``"parquet"``, that of Spark; typed Parquet columns;
+        over an existing release.
     engine : str
-        ``"memory"``, ``"duckdb"`` for tables that do not fit into memory (``docs/large-tables.md``), or
-        ``"auto"``: memory, and DuckDB where a file would need more than half of the machine's.
-    memory, threads
-        What DuckDB may use: ``"3GB"``, and a number of threads.
+        ``"memory"``, ``"duckdb"`` for tables that do not fit into memory (``docs/large-tables.md``),
+        ``"spark"`` for those that do not fit on a machine (``docs/spark.md``), or ``"auto"``: memory, DuckDB
+        where a file would need more than half of the machine's, and Spark for a Spark DataFrame.
+    memory
+        What the engine may use on this machine: ``"3GB"``.
+    threads
+        How many threads work at once, in an engine or in memory; all processors by default. The classes are
+        the same with any number.
+    master
+        Where Spark's executors are, such as ``"spark://host:7077"``; by default they are threads.
     notice : callable, optional
         Called with a sentence before the work begins, where the quasi-identifiers ask for more detail than
         equivalence classes can keep.
@@ -86,7 +97,8 @@ def publish(
     -------
     Release
         With ``table``, ``verdict``, ``manifest``, ``loss()`` and ``warnings``; with `output` also ``folder``
-        and ``audit``. Of an engine, the rows are in the folder alone.
+        and ``audit``. Of an engine, the rows are in the folder alone; ``table`` of a release from a Spark
+        DataFrame is a DataFrame that reads them.
 
     Raises
     ------
@@ -124,16 +136,22 @@ def publish(
         totals=totals,
     )
     if output is not None:
-        form = Form(format, typed, replace)
-        resources = engine_for(table, asked, form, engine, memory, threads, notice)
+        spark = engine == "spark" or is_spark(table)
+        form = Form(format or ("parquet" if spark else "csv"), typed, replace)
+        resources = engine_for(table, asked, form, engine, memory, threads, master, notice)
         if resources is not None:
             return publish_large(table, asked, output, form, resources, watch)
-        return publish_to(table, asked, output, form, watch, public, check, notice)
-    if engine == "duckdb" or memory is not None or threads is not None:
-        raise InputError(f"an engine writes a release: say where, with {option('output')}")
-    if typed or replace or format != "csv":
+        with with_threads(threads):
+            return publish_to(table, asked, output, form, watch, public, check, notice)
+    if typed or replace or format is not None:
         raise InputError(f"how a release is written is said together with {option('output')}")
-    return publish_in_memory(table, asked, watch, public, check, notice)
+    if is_spark(table):
+        check_engine(engine, table)
+        return publish_frame(table, asked, resources_of("spark", memory, threads, master), watch)
+    if engine in ("duckdb", "spark") or memory is not None or master is not None:
+        raise InputError(f"an engine writes a release: say where, with {option('output')}")
+    with with_threads(Resources.of(threads=threads).threads):
+        return publish_in_memory(table, asked, watch, public, check, notice)
 
 
 def _decimal(number: float | str | None) -> int | str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -38,6 +39,7 @@ DATA = (
     *("data.csv", "data.parquet", "sensitive.csv", "sensitive.parquet"),
     *("hierarchies.csv", "totals.csv", "README.md"),
 )
+PART = re.compile(r"data/part-[0-9]{5,9}\.parquet")  # one of several files of rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,7 +233,7 @@ def _files(folder: Path, said: Mapping[str, Mapping[str, Any]]) -> list[dict[str
     found = []
     for name, about in said.items():
         digest = ""
-        if name in DATA and (folder / name).is_file():
+        if (name in DATA or PART.fullmatch(name)) and (folder / name).is_file():
             with (folder / name).open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         sha256, agrees = str(about["sha256"]), digest == about["sha256"]

@@ -14,8 +14,9 @@ from incrowd.join import check_public
 from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_exact_columns, check_names
+from incrowd.publishing.engine_choice import resources_of
 from incrowd.publishing.request import Request, requested
-from incrowd.release.folder import ReleaseFolder
+from incrowd.release.folder import ReleaseFolder, data_files, read_file
 from incrowd.release.typed import written_again
 from incrowd.reports.datasheet import datasheet
 from incrowd.schema import MANIFEST, Source, Verdict
@@ -33,6 +34,7 @@ def verify(
     engine: str = "auto",
     memory: str | int | None = None,
     threads: int | None = None,
+    master: str | None = None,
     watch: Watch = unwatched,
 ) -> Verdict:
     """Check a release against the table it was made from.
@@ -50,8 +52,9 @@ def verify(
     public, check : path or frame, optional
         The public table that was joined and its second source, in the place of those that the policy names.
 
-    engine, memory, threads
-        As of `publish`; ``"auto"`` verifies with DuckDB what DuckDB has published.
+    engine, memory, threads, master
+        As of `publish`; ``"auto"`` verifies with DuckDB what an engine has published, and a Spark DataFrame
+        with Spark.
 
     Returns
     -------
@@ -64,8 +67,8 @@ def verify(
         If the release claims nothing, or cannot even be read.
     """
     folder = ReleaseFolder.open(release, original, Policy.of(policy), public, check)
-    if by_engine(folder, engine):
-        return verify_large(folder, Resources.of(memory, threads), watch)
+    if (name := by_engine(folder, engine)) is not None:
+        return verify_large(folder, resources_of(name, memory, threads, master), watch)
     watch("read")
     expected = _stated(folder) if folder.policy is None else _asked(folder, requested(folder.policy))
     links = folder.links if folder.public is None else folder.people_behind_rows
@@ -76,6 +79,7 @@ def verify(
         witness=Witness(links),
         public=_public(folder),
         progress=watch("verify"),
+        threads=Resources.of(threads=threads).threads,
     )
 
 
@@ -113,17 +117,20 @@ def _stated(folder: ReleaseFolder) -> Expected:
 
 def _parquet(folder: ReleaseFolder) -> tuple[Table | None, Table | None]:
     """Rows and buckets of Parquet files, which the verifier cannot read by itself."""
-    if not (folder.path / "data.parquet").exists():
+    files = data_files(folder.path)
+    if not files:
         return None, None
     if (folder.path / "data.csv").exists():
         raise NotVerified(f"{folder.path} holds two data files, and a release has one")
     try:
         buckets = folder.buckets if (folder.path / "sensitive.parquet").exists() else None
-        for name, table in (("data.parquet", folder.rows), ("sensitive.parquet", buckets)):
-            if table is not None and not written_again(table, folder.schema, folder.path / name):
+        parts = [folder.rows] if len(files) == 1 else [read_file(path, folder.schema) for path in files]
+        written = [*zip(files, parts, strict=True), (folder.path / "sensitive.parquet", buckets)]
+        for path, table in written:
+            if table is not None and not written_again(table, folder.schema, path):
                 raise TableError(
-                    f"{name} has other bytes than this version of the writer gives these rows: it says more, "
-                    "or another version wrote it"
+                    f"{path.name} has other bytes than this version of the writer gives these rows: it says "
+                    "more, or another version wrote it"
                 )
         return folder.rows, buckets
     except TableError as problem:

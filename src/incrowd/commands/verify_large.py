@@ -1,4 +1,4 @@
-"""`verify` for releases that do not fit into memory: the verifier's own SQL in a DuckDB session."""
+"""`verify` for releases that do not fit into memory: the verifier's own SQL in a session of an engine."""
 
 from __future__ import annotations
 
@@ -6,36 +6,40 @@ from dataclasses import replace
 from pathlib import Path
 
 from incrowd.commands.stated_policy import stated_policy
-from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.in_spark import is_spark
 from incrowd.engines.resources import Resources
-from incrowd.engines.session import DuckSession, duck_session
-from incrowd.engines.table_files import TableFiles
+from incrowd.engines.session import DuckSession
+from incrowd.engines.sql_engine import SqlEngine
 from incrowd.engines.writing import CLASSES, RECORDS, written_again
 from incrowd.errors import IncrowdError, InputError, NotVerified, option
 from incrowd.long_work import Watch
 from incrowd.policy import Policy
 from incrowd.publishing.engine_choice import check_engine
 from incrowd.publishing.large import (
+    engine_of,
     original_of,
     published_names,
     request_for_engine,
+    table_files,
     verified,
 )
 from incrowd.publishing.large_draft import claimed_of, schema_of
-from incrowd.release.folder import ReleaseFolder
+from incrowd.release.folder import ReleaseFolder, data_files
 from incrowd.release.stage import audit_folder, private_folder
 from incrowd.schema import Verdict
 from incrowd.verifier import Expected
 
 
-def by_engine(folder: ReleaseFolder, engine: str) -> bool:
-    """Is a release to be verified by an engine: asked for, or since one has published it?"""
-    check_engine(engine)
+def by_engine(folder: ReleaseFolder, engine: str) -> str | None:
+    """The engine that a release is to be verified by: asked for, or since one has published it."""
+    check_engine(engine, folder.source)
     if engine != "auto":
-        return engine != "memory"
+        return None if engine == "memory" else engine
+    if is_spark(folder.source):
+        return "spark"
     if folder.public_source is not None or folder.source is None:
-        return False
-    return _has_witness(folder) and (folder.path / "data.parquet").exists()
+        return None
+    return "duckdb" if _has_witness(folder) and data_files(folder.path) else None
 
 
 def _has_witness(folder: ReleaseFolder) -> bool:
@@ -50,24 +54,21 @@ def verify_large(folder: ReleaseFolder, resources: Resources, watch: Watch) -> V
             f"the audit beside {folder.path} does not say which records share a class ({RECORDS}); verify "
             f"with {option('engine', 'memory')}"
         )
-    files = TableFiles.of(folder.source)
-    attached = files.files[0] if files.kind == "duckdb" else None
-    reading = () if attached else files.files
     beside = folder.path.resolve().with_name(folder.path.resolve().name + ".verify")
     folders = (folder.path.resolve(), audit_folder(folder.path.resolve()))
+    policy = _policy(folder)
+    files = table_files(folder.source, policy, resources)
     with (
         private_folder(beside) as work,
-        duck_session(work, resources, reading, folders, attached) as session,
+        engine_of(files, work, folders, resources, published_names(policy)) as engine,
     ):
         watch("read")
-        policy = _policy(folder)
-        engine = DuckEngine(session, files, work, resources, published_names(policy))
         expected = _expected(folder, policy, engine)
-        _check_bytes(session, folder.path.resolve(), work)
+        _check_bytes(engine.local, folder.path.resolve(), work)
         return verified(
-            session,
+            engine.session,
             folder.path.resolve(),
-            original_of(engine.table, files),
+            original_of(engine.table, engine.files),
             expected,
             audit_folder(folder.path.resolve()),
             watch("verify"),
@@ -84,7 +85,7 @@ def _policy(folder: ReleaseFolder) -> Policy:
         raise NotVerified(f"the release is not what it claims: {words}") from None
 
 
-def _expected(folder: ReleaseFolder, policy: Policy, engine: DuckEngine) -> Expected:
+def _expected(folder: ReleaseFolder, policy: Policy, engine: SqlEngine) -> Expected:
     """What the policy asks for; without one, what the manifest states, over the schema of the audit."""
     request = request_for_engine(policy)
     table = engine.open()
@@ -96,9 +97,9 @@ def _expected(folder: ReleaseFolder, policy: Policy, engine: DuckEngine) -> Expe
 
 
 def _check_bytes(session: DuckSession, folder: Path, work: Path) -> None:
-    data = folder / "data.parquet"
-    if data.exists() and not written_again(session, data, work):
-        raise NotVerified(
-            f"the release cannot be read, so it is not what it claims: {data.name} has other bytes than this "
-            "version of the writer gives these rows: it says more, or another version wrote it"
-        )
+    for data in data_files(folder):
+        if not written_again(session, data, work):
+            raise NotVerified(
+                f"the release cannot be read, so it is not what it claims: {data.name} has other bytes than "
+                "this version of the writer gives these rows: it says more, or another version wrote it"
+            )

@@ -153,11 +153,31 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """The sensitive codes that occur in a node, ascending (m,), and how many rows have each (m,)."""
+
+    codes: Ints
+    counts: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """The rows of a leaf: distinct records with their weights."""
 
     node: int
     tuples: Tuples
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledRows:
+    """Some rows that were drawn: codes (m, d), class (m,), and the texts of each private column."""
+
+    codes: Codes
+    classes: Codes
+    private: Mapping[str, Sequence[str | None]]
+
+    def __len__(self) -> int:
+        return self.classes.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,12 +251,20 @@ class Engine(Protocol):
         """For each node, one question each: which codes of another column each of its zones has."""
         ...
 
+    def node_histograms(self, tree: CutTree, nodes: Sequence[int], value: int) -> Mapping[int, Histogram]:
+        """For each of some leaves: how often it has each code of a sensitive column, by its place."""
+        ...
+
     def blocks(self, tree: CutTree) -> Iterator[Block]:
         """The rows of each leaf. The classes of a block are told by `assign` before the next one is read."""
         ...
 
     def assign(self, classes: Codes, node: int | None = None) -> None:
         """The class of each tuple of a block, or of all tuples, in the order in which they came."""
+        ...
+
+    def sample(self, about: int) -> SampledRows:
+        """About so many rows with their classes, or all, to see what a release is worth."""
         ...
 
     def shuffle(self) -> None:

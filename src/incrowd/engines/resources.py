@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incrowd.errors import InputError, option
@@ -22,11 +22,16 @@ _SIZE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*([A-Za-z]*)\s*")
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Bytes of memory and number of threads; how many records are cut at once follows, unless it is given."""
+    """Which engine, bytes of memory and number of threads.
+
+    How many records are cut at once follows, unless it is given.
+    """
 
     memory: int
     threads: int
     tuples: int | None = None
+    engine: str = "duckdb"
+    master: str = ""  # of Spark: where its executors are
 
     @classmethod
     def of(cls, memory: str | int | None = None, threads: int | None = None) -> Resources:
@@ -49,6 +54,16 @@ class Resources:
     def for_database(self) -> int:
         """Bytes that the database may use; the rest is for what is computed beside it."""
         return self.memory * 7 // 10
+
+    @property
+    def for_spark(self) -> int:
+        """Bytes that Java may use where the program runs; executors elsewhere have their own."""
+        return self.memory // 2
+
+    @property
+    def beside_spark(self) -> Resources:
+        """What DuckDB may use beside Spark."""
+        return replace(self, memory=max(self.memory * 4 // 10, LEAST_MEMORY))
 
     @property
     def most_tuples(self) -> int:

@@ -1,4 +1,4 @@
-"""A DuckDB session of an engine: it touches the files it is given and nothing else; its words reach nobody.
+"""Sessions of engines, and DuckDB's: it touches the files it is given, nothing else; its words reach nobody.
 
 What does not fit into its memory it spills into a private folder, which nobody else may enter. Encrypting
 that would take an extension, and none is loaded.
@@ -6,10 +6,11 @@ that would take an extension, and none is loaded.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,24 @@ if TYPE_CHECKING:
 NOWHERE = "/proc"  # a folder in which nobody can make a file
 SPILL = "spill"
 Arrays = Mapping[str, NDArray[Any]]
+
+
+class Session(Protocol):
+    """What an engine asks of a database, in DuckDB's SQL. Rows that it saves are Parquet."""
+
+    def run(self, sql: str, *parameters: object) -> None: ...
+
+    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]: ...
+
+    def number(self, sql: str) -> int: ...
+
+    def arrays(self, sql: str) -> dict[str, NDArray[Any]]: ...
+
+    def load(self, name: str, columns: Arrays, types: Mapping[str, str] | None = None) -> None: ...
+
+    def append(self, name: str, columns: Arrays, types: Mapping[str, str] | None = None) -> None: ...
+
+    def save(self, query: str, path: Path, by: str = "") -> None: ...
 
 
 class DuckSession:
@@ -56,6 +75,13 @@ class DuckSession:
     def append(self, name: str, columns: Arrays, types: Mapping[str, str] | None = None) -> None:
         """Add rows to a table."""
         self._insert(f"INSERT INTO {name} SELECT", columns, types or {})
+
+    def save(self, query: str, path: Path, by: str = "", compression: str = "") -> None:
+        """Write the rows of a query: one Parquet file or, `by` a column, a folder of each value."""
+        how = ["FORMAT parquet"]
+        how += [f"COMPRESSION {compression}"] if compression else []
+        how += [f"PARTITION_BY ({by})", "COMPRESSION lz4"] if by else []
+        self.run(f"COPY ({query}) TO {quoted_text(str(path))} ({', '.join(how)})")
 
     def _insert(self, statement: str, columns: Arrays, types: Mapping[str, str]) -> None:
         cells = ", ".join(
@@ -152,3 +178,16 @@ def quoted(name: str) -> str:
 def quoted_text(text: str) -> str:
     """A text where a statement must carry it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def parquet_sql(path: Path) -> str:
+    """Parquet files, one or all that a pattern means, where a statement reads them."""
+    return f"read_parquet({quoted_text(str(path))}, hive_partitioning = false)"
+
+
+def remove(path: Path) -> None:
+    """Remove what a session saved, a file or a folder of files."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.engines.rows import copied_rows
-from incrowd.engines.session import DuckSession, quoted, quoted_text
+from incrowd.engines.session import DuckSession, Session, quoted, quoted_text
 from incrowd.engines.table_files import TableFiles, TextTable
 from incrowd.errors import TableError, option
 from incrowd.tables.checked_files import (
@@ -34,17 +34,24 @@ PLAIN = (
 )
 
 
-def opened(session: DuckSession, files: TableFiles, folder: Path, wanted: Sequence[str]) -> TextTable:
+def opened(
+    session: Session, local: DuckSession, files: TableFiles, folder: Path, wanted: Sequence[str]
+) -> TextTable:
     """The table of some files; of columns that are not `wanted` only names and types are looked at.
 
-    What DuckDB does not read where it lies is copied into the folder.
+    What the session does not read where it lies is copied into the folder, by `local`.
     """
     if files.kind == "parquet":
-        table = _parquet(session, files.files, files.name)
+        table = _parquet(session, local, files.files, files.name)
     elif files.kind == "duckdb":
-        table = _database(session, files.given.sql, files.name)
+        table = _database(local, files.given.sql, files.name)
     else:
-        table = copied_rows(session, files, folder, wanted)
+        table = copied_rows(local, files, folder, wanted)
+    return as_texts(session, table, files, wanted)
+
+
+def as_texts(session: Session, table: TextTable, files: TableFiles, wanted: Sequence[str]) -> TextTable:
+    """A table whose wanted columns have texts; what cannot be published is refused."""
     check_names(table.names, files.name)
     check_size(table.rows, files.name)
     for name, kind in zip(table.names, table.types, strict=True):
@@ -56,9 +63,9 @@ def opened(session: DuckSession, files: TableFiles, folder: Path, wanted: Sequen
     return table
 
 
-def _parquet(session: DuckSession, files: Sequence[Path], source: str) -> TextTable:
+def _parquet(session: Session, local: DuckSession, files: Sequence[Path], source: str) -> TextTable:
     listed = "[" + ", ".join(quoted_text(str(path.absolute())) for path in files) + "]"
-    found = session.rows(
+    found = local.rows(
         f"SELECT file_name, name, num_children, type, converted_type, CAST(logical_type AS VARCHAR) "
         f"FROM parquet_schema({listed})"
     )
@@ -73,7 +80,7 @@ def _parquet(session: DuckSession, files: Sequence[Path], source: str) -> TextTa
     shown = ", ".join(f"{quoted(name)} AS c{place}" for place, name in enumerate(names))
     relation = f"(SELECT {shown} FROM read_parquet({listed}, hive_partitioning = false)) t"
     types = tuple(row[1] for row in session.rows(f"DESCRIBE SELECT * FROM {relation}"))
-    rows = session.number(f"SELECT sum(num_rows) FROM parquet_file_metadata({listed})")
+    rows = local.number(f"SELECT sum(num_rows) FROM parquet_file_metadata({listed})")
     notes = [f"{source}: {len(files)} Parquet files"] if len(files) > 1 else []
     return TextTable(tuple(names), relation, types, rows, notes)
 
@@ -131,7 +138,7 @@ def check_type(kind: str, name: str, source: str) -> None:
         )
 
 
-def _look_up(session: DuckSession, table: TextTable, name: str, files: TableFiles) -> None:
+def _look_up(session: Session, table: TextTable, name: str, files: TableFiles) -> None:
     """Texts of floats and moments as they are read into memory, each distinct one once."""
     place = table.names.index(name)
     kind, cell = table.types[place], f"c{place}"

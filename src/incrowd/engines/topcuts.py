@@ -14,6 +14,7 @@ import numpy as np
 
 from incrowd.algorithms.costs import geometry_of
 from incrowd.engines.base import Bounds, CutTree, Engine, Ints, NodeCut, Span, TallyOf, Zone, ZonesOf
+from incrowd.engines.cut_guards import CutGuards
 from incrowd.flow import Attribute, Microdata
 from incrowd.kernels import cuts, mondrian
 from incrowd.kernels.jit import with_door
@@ -53,12 +54,21 @@ class TopNode:
 
 
 class TopCuts:
-    """A tree of cuts that grows until every leaf has at most `limit` rows, or cannot be cut."""
+    """A tree of cuts that grows until every leaf has at most `limit` rows, or cannot be cut.
+
+    Where a guard refuses a cut, the node's next best column is tried, as `cut_guarded` does in memory.
+    """
 
     def __init__(
-        self, engine: Engine, attributes: tuple[Attribute, ...], rules: mondrian.CutRules, limit: int
+        self,
+        engine: Engine,
+        attributes: tuple[Attribute, ...],
+        rules: mondrian.CutRules,
+        limit: int,
+        guards: CutGuards | None = None,
     ) -> None:
         self._engine, self._attributes, self._rules, self._limit = engine, attributes, rules, limit
+        self._guards = guards
         self._geometry = geometry_of(Microdata(np.zeros((1, len(attributes)), np.int32), attributes))
         self._cuts: dict[int, NodeCut] = {}
         self.nodes: dict[int, TopNode] = {}
@@ -90,9 +100,20 @@ class TopCuts:
         children = [*range(first, first + len(cut.parts))]
         for child, (_, _, mass) in zip(children, cut.parts, strict=True):
             self.nodes[child] = TopNode(mass, (cut.column + 1) % d)
-        spans = [Span(low, high, child) for child, (low, high, _) in zip(children, cut.parts, strict=True)]
-        self._cuts[node] = NodeCut(cut.column, tuple(spans[:-1]), children[-1])
+        self._cuts[node] = _node_cut(cut, children)
         return children
+
+    def _guarded(self, found: Mapping[int, Found]) -> dict[int, Found]:
+        """Of the cuts of some nodes those that no guard refuses."""
+        if not self._guards or not found:
+            return dict(found)
+        cuts, parts, free = dict(self._cuts), {}, len(self.nodes)
+        for node, cut in found.items():  # on trial, with children of their own
+            parts[node] = [*range(free, free + len(cut.parts))]
+            cuts[node] = _node_cut(cut, parts[node])
+            free += len(cut.parts)
+        kept = self._guards.kept(CutTree(cuts), parts)
+        return {node: cut for node, cut in found.items() if node in kept}
 
     # The widest column, or the next in turn
 
@@ -104,9 +125,8 @@ class TopCuts:
         pending = [node for node in nodes if orders[node]]
         while pending:
             asked = [(node, orders[node].pop(0)) for node in pending]
-            for (node, _), cut in zip(asked, self._own_cuts(asked, bounds, place), strict=True):
-                if cut is not None:
-                    found[node] = cut
+            cuts = zip(asked, self._own_cuts(asked, bounds, place), strict=True)
+            found |= self._guarded({node: cut for (node, _), cut in cuts if cut is not None})
             pending = [node for node in pending if node not in found and orders[node]]
         return found
 
@@ -202,15 +222,24 @@ class TopCuts:
     # The largest gain
 
     def _cheapest(self, nodes: Sequence[int], bounds: Bounds) -> dict[int, Found]:
-        """For each node the cut after which least is lost, of equal ones the first."""
+        """For each node the cut after which least is lost, of equal ones the first.
+
+        A refused cut takes all others of its column with it.
+        """
         options: dict[int, list[Found]] = {node: [] for node in nodes}
         for column in range(len(self._attributes)):
             self._offer(column, nodes, bounds, options)
         found: dict[int, Found] = {}
         losses = self._losses(options, dict(zip(nodes, range(len(nodes)), strict=True)), bounds)
-        for node in nodes:
-            if options[node]:
-                found[node] = min(zip(losses[node], range(len(losses[node])), options[node], strict=True))[2]
+        ranked = {node: _ranked(options[node], losses[node]) for node in nodes if options[node]}
+        while ranked:
+            best = {node: cuts[0] for node, cuts in ranked.items()}
+            found |= self._guarded(best)
+            ranked = {
+                node: others
+                for node, cuts in ranked.items()
+                if node not in found and (others := [c for c in cuts if c.column != best[node].column])
+            }
         return found
 
     def _offer(
@@ -322,6 +351,16 @@ class TopCuts:
             a, b, c, d = ends
             loss += extent(j, a, b, geometry) * left + extent(j, c, d, geometry) * right
         return loss
+
+
+def _node_cut(cut: Found, children: Sequence[int]) -> NodeCut:
+    spans = [Span(low, high, child) for child, (low, high, _) in zip(children, cut.parts, strict=True)]
+    return NodeCut(cut.column, tuple(spans[:-1]), children[-1])
+
+
+def _ranked(cuts: Sequence[Found], losses: Sequence[float]) -> list[Found]:
+    """Cuts by what is lost after them, of equal ones the first first."""
+    return [cuts[i] for i in sorted(range(len(cuts)), key=lambda i: losses[i])]
 
 
 def _starts(own: Sequence[Found]) -> set[int]:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import watched
-from incrowd.algorithms.partitions.mondrian import MondrianRun, StrictMondrian, cut_guarded
+from incrowd.algorithms.partitions.mondrian import MondrianRun, StrictMondrian, cut_guarded, cut_unguarded
 from incrowd.contracts import Guard, Promise
 from incrowd.engines.base import Tuples
 from incrowd.flow import Attribute, Codes, Microdata
-from incrowd.kernels import mondrian as kernels
 from incrowd.long_work import Progress
 from incrowd.models.counting import Counts, dense
 from incrowd.models.l_diversity import ClassModel
@@ -63,7 +61,4 @@ def classes_of(
     prepared = run.prepare(tuples.codes, tuples.weights.copy(), turn)  # buffers, overwritten
     if guards:
         return cut_guarded(prepared, guards, progress)
-    labels = np.empty(len(tuples), np.int32)
-    with watched(progress, prepared[-1].clock, len(tuples)):
-        kernels.grow(*prepared, labels)
-    return labels
+    return cut_unguarded(prepared, progress)

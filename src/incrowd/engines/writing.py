@@ -1,10 +1,13 @@
-"""The rows of a release, written by DuckDB: Parquet as plain texts, CSV in the one form of releases."""
+"""The rows of a release, written by DuckDB: Parquet as plain texts, CSV in the one form of releases.
+
+Whatever engine has shuffled the rows, their files are written here: the same rows have the same bytes.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.engines.base import ClassCells, RangeCells
-from incrowd.engines.session import DuckSession, quoted, quoted_text
+from incrowd.engines.session import DuckSession, parquet_sql, quoted, quoted_text, remove
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
 from incrowd.tables.csv_writer import protected, write_csv
 
 ROWS_A_GROUP = 122_880
+ROWS_A_PART = 1_000_000  # at least, of a release in several files
+PARTS = "data"  # the folder of these files
 CLASSES, RECORDS = "classes.parquet", "records.parquet"  # of the audit
 WORK = "work"  # the private folder of an engine, in the stage
 LINES_AS_THEY_ARE = "(FORMAT csv, HEADER true, QUOTE '', ESCAPE '', DELIMITER e'\\x01', USE_TMP_FILE false)"
@@ -38,23 +43,71 @@ class ShuffledRows:
 
     @property
     def path(self) -> Path:
+        """One file or, of an engine that writes several, a folder of them."""
         return self.folder / "shuffled.parquet"
 
     @property
+    def files(self) -> list[Path]:
+        """In the order of the rows."""
+        return sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
+
+    @property
     def sql(self) -> str:
-        return f"read_parquet({quoted_text(str(self.path))})"
+        return self.of(self.files)
+
+    def of(self, files: Sequence[Path]) -> str:
+        """The rows of some of the files."""
+        listed = ", ".join(quoted_text(str(path)) for path in files)
+        return f"read_parquet([{listed}], hive_partitioning = false)"
+
+    def close_up(self, least: int) -> None:
+        """Make fewer files of many, of so many rows at least, in the same order and in blocks of DuckDB.
+
+        What a file of the release looks like, byte for byte, depends on the blocks that its rows come in.
+        """
+        groups = self._groups(least)
+        loose = self.path.with_name("loose")
+        self.path.rename(loose)
+        self.path.mkdir(mode=0o700)
+        for place, group in enumerate(groups):
+            files = [loose / path.name for path in group]
+            self.session.save(f"SELECT * FROM {self.of(files)}", self.path / f"{place:06}.parquet")
+        remove(loose)
+
+    def _groups(self, least: int) -> list[list[Path]]:
+        """The files one after the other, in groups of so many rows at least."""
+        found: list[list[Path]] = []
+        size = least
+        for path in self.files:
+            if size >= least:
+                found.append([])
+                size = 0
+            found[-1].append(path)
+            size += self.session.number(f"SELECT count(*) FROM {parquet_sql(path)}")
+        if len(found) > 1 and size < least:
+            last = found.pop()
+            found[-1] += last
+        return found
 
 
 def write_rows(
     rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], target: Path, form: str
 ) -> list[Path]:
-    """Shuffled rows with the texts of their classes, as one file of the release."""
+    """Shuffled rows with the texts of their classes, as one file of the release, or as a folder of parts."""
     path = target / f"data.{form}"
     if form == "csv":
         _write_csv(rows, classes, columns, path)
-    else:
-        _write_parquet(rows, classes, columns, path)
-    return [path]
+        return [path]
+    if not rows.path.is_dir():
+        _write_parquet(rows, classes, columns, {path: rows.sql})
+        return [path]
+    (target / PARTS).mkdir()
+    rows.close_up(max(ROWS_A_PART, 2 * len(classes)))
+    # Where the classes are fewer than the rows, DuckDB looks up classes for rows, which keeps their order.
+    parts = [rows.of([path]) for path in rows.files]
+    named = {target / PARTS / f"part-{place:05}.parquet": part for place, part in enumerate(parts)}
+    _write_parquet(rows, classes, columns, named)
+    return [*named]
 
 
 def _load(session: DuckSession, classes: ClassCells, table: str, csv: bool, empty: str = "") -> None:
@@ -99,12 +152,15 @@ def _range(j: int, csv: bool) -> str:
     )
 
 
-def _write_parquet(rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], path: Path) -> None:
+def _write_parquet(
+    rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], parts: Mapping[Path, str]
+) -> None:
     _load(rows.session, classes, "shown", csv=False)
     cells = ", ".join(f"{_place(rows, classes, name)} AS {quoted(name)}" for name in columns)
-    rows.session.run(
-        f"COPY (SELECT {cells} FROM {rows.sql} r JOIN shown USING (g)) TO {quoted_text(str(path))} {AS_TEXTS}"
-    )
+    for path, part in parts.items():
+        rows.session.run(
+            f"COPY (SELECT {cells} FROM {part} r JOIN shown USING (g)) TO {quoted_text(str(path))} {AS_TEXTS}"
+        )
     rows.session.run("DROP TABLE shown")
 
 
@@ -154,10 +210,17 @@ def _write_csv(rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], 
     session.run("DROP TABLE shown")
 
 
-def write_witness(session: DuckSession, classes: ClassCells, decoded: str, target: Path) -> None:
-    """Distinct records with their classes, and the cells of these: two files, as private as the table.
+def write_witness(
+    session: DuckSession,
+    classes: ClassCells,
+    decoded: str,
+    target: Path,
+    more: Sequence[str] = (),
+    order: Sequence[str] = (),
+) -> None:
+    """Records with their classes, and the cells of these: two files, as private as the table.
 
-    `decoded` gives the codes q0, q1, … of each record and its class g.
+    `decoded` gives the codes q0, q1, … of each record and its class g, and what `more` is said of it.
     """
     _load(session, classes, "shown", csv=False)
     session.run(
@@ -171,7 +234,10 @@ def write_witness(session: DuckSession, classes: ClassCells, decoded: str, targe
         joins += f" JOIN values{j}_ ON values{j}_.x = q{j}"
     cells = ", ".join(f"values{j}_.t AS v{j}" for j in range(len(classes.values)))
     path = quoted_text(str(target / RECORDS))
-    session.run(f"COPY (SELECT {cells}, g AS class FROM {decoded}{joins}) TO {path} (FORMAT parquet)")
+    shown, by = "".join(f", {name}" for name in more), f" ORDER BY {', '.join(order)}" if order else ""
+    session.run(
+        f"COPY (SELECT {cells}, g AS class{shown} FROM {decoded}{joins}{by}) TO {path} (FORMAT parquet)"
+    )
     for j in range(len(classes.values)):
         session.run(f"DROP TABLE values{j}_")
 

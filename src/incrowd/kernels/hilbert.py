@@ -107,3 +107,54 @@ def cheapest_cuts(
     while end:
         end -= size[end]
         begins[end] = True
+
+
+@kernel
+def extend_cuts(codes: Codes, places: Codes, starts: Ints, k: int, least: Ints, sizes: Codes) -> None:
+    """`cheapest_cuts` of a row in pieces: m records -> sizes (m,) of the best part that ends at each.
+
+    Codes (2k-2+m, d) begin with the 2k-2 records before the piece, or anything where there are none.
+    ``least[:2k]`` are the costs up to the last 2k ends before it, `NEVER` where there is none; those up to
+    each record follow (2k+m,).
+    """
+    d, back, m = codes.shape[1], 2 * k - 2, sizes.size
+    block = max(min(BLOCK, ROOM // k), 16)
+    at = np.empty((d, block + back), np.int32)
+    low, high = np.empty(block, np.int32), np.empty(block, np.int32)
+    cost = np.zeros((k, block), np.int64)
+    for first in range(0, m, block):
+        count = min(block, m - first)
+        for i in range(back + count):
+            for j in range(d):
+                at[j, i] = places[starts[j] + codes[first + i, j]]
+        for j in range(d):
+            for i in range(count):
+                low[i] = high[i] = at[j, back + i]
+            for s in range(2, 2 * k):
+                reach = at[j, back + 1 - s :]
+                for i in range(count):
+                    low[i] = min(low[i], reach[i])
+                    high[i] = max(high[i], reach[i])
+                if s >= k:
+                    paid = cost[s - k]
+                    for i in range(count):
+                        paid[i] = (paid[i] if j else 0) + s * np.int64(high[i] - low[i])
+        for i in range(count):
+            end = 2 * k + first + i
+            best, chosen = NEVER, k
+            for s in range(k, 2 * k):
+                total = least[end - s] + cost[s - k, i]
+                if total < best:
+                    best, chosen = total, s
+            least[end], sizes[first + i] = best, chosen
+
+
+@kernel
+def starts_of_parts(sizes: Codes, starts: Ints) -> int:
+    """Sizes (n,) of the part that ends at each record -> where parts start, from the right -> how many."""
+    end, found = sizes.size, 0
+    while end:
+        end -= sizes[end - 1]
+        starts[found] = end
+        found += 1
+    return found

@@ -19,12 +19,34 @@ from typing import Any, TypeVar, cast
 import numba
 
 from incrowd.kernels.kept import Kept
+from incrowd.kernels.linked import LinkedCompiler
+
+
+def _without_blas() -> None:
+    """Load numba's arrays without linear algebra, which no kernel uses: it would import most of scipy."""
+    from numba.np import linalg
+
+    def absent() -> None:
+        raise ImportError("kernels have no linear algebra")
+
+    there, linalg.ensure_blas = linalg.ensure_blas, absent
+    try:
+        import numba.np.arraymath  # noqa: F401 -- looks once for BLAS
+    finally:
+        linalg.ensure_blas = there
+
+
+_without_blas()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Most of the time of compiling a small function goes into taking its arguments from Python.
-_NO_DOORS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INSIDE: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": LinkedCompiler,
+}
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(
     r"^from incrowd\.kernels(?:\.(\w+))? import (\(.*?\)|[^\n]*)", re.MULTILINE | re.DOTALL
@@ -38,12 +60,12 @@ def kernel(function: Function) -> Function:
 
 def inner(function: Function) -> Function:
     """Compile a function that kernels alone call: without the code that takes arguments from Python."""
-    return _inside(numba.njit(**_OPTIONS, **_NO_DOORS)(function), function)
+    return _inside(numba.njit(**_OPTIONS, **_INSIDE)(function), function)
 
 
 def inlined(function: Function) -> Function:
     """As `inner`, compiled into each kernel that calls it: passing many arrays costs more than small work."""
-    return _inside(numba.njit(**_OPTIONS, **_NO_DOORS, forceinline=True)(function), function)
+    return _inside(numba.njit(**_OPTIONS, **_INSIDE, forceinline=True)(function), function)
 
 
 def with_door(function: Function) -> Function:
@@ -62,7 +84,7 @@ def _inside(compiled: Any, function: Function) -> Function:
             raise TypeError(f"{function.__name__} is called by kernels alone; make it a kernel to call it")
 
         compiled.add_overload, compiled._compile_for_args = keep, refuse
-    return _kept(compiled, function)
+    return cast(Function, compiled)  # kept as a part of kernels, never by itself
 
 
 def _kept(compiled: Any, function: Function) -> Function:

@@ -30,9 +30,10 @@ from incrowd.kernels.cuts import (
     mass_upto,
     middle_of,
 )
-from incrowd.kernels.jit import inlined, inner, kernel
+from incrowd.kernels.jit import inlined, inner, kernel, with_door
 
 WIDEST, ROUND_ROBIN, GAIN, WORKLOAD = 0, 1, 2, 3
+NEVER = 2**62
 UPTO_MEDIAN, BELOW_MEDIAN, BY_TREE = 0, 1, 2  # the cuts that a column can have
 
 
@@ -53,6 +54,7 @@ class CutRules(NamedTuple):
     below_too: bool  # try {< median} where {<= median} fails; the printed algorithm does not
     extra_right: bool  # relaxed: an odd record goes right
     turn: int  # round robin: the column that begins
+    parts: int = NEVER  # stop as soon as so many nodes wait to be cut
 
 
 class Queries(NamedTuple):
@@ -116,7 +118,7 @@ def tree_cut(
     return no_cut()
 
 
-@kernel
+@inner
 def find_cut(
     points: Points, node: Node, rules: CutRules, geometry: Geometry, queries: Queries, work: Work
 ) -> Any:
@@ -256,7 +258,7 @@ def move(source: Points, target: Points, node: Node, place: Codes) -> None:
             target.weights[place[i]] = source.weights[node.first + i]
 
 
-@kernel
+@inner
 def split(
     source: Points, target: Points, node: Node, cut: Cut, geometry: Geometry, work: Work, parts: Ints
 ) -> Any:
@@ -310,7 +312,7 @@ def mass_of(points: Points, first: int, last: int) -> Any:
     return mass
 
 
-@kernel
+@inner
 def look(points: Points, node: Node, work: Work) -> None:
     """Prepare work for finding a cut of this node: its bounds, no column tried yet."""
     bounds(points.columns, node.first, node.last, work.low, work.high)
@@ -326,19 +328,17 @@ def grow(
     queries: Queries,
     work: Work,
     labels: Codes,
+    stack: Ints,
 ) -> Any:
-    """Cut all points until nothing can be cut: labels (n,) by row id -> number of groups.
+    """Cut the first node of a stack until nothing can be cut, or until enough nodes wait.
 
-    Groups are numbered in the order in which a walk, right parts first, comes to them.
+    A line of the stack is first row, last row + 1, mass, turn, and whether the rows are in `spare`.
+    labels (n,) by row id -> (number of groups, nodes that wait: the first of the stack). Groups are numbered
+    in the order in which a walk, right parts first, comes to them.
     """
-    n = points.ids.size
-    room = n + 2 if points.weights.size else n // rules.k + 2
-    stack = np.empty((room, 5), np.int64)
     parts = np.empty(geometry.parent.size + 3, np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, mass_of(points, 0, n)
-    stack[0, 3], stack[0, 4] = rules.turn, 0
     top, groups = 1, 0
-    while top:
+    while 0 < top < rules.parts:
         top -= 1
         node = Node(stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3])
         turned = stack[top, 4]
@@ -368,4 +368,8 @@ def grow(
             stack[top, 3] = (cut.dim + 1) % points.columns.shape[0]
             stack[top, 4] = 1 - turned
             top += 1
-    return groups
+    return groups, top
+
+
+# For those who cut node by node: compiled only where that is done.
+look_alone, find_cut_alone, split_alone = with_door(look), with_door(find_cut), with_door(split)

@@ -47,7 +47,8 @@ def cut_strata(
         node = Node(first, last, last - first, stack[top, 2])
         source, target = (spare, points) if turned else (points, spare)
         need = max(rules.k, l * commonest(source.ids[first:last], values, count))
-        own = CutRules(need, rules.choose, rules.strict, rules.below_too, rules.extra_right, rules.turn)
+        how = (rules.choose, rules.strict, rules.below_too, rules.extra_right, rules.turn, rules.parts)
+        own = CutRules(need, *how)
         if node.mass >= 2 * need:
             look(source, node, work)
         cut = find_cut(source, node, own, geometry, queries, work)

@@ -43,6 +43,7 @@ WORSE_THAN_NOTHING = (
 )
 STATE_TOTALS = ", or state totals (totals = true in the policy), which helps most."
 _DENSE = 0.25  # count pairs of cells first while there are at most so many for each row
+WORTH_COMPILING = 200_000  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class TwoWayError:
 
     ``error`` and ``single`` are means over ``pairs`` of ``of_pairs`` pairs of columns, None without any: of
     the release, and of the products of true margins. ``why_not`` says why there is nothing, ``totals`` that
-    cells were spread by the totals that the release states.
+    cells were spread by the totals that the release states, ``sampled`` that so many people were looked at.
     """
 
     columns: tuple[ColumnError, ...] = ()
@@ -87,6 +88,7 @@ class TwoWayError:
     of_pairs: int = 0
     why_not: str = ""
     totals: bool = False
+    sampled: int = 0
 
     @property
     def skill(self) -> float | None:
@@ -109,6 +111,7 @@ class TwoWayError:
             "not_published": list(self.withheld),
             "totals": self.totals,
             "why_not": self.why_not,
+            "sampled": self.sampled or None,
             "headline": self.sentences(),
         }
 
@@ -124,7 +127,8 @@ class TwoWayError:
             lines.append(f"Published, but too coarse to be asked about: {listed(coarse)}.")
         if self.withheld:
             lines.append(f"Not published: {listed(self.withheld)}.")
-        return [*lines, *self._errors()]
+        seen = [f"Seen on {self.sampled:,} rows that were drawn by chance."] if self.sampled else []
+        return [*lines, *self._errors(), *seen]
 
     def _errors(self) -> list[str]:
         if self.error is None or self.single is None:
@@ -244,12 +248,21 @@ def _pair_errors(
 ) -> tuple[float, float]:
     """The error of a pair: of the estimate, and of the product of both margins."""
     first, second = table.columns[i], table.columns[j]
-    from incrowd.kernels import two_way
-
-    true = np.zeros((first.size, second.size), np.int64)
-    two_way.count_pairs(first.truth, second.truth, np.ones(first.truth.size, np.int64), true)
+    true = _counted(first.truth, second.truth, np.ones(first.truth.size, np.int64), (first.size, second.size))
     single = np.multiply.outer(margins[i], margins[j])
     return _variation(true, _estimated(table, distinct, i, j)), _variation(true, single)
+
+
+def _counted(first: Ints, second: Ints, people: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+    """People (r,) of each pair of cells, added in their order. Of few rows it is not worth compiling."""
+    if people.size < WORTH_COMPILING:
+        found = np.bincount(first * shape[1] + second, people, shape[0] * shape[1])
+        return found.reshape(shape).astype(people.dtype)  # whole numbers are exact up to 2^53
+    from incrowd.kernels import two_way
+
+    table = np.zeros(shape, people.dtype)
+    two_way.count_pairs(first, second, people, table)
+    return table
 
 
 def _variation(true: Ints, other: NDArray[Any]) -> float:
@@ -292,8 +305,7 @@ def _estimated(table: SpreadTable, distinct: _Distinct, i: int, j: int) -> NDArr
         found = np.zeros((first.size, second.size))
         two_way.add_rows(*cells, people, first.share, second.share, first.spans, second.spans, found)
         return found
-    joint = np.zeros(shape)
-    two_way.count_pairs(*cells, people, joint)
+    joint = _counted(*cells, people, shape)
     part = joint if first.exact else first.share.T @ joint
     return part if second.exact else part @ second.share
 

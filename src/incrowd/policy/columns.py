@@ -73,7 +73,7 @@ def described(name: str, role: Role, said: Described | None, source: Source, pub
 
 def _met(column: TextColumn, missing: Sequence[str]) -> list[str]:
     """The distinct texts that some row has and that do not mean missing."""
-    texts = (column.texts[place] for place in np.unique(column.codes).tolist())
+    texts = (column.texts[place] for place in np.flatnonzero(np.bincount(column.codes)).tolist())
     return [text for text in texts if text is not None and text not in missing]
 
 

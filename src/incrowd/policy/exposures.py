@@ -263,12 +263,11 @@ def single_valued_neighbourhoods(data: Microdata, candidates: NDArray[np.int64])
 
 def single_valued_classes(data: Microdata, regions: Regions) -> dict[str, int]:
     """For each sensitive column, how many rows lie in regions with a single value of it."""
-    order = np.argsort(regions.of, kind="stable")
-    sizes = regions.sizes
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    found = {}
+    sizes, found = regions.sizes, {}
     for sensitive in data.sensitive:
-        codes = sensitive.codes[order]
-        single = np.minimum.reduceat(codes, starts) == np.maximum.reduceat(codes, starts)
+        one = np.empty(len(regions), np.int32)
+        one[regions.of] = sensitive.codes  # of any row
+        single = np.ones(len(regions), np.bool_)
+        single[regions.of[sensitive.codes != one[regions.of]]] = False
         found[sensitive.name] = int(sizes[single].sum())
     return found

@@ -284,6 +284,17 @@ class Policy(Part):
         roles = dict(self.roles())
         return [name for name in names if same_name(name) not in roles]
 
+    def needed_of(self, names: Sequence[str]) -> list[str]:
+        """Those of a table's columns whose texts have a use: published, or saying whose row it is."""
+        named = (
+            self.entity,
+            None if self.public is None else self.public.id,
+            None if self.population is None else self.population.weight,
+        )
+        wanted = {name for name, role in self._said() if role.published}
+        wanted |= {same_name(name) for name in named if name is not None}
+        return [name for name in names if same_name(name) in wanted]
+
 
 # For `help`: the names of the keys, and not how they are validated.
 _SHOWN: dict[str, Any] = {

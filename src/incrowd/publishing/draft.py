@@ -256,6 +256,11 @@ class Draft:
             return PresenceDisclosure(presence(self.grouping.labels, joined.own, inside), joined.counts)
         return self.values or row_disclosure(self.grouping, self._shown, self.data)
 
+    def measure(self) -> None:
+        """Find out now what is asked of a release after it was verified: that takes a while."""
+        _ = self.loss, self.two_way, self.warnings, self.disclosure
+
+    @cached_property
     def loss(self) -> dict[str, Any]:
         """Every measure of information loss; who has no row lost everything.
 
@@ -266,6 +271,7 @@ class Draft:
             return measure_all(self._shown, everyone, k)
         return measure_own(self._shown, self.behind < len(private), private, k)
 
+    @cached_property
     def two_way(self) -> TwoWayError:
         """How far two-column tables are off that a reader makes of the release."""
         buckets, weights = None if self.buckets is None else self.buckets.table, None
@@ -342,7 +348,7 @@ def _read(source: object, request: Request, watch: Watch, public: object, check:
     """Read the table, and the public one where the algorithm takes one; join and encode."""
     policy = request.policy
     watch("read")
-    table = source if isinstance(source, Table) else tables.read(source)
+    table = source if isinstance(source, Table) else tables.read(source, needed=policy.needed_of)
     sources = read_sources(policy, public, check) if request.algorithm.joins else None
     schema = policy.schema(table, None if sources is None else sources.public)
     check_exact_columns(table, schema, policy.accept, request.algorithm.buckets)

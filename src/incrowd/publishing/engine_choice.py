@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from incrowd.engines.in_spark import is_spark
 from incrowd.engines.resources import Resources, machine_memory, words
 from incrowd.engines.session import duck_session, quoted_text
 from incrowd.engines.table_files import TableFiles
@@ -16,7 +18,7 @@ from incrowd.publishing.large import request_for_engine
 from incrowd.publishing.pipeline import Form
 from incrowd.schema import Source
 
-ENGINES = ("auto", "memory", "duckdb")
+ENGINES = ("auto", "memory", "duckdb", "spark")
 BYTES_A_CELL = 47  # measured: 376 bytes for a row of eight columns, the verifier included
 TIMES_A_TEXT = 14  # the same against the bytes of a CSV file
 PACKED = 8  # times as large is what a packed file holds, or a Parquet file
@@ -30,18 +32,19 @@ def engine_for(
     engine: str,
     memory: str | int | None,
     threads: int | None,
+    master: str | None,
     notice: Notice,
 ) -> Resources | None:
     """What the engine may use, or None for memory; where that follows from an estimate, it is said."""
-    check_engine(engine)
+    check_engine(engine, source)
     if engine == "memory":
-        if memory is not None or threads is not None:
-            raise InputError(
-                f"{option('memory')} and {option('threads')} are for {option('engine', 'duckdb')}"
-            )
+        if memory is not None:
+            raise InputError(f"{option('memory')} is for {option('engine', 'duckdb')}")
+        _ = Resources.of(threads=threads)  # refused is what makes no sense
         return None
-    resources = Resources.of(memory, threads)
-    if engine == "duckdb":
+    name = "spark" if is_spark(source) else engine
+    resources = resources_of(name, memory, threads, master)
+    if name != "auto":
         return resources
     needed = memory_needed(source)
     allowed = machine_memory() // 2 if memory is None else resources.memory
@@ -57,9 +60,19 @@ def engine_for(
     return resources
 
 
-def check_engine(engine: str) -> None:
+def resources_of(engine: str, memory: str | int | None, threads: int | None, master: str | None) -> Resources:
+    """What an engine may use, as asked for."""
+    if master is not None and engine != "spark":
+        raise InputError(f"{option('master')} is for {option('engine', 'spark')}")
+    named = "duckdb" if engine == "auto" else engine
+    return replace(Resources.of(memory, threads), engine=named, master=master or "")
+
+
+def check_engine(engine: str, source: object) -> None:
     if engine not in ENGINES:
         raise InputError(f"{option('engine')} is one of {', '.join(ENGINES)}")
+    if engine not in ("auto", "spark") and is_spark(source):
+        raise InputError(f"a table of Spark is published by Spark: leave out {option('engine')}")
 
 
 def memory_needed(source: object) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -12,10 +13,16 @@ from typing import Any, cast
 import numpy as np
 
 from incrowd import long_work, tables
+from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.nonhomogeneous.ring import Ring
+from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
-from incrowd.engines.duckdb_engine import DuckEngine
+from incrowd.engines.in_duckdb import duck_engine
+from incrowd.engines.in_spark import frame_of, spark_engine, spark_table
 from incrowd.engines.resources import Resources, check_room
-from incrowd.engines.session import DuckSession, duck_session
+from incrowd.engines.session import Session
+from incrowd.engines.spark_start import running_session
+from incrowd.engines.sql_engine import SqlEngine
 from incrowd.engines.table_files import TableFiles, TextTable
 from incrowd.engines.writing import CLASSES, RECORDS, WORK
 from incrowd.errors import InputError, PolicyError, TableError, option
@@ -23,6 +30,7 @@ from incrowd.flow import Table
 from incrowd.long_work import Progress, Watch, unwatched
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.models import KAnonymity
+from incrowd.models.k_anonymity import KFactor
 from incrowd.models.l_diversity import ClassModel
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_names
@@ -30,6 +38,7 @@ from incrowd.publishing.large_draft import LargeDraft, drafted
 from incrowd.publishing.pipeline import Form, WrittenRelease
 from incrowd.publishing.request import Request, requested
 from incrowd.release.audit import AUDIT, POLICY, SCHEMA, kept_of_policy, schema_as_dict
+from incrowd.release.folder import data_files
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.stage import commit, stage
 from incrowd.reports.datasheet import FILE as DATASHEET
@@ -67,7 +76,10 @@ class LargeRelease(WrittenRelease):
 
     @property
     def table(self) -> Any:
-        """Refused: the rows are in the files of the folder."""
+        """A DataFrame of the Spark that is running; without one refused: the rows are in the folder."""
+        running = running_session() if self.engine == "spark" else None
+        if running is not None and data_files(self.folder):
+            return frame_of(running, data_files(self.folder))
         raise InputError(f"the rows do not fit into memory; read them from {self.folder}")
 
     @property
@@ -98,23 +110,20 @@ def publish_large(
     resources: Resources | None = None,
     watch: Watch = unwatched,
 ) -> LargeRelease:
-    """Anonymize a table with DuckDB, verify the result in it, and write the release."""
+    """Anonymize a table with DuckDB or Spark, verify the result in it, and write the release."""
     form, resources, destination = form or Form(), resources or Resources.of(), Path(folder)
     request = request_for_engine(policy, form)
-    files = TableFiles.of(source)
+    files = table_files(source, policy, resources)
     with stage(destination, form.replace) as staged:
         work = staged / WORK
         work.mkdir(mode=0o700)
         check_room(staged, room_needed(files))
-        before = files.fingerprint()
-        attached = files.files[0] if files.kind == "duckdb" else None
-        reading = () if attached else files.files
-        with duck_session(work, resources, reading, (staged,), attached) as session:
-            engine = DuckEngine(session, files, work, resources, published_names(policy))
+        with engine_of(files, work, (staged,), resources, published_names(policy)) as engine:
+            before = engine.files.fingerprint()
             made = drafted(engine, request, resources, watch)
             release = _written(engine, made, staged, destination, form, watch)
-        if files.fingerprint() != before:
-            raise TableError(f"{files.name} changed while the release was made; nothing was published")
+            if engine.files.fingerprint() != before:
+                raise TableError(f"{files.name} changed while the release was made; nothing was published")
         kept = release.to_dict() | {"source": before, POLICY: kept_of_policy(policy)}
         _write_json(staged / "audit" / AUDIT, kept)
         _write_json(staged / "audit" / SCHEMA, schema_as_dict(made.schema))
@@ -125,14 +134,30 @@ def publish_large(
     return release
 
 
+def table_files(source: object, policy: Policy, resources: Resources) -> TableFiles:
+    """What the engine reads of a source; refused is what it cannot read."""
+    if resources.engine == "spark":
+        return spark_table(source, published_names(policy))
+    return TableFiles.of(source)
+
+
+def engine_of(
+    files: TableFiles, work: Path, folders: Sequence[Path], resources: Resources, wanted: Sequence[str]
+) -> AbstractContextManager[SqlEngine]:
+    """The engine that is asked for, with its private folder `work`."""
+    engine = spark_engine if resources.engine == "spark" else duck_engine
+    return engine(files, work, folders, resources, wanted)
+
+
 def _written(
-    engine: DuckEngine, made: LargeDraft, staged: Path, destination: Path, form: Form, watch: Watch
+    engine: SqlEngine, made: LargeDraft, staged: Path, destination: Path, form: Form, watch: Watch
 ) -> LargeRelease:
     """Shuffle, write into the stage, and verify what lies there."""
     watch("write")
     engine.shuffle()
     sensitive = made.schema.having(Role.SENSITIVE)
-    made = replace(made, single={column.name: engine.single_valued(column.name) for column in sensitive})
+    if made.single is None:
+        made = replace(made, single={column.name: engine.single_valued(column.name) for column in sensitive})
     release, audit = staged / "release", staged / "audit"
     written = engine.publish(made.classes, made.columns, release, form.format)
     engine.witness(made.classes, audit)
@@ -147,7 +172,8 @@ def _written(
         watch("verify"),
     )
     watch("measure")
-    return LargeRelease(verdict, cast(Any, made), said, destination, blocks=made.blocks)
+    name = engine.name
+    return LargeRelease(verdict, cast(Any, made), said, destination, blocks=made.blocks, engine=name)
 
 
 def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
@@ -155,11 +181,7 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
     check_names(policy.accept)
     request = requested(policy)
     algorithm, privacy = request.algorithm, policy.privacy
-    if not isinstance(algorithm, StrictMondrian):
-        raise PolicyError(f"{policy.method} is not run by an engine: take mondrian, {IN_MEMORY}")
-    if algorithm.polish or algorithm.choose == "workload":
-        name = "polish" if algorithm.polish else "workload"
-        raise PolicyError(f"{name} is not done by an engine: leave it out, {IN_MEMORY}")
+    _check_method(algorithm, policy)
     if privacy.t is not None or privacy.plain is not None:
         name = "t" if privacy.t is not None else "plain"
         raise PolicyError(f"{name} is not kept by an engine: leave it out, {IN_MEMORY}")
@@ -167,7 +189,8 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
         raise PolicyError(f"max_suppression: an engine leaves nobody out; take 0, {IN_MEMORY}")
     if policy.entity is not None:
         raise PolicyError(f"entity: an engine counts rows, not persons; keep one row each, {IN_MEMORY}")
-    strange = [each.name for each in request.promised if not isinstance(each, KAnonymity | ClassModel)]
+    kept = (KAnonymity, KFactor, ClassModel)
+    strange = [each.name for each in request.promised if not isinstance(each, kept)]
     if strange:
         raise PolicyError(f"{strange[0]} is not kept by an engine: leave it out, {IN_MEMORY}")
     for column, said in policy.quasi_identifiers.items():
@@ -181,6 +204,25 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
     if form is not None and form.typed:
         raise PolicyError(f"{option('typed', True)}: an engine writes texts; leave it out, {IN_MEMORY}")
     return request
+
+
+def _check_method(algorithm: Algorithm, policy: Policy) -> None:
+    if not isinstance(algorithm, StrictMondrian | Hilbert | Ring):
+        raise PolicyError(
+            f"{policy.method} is not run by an engine: take mondrian, hilbert or ring, {IN_MEMORY}"
+        )
+    done = {
+        "polish": not isinstance(algorithm, Ring) and algorithm.polish,
+        "workload": isinstance(algorithm, StrictMondrian) and algorithm.choose == "workload",
+        "hide_rows": isinstance(algorithm, Ring) and algorithm.hide_rows,
+        "drawn = false": isinstance(algorithm, Ring) and not algorithm.drawn,
+    }
+    for name in (name for name, asked in done.items() if asked):
+        raise PolicyError(f"{name} is not done by an engine: leave it out, {IN_MEMORY}")
+    if policy.privacy.l is not None and not isinstance(algorithm, StrictMondrian):
+        raise PolicyError(
+            f"l: of the methods that an engine runs mondrian alone keeps it; take mondrian, {IN_MEMORY}"
+        )
 
 
 def published_names(policy: Policy) -> list[str]:
@@ -197,14 +239,15 @@ def room_needed(files: TableFiles) -> int:
 def original_of(table: TextTable, files: TableFiles) -> Relation | RowSource:
     """The original as the verifier wants it: a file that it reads by itself, or the texts in the session."""
     named = {name: table.text(name) for name in table.names if name in table.published}
-    relation = Relation(table.relation, table.names, named, table.joined(named).removeprefix(table.relation))
+    joined = {name: table.joined([name]).removeprefix(table.relation) for name in named}
+    relation = Relation(table.relation, table.names, named, joined)
     if files.kind not in READ_BY_VERIFIER:
         return relation
     return rows_of(files.given, Table((), ()))  # its own reader; the table is not looked at
 
 
 def verified(
-    session: DuckSession,
+    session: Session,
     release: Path,
     original: Relation | RowSource,
     expected: Any,
@@ -212,8 +255,8 @@ def verified(
     progress: Progress,
 ) -> Verdict:
     """The verdict on a release folder, by the verifier's own SQL."""
-    data = release / "data.parquet"
-    rows = parquet_relation(session, [data]) if data.exists() else None
+    data = data_files(release)
+    rows = parquet_relation(session, data) if data else None
     witness = ClassWitness.of_files(audit / RECORDS, audit / CLASSES)
     return verify_in_engine(
         session, EngineFiles(release, rows, datasheet), original, expected, witness, progress
@@ -222,7 +265,7 @@ def verified(
 
 def _write_beside(made: LargeDraft, folder: Path, written: Iterable[Path]) -> dict[str, Any]:
     """Everything of a release but its rows."""
-    described = {path.name: _described(path) for path in written}
+    described = {path.relative_to(folder).as_posix(): _described(path) for path in written}
     for name, table in ((HIERARCHIES_FILE, made.hierarchies), (TOTALS_FILE, made.totals)):
         if table is not None:
             tables.write_csv(table, folder / name)

@@ -23,9 +23,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeighedRegions(Regions):
-    """Regions without records: `counts` says how many rows carry each."""
+    """Regions without records: `counts` says how many rows carry each, `of_class` the region of a class."""
 
     counts: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    of_class: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def sizes(self) -> Ints:
@@ -125,13 +126,21 @@ class ClassCollector:
 
     def add(self, tuples: Tuples, labels: Codes) -> Codes:
         """The classes of a block -> the number of each tuple's class."""
-        regions = generalize(Microdata(tuples.codes, self.attributes), Partition(labels))
+        return self.take(
+            generalize(Microdata(tuples.codes, self.attributes), Partition(labels)), tuples.weights
+        )
+
+    def take(self, regions: Regions, weights: Codes | None = None) -> Codes:
+        """The regions of a block, of records with these weights -> the number of each record's class."""
         for j, column in enumerate(self._columns):
             column.add(regions.cells[j], regions.cell[:, j])
-        self._counts.append(np.bincount(regions.of, tuples.weights, len(regions)).astype(np.int64))
+        self._counts.append(np.bincount(regions.of, weights, len(regions)).astype(np.int64))
         first = self._classes
         self._classes += len(regions)
         return (regions.of + np.int32(first)).astype(np.int32)
+
+    def __len__(self) -> int:
+        return self._classes
 
     def cells(self) -> ClassCells:
         """What each class publishes."""
@@ -150,7 +159,8 @@ class ClassCollector:
         first, same = distinct_rows(rows, [len(each) for each in cells], rows[0].size)
         counts = np.bincount(same, np.concatenate(self._counts), first.size).astype(np.int64)
         cell = np.stack([of[first] for of in rows], axis=1).astype(np.int32)
-        return WeighedRegions(np.arange(first.size, dtype=np.int32), cell, cells, counts=counts)
+        every = np.arange(first.size, dtype=np.int32)
+        return WeighedRegions(every, cell, cells, counts=counts, of_class=same)
 
 
 def measured(regions: WeighedRegions, data: Microdata, k: int) -> dict[str, float | int]:

@@ -7,36 +7,54 @@ decided here, by the same kernels and rules as in memory; rows stay where they a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.nonhomogeneous.ring import Ring
+from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.encode import encode_texts, encode_values
-from incrowd.engines.base import ClassCells, Engine, Frequencies, Lookup, OpenedTable, TooMany, Tuples
+from incrowd.engines.base import (
+    ClassCells,
+    Engine,
+    Frequencies,
+    Histogram,
+    Lookup,
+    OpenedTable,
+    SampledRows,
+    Tuples,
+)
+from incrowd.engines.cut_guards import CutGuards, keeps
+from incrowd.engines.ordered import OrderedEngine
 from incrowd.engines.resources import Resources
 from incrowd.engines.topcuts import TopCuts
 from incrowd.engines.weighted import classes_of, guards_of
-from incrowd.errors import Infeasible, PolicyError, option
+from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
 from incrowd.long_work import Watch
-from incrowd.measures import TwoWayError
+from incrowd.measures import OriginalAndRelease, TwoWayError, measure_two_way, published_from_regions
+from incrowd.measures.totals import one_way_totals
 from incrowd.models.l_diversity import MINIMALITY, ClassModel
 from incrowd.policy.exposures import check_lone_values, isolating_values, warnings_of
 from incrowd.publishing.draft import GUARDED
 from incrowd.publishing.hierarchies import files_beside, hierarchies
 from incrowd.publishing.large_classes import ClassCollector, WeighedRegions, measured
+from incrowd.publishing.large_rows import RingDisclosure, RowMaker, RowsInOrder
 from incrowd.publishing.render import domains_of, manifest
 from incrowd.publishing.request import LEAST_L, Request
+from incrowd.publishing.rows import MatchProbability
 from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
 from incrowd.publishing.totals import counted_totals
 from incrowd.schema import Claim, Role, Schema
 from incrowd.values import same_name
 
 Ints = NDArray[np.int64]
+SAMPLE = 200_000  # rows on which two-column tables are compared
 NOT_MEASURED = "not computed for tables that do not fit into memory"
 
 
@@ -63,29 +81,38 @@ class LargeDraft:
     regions: WeighedRegions
     classes: ClassCells
     blocks: int = 0  # into which the rows were cut by the engine; 0 if all distinct records fitted
-    single: Mapping[str, int] = field(default_factory=dict)  # rows in classes with a single sensitive value
+    single: Mapping[str, int] | None = None  # rows in classes with a single sensitive value
+    disclosure: RingDisclosure | None = None  # beyond the promise, of rings
+    sample: SampledRows | None = None  # on which it is seen what the release is worth
 
     @property
     def rows(self) -> int:
         return self.original.rows
 
     @property
-    def disclosure(self) -> None:
-        """Nothing is disclosed beyond the promise that this would look at."""
-        return None
-
-    @property
     def saved(self) -> None:
         """Nobody is left out."""
         return None
 
+    @cached_property
     def loss(self) -> dict[str, Any]:
         """Every measure of information loss that cells and counts give."""
         return dict(measured(self.regions, self.data, self.request.policy.k))
 
+    @cached_property
     def two_way(self) -> TwoWayError:
-        """How far two-column tables are off is not computed here: `incrowd measure` does, in memory."""
-        return TwoWayError(why_not=NOT_MEASURED)
+        """How far two-column tables are off, seen on rows that were drawn."""
+        drawn = self.sample
+        if drawn is None:
+            return TwoWayError(why_not=NOT_MEASURED)
+        attributes = self.data.attributes
+        private = Table.of(drawn.private)
+        shown = published_from_regions(self.regions, attributes, self.regions.of_class[drawn.classes])
+        totals = one_way_totals(self.totals, attributes)
+        people = Microdata(drawn.codes, attributes)
+        given = OriginalAndRelease(private, self.schema, people, shown, private, totals=totals)
+        found = measure_two_way(given)
+        return found if len(drawn) == self.rows else replace(found, sampled=len(drawn))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,6 +137,8 @@ class LargeDraft:
         nothing, policy = Table((), ()), self.request.policy
         found = manifest(self.schema, nothing, domains, self.claims, self.request.method, policy.accept)
         found["rows"]["published"] = self.rows
+        if self.request.algorithm.overlapping:
+            found["match_probability"] = MatchProbability(Fraction(1, self.request.algorithm.k)).to_dict()
         return found | files_beside(self.schema, policy.totals, self.hierarchies)
 
     @cached_property
@@ -128,9 +157,11 @@ class LargeDraft:
     def warnings(self) -> tuple[str, ...]:
         """What the publisher should know."""
         guarded = any(claim.column and MINIMALITY in claim.assumptions for claim in self.claims)
-        remedy = f"ask for l = {LEAST_L} or more"
+        least = f"l = {LEAST_L} or more"
+        cuts = isinstance(self.request.algorithm, StrictMondrian)
+        remedy = f"ask for {least}" if cuts else f"take mondrian with {least}"
         return (
-            *warnings_of(self.schema, self.data, self.single, self.request.policy, remedy),
+            *warnings_of(self.schema, self.data, dict(self.single or {}), self.request.policy, remedy),
             *isolating_values(self.lone, self.rows, self.schema),
             *warnings_of_columns(self.schema, self.request.policy.unmentioned(self.original.names)),
             *((GUARDED,) if guarded else ()),
@@ -162,12 +193,43 @@ def drafted(engine: Engine, request: Request, resources: Resources, watch: Watch
         for lookup in coded.quasi
     )
     data = CountedMicrodata(_once(coded.quasi), coded.attributes, coded.sensitive, rows=table.rows)
-    if table.rows < request.policy.k:
-        raise Infeasible(f"n={table.rows} < k={request.policy.k}: there are too few records to hide anyone")
+    _check_feasible(request, coded, met, table.rows)
     engine.encode(coded.quasi, coded.values, private)
-    found, blocks = _classes(engine, request, coded, table.rows, resources, watch)
+    met.clear()  # the texts of the table are not needed any more, and may be very many
+    coded = replace(coded, quasi=())
+    recipe = request.algorithm
+    made = _in_order(engine, recipe, data, resources, watch) if isinstance(recipe, Hilbert | Ring) else None
+    found, blocks = (
+        _classes(engine, request, coded, table.rows, resources, watch)
+        if made is None
+        else (made.classes, made.blocks)
+    )
     watch("generalize")
-    return LargeDraft(request, table, schema, data, counts, lone, found.regions(), found.cells(), blocks)
+    rings = made if isinstance(recipe, Ring) else None
+    return LargeDraft(
+        request=request,
+        original=table,
+        schema=schema,
+        data=data,
+        counts=counts,
+        lone=lone,
+        regions=found.regions(),
+        classes=found.cells(),
+        blocks=blocks,
+        single=None if rings is None else rings.single,
+        disclosure=None if rings is None else rings.disclosure(request.algorithm.k),
+        sample=engine.sample(SAMPLE),
+    )
+
+
+def _in_order(
+    engine: Engine, recipe: Hilbert | Ring, data: CountedMicrodata, resources: Resources, watch: Watch
+) -> RowsInOrder:
+    """Sort all rows and cut the sorted row."""
+    if not isinstance(engine, OrderedEngine):
+        raise PolicyError("this engine does not sort rows; take mondrian")
+    maker = RowMaker(engine, recipe, data.attributes, data.rows)
+    return maker.made(data.sensitive, resources, watch("group"))
 
 
 def schema_of(engine: Engine, request: Request, table: OpenedTable) -> Schema:
@@ -251,26 +313,23 @@ def _classes(
     if not isinstance(recipe, StrictMondrian):
         raise PolicyError("the engine cuts by mondrian alone")
     progress = watch("group")
+    names, models = [lookup.name for lookup in coded.values], _guarding(request)
     found = engine.distinct(resources.most_tuples)
     collected = ClassCollector(coded.attributes)
     if isinstance(found, Tuples):
-        names = [lookup.name for lookup in coded.values]
-        guards = guards_of(request.promised, names, found)
-        everybody = np.arange(len(found), dtype=np.int32)
-        for model, guard in zip(_guarding(request), guards, strict=True):
-            if not guard.allows(everybody):
-                raise Infeasible(f"{model.column}: all {rows} rows as one class do not keep {model.name}")
-        labels = classes_of(recipe, coded.attributes, found, progress, guards)
+        labels = classes_of(
+            recipe, coded.attributes, found, progress, guards_of(request.promised, names, found)
+        )
         engine.assign(collected.add(found, labels))
         return collected, 0
-    _check_blocks(request, found)
     limit = min(resources.most_records, resources.most_tuples)
-    top = TopCuts(engine, coded.attributes, recipe.rules(), limit)
+    top = TopCuts(engine, coded.attributes, recipe.rules(), limit, CutGuards(engine, models, names))
     tree = top.grow(rows, lambda done: progress(done / 2))
     leaves = tree.leaves()
     for at, block in enumerate(engine.blocks(tree)):
         turn = top.nodes[block.node].turn
-        labels = classes_of(recipe, coded.attributes, block.tuples, _unseen, turn=turn)
+        guards = guards_of(request.promised, names, block.tuples)
+        labels = classes_of(recipe, coded.attributes, block.tuples, _unseen, guards, turn)
         engine.assign(collected.add(block.tuples, labels), block.node)
         progress(0.5 + (at + 1) / len(leaves) / 2)
     return collected, len(leaves)
@@ -284,9 +343,14 @@ def _guarding(request: Request) -> list[ClassModel]:
     return [model for model in request.promised if isinstance(model, ClassModel)]
 
 
-def _check_blocks(request: Request, found: TooMany) -> None:
-    if _guarding(request):
-        raise PolicyError(
-            f"l: about {found.about:,} different records with their sensitive values do not fit into memory, "
-            f"and l is kept in memory only; raise {option('memory')}, or leave out l"
-        )
+def _check_feasible(request: Request, coded: _Coded, met: Mapping[str, Frequencies], rows: int) -> None:
+    """What not even all rows together keep, no release can."""
+    if rows < request.policy.k:
+        raise Infeasible(f"n={rows} < k={request.policy.k}: there are too few records to hide anyone")
+    values = {lookup.name: lookup for lookup in coded.values}
+    for model in _guarding(request):
+        lookup = values[model.column]
+        counts = np.bincount(lookup.codes, met[lookup.name].counts).astype(np.int64)
+        codes = np.flatnonzero(counts)
+        if not keeps(model, Histogram(codes, counts[codes])):
+            raise Infeasible(f"{model.column}: all {rows} rows as one class do not keep {model.name}")

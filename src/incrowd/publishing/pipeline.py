@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from incrowd import long_work, tables
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
-from incrowd.long_work import Notice, Progress, Watch, unnoticed, unwatched
+from incrowd.long_work import Notice, Progress, Watch, side_by_side, unnoticed, unwatched
 from incrowd.measures import TwoWayError
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.two_way import two_way_words
@@ -145,18 +145,14 @@ class Release(Result):
         """The same in words that JSON knows."""
         return None if self.disclosure is None else self.disclosure.to_dict()
 
-    @cached_property
-    def _loss(self) -> Mapping[str, Any]:
-        return self._draft.loss()
-
     def loss(self) -> dict[str, Any]:
         """Every measure of information loss."""
-        return dict(self._loss)
+        return dict(self._draft.loss)
 
-    @cached_property
+    @property
     def two_way(self) -> TwoWayError:
         """How far two-column tables of the release are off; computed from the original, so not published."""
-        return self._draft.two_way()
+        return self._draft.two_way
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -268,9 +264,18 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
     """Stage, verify from the staged bytes, then rename."""
     with stage(destination, form.replace) as folder:
         watch("write")
-        said = _write_release(made, folder / "release", form)
-        verdict = _verified(made, folder / "release", form, watch("verify"))
-        release = WrittenRelease(verdict, made, said, destination)
+        _ = made.manifest  # and all that it is made of: what two threads need, one makes
+        threads = long_work.threads()
+
+        found: list[WrittenRelease] = []
+
+        def verified() -> None:
+            said = _write_release(made, folder / "release", form)
+            verdict = _verified(made, folder / "release", form, watch("verify"), threads)
+            found.append(WrittenRelease(verdict, made, said, destination))
+
+        side_by_side([verified, made.measure])
+        release = found[0]
         watch("measure")
         kept = release.to_dict() | {"source": _fingerprint(made.source), POLICY: kept_of_policy(made.policy)}
         _write_json(folder / "audit" / AUDIT, kept)
@@ -321,7 +326,7 @@ def _described(path: Path) -> dict[str, Any]:
     return {"sha256": digest, "bytes": path.stat().st_size}
 
 
-def _verified(made: Draft, folder: Path, form: Form, progress: Progress) -> Verdict:
+def _verified(made: Draft, folder: Path, form: Form, progress: Progress, threads: int) -> Verdict:
     parquet = form.format != "csv"
     rows = read_rows(folder, lambda: made.schema) if parquet else None
     sensitive = read_buckets(folder) if parquet and made.buckets is not None else None
@@ -332,6 +337,7 @@ def _verified(made: Draft, folder: Path, form: Form, progress: Progress) -> Verd
         witness=_witness(made),
         public=_public(made),
         progress=progress,
+        threads=threads,
     )
 
 

@@ -45,6 +45,7 @@ JOINED, EVEN_PRESENCE = "k-join-anonymity", "even-presence"
 PEOPLE, PRIVATE = "people", "private"  # the columns that say how many people of a class are private
 BUCKETS = "apart"  # the key of the manifest that says that sensitive values are published in buckets
 PUBLIC = "public"  # the key of the manifest that names the public table
+PARTS = "data"  # the folder of a release whose rows are in several files
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,10 +389,21 @@ def is_folder(release: object) -> bool:
 
 def read_rows(folder: Path, schema: Callable[[], Schema]) -> Table:
     """The rows of a release as cells; only typed columns of Parquet need the schema."""
-    parquet = folder / "data.parquet"
-    if not parquet.exists():
+    files = data_files(folder)
+    if not files:
         return tables.unprotected_table(tables.read(folder / "data.csv"))
-    return as_cells(tables.read(parquet, lists=True), schema())
+    return read_file(files[0] if files[0].parent == folder else folder / PARTS, schema())
+
+
+def read_file(path: Path, schema: Schema) -> Table:
+    """A Parquet file of rows, or a folder of them, as cells."""
+    return as_cells(tables.read(path, lists=True), schema)
+
+
+def data_files(folder: Path) -> list[Path]:
+    """The Parquet files that hold the rows of a release, in order: data.parquet, or those in data/."""
+    whole = folder / "data.parquet"
+    return [whole] if whole.exists() else sorted((folder / PARTS).glob("*.parquet"))
 
 
 def read_buckets(folder: Path) -> Table:

@@ -200,6 +200,9 @@ def _appeared(destination: Path) -> Refused:
 def _settle(folder: Path, folder_mode: int, file_mode: int) -> None:
     """Set modes whatever the umask, flush everything, and forget when it was written."""
     for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            _settle(path, folder_mode, file_mode)
+            continue
         os.chmod(path, file_mode)
         os.utime(path, (EPOCH, EPOCH))
         _sync(path)

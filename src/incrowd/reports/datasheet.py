@@ -164,7 +164,8 @@ def _files(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield "| file | what it has |"
     yield "|---|---|"
-    yield "| `data.csv` or `data.parquet` | the rows |"
+    parts = any(name.startswith("data/") for name in manifest.get("files", ()))
+    yield "| the files in `data` | the rows |" if parts else "| `data.csv` or `data.parquet` | the rows |"
     if "apart" in manifest:
         yield f"| `{manifest['apart']['file']}` | sensitive values, by the number of the group (bucket) |"
     if "totals" in manifest:

@@ -12,8 +12,9 @@ distinguishes cells of different length.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import NoReturn
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError, option
 from incrowd.flow import Codes, Table, TextColumn
+from incrowd.long_work import side_by_side
 from incrowd.tables.checked_files import (
     CELL_LIMIT,
     ROW_LIMIT,
@@ -34,6 +36,7 @@ from incrowd.tables.checked_files import (
     chosen,
 )
 
+Needed = Callable[[Sequence[str]], Collection[str]]
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 Offsets = NDArray[np.int32]
@@ -55,8 +58,17 @@ _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT = np.uint64(29)
 
 
-def read_csv(stream: Stream, source: str, columns: Sequence[str] | None, delimiter: int | None) -> Table:
-    """Read a stream of CSV; without a delimiter, the header line decides it."""
+def read_csv(
+    stream: Stream,
+    source: str,
+    columns: Sequence[str] | None,
+    delimiter: int | None,
+    needed: Needed | None = None,
+) -> Table:
+    """Read a stream of CSV; without a delimiter, the header line decides it.
+
+    Columns that are not `needed` are checked like the others, and stay unread.
+    """
     blocks = blocks_of(stream, source)
     first = next(blocks, None)
     if first is None:
@@ -66,28 +78,47 @@ def read_csv(stream: Stream, source: str, columns: Sequence[str] | None, delimit
     delimiter = header.delimiter() if delimiter is None else delimiter
     names = _names(header, delimiter)
     places = chosen(names, columns)
-    table = read_rows(chain([block] if block else [], blocks), names, places, delimiter)
+    wanted = None if needed is None else set(needed(names))
+    table = read_rows(chain([block] if block else [], blocks), names, places, delimiter, wanted)
     check_size(len(table), source)
     if not stated and len(names) > 1 and delimiter in _NAMED:
         return replace(table, notes=(f"{source}: columns are separated by {_NAMED[delimiter]}",))
     return table
 
 
-def read_rows(blocks: Iterable[Block], names: Sequence[str], places: Sequence[int], delimiter: int) -> Table:
-    """The columns at some places of blocks without a header."""
-    builders = {place: _Builder(names[place]) for place in places}
+def read_rows(
+    blocks: Iterable[Block],
+    names: Sequence[str],
+    places: Sequence[int],
+    delimiter: int,
+    needed: Collection[str] | None = None,
+) -> Table:
+    """The columns at some places of blocks without a header; those that are not `needed` stay unread."""
+    unread = {place for place in places if needed is not None and names[place] not in needed}
+    builders = {place: _Builder(names[place]) for place in places if place not in unread}
+    rows = 0
     for block in blocks:
-        grid = block.grid(delimiter, len(names))
-        for place, builder in builders.items():
-            builder.take(block, *block.cells(grid, place))
-    return Table(tuple(names[place] for place in places), tuple(b.column() for b in builders.values()))
+        ends = block.row_cells(delimiter, len(names))
+        rows += len(ends)
+        if unread and not block.surely_sound(ends):
+            for place in places:  # what is wrong is said of the first column in which it is
+                _Builder(names[place]).take(block, *block.cells(ends, place))
+        side_by_side([partial(_take, builder, block, ends, place) for place, builder in builders.items()])
+    nothing = TextColumn(np.broadcast_to(np.zeros(1, np.int32), (rows,)), (None,))  # takes no memory
+    columns = (builders[place].column() if place in builders else nothing for place in places)
+    kept = tuple(names[place] for place in places)
+    return Table(kept, tuple(columns), unread=frozenset(names[place] for place in unread))
+
+
+def _take(builder: _Builder, block: Block, ends: Places, place: int) -> None:
+    builder.take(block, *block.cells(ends, place))
 
 
 def _names(header: Block, delimiter: int) -> list[str]:
     width = header.cell_ends(delimiter).size
     check_width(width, header.source)
-    grid = header.grid(delimiter, width)
-    places = (header.cells(grid, place) for place in range(width))
+    ends = header.row_cells(delimiter, width)
+    places = (header.cells(ends, place) for place in range(width))
     try:
         names = [header.cell(int(start[0]), int(end[0])).decode() for start, end in places]
     except UnicodeDecodeError:
@@ -250,27 +281,33 @@ class Block:
             place = int(returns[alone.argmax()])
             self.refuse(place, "has a carriage return outside quotes that does not end the line")
 
-    def grid(self, delimiter: int, width: int) -> Offsets:
-        """Where each cell ends: (width, n), for rows that all have `width` cells."""
+    def row_cells(self, delimiter: int, width: int) -> Places:
+        """Where each cell ends: (n, width), for rows that all have `width` cells."""
         ends = self.cell_ends(delimiter)
         row_ends = self.content[ends] == _LF
-        expected = np.arange(1, ends.size + 1) % width == 0
-        if not np.array_equal(row_ends, expected):
-            self._refuse_ragged(ends, row_ends, expected, width)
-        grid = np.ascontiguousarray(ends.reshape(-1, width).T, dtype=np.int32)
-        self._check_rows(grid[-1])
-        return grid
+        rows = ends.size // width
+        # as many rows as line ends, and each line end the last of a row: then no other cell has one
+        even = rows * width == ends.size and int(np.count_nonzero(row_ends)) == rows
+        if not even or not row_ends[width - 1 :: width].all():
+            self._refuse_ragged(ends, row_ends, width)
+        found = ends.reshape(-1, width)
+        self._check_rows(found[:, -1])
+        return found
 
-    def _refuse_ragged(
-        self, ends: Places, row_ends: NDArray[np.bool_], expected: NDArray[np.bool_], width: int
-    ) -> NoReturn:
+    def surely_sound(self, ends: Places) -> bool:
+        """Is it seen at a glance that no cell is too long, and none anything but UTF-8?"""
+        widest = int(np.diff(ends[:, -1], prepend=-1).max())
+        return widest <= CELL_LIMIT and _is_utf_8(self.data)
+
+    def _refuse_ragged(self, ends: Places, row_ends: NDArray[np.bool_], width: int) -> NoReturn:
+        expected = np.arange(1, ends.size + 1) % width == 0
         first = int((row_ends != expected).argmax()) // width * width
         cells = int(row_ends[first:].argmax()) + 1
         # a row ends where its last cell does: a quoted cell may span lines, and the row starts at the first
         start = int(ends[first - 1]) + 1 if first else 0
         self.refuse(start, f"has {cells} cells where the header has {width}")
 
-    def _check_rows(self, row_ends: Offsets) -> None:
+    def _check_rows(self, row_ends: Places) -> None:
         starts = np.concatenate(([0], row_ends[:-1] + 1))
         sizes = row_ends - starts
         sizes = sizes - ((sizes > 0) & (self.buffer[row_ends - 1] == _CR))
@@ -280,23 +317,35 @@ class Block:
         if not sizes.min():
             self.refuse(int(starts[sizes.argmin()]), 'is empty; delete it, or write "" for an empty cell')
 
-    def cells(self, grid: Offsets, place: int) -> tuple[Offsets, Offsets]:
+    def cells(self, grid: Places, place: int) -> tuple[Offsets, Offsets]:
         """Starts and ends of the cells of one column, quotes and line ends left out."""
-        ends = grid[place]
-        starts = grid[place - 1] + np.int32(1)
-        if place == 0:
-            starts = np.concatenate((np.zeros(1, dtype=np.int32), starts[:-1]))
-        if place == grid.shape[0] - 1 and b"\r" in self.data:
-            ends = ends - ((ends > starts) & (self.buffer[ends - 1] == _CR))
+        ends = grid[:, place].astype(np.int32)
+        starts = np.zeros_like(ends)
+        if place:
+            starts[:] = grid[:, place - 1]
+            starts += 1
+        else:
+            starts[1:] = grid[:-1, -1]
+            starts[1:] += 1
+        if place == grid.shape[1] - 1 and b"\r" in self.data:
+            ends -= (ends > starts) & (self.buffer[ends - 1] == _CR)
         if self.quotes.size:
             quoted = (ends > starts) & (self.buffer[starts] == _QUOTE)
-            starts, ends = starts + quoted, ends - quoted
-        return starts.astype(np.int32, copy=False), ends.astype(np.int32, copy=False)
+            starts += quoted
+            ends -= quoted
+        return starts, ends
 
     def cell(self, start: int, end: int) -> bytes:
         """The content of a cell; two quotes in a row can only be a doubled quote."""
         content = self.data[start:end]
         return content.replace(b'""', b'"') if self.quotes.size else content
+
+
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def first_rows(buffer: Bytes, starts: Offsets, ends: Offsets) -> Places:

@@ -14,7 +14,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -73,15 +73,23 @@ _ODD = re.compile(
 )
 
 Columns = Sequence[str] | None
+Needed = Callable[[Sequence[str]], Collection[str]]  # of the names of columns, those whose texts are needed
 Opener = Callable[[], AbstractContextManager[Stream]]
 
 
-def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = False) -> Table:
+def read(
+    source: object,
+    *,
+    columns: Sequence[str] | None = None,
+    lists: bool = False,
+    needed: Needed | None = None,
+) -> Table:
     """Read a path, a `Source`, or a pandas, polars or pyarrow frame, as texts: all columns, or these.
 
     Distinct texts stand in the order of appearance, rows in the order of the source. An empty CSV cell is the
     empty text; a gap in Parquet or a frame is None. With `lists`, lists of texts in a Parquet file are read
-    too, as the cells of a release: ``{F|M}``. An error names file, line and column, never a cell.
+    too, as the cells of a release: ``{F|M}``. `needed` says of the names which columns have a use: the
+    others of a CSV file are checked, but have no texts. An error names file, line and column, never a cell.
 
     Examples
     --------
@@ -97,13 +105,15 @@ def read(source: object, *, columns: Sequence[str] | None = None, lists: bool = 
         return source  # what was piped in is read before it is needed
     given = Source.of(source)
     if given is not None:
-        return read_source(given, columns, lists)
+        return read_source(given, columns, lists, needed)
     from incrowd.tables.frames import read_frame
 
     return read_frame(source, columns)
 
 
-def read_source(given: Source, columns: Columns = None, lists: bool = False) -> Table:
+def read_source(
+    given: Source, columns: Columns = None, lists: bool = False, needed: Needed | None = None
+) -> Table:
     """Read what a path, or a path and how to read it, names."""
     if given.is_server:
         from incrowd.tables.databases import read_postgres
@@ -117,7 +127,7 @@ def read_source(given: Source, columns: Columns = None, lists: bool = False) -> 
     kind = "".join(suffix.lower() for suffix in path.suffixes[-1:])
     if kind in TEXTS or kind in PACKED:
         _check_options(given, "encoding", *(["sheet"] if kind == ".zip" else []))
-        return _read_texts(path, kind, columns, given)
+        return _read_texts(path, kind, columns, given, needed)
     if kind == PARQUET:
         _check_options(given)
         with open_regular(path) as file:
@@ -155,9 +165,9 @@ def read_standard_input(encoding: str = "") -> Table:
 # Texts: CSV and JSON lines, also packed
 
 
-def _read_texts(path: Path, kind: str, columns: Columns, given: Source) -> Table:
+def _read_texts(path: Path, kind: str, columns: Columns, given: Source, needed: Needed | None) -> Table:
     if kind == ".zip":
-        return _read_zip(path, columns, given)
+        return _read_zip(path, columns, given, needed)
     packed = kind == ".gz"
     if packed:
         kind = Path(path.stem).suffix.lower()
@@ -169,10 +179,10 @@ def _read_texts(path: Path, kind: str, columns: Columns, given: Source) -> Table
         with open_regular(path) as file:
             yield Gunzip(file, path.name) if packed else file
 
-    return _read_text(opened, path.name, kind, columns, given.encoding)
+    return _read_text(opened, path.name, kind, columns, given.encoding, needed)
 
 
-def _read_zip(path: Path, columns: Columns, given: Source) -> Table:
+def _read_zip(path: Path, columns: Columns, given: Source, needed: Needed | None) -> Table:
     from incrowd.tables.zip_archive import member_of
 
     found = ""
@@ -187,18 +197,20 @@ def _read_zip(path: Path, columns: Columns, given: Source) -> Table:
     kind = Path(found).suffix.lower()
     if kind not in TEXTS:
         raise TableError(f"{path.name} holds a file that does not end in {', '.join(TEXTS)}; unpack it")
-    table = _read_text(opened, path.name, kind, columns, given.encoding)
+    table = _read_text(opened, path.name, kind, columns, given.encoding, needed)
     return replace(table, notes=(f"{path.name}: read {found}", *table.notes))
 
 
-def _read_text(opened: Opener, name: str, kind: str, columns: Columns, encoding: str) -> Table:
+def _read_text(
+    opened: Opener, name: str, kind: str, columns: Columns, encoding: str, needed: Needed | None = None
+) -> Table:
     """As stated, as the first bytes tell, as UTF-8; if it is not that, as cp1252 where this looks right."""
     stated = known_encoding(encoding) if encoding else ""
     with opened() as stream:
         beginning = stream.read(_FIRST)
         found = stated or seen_encoding(beginning)
         try:
-            table = _parsed(Replayed(beginning, stream), name, kind, columns, found)
+            table = _parsed(Replayed(beginning, stream), name, kind, columns, found, needed)
             return table if found == UTF_8 else _noted(table, f"{name}: read as {found}")
         except NotThisEncoding:
             if stated or found != UTF_8:
@@ -216,7 +228,7 @@ def _read_western(opened: Opener, name: str, kind: str, columns: Columns) -> Tab
     """As cp1252; None if it cannot be that, or does not look like it."""
     try:
         with opened() as stream:
-            table = _parsed(stream, name, kind, columns, WESTERN)
+            table = _parsed(stream, name, kind, columns, WESTERN, None)  # all texts are looked at
     except NotThisEncoding:
         return None
     if not all(looks_western(texts) for texts in (table.names, *(column.texts for column in table.columns))):
@@ -229,7 +241,9 @@ def _noted(table: Table, note: str) -> Table:
     return replace(table, notes=(note, *table.notes))
 
 
-def _parsed(stream: Stream, name: str, kind: str, columns: Columns, encoding: str) -> Table:
+def _parsed(
+    stream: Stream, name: str, kind: str, columns: Columns, encoding: str, needed: Needed | None
+) -> Table:
     text = stream if encoding == UTF_8 else Recoded(stream, encoding, name)
     if kind in JSON_LINES:
         from incrowd.tables.json_lines import read_json_lines
@@ -237,7 +251,7 @@ def _parsed(stream: Stream, name: str, kind: str, columns: Columns, encoding: st
         return read_json_lines(text, name, columns)
     from incrowd.tables.csv_reader import read_csv
 
-    return read_csv(text, name, columns, TEXTS[kind])
+    return read_csv(text, name, columns, TEXTS[kind], needed)
 
 
 # How letters are stored

@@ -78,6 +78,7 @@ def verify_rows(
     witness: Witness | None = None,
     public: PublicTable | None = None,
     progress: Progress = silent,
+    threads: int = 1,
 ) -> Verdict:
     """Verify tables that are at hand as rows; `verify` is for release folders.
 
@@ -95,7 +96,7 @@ def verify_rows(
     >>> verify_rows(Lines([("20",), ("30",)]), published, expected).passed
     True
     """
-    request = Verification(original, published, expected, witness or Witness(), public)
+    request = Verification(original, published, expected, witness or Witness(), public, threads)
     checklist = Checklist()
     required = ReleaseChecks(request, progress).run(checklist)
     return checklist.verdict(required)
@@ -317,7 +318,8 @@ class ReleaseChecks:
         if (people := self._tables.people) is not None:
             return check_both_orders(kind, self._match, people.own, people.public_place, self._linked)
         # Those without a row are left out of the original, too: the others may still be in its order.
-        place = np.searchsorted(np.sort(self._match), self._match)
+        with_row = np.bincount(self._match, minlength=self._tables.own)
+        place = (np.cumsum(with_row) - 1)[self._match]
         return check_order(kind, place, place.size)
 
     def domains(self) -> None:

@@ -19,6 +19,7 @@ Bools = NDArray[np.bool_]
 Cells = Sequence[str | None]
 
 ROWS_AT_ONCE = 256
+FEW_KEYS = 8  # times as many as there are rows
 
 # What a spreadsheet may run: at the start of a text, or after a sign at which some of them cut cells.
 _SIGN = re.compile(r"[=+\-@\t\r]")
@@ -157,9 +158,9 @@ def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
     key, size = np.zeros(columns[0].size, np.int64), 1
     for codes, radix in zip(columns, sizes, strict=True):
         if size * radix >= 2**62:
-            key, size = _ranked(key)
+            key, size = _ranked(key, size)
         key, size = key * radix + codes, size * radix
-    return _ranked(key)[0]
+    return _ranked(key, size)[0]
 
 
 def folded(columns: Sequence[NDArray[Any]]) -> Ints:
@@ -167,7 +168,13 @@ def folded(columns: Sequence[NDArray[Any]]) -> Ints:
     return fold(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
 
 
-def _ranked(key: Ints) -> tuple[Ints, int]:
+def _ranked(key: Ints, size: int) -> tuple[Ints, int]:
+    """The rank of each key below `size` among those that occur, and how many occur."""
+    if size <= FEW_KEYS * key.size:  # room for all that there could be: nothing needs to be sorted
+        occurs = np.zeros(size, np.bool_)
+        occurs[key] = True
+        ranks = np.cumsum(occurs) - 1
+        return ranks[key], int(occurs.sum())
     distinct, place = np.unique(key, return_inverse=True)
     return place.astype(np.int64, copy=False), distinct.size
 

@@ -32,16 +32,18 @@ DELIMITERS = ",;\t|~"
 LARGEST_CELL = 2**31 - 1
 MARK = "\ufeff".encode()
 QUOTE, LINE_FEED = ord('"'), ord("\n")
-SHORT = 8  # bytes of a cell that fits into one number
+WORD = 8  # bytes that fit into one number
+WORDS = (1, 2, 4, 8, 16)  # numbers that a cell may be made of; longer ones are compared as bytes
 SLOT_BITS = 16
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
-_KEEP = np.array([(1 << (8 * length)) - 1 for length in range(SHORT + 1)], np.uint64)
+_KEEP = np.array([(1 << (8 * length)) - 1 for length in range(WORD + 1)], np.uint64)
 
 _IN_A_CELL, _IN_A_NAME = re.compile(r'[",\r\n]'), re.compile(r'[",\r\n;\t|~]')
 _SIGNS_TO_QUOTE = re.compile(rb'[",\r\n]')
 
 Codes = NDArray[np.int32]
+Words = NDArray[np.uint64]
 
 
 class CsvRows:
@@ -226,40 +228,79 @@ class TextNumbers(Protocol):
 
 
 class CellCoder:
-    """Numbers the cells of one column, remembering short cells in a table of slots.
+    """Numbers the cells of one column, remembering them in tables of slots, one for each length in words.
 
-    A slot holds one cell's bytes and number. A cell whose slot is taken by another is looked up in
-    `numbers` each time: slower, never wrong.
+    A cell whose slot is taken by another is looked up in `numbers` each time: slower, never wrong.
     """
 
     def __init__(self, numbers: TextNumbers) -> None:
         self.long = _Long(numbers)
-        self._bytes = np.zeros(1 << SLOT_BITS, np.uint64)
-        self._number = np.full(1 << SLOT_BITS, -1, np.int32)
+        self._known = {width: _Slots(width) for width in WORDS}
 
     @property
     def quoted(self) -> NDArray[np.bool_]:
         """Which numbers are of cells that need quotes."""
         return np.frombuffer(self.long.quoted, np.bool_)
 
-    def codes(self, words: NDArray[np.uint64]) -> Codes:
-        """The number of each cell, given as its bytes in one number (the first byte lowest)."""
-        slot = (words * SPREAD) >> np.uint64(64 - SLOT_BITS)
-        found = np.where(self._bytes[slot] == words, self._number[slot], -1).astype(np.int32)
+    def codes(self, words: Sequence[Words]) -> Codes:
+        """The number of each cell, given as its bytes in one or more words (the first byte lowest)."""
+        known, slots = self._known[len(words)], _slots(words)
+        found = known.numbers(words, slots)
         unknown = np.flatnonzero(found < 0)
+        if unknown.size:  # one cell for each slot is learnt, and with it all that are equal to it
+            known.learn(*self._first(words, slots, unknown))
+            found[unknown] = known.numbers([word[unknown] for word in words], slots[unknown])
+            unknown = unknown[found[unknown] < 0]
         if unknown.size:
-            distinct, place = np.unique(words[unknown], return_inverse=True)
-            numbers = np.array(self.long.of_all([_bytes(word) for word in distinct.tolist()]), np.int32)
-            found[unknown] = numbers[place]
-            self._remember(distinct, numbers)
+            found[unknown] = self.long.of_all(_bytes([word[unknown] for word in words]))
         return found
 
-    def _remember(self, words: NDArray[np.uint64], numbers: Codes) -> None:
-        slot = (words * SPREAD) >> np.uint64(64 - SLOT_BITS)
-        slot, first = np.unique(slot, return_index=True)
-        free = self._number[slot] < 0
-        self._bytes[slot[free]] = words[first[free]]
-        self._number[slot[free]] = numbers[first[free]]
+    def _first(
+        self, words: Sequence[Words], slots: NDArray[np.uint64], unknown: NDArray[np.int64]
+    ) -> tuple[list[Words], NDArray[np.uint64], Codes]:
+        """One of the unknown cells for each slot that one of them wants, with its number."""
+        chosen, place = np.unique(slots[unknown], return_index=True)
+        cells = [word[unknown[place]] for word in words]
+        return cells, chosen, np.array(self.long.of_all(_bytes(cells)), np.int32)
+
+
+class _Slots:
+    """Cells of so many words that are known by number: each has one slot, and a slot one cell."""
+
+    def __init__(self, width: int) -> None:
+        self._cell = np.zeros(1 << SLOT_BITS, np.int32)
+        self._words = np.zeros((width, 64), np.uint64)  # of each cell; the first is none, as is its number
+        self._number = np.full(64, -1, np.int32)
+        self._count = 1
+
+    def numbers(self, words: Sequence[Words], slots: NDArray[np.uint64]) -> Codes:
+        """The number of each cell; -1 if it is not known."""
+        cell = self._cell[slots]
+        same = self._words[0][cell] == words[0]
+        for known, word in zip(self._words[1:], words[1:], strict=True):
+            same &= known[cell] == word
+        return np.where(same, self._number[cell], np.int32(-1))
+
+    def learn(self, words: Sequence[Words], slots: NDArray[np.uint64], numbers: Codes) -> None:
+        """Remember cells that want different slots, where these are free."""
+        free = np.flatnonzero(self._cell[slots] == 0)
+        end = self._count + free.size
+        while end > self._number.size:
+            self._words = np.concatenate([self._words, np.zeros_like(self._words)], axis=1)
+            self._number = np.concatenate([self._number, self._number])
+        self._cell[slots[free]] = np.arange(self._count, end)
+        for known, word in zip(self._words, words, strict=True):
+            known[self._count : end] = word[free]
+        self._number[self._count : end] = numbers[free]
+        self._count = end
+
+
+def _slots(words: Sequence[Words]) -> NDArray[np.uint64]:
+    """The slot that each cell wants."""
+    mixed = words[0] * SPREAD
+    for word in words[1:]:
+        mixed = (mixed ^ (mixed >> np.uint64(32)) ^ word) * SPREAD
+    return mixed >> np.uint64(64 - SLOT_BITS)
 
 
 class _Long(dict[bytes, int]):
@@ -284,64 +325,83 @@ class _Long(dict[bytes, int]):
         return [*map(self.__getitem__, cells)]
 
 
-def _bytes(word: int) -> bytes:
-    return word.to_bytes(SHORT, "little").rstrip(b"\0")
+def _bytes(words: Sequence[Words]) -> list[bytes]:
+    """The bytes of each cell. numpy leaves out the NULs at the end, and no cell has one."""
+    lines = np.stack(words, axis=1).astype("<u8", copy=False)
+    found: list[bytes] = lines.view(f"S{WORD * len(words)}")[:, 0].tolist()
+    return found
 
 
 class CsvGrid:
-    """The cells of some lines: cell (i, j) is ``data[starts[i, j]:ends[i, j]]``."""
+    """The cells of some lines: `ends` (n, width) are the places of the sign after each."""
 
-    def __init__(
-        self,
-        data: bytes,
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        quoted: NDArray[np.bool_],
-    ) -> None:
-        self._data, self._quoted = data, quoted
-        # column by column, in the order in which they are read
-        self._starts = np.ascontiguousarray(starts.T, dtype=np.int32)
-        self._ends = np.ascontiguousarray(ends.T, dtype=np.int32)
-        padded = np.frombuffer(data + bytes(SHORT), np.uint8)
+    def __init__(self, data: bytes, ends: NDArray[np.int64], quotes: bool) -> None:
+        self._data, self._ends, self._quotes = data, ends, quotes
+        longest = WORD * WORDS[-1]
+        self._text = np.frombuffer(data + bytes(longest), np.uint8)
         # Every place of the text, read as the eight bytes that start there.
-        self._words = np.ndarray((len(data) + 1,), "<u8", padded, strides=(1,))
+        self._words = np.ndarray((len(data) + longest - WORD + 1,), "<u8", self._text, strides=(1,))
 
     @classmethod
     def of(cls, data: bytes, delimiter: str, width: int) -> CsvGrid | None:
         """Cut lines into cells; None if that takes more than looking for delimiters outside quotes."""
-        if b'""' in data or b"\r" in data or b"\0" in data:
+        if b"\r" in data or b"\0" in data:
             return None
         text = np.frombuffer(data, np.uint8)
-        cut = (text == ord(delimiter)) | (text == LINE_FEED)
-        quotes = np.flatnonzero(text == QUOTE)
-        if quotes.size:
-            if quotes.size % 2 or not _around_cells(cut, quotes):
-                return None
-            cut &= (np.cumsum(text == QUOTE, dtype=np.int32) & 1) == 0
+        cut = text == ord(delimiter)
+        cut |= text == LINE_FEED
         ends = np.flatnonzero(cut)
+        quotes = np.flatnonzero(text == QUOTE) if b'"' in data else ends[:0]
+        if quotes.size:
+            if quotes.size % 2 or (np.diff(quotes) == 1).any() or not _around_cells(cut, quotes):
+                return None
+            first, last = np.searchsorted(ends, quotes).reshape(-1, 2).T
+            ends = np.delete(ends, _runs(first, last - first))
         if not ends.size or ends.size % width or not _aligned(text[ends].reshape(-1, width)):
             return None
-        starts = np.concatenate([[0], ends[:-1] + 1])
-        quoted = text[starts] == QUOTE
-        cells = (part.reshape(-1, width) for part in (starts + quoted, ends - quoted, quoted))
-        return cls(data, *cells)
+        return cls(data, ends.reshape(-1, width), quotes.size > 0)
 
     def quoted(self, column: int) -> NDArray[np.bool_]:
         """Which cells of a column are in quotes."""
-        return self._quoted[:, column]
+        starts = self._starts(column)
+        return self._text[starts] == QUOTE if self._quotes else np.zeros(starts.size, np.bool_)
+
+    def _starts(self, column: int) -> NDArray[np.int64]:
+        """Where each cell of a column starts, at its quote if it has one."""
+        if column:
+            return self._ends[:, column - 1] + 1
+        return np.concatenate([[0], self._ends[:-1, -1] + 1])
 
     def codes(self, column: int, coder: CellCoder) -> Codes:
         """The number of each cell of a column."""
-        starts, ends = self._starts[column], self._ends[column]
+        starts, ends = self._starts(column), self._ends[:, column]
+        if self._quotes:
+            quoted = self._text[starts] == QUOTE
+            starts, ends = starts + quoted, ends - quoted
         length = ends - starts
-        long = np.flatnonzero(length > SHORT)
-        if not long.size:
-            return coder.codes(self._words[starts] & _KEEP[length])
-        short, found = np.flatnonzero(length <= SHORT), np.empty(length.size, np.int32)
-        found[short] = coder.codes(self._words[starts[short]] & _KEEP[length[short]])
-        data, ends_of_cells = self._data, zip(starts[long].tolist(), ends[long].tolist(), strict=True)
-        found[long] = coder.long.of_all([data[start:end] for start, end in ends_of_cells])
+        longest = int(length.max())
+        if longest <= WORD:
+            return coder.codes(self._in_words(starts, length, 1))
+        found, least = np.empty(length.size, np.int32), -1
+        for width in WORDS:
+            some = np.flatnonzero((length > least) & (length <= WORD * width))
+            if some.size:
+                found[some] = coder.codes(self._in_words(starts[some], length[some], width))
+            least = WORD * width
+        if longest > least:
+            long = np.flatnonzero(length > least)
+            places = zip(starts[long].tolist(), ends[long].tolist(), strict=True)
+            found[long] = coder.long.of_all([self._data[start:end] for start, end in places])
         return found
+
+    def _in_words(self, starts: NDArray[np.int64], length: NDArray[np.int64], width: int) -> list[Words]:
+        """The bytes of some cells, eight in a word, with NULs at the end."""
+        if width == 1:
+            return [self._words[starts] & _KEEP[length]]
+        return [
+            self._words[starts + at] & _KEEP[np.clip(length - at, 0, WORD)]
+            for at in range(0, WORD * width, WORD)
+        ]
 
 
 def _around_cells(cut: NDArray[np.bool_], quotes: NDArray[np.int64]) -> bool:
@@ -349,6 +409,13 @@ def _around_cells(cut: NDArray[np.bool_], quotes: NDArray[np.int64]) -> bool:
     before, after = quotes[::2] - 1, quotes[1::2] + 1
     opens = bool(cut[before[before >= 0]].all())
     return opens and bool((after < cut.size).all()) and bool(cut[after].all())
+
+
+def _runs(start: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places ``start[i], start[i] + 1, …``, ``size[i]`` of them."""
+    ends = np.cumsum(size)
+    places: NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(start - (ends - size), size)
+    return places
 
 
 def _aligned(cuts: NDArray[np.uint8]) -> bool:

@@ -32,6 +32,7 @@ from incrowd.verifier.request import (
 from incrowd.verifier.values import written
 
 CSV, PARQUET = "data.csv", "data.parquet"
+PARTS = "data"  # a folder of Parquet files in the place of one; not where values are published in buckets
 SENSITIVE = {CSV: "sensitive.csv", PARQUET: "sensitive.parquet"}  # only where values are published in buckets
 TOTALS_FILE = "totals.csv"  # only where totals are stated
 HIERARCHIES_FILE = "hierarchies.csv"  # only where columns have hierarchies
@@ -56,7 +57,8 @@ class ReleaseFiles:
 
     The folder holds the data file, the manifest, the sensitive values if they are in buckets, totals where
     they are stated, hierarchies where there are any, a datasheet, and nothing else. `rows` and `sensitive`
-    are those of data.parquet and of sensitive.parquet; `datasheet` gives the text that goes with a manifest.
+    are those of data.parquet, or of the files in data/, and of sensitive.parquet; `datasheet` gives the text
+    that goes with a manifest.
     """
 
     folder: str | Path
@@ -73,6 +75,7 @@ def verify(
     witness: Witness | None = None,
     public: PublicTable | None = None,
     progress: Progress = silent,
+    threads: int = 1,
 ) -> Verdict:
     """Verify a release folder against the original table.
 
@@ -86,7 +89,7 @@ def verify(
     checklist = Checklist()
     checklist.run("files", folder.check_files)
     checklist.run("manifest", lambda: folder.check_manifest(public))
-    request = Verification(original, folder.published(), expected, witness or Witness(), public)
+    request = Verification(original, folder.published(), expected, witness or Witness(), public, threads)
     checks = ReleaseChecks(request, progress)
     required = checks.run(checklist)
     checklist.run("bytes", lambda: folder.check_bytes(checks.named_domains))
@@ -121,7 +124,7 @@ class OpenedFolder:
             if CSV in self._names:
                 raise InputError(f"the verifier reads {CSV} by itself; pass no other rows")
             return PublishedTables(rows, sensitive, self._stated, canonical=True, **beside)
-        if PARQUET in self._names:
+        if PARQUET in self._names or PARTS in self._names:
             raise InputError(f"{PARQUET} must be read by the caller; pass its rows in ReleaseFiles")
         if self._expected.bucketed:
             sensitive = CsvRows(self.path / SENSITIVE[CSV], delimiter=",", canonical=True)
@@ -149,24 +152,38 @@ class OpenedFolder:
     def check_files(self) -> None:
         """Exactly the manifest and the data, all plain files, the data byte for byte as the manifest says.
 
-        The data are one file, and where sensitive values are in buckets, a second one of the same format.
+        The data are one file, and where sensitive values are in buckets, a second one of the same format; or
+        they are Parquet files in a folder, numbered from 0.
         """
         buckets, more = self._expected.bucketed, [MANIFEST, *self._beside.values()]
         allowed = [sorted([*more, name, *([SENSITIVE[name]] if buckets else [])]) for name in SENSITIVE]
+        allowed += [] if buckets else [sorted([*more, PARTS])]
         what = "the rows and the sensitive values" if buckets else "one data file"
         what = ", ".join([*self._beside.values(), what])
         names = [name for name in self._names if name != DATASHEET]
         require(names in allowed, f"the folder does not hold exactly {MANIFEST} and {what}")
-        for name in self._names:
+        files = self._all_files()
+        for name in files:
             plain = stat.S_ISREG((self.path / name).lstat().st_mode)
             require(plain, f"{name} is not a regular file")
         self._manifest = _read_manifest(self.path / MANIFEST)
-        found = {name: fingerprint(self.path / name) for name in self._names if name != MANIFEST}
+        found = {name: fingerprint(self.path / name) for name in files if name != MANIFEST}
         same = self._manifest.get("files") == found
         require(same, "the data are not those that the manifest describes (size or SHA-256 differ)")
         for name in found:
             if name.endswith(".parquet"):
                 check_container(self.path / name)
+
+    def _all_files(self) -> list[str]:
+        """Every file, by its path in the folder; parts must be numbered without a gap."""
+        if PARTS not in self._names:
+            return self._names
+        inside = self.path / PARTS
+        require(stat.S_ISDIR(inside.lstat().st_mode), f"{PARTS} is not a folder")
+        parts = sorted(entry.name for entry in inside.iterdir())
+        wanted = [f"part-{place:05}.parquet" for place in range(len(parts))]
+        require(bool(parts) and parts == wanted, f"the files in {PARTS} are not exactly its numbered parts")
+        return [*(name for name in self._names if name != PARTS), *(f"{PARTS}/{part}" for part in parts)]
 
     def check_manifest(self, public: PublicTable | None) -> None:
         """Known keys only, and exactly what was asked for."""
@@ -248,7 +265,7 @@ class OpenedFolder:
         if expected.levels:
             found[LEVELS] = {name: stated[LEVELS][name] for name in domains if name in stated[LEVELS]}
         found |= self._described_beside
-        data = sorted(name for name in self._names if name != MANIFEST)
+        data = sorted(name for name in self._all_files() if name != MANIFEST)
         return found | {"files": {name: fingerprint(self.path / name) for name in data}}
 
 

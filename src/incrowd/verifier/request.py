@@ -138,13 +138,14 @@ class PublishedTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verification:
-    """Everything that one verification is given."""
+    """Everything that one verification is given, and how many `threads` it may use."""
 
     original: RowSource
     published: PublishedTables
     expected: Expected
     witness: Witness = Witness()
     public: PublicTable | None = None
+    threads: int = 1
 
     @property
     def stated(self) -> Stated:

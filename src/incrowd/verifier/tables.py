@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from threading import Thread
 
 import numpy as np
 
@@ -36,7 +37,7 @@ NO_CELL = "["  # no cell is written so, hence a generalized cell that is NULL is
 def read(request: Verification, progress: Progress) -> BothTables:
     """Read the original, then the release."""
     bucketed, undo = request.expected.bucketed, request.published.undo
-    private = {c.name: Numbering() for c in request.private}
+    private = [c.name for c in request.private]
     hidden = {c.name: Numbering() for c in request.schema.having(Role.SENSITIVE)} if bucketed else {}
     quasi = [c.name for c in request.schema.having(Role.QUASI)]
     records = _TableReader(request.original, "the original table", as_is)
@@ -44,24 +45,47 @@ def read(request: Verification, progress: Progress) -> BothTables:
     records.want(values)
     records.want({c.name: Restoring(Numbering(), as_is) for c in request.schema.having(Role.ENTITY)})
     records.want({request.public.id: Numbering()} if request.public is not None else {})
-    records.want({name: Restoring(numbers, as_is) for name, numbers in (private | hidden).items()})
-    records.read()
-    progress(0.3)
-    people = _people(request, request.public, records, values) if request.public is not None else None
-    progress(0.4)
+    records.want({name: Restoring(Numbering(), as_is) for name in private})
+    records.want({name: Restoring(numbers, as_is) for name, numbers in hidden.items()})
 
     rows = _TableReader(request.published.rows, "the release", undo)
     rows.want({name: Restoring(Numbering(), undo, null=NO_CELL) for name in quasi})
     rows.want({c.name + MEAN: Numbering() for c in request.means})
-    rows.want({name: Restoring(numbers, undo) for name, numbers in private.items()})
+    rows.want({name: Restoring(Numbering(), undo) for name in private})
     rows.want({GROUP: Numbering()} if bucketed else {})
     rows.want({name: Numbering() for name in COUNTS} if request.expected.counted else {})
-    rows.read()
+    _read_both(records, rows, request.threads, progress)
+    for name in private:
+        rows.number_as(records, name)
+    people = _people(request, request.public, records, values) if request.public is not None else None
     for name in private:
         one = not request.published.canonical or not rows.has_both(name) or records.has_both(name)
         require(one, f"column {name} of the release has both NULL and empty texts, the original not")
     progress(0.8)
     return _both(request, records, rows, hidden, people)
+
+
+def _read_both(records: _TableReader, rows: _TableReader, threads: int, progress: Progress) -> None:
+    """Read both tables, at once if there is a thread for each; what is wrong with the original goes first."""
+    wrong: list[BaseException] = []
+
+    def read_rows() -> None:
+        try:
+            rows.read()
+        except BaseException as problem:
+            wrong.append(problem)
+
+    other = Thread(target=read_rows, daemon=True)
+    if threads > 1:
+        other.start()
+    records.read()
+    progress(0.3)
+    if threads > 1:
+        other.join()
+    else:
+        read_rows()
+    if wrong:
+        raise wrong[0]
 
 
 def _people(
@@ -177,6 +201,13 @@ class _TableReader:
         for (name, numbers), column in zip(self._wanted.items(), codes, strict=True):
             met = numbers.numbers if isinstance(numbers, Restoring) else numbers
             self.found[name] = CodedColumn(column, list(met))
+
+    def number_as(self, other: _TableReader, name: str) -> None:
+        """Number the texts of a column as another table does, those that it does not have after them."""
+        known = Numbering((text, number) for number, text in enumerate(other.found[name].texts))
+        own = self.found[name]
+        numbers = np.array(known.of_all(own.texts), np.int32)
+        self.found[name] = CodedColumn(numbers[own.codes], list(known))
 
     def has_both(self, name: str) -> bool:
         """Are there NULL and the empty text in a column?"""

@@ -22,6 +22,7 @@ from support.tables_of_codes import CodeTable, code_tables, groups_of, ks, ls, r
 from twins import ordering as naive_orders
 
 from incrowd.algorithms.partitions.hilbert import Hilbert, _waiting, curve_order
+from incrowd.algorithms.partitions.lexicographic import places_of
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata
 from incrowd.kernels import eligible
@@ -108,6 +109,31 @@ def test_agrees_with_naive_over_many_blocks(
     known = {id(axis): naive_orders.places(axis) for axis in table.axes}
     monkeypatch.setattr(naive_orders, "places", lambda axis: known[id(axis)])  # once is enough
     assert cut(table, k) == naive_orders.hilbert(table.points, table.axes, k)
+
+
+def in_pieces(table: CodeTable, k: int, step: int) -> list[list[int]]:
+    """The parts of the same row, of which `step` records come at a time."""
+    codes, n = table.data.codes[curve_order(table.data)], len(table.points)
+    where = places_of(table.data)
+    starts = np.cumsum([0, *(each.size for each in where)])
+    before = np.concatenate([np.zeros((2 * k - 2, codes.shape[1]), np.int32), codes])
+    least, sizes = np.full(2 * k, kernels.NEVER), np.empty(n, np.int32)
+    least[-1] = 0
+    for first in range(0, n, step):
+        last = min(first + step, n)
+        costs = np.concatenate([least, np.zeros(last - first, np.int64)])
+        piece = np.ascontiguousarray(before[first : last + 2 * k - 2])
+        kernels.extend_cuts(piece, np.concatenate(where), starts, k, costs, sizes[first:last])
+        least = costs[-2 * k :]
+    found = np.empty(n // k + 1, np.int64)
+    many = kernels.starts_of_parts(sizes, found)
+    return [part.tolist() for part in np.split(curve_order(table.data), found[: many - 1][::-1])]
+
+
+@settings(max_examples=200)
+@given(code_tables(least=ks(1, 8)), ks(1, 8), st.integers(1, 30))
+def test_a_row_that_comes_in_pieces_is_cut_alike(table: CodeTable, k: int, step: int) -> None:
+    assert in_pieces(table, k, step) == cut(table, k)
 
 
 @settings(max_examples=200)

@@ -14,7 +14,8 @@ from support.golden import vectors
 from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
-from incrowd import Policy, publish
+from incrowd import Policy, long_work, publish
+from incrowd.algorithms.partitions import mondrian
 from incrowd.algorithms.partitions.mondrian import (
     Mondrian,
     RelaxedMondrian,
@@ -66,6 +67,25 @@ def test_relaxed_agrees_with_naive(table: CodeTable, k: int, choose: str, odd: s
     assert groups_of(partition) == expected
     within = k <= partition.sizes.min() and partition.sizes.max() <= 2 * k - 1
     assert within == GOLDEN["relaxed_bound"]["expected"]["all_sizes_in_[k,2k-1]"]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    code_tables(least=ks(1, 5)),
+    ks(1, 5),
+    st.sampled_from(["gain", "widest", "round-robin"]),
+    st.booleans(),
+    st.integers(2, 5),
+)
+def test_parts_that_are_cut_side_by_side_are_numbered_as_in_one_run(
+    table: CodeTable, k: int, choose: str, strict: bool, threads: int
+) -> None:
+    recipe = (StrictMondrian if strict else RelaxedMondrian)(k, choose=choose)
+    with long_work.with_threads(1):
+        expected = group(recipe, table).labels
+    with pytest.MonkeyPatch.context() as patch, long_work.with_threads(threads):
+        patch.setattr(mondrian, "WORTH_THREADS", 0)
+        assert group(recipe, table).labels.tolist() == expected.tolist()
 
 
 class AtLeastOneOdd:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -21,12 +22,15 @@ from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
 from incrowd.kernels import cuts
 from incrowd.kernels import mondrian as kernels
-from incrowd.long_work import Progress
+from incrowd.long_work import Progress, side_by_side, threads
 from incrowd.predicate import Predicate, ValueDomain
 
 CHOICES = ("widest", "round-robin", "gain", "workload")
 ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
 PROBE = 10_000
+WORTH_THREADS = 20_000  # rows from which parts are cut side by side
+EVEN_SHARE = 1.2  # times its share of the rows, a part may keep a thread busy
+Ints = NDArray[np.int64]
 FORM = 'workload = ["age BETWEEN 20 AND 40 AND sex = \'F\'", {where = "age <= 36", weight = 2}]'
 Prepared = tuple[kernels.Points, kernels.Points, kernels.CutRules, cuts.Geometry, kernels.Queries, cuts.Work]
 
@@ -159,10 +163,7 @@ class MondrianRun:
         weights = np.zeros(0, np.int32)
         if distinct is not None:
             codes, weights = codes[distinct.first], distinct.count
-        points, spare, rules, geometry, queries, work = self.prepare(codes, weights)
-        labels = np.empty(codes.shape[0], np.int32)
-        with watched(progress, work.clock, codes.shape[0]):
-            kernels.grow(points, spare, rules, geometry, queries, work, labels)
+        labels = cut_unguarded(self.prepare(codes, weights), progress)
         return labels if distinct is None else labels[distinct.of]
 
     def guarded(self, guards: tuple[Guard, ...], progress: Progress) -> NDArray[np.int32]:
@@ -195,10 +196,12 @@ class MondrianRun:
             ids = source.ids[node.first : node.last]
             pieces: list[tuple[int, int]] = []
             if node.mass >= 2 * self.recipe.k:
-                kernels.look(source, node, work)
-                cut = kernels.find_cut(source, node, rules._replace(k=need(ids)), geometry, queries, work)
+                kernels.look_alone(source, node, work)
+                cut = kernels.find_cut_alone(
+                    source, node, rules._replace(k=need(ids)), geometry, queries, work
+                )
                 if cut.dim >= 0:
-                    count = kernels.split(source, target, node, cut, geometry, work, parts)
+                    count = kernels.split_alone(source, target, node, cut, geometry, work, parts)
                     pieces = list(pairwise(parts[: count + 1].tolist()))
             if pieces and all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
                 turn = (cut.dim + 1) % d
@@ -223,6 +226,49 @@ class MondrianRun:
         return points, spare, self.recipe.rules(turn), geometry, queries, work
 
 
+def cut_unguarded(prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
+    """Cut all points in compiled runs, of parts of a large table side by side; labels (n,)."""
+    points, spare, rules, geometry, queries, work = prepared
+    n = points.ids.size
+    labels = np.empty(n, np.int32)
+    mass = int(points.weights.sum(dtype=np.int64)) if points.weights.size else n
+
+    def grow(node: Ints, rules: kernels.CutRules, work: cuts.Work) -> tuple[int, Ints]:
+        """Groups that were made of a node, and nodes that are left."""
+        rows = _rows(node)
+        stack = np.empty((rows + 2 if points.weights.size else rows // rules.k + 2, 5), np.int64)
+        stack[0] = node
+        groups, waiting = kernels.grow(points, spare, rules, geometry, queries, work, labels, stack)
+        return groups, stack[:waiting]
+
+    def run(node: Ints, clock: Ints) -> int:
+        room = work if len(nodes) == 1 else room_to_cut(_rows(node), geometry)
+        return grow(node, rules, room._replace(clock=clock))[0]
+
+    nodes = [np.array([0, n, mass, rules.turn, 0])]
+    while max(map(_rows, nodes), default=0) > EVEN_SHARE * n / threads() and n >= WORTH_THREADS:
+        largest = max(range(len(nodes)), key=lambda place: _rows(nodes[place]))
+        groups, waiting = grow(nodes[largest], rules._replace(parts=2), work)
+        if groups:
+            break  # nothing that is worth a thread can be cut: one run does it all
+        nodes[largest : largest + 1] = [*waiting]
+    if len(nodes) > 1:
+        ids = [(spare if node[4] else points).ids[node[0] : node[1]].copy() for node in nodes]
+    clocks = np.zeros((len(nodes), 2), np.int64)
+    with watched(progress, clocks, n):
+        counts = side_by_side([partial(run, *each) for each in zip(nodes, clocks, strict=True)])
+    before = 0
+    for place in reversed(range(len(nodes))):  # a walk comes to right parts first
+        if before:
+            labels[ids[place]] += before
+        before += counts[place]
+    return labels
+
+
+def _rows(node: Ints) -> int:
+    return int(node[1] - node[0])
+
+
 def cut_guarded(prepared: Prepared, guards: tuple[Guard, ...], progress: Progress) -> NDArray[np.int32]:
     """Cut node by node: where a guard vetoes a cut, the next best column is tried; labels (n,)."""
     points, spare, rules, geometry, queries, work = prepared
@@ -231,20 +277,20 @@ def cut_guarded(prepared: Prepared, guards: tuple[Guard, ...], progress: Progres
     parts = np.empty(geometry.parent.size + 3, np.int64)
     labels = np.empty(n, np.int32)
     mass = int(points.weights.sum(dtype=np.int64)) if weighted else n
-    stack = [(cuts.Node(0, n, mass, 0), 0)]
+    stack = [(cuts.Node(0, n, mass, rules.turn), 0)]
     groups, done = 0, 0
     while stack:
         node, turned = stack.pop()
         source, target = pair[turned], pair[1 - turned]
-        kernels.look(source, node, work)
+        kernels.look_alone(source, node, work)
         while True:
-            cut = kernels.find_cut(source, node, rules, geometry, queries, work)
+            cut = kernels.find_cut_alone(source, node, rules, geometry, queries, work)
             if cut.dim < 0:
                 labels[source.ids[node.first : node.last]] = groups
                 groups, done = groups + 1, done + node.last - node.first
                 progress(done / n)
                 break
-            count = kernels.split(source, target, node, cut, geometry, work, parts)
+            count = kernels.split_alone(source, target, node, cut, geometry, work, parts)
             pieces = list(pairwise(parts[: count + 1].tolist()))
             if all(guard.allows(target.ids[a:b]) for guard in guards for a, b in pieces):
                 for a, b in pieces:

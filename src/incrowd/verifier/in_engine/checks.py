@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from incrowd.schema import Claim, Column, Role, Verdict
 from incrowd.verifier.checks import Checklist
-from incrowd.verifier.claims.registry import claim_name
+from incrowd.verifier.claims.nonhomogeneous import check_match_probability
+from incrowd.verifier.claims.registry import MATCHES, claim_name
 from incrowd.verifier.columns import Numbering, Restoring, RowSource, restored
 from incrowd.verifier.csv_file import CsvRows
 from incrowd.verifier.domain import ColumnDomain
@@ -20,8 +21,11 @@ from incrowd.verifier.failure import require
 from incrowd.verifier.folder import CSV, HIERARCHIES_FILE, TOTALS_FILE, OpenedFolder, ReleaseFiles
 from incrowd.verifier.hierarchies import check_built
 from incrowd.verifier.in_engine.claims import check_counted
+from incrowd.verifier.in_engine.parted import PartedTruth
 from incrowd.verifier.in_engine.relations import DistinctTexts, Relation, SqlSession, has_both, rows_relation
-from incrowd.verifier.in_engine.truth import ClassWitness, QuasiColumn, TruthInEngine
+from incrowd.verifier.in_engine.rings import PLACES, RingTruth, WitnessedRings
+from incrowd.verifier.in_engine.truth import ClassWitness, QuasiColumn, RankedColumn, TruthInEngine
+from incrowd.verifier.in_engine.whole_numbers import WholeNumberColumn
 from incrowd.verifier.labels import check_hierarchies
 from incrowd.verifier.order import check_order
 from incrowd.verifier.request import Expected, Progress, silent
@@ -50,7 +54,7 @@ def verify_in_engine(
 ) -> Verdict:
     """Verify a release folder against the original table, both too large for memory.
 
-    Only releases of equivalence classes in which everybody has a row are confirmed.
+    Only releases of equivalence classes or rings in which everybody has a row are confirmed.
     """
     folder = OpenedFolder(ReleaseFiles(release.folder, datasheet=release.datasheet), expected)
     checklist = Checklist()
@@ -84,7 +88,7 @@ class EngineChecks:
     ) -> None:
         self._session, self._release, self._given, self._expected = session, release, original, expected
         self._witness, self._folder, self.facts = witness, folder, facts
-        self._quasi: list[QuasiColumn] = []
+        self._quasi: list[RankedColumn] = []
         self._original: Relation
         self._released: Relation
         self._truth: TruthInEngine
@@ -108,7 +112,17 @@ class EngineChecks:
         if expected.hierarchies:
             found.append(("hierarchies", self.hierarchies, False))
         found += [(claim_name(claim), partial(self.claim, claim), False) for claim in expected.claims]
+        if expected.randomized:
+            found.append((MATCHES, self.match_probability, False))
         return found
+
+    @cached_property
+    def _of_witness(self) -> type[TruthInEngine]:
+        """How truth is shown: records of a class, numbers of records behind rows, or rings."""
+        named = {row[0] for row in self._session.rows(f"DESCRIBE SELECT * FROM {self._witness.records}")}
+        if named.issuperset(PLACES):
+            return RingTruth
+        return PartedTruth if "n" in named else TruthInEngine
 
     @property
     def _private(self) -> list[str]:
@@ -124,8 +138,10 @@ class EngineChecks:
 
     def schema(self) -> None:
         schema, expected = self._expected.schema, self._expected
-        plain = not (expected.bucketed or expected.randomized or expected.joined or expected.levels)
-        require(plain, "only equivalence classes are verified by an engine; verify in memory")
+        rings = self._of_witness is RingTruth
+        strange = expected.bucketed or expected.joined or expected.levels
+        plain = not strange and (rings or not expected.randomized)
+        require(plain, "only equivalence classes and rings are verified by an engine; verify in memory")
         require(not schema.having(Role.ENTITY), "rows of one person are not counted by an engine")
         require(not any(c.mean for c in schema.published), "means are not verified by an engine")
         rows = self._release.rows
@@ -145,25 +161,23 @@ class EngineChecks:
         missing = self._expected.schema.missing
         for column in self._expected.schema.columns:
             check_built(column, None)
-        for column in self._quasi_columns:
-            records = DistinctTexts.of(self._session, self._original, column.name)
-            shown = DistinctTexts.of(self._session, self._released, column.name)
-            cells = sorted(NO_CELL if text is None else text for text in shown.texts)
-            domain = ColumnDomain(column, records.texts, missing)
-            regions = domain.regions(cells, canonical=True)
-            self._quasi.append(
-                QuasiColumn(
-                    column,
-                    domain,
-                    records,
-                    cells,
-                    regions,
-                )
-            )
+        tables = self._original, self._released
+        for j, column in enumerate(self._quasi_columns):
+            whole = None
+            if not self._expected.totals:  # these are checked text by text
+                whole = WholeNumberColumn.of(self._session, column, tables, missing, j)
+            self._quasi.append(self._by_texts(column) if whole is None else whole)
         for name in self._private:
             both, held = (has_both(self._session, each, name) for each in (self._released, self._original))
             one = held or not both
             require(one, f"column {name} of the release has both NULL and empty texts, the original not")
+
+    def _by_texts(self, column: Column) -> QuasiColumn:
+        records = DistinctTexts.of(self._session, self._original, column.name)
+        shown = DistinctTexts.of(self._session, self._released, column.name)
+        cells = sorted(NO_CELL if text is None else text for text in shown.texts)
+        domain = ColumnDomain(column, records.texts, self._expected.schema.missing)
+        return QuasiColumn(column, domain, records, cells, domain.regions(cells, canonical=True))
 
     def _read_original(self, quasi: list[str]) -> Relation:
         if isinstance(self._given, Relation):
@@ -180,7 +194,8 @@ class EngineChecks:
             self._session, self._csv, {by_name[name]: each for name, each in numbers.items()}, "released_"
         )
         columns = {restored(name): column for name, column in found.columns.items()}
-        return Relation(found.sql, tuple(by_name), columns, found.joined)
+        joined = {restored(name): tables for name, tables in found.joined.items()}
+        return Relation(found.sql, tuple(by_name), columns, joined)
 
     def rows(self) -> str:
         stated = self._folder.stated
@@ -198,7 +213,8 @@ class EngineChecks:
         return ""
 
     def private(self) -> None:
-        self._truth = TruthInEngine(self._session, self._original, self._released, self._quasi, self._private)
+        tables = self._original, self._released
+        self._truth = self._of_witness(self._session, *tables, self._quasi, self._private)
         self._truth.count()
         invented = self._truth.private_invented()
         more = "rows have sensitive and kept values that occur more often than in the original table"
@@ -230,13 +246,17 @@ class EngineChecks:
         require(not wrong, f"the manifest states a different domain of {wrong} than the cells name")
 
     @property
-    def named_domains(self) -> dict[str, Any]:
+    def named_domains(self) -> dict[str, Mapping[str, Any]]:
         """What the cells of each quasi-identifier name."""
-        return {each.column.name: each.domain.named() for each in self._quasi}
+        return {each.column.name: each.named() for each in self._quasi}
 
     def totals(self) -> None:
         table = CsvRows(self._release.folder / TOTALS_FILE, delimiter=",", canonical=True)
-        columns = {each.column.name: (each.records.texts, each.records.counts) for each in self._quasi}
+        columns = {
+            each.column.name: (each.records.texts, each.records.counts)
+            for each in self._quasi
+            if isinstance(each, QuasiColumn)
+        }
         self._in_totals = check_totals_by_count(
             table,
             restored,
@@ -249,13 +269,24 @@ class EngineChecks:
     def hierarchies(self) -> None:
         table = CsvRows(self._release.folder / HIERARCHIES_FILE, delimiter=",", canonical=True)
         named = {
-            each.column.name: frozenset(each.domain.named().get("labels", []))
+            each.column.name: frozenset(each.named().get("labels", []))
             | self._in_totals.get(each.column.name, frozenset())
             for each in self._quasi
         }
         check_hierarchies(table, restored, self._quasi_columns, self._expected.schema.missing, named)
 
     def claim(self, claim: Claim) -> str:
-        reached = check_counted(claim, self._expected.schema, self._sizes, self._truth.values_of)
+        schema, values_of = self._expected.schema, self._truth.values_of
+        reached = check_counted(claim, schema, self._sizes, values_of, self._rings)
         self.facts.setdefault("reached", {})[claim_name(claim)] = reached
         return f"reaches {reached}"
+
+    @cached_property
+    def _rings(self) -> WitnessedRings | None:
+        return WitnessedRings(self._truth) if isinstance(self._truth, RingTruth) else None
+
+    def match_probability(self) -> None:
+        """What is stated of match probabilities agrees with the claims, and the rings show it."""
+        stated, claims = self._folder.stated.match_probability, self._expected.claims
+        require(self._rings is not None, "match probabilities are verified of rings alone; verify in memory")
+        check_match_probability(stated, claims, cast(Any, self._rings))

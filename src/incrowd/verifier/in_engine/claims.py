@@ -9,10 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from incrowd.schema import Claim, Role, Schema
+from incrowd.verifier.claims.nonhomogeneous import K_FACTOR
 from incrowd.verifier.claims.registry import check_claim
 from incrowd.verifier.claims.subject import ClaimSubject, EquivalenceClasses, Histogram, _meaning
 from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.in_engine.rings import WitnessedRings
 
 COUNTED = (
     "k-anonymity",
@@ -54,12 +56,14 @@ class CountedClasses(EquivalenceClasses):
         return [Histogram(key // size, key % size, total, size)]
 
 
-def check_counted(claim: Claim, schema: Schema, sizes: Ints, values_of: Values) -> int | str:
-    """What the release reaches, or `CheckFailed`; claims about anything but classes are not confirmed.
+def check_counted(
+    claim: Claim, schema: Schema, sizes: Ints, values_of: Values, rings: WitnessedRings | None = None
+) -> int | str:
+    """What the release reaches, or `CheckFailed`; only claims about classes and rings are confirmed.
 
     `sizes` are those of the classes; `values_of` counts the texts of a private column in each.
     """
-    if claim.model not in COUNTED:
+    if claim.model not in COUNTED and (claim.model != K_FACTOR or rings is None):
         raise CheckFailed("claims of this model are not checked by an engine; verify in memory")
     nothing = np.zeros(0, np.int64)
     classes = CountedClasses(schema, nothing, sizes, {})
@@ -67,4 +71,4 @@ def check_counted(claim: Claim, schema: Schema, sizes: Ints, values_of: Values) 
         lines, texts, counts = values_of(claim.column)
         classes = replace(classes, lines=lines, counts=counts, texts=texts)
     no_rows = cast(Any, None)  # such claims look at classes alone
-    return check_claim(claim, ClaimSubject(classes, no_rows, no_rows))
+    return check_claim(claim, ClaimSubject(classes, cast(Any, rings), no_rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,11 +44,18 @@ class Relation:
     sql: str
     names: tuple[str, ...]
     columns: Mapping[str, str]
-    joined: str = ""  # tables that the columns need, after the relation
+    joined: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the tables that a column needs, after the relation
 
     @property
     def source(self) -> str:
-        return f"{self.sql}{self.joined}"
+        """With all that the columns need."""
+        return self.sql + "".join(self.joined.values())
+
+    def source_of(self, name: str) -> str:
+        """With all that one of the columns needs."""
+        return self.sql + self.joined.get(name, "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +68,7 @@ class DistinctTexts:
     @classmethod
     def of(cls, session: SqlSession, relation: Relation, name: str) -> DistinctTexts:
         found = session.arrays(
-            f"SELECT {relation.columns[name]} AS t, count(*) AS n FROM {relation.source} GROUP BY 1"
+            f"SELECT {relation.columns[name]} AS t, count(*) AS n FROM {relation.source_of(name)} GROUP BY 1"
         )
         return cls(found["t"].tolist(), found["n"].astype(np.int64))
 
@@ -70,7 +77,8 @@ def has_both(session: SqlSession, relation: Relation, name: str) -> bool:
     """Are there NULL and the empty text in a column?"""
     text = relation.columns[name]
     found = session.rows(
-        f"SELECT count(*) FILTER ({text} IS NULL), count(*) FILTER ({text} = '') FROM {relation.source}"
+        f"SELECT count(*) FILTER (WHERE {text} IS NULL), count(*) FILTER (WHERE {text} = '') "
+        f"FROM {relation.source_of(name)}"
     )
     return all(found[0])
 
@@ -110,11 +118,11 @@ def rows_relation(session: SqlSession, rows: RowSource, numbers: Mapping[str, An
             _append(session, table, columns, waiting)
             waiting, size = [], 0
     _append(session, table, columns, waiting)
-    shown, joins = {}, ""
+    shown, joins = {}, {}
     for column, (name, each) in zip(columns, numbers.items(), strict=True):
         met = each.numbers if isinstance(each, Restoring) else each
         _load_texts(session, f"{table}{column}_", list(met))
-        joins += f" JOIN {table}{column}_ ON {table}{column}_.number = {table}.{column}"
+        joins[name] = f" JOIN {table}{column}_ ON {table}{column}_.number = {table}.{column}"
         shown[name] = f"{table}{column}_.t"
     return Relation(table, tuple(rows.names), shown, joins)
 

@@ -7,9 +7,10 @@ records as among the rows. Then rows and records can be matched one to one, each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -48,6 +49,19 @@ class ClassWitness:
         return cls(*(f"read_parquet({text_sql(str(path))})" for path in (records, classes)))
 
 
+@dataclass(frozen=True, slots=True)
+class NumberSql:
+    """A number that stands for a text, as SQL, and what must be joined for it."""
+
+    number: str
+    join: str = ""
+
+    @classmethod
+    def joined(cls, table: str, text: str, null: bool = False) -> NumberSql:
+        """From a table of texts and numbers; NULL is found, too, if it may be there."""
+        return cls(f"{table}.number", joins([table], [text], [null]))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class QuasiColumn:
     """One quasi-identifier in both tables: texts of records as ranks, texts of cells as regions."""
@@ -58,6 +72,72 @@ class QuasiColumn:
     cells: Sequence[str]
     regions: CellRegions
 
+    @property
+    def size(self) -> int:
+        return self.domain.size
+
+    @property
+    def cell_count(self) -> int:
+        return len(self.cells)
+
+    def load(self, session: SqlSession, j: int) -> None:
+        load_numbers(session, f"ranks{j}_", self.records.texts, self.domain.ranks)
+        load_numbers(session, f"cells{j}_", self.cells, np.arange(len(self.cells)))
+
+    def load_values(self, session: SqlSession, j: int, witness: ClassWitness) -> None:
+        texts = [row[0] for row in session.rows(f"SELECT DISTINCT v{j} FROM {witness.records}")]
+        ranks = [self.domain.rank_of_value(text) for text in texts]
+        known = [(text, rank) for text, rank in zip(texts, ranks, strict=True) if rank is not None]
+        numbers = np.array([rank for _, rank in known], np.int64)
+        load_numbers(session, f"values{j}_", [text for text, _ in known], numbers)
+
+    def of_record(self, j: int, text: str) -> NumberSql:
+        return NumberSql.joined(f"ranks{j}_", text, None in self.records.texts)
+
+    def of_value(self, j: int, text: str) -> NumberSql:
+        return NumberSql.joined(f"values{j}_", text, True)
+
+    def named(self) -> Mapping[str, Any]:
+        return self.domain.named()
+
+
+class RankedColumn(Protocol):
+    """A quasi-identifier in both tables: its texts are ranks, its cells are regions."""
+
+    @property
+    def column(self) -> Column: ...
+
+    @property
+    def regions(self) -> CellRegions: ...
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        ...
+
+    @property
+    def cell_count(self) -> int: ...
+
+    def load(self, session: SqlSession, j: int) -> None:
+        """Make the table ``cellsj_``, the numbers of cells, and what `of_record` needs."""
+        ...
+
+    def load_values(self, session: SqlSession, j: int, witness: ClassWitness) -> None:
+        """Make what `of_value` needs for the values that the witness names; of unknown ones there is none."""
+        ...
+
+    def of_record(self, j: int, text: str) -> NumberSql:
+        """The rank of a text of the original."""
+        ...
+
+    def of_value(self, j: int, text: str) -> NumberSql:
+        """The rank of a value as a witness writes it, NULL for missing."""
+        ...
+
+    def named(self) -> Mapping[str, Any]:
+        """What the cells name of the domain."""
+        ...
+
 
 class TruthInEngine:
     """Both tables as numbers, counted by class and private part, in the session."""
@@ -67,27 +147,26 @@ class TruthInEngine:
         session: SqlSession,
         original: Relation,
         released: Relation,
-        quasi: Sequence[QuasiColumn],
+        quasi: Sequence[RankedColumn],
         private: Sequence[str],
     ) -> None:
         self._session, self._original, self._released = session, original, released
         self._quasi, self._private = quasi, private
-        self._ranks = Packing.of([each.domain.size for each in quasi])
-        self._cells = Packing.of([len(each.cells) for each in quasi])
+        self._ranks = Packing.of([each.size for each in quasi])
+        self._cells = Packing.of([each.cell_count for each in quasi])
         for j, each in enumerate(quasi):
-            load_numbers(session, f"ranks{j}_", each.records.texts, each.domain.ranks)
-            load_numbers(session, f"cells{j}_", each.cells, np.arange(len(each.cells)))
+            each.load(session, j)
         self._parts = Packing.of([self._number_texts(i, name) for i, name in enumerate(private)])
 
     def _number_texts(self, i: int, name: str) -> int:
         """Number the texts of a private column in both tables, NULL as the empty one -> how many."""
         texts = " UNION ".join(
-            f"SELECT DISTINCT coalesce({table.columns[name]}, '') AS t FROM {table.source}"
+            f"SELECT DISTINCT coalesce({table.columns[name]}, '') AS t FROM {table.source_of(name)}"
             for table in (self._original, self._released)
         )
         self._session.run(
-            f"CREATE OR REPLACE TEMP TABLE parts{i}_ AS SELECT t, row_number() OVER () - 1 AS number "
-            f"FROM ({texts})"
+            f"CREATE OR REPLACE TEMP TABLE parts{i}_ AS SELECT t, "
+            f"row_number() OVER (ORDER BY t) - 1 AS number FROM ({texts})"
         )
         return self._session.number(f"SELECT count(*) FROM parts{i}_")
 
@@ -124,15 +203,17 @@ class TruthInEngine:
         """Every row as numbers: words of its quasi-identifiers and of its private part, and its place."""
         of_records = what == RECORD
         texts = [relation.columns[each.column.name] for each in self._quasi]
-        nulls = [None in each.records.texts if of_records else False for each in self._quasi]
-        tables = [f"{'ranks' if of_records else 'cells'}{j}_" for j in range(len(texts))]
+        numbers = [
+            each.of_record(j, text) if of_records else NumberSql.joined(f"cells{j}_", text)
+            for j, (each, text) in enumerate(zip(self._quasi, texts, strict=True))
+        ]
         parts = [f"parts{i}_" for i in range(len(self._private))]
         private = [f"coalesce({relation.columns[name]}, '')" for name in self._private]
         packing = self._ranks if of_records else self._cells
-        shown = [packing.sql([f"{table}.number" for table in tables], what)]
+        shown = [packing.sql([each.number for each in numbers], what)]
         shown += [self._parts.sql([f"{part}.number" for part in parts], "p")] if parts else []
         shown += [place] if place else []
-        joined = joins(tables, texts, nulls) + joins(parts, private, [False] * len(parts))
+        joined = "".join(each.join for each in numbers) + joins(parts, private, [False] * len(parts))
         return f"SELECT {', '.join(shown)} FROM {relation.source}{joined}"
 
     def private_invented(self) -> int:
@@ -150,18 +231,16 @@ class TruthInEngine:
     def check_witness(self, witness: ClassWitness) -> None:
         """Every line of the witness is true, and none is about the same record: the table witness_."""
         session, d = self._session, range(len(self._quasi))
-        values, cells = [f"values{j}_" for j in d], [f"cells{j}_" for j in d]
-        for j, each in enumerate(self._quasi):
-            self._load_values(j, each, witness)
+        cells = [f"cells{j}_" for j in d]
+        values = self._values_of(witness)
         session.run(
-            f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {_as_numbers(cells, 'c')} "
+            f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
             f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
         )
         session.run(
-            f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {_as_numbers(values, 'v')}, "
+            f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {named_numbers(values, 'v')}, "
             f"{', '.join(f'classes_.c{j}' for j in d)} "
-            f"FROM {witness.records} w{joins(values, [f'w.v{j}' for j in d], [True] * len(values))} "
-            "JOIN classes_ USING (class)"
+            f"FROM {witness.records} w{''.join(each.join for each in values)} JOIN classes_ USING (class)"
         )
         for j, each in enumerate(self._quasi):
             pairs = session.arrays(f"SELECT DISTINCT v{j} AS v, c{j} AS c FROM lines_")
@@ -179,13 +258,11 @@ class TruthInEngine:
         twice = session.number(f"SELECT count(*) FROM ({several})")
         require(not twice, f"{twice} kinds of records are in more than one class")
 
-    def _load_values(self, j: int, each: QuasiColumn, witness: ClassWitness) -> None:
-        """The ranks of the values that the witness names; of what no record has, none."""
-        texts = [row[0] for row in self._session.rows(f"SELECT DISTINCT v{j} FROM {witness.records}")]
-        ranks = [each.domain.rank_of_value(text) for text in texts]
-        known = [(text, rank) for text, rank in zip(texts, ranks, strict=True) if rank is not None]
-        numbers = np.array([rank for _, rank in known], np.int64)
-        load_numbers(self._session, f"values{j}_", [text for text, _ in known], numbers)
+    def _values_of(self, witness: ClassWitness) -> list[NumberSql]:
+        """The ranks of the values that the witness, called w, names."""
+        for j, each in enumerate(self._quasi):
+            each.load_values(self._session, j, witness)
+        return [each.of_value(j, f"w.v{j}") for j, each in enumerate(self._quasi)]
 
     def compare(self) -> None:
         """Every class has the same private parts, as often, among the records and among the rows."""
@@ -217,7 +294,7 @@ class TruthInEngine:
         found = self._session.arrays(
             f"SELECT numbered_.number AS c, {self._parts.field(i, 'rows_.p')} AS t, "
             f"sum(rows_.n)::BIGINT AS n FROM rows_ JOIN numbered_ USING ({self._cell_words}) "
-            "GROUP BY ALL ORDER BY ALL"
+            "GROUP BY ALL ORDER BY 1, 2"
         )
         counts = np.stack([found[column].astype(np.int64) for column in ("c", "t", "n")])
         return counts[:2], texts, counts[2]
@@ -248,12 +325,21 @@ class TruthInEngine:
 
     def _placed(self, relation: Relation, what: str, chosen: str, keys: str) -> str:
         """Place, class and private part of the rows of chosen classes."""
+        numbered = self._numbered_in_place(relation, what)
+        return f"SELECT place, number{self._and_parts} FROM ({numbered}) JOIN {chosen} USING ({keys})"
+
+    def _numbered_in_place(self, relation: Relation, what: str) -> str:
         names = {name: f"placed.t{at}" for at, name in enumerate(relation.columns)}
         shown = ", ".join(f"{text} AS t{at}" for at, text in enumerate(relation.columns.values()))
         placed = f"(SELECT {shown}, row_number() OVER () - 1 AS place FROM {relation.source}) placed"
-        numbered = self._numbered(Relation(placed, relation.names, names), what, "place")
-        return f"SELECT place, number{self._and_parts} FROM ({numbered}) JOIN {chosen} USING ({keys})"
+        return self._numbered(Relation(placed, relation.names, names), what, "place")
 
 
-def _as_numbers(tables: Sequence[str], name: str) -> str:
+def named_numbers(numbers: Sequence[NumberSql], name: str) -> str:
+    """Some numbers, called name0, name1, …"""
+    return ", ".join(f"{each.number} AS {name}{j}" for j, each in enumerate(numbers))
+
+
+def as_numbers(tables: Sequence[str], name: str) -> str:
+    """The numbers of some tables, called name0, name1, …"""
     return ", ".join(f"{table}.number AS {name}{j}" for j, table in enumerate(tables))

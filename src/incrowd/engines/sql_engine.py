@@ -1,7 +1,10 @@
-"""The engine that comes with incrowd: DuckDB, inside this process.
+"""What all engines do in SQL: rows are coded, counted, cut and joined where they are.
 
 Rows are coded once: the codes of all quasi-identifiers in a few whole numbers (fields of bits), sensitive and
-kept columns as they are. Everything it writes lies in a private folder, until the release is published.
+kept columns as they are. Everything that is written lies in a private folder, until the release is published.
+Statements are DuckDB's; a session of another database translates them. Files of the private folder are also
+read here, beside the program, by DuckDB: distinct records on their way to the kernels, and the rows of the
+release on their way to its files.
 """
 
 from __future__ import annotations
@@ -21,9 +24,11 @@ from incrowd.engines.base import (
     ClassCells,
     CutTree,
     Frequencies,
+    Histogram,
     Ints,
     Lookup,
     OpenedTable,
+    SampledRows,
     TallyOf,
     TooMany,
     Tuples,
@@ -31,7 +36,7 @@ from incrowd.engines.base import (
     ZonesOf,
 )
 from incrowd.engines.resources import Resources
-from incrowd.engines.session import DuckSession, quoted_text
+from incrowd.engines.session import DuckSession, Session, parquet_sql, remove
 from incrowd.engines.sources import opened
 from incrowd.engines.table_files import TableFiles, TextTable
 from incrowd.engines.writing import ShuffledRows, write_rows, write_witness
@@ -41,7 +46,6 @@ from incrowd.tables.checked_files import check_texts
 
 BITS_A_WORD = 62
 BYTES_A_TEXT = 400  # of a distinct value of a column while it is read
-KEYS_AT_ONCE = 4_000_000
 FAR_TOO_MANY = 1.3  # an estimate that is so much above the limit settles it
 
 
@@ -76,19 +80,23 @@ def fields_of(bits: Sequence[int]) -> list[Field]:
     return found
 
 
-class DuckEngine:
-    """An `Engine` over a DuckDB session whose private folder is given."""
+class SqlEngine:
+    """An `Engine` over a session whose private folder is given; `local` is DuckDB beside the program."""
+
+    name = "duckdb"
+    row_number = ""  # a column row_ of the coded rows, where an engine needs it
 
     def __init__(
         self,
-        session: DuckSession,
+        session: Session,
+        local: DuckSession,
         files: TableFiles,
         folder: Path,
         resources: Resources,
         wanted: Sequence[str],
         entropy: Entropy = system,
     ) -> None:
-        self.session, self.folder = session, folder
+        self.session, self.local, self.folder = session, local, folder
         self.files, self._resources, self._wanted, self._entropy = files, resources, wanted, entropy
         self.table: TextTable
         self._fields: list[Field] = []
@@ -100,7 +108,7 @@ class DuckEngine:
     # What the table holds
 
     def open(self) -> OpenedTable:
-        self.table = opened(self.session, self.files, self.folder, self._wanted)
+        self.table = opened(self.session, self.local, self.files, self.folder, self._wanted)
         return OpenedTable(self.table.names, self.table.rows, tuple(self.table.notes))
 
     def domain(self, column: str) -> Frequencies:
@@ -127,7 +135,7 @@ class DuckEngine:
 
     @property
     def coded(self) -> str:
-        return f"read_parquet({quoted_text(str(self.folder / 'coded.parquet'))})"
+        return parquet_sql(self.folder / "coded.parquet")
 
     def encode(self, quasi: Sequence[Lookup], values: Sequence[Lookup], private: Sequence[str]) -> None:
         self._fields = fields_of([lookup.bits for lookup in quasi])
@@ -146,12 +154,12 @@ class DuckEngine:
         cells = [f"{word} AS k{place}" for place, word in enumerate(words)]
         cells += [f"l{len(quasi) + place}.code AS s{place}" for place in range(len(values))]
         cells += [f"{self.table.text(name)} AS p{place}" for place, name in enumerate(private)]
+        cells += [self.row_number] if self.row_number else []
         named = [lookup.name for lookup in (*quasi, *values)]
         relation = self.table.joined(dict.fromkeys([*named, *private]))
-        target = quoted_text(str(self.folder / "coded.parquet"))
-        self.session.run(
-            f"COPY (SELECT {', '.join(cells)} FROM {relation}{joins}) TO {target} (FORMAT parquet)"
-        )
+        self.session.save(f"SELECT {', '.join(cells)} FROM {relation}{joins}", self.folder / "coded.parquet")
+        for place in range(len(quasi) + len(values)):  # they may be as large as all distinct texts
+            self.session.run(f"DROP TABLE l{place}")
         self._check(self.session.number(f"SELECT count(*) FROM {self.coded}"), "coding the rows")
 
     def _join(self, table: str, lookup: Lookup) -> str:
@@ -171,7 +179,7 @@ class DuckEngine:
             return TooMany(about)
         self.session.run(
             f"CREATE OR REPLACE TEMP TABLE tuples AS SELECT {shown}, count(*)::INTEGER AS w "
-            f"FROM {self.coded} GROUP BY ALL"
+            f"FROM {self.coded} GROUP BY {shown}"
         )
         many = self.session.number("SELECT count(*) FROM tuples")
         if many > limit:
@@ -197,21 +205,20 @@ class DuckEngine:
     def assign(self, classes: Codes, node: int | None = None) -> None:
         """The map of tuples to classes, as a file: of all, or of one block."""
         columns = dict(zip(self._words, self._tuple_words, strict=True)) | {"g": classes}
-        self.session.load("map_", columns, {"g": "INTEGER"})
+        self.local.load("map_", columns, {"g": "INTEGER"})
         folder = self.folder / "classes"
         folder.mkdir(mode=0o700, exist_ok=True)
         name = "all" if node is None else str(node)
         # with sensitive values several lines may say the same of one tuple
-        only = "SELECT DISTINCT * FROM map_" if self._values else "FROM map_"
-        path = quoted_text(str(folder / f"{name}.parquet"))
-        self.session.run(f"COPY ({only}) TO {path} (FORMAT parquet)")
-        self.session.run("DROP TABLE map_")
+        only = "SELECT DISTINCT * FROM map_" if self._values else "SELECT * FROM map_"
+        self.local.save(only, folder / f"{name}.parquet")
+        self.local.run("DROP TABLE map_")
         self._tuple_words = []
 
     @property
     def classes(self) -> str:
         """The class g of every tuple, by its words."""
-        return f"read_parquet({quoted_text(str(self.folder / 'classes' / '*.parquet'))})"
+        return parquet_sql(self.folder / "classes" / "*.parquet")
 
     # Cutting where the rows are
 
@@ -230,7 +237,8 @@ class DuckEngine:
         """The rows of some leaves, with node and codes."""
         codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
         listed = ", ".join(map(str, nodes))
-        noded = f"(SELECT {self._node(tree)} AS node, * FROM (SELECT {codes} FROM {self.coded}) c) n"
+        values = "".join(f", s{place}" for place in range(self._values))
+        noded = f"(SELECT {self._node(tree)} AS node, * FROM (SELECT {codes}{values} FROM {self.coded}) c) n"
         return f"(SELECT * FROM {noded} WHERE node IN ({listed})) r"
 
     def node_stats(self, tree: CutTree, nodes: Sequence[int]) -> Bounds:
@@ -301,22 +309,28 @@ class DuckEngine:
             codes[node].setdefault(zone, set()).add(code)
         return {node: {zone: frozenset(met) for zone, met in zones.items()} for node, zones in codes.items()}
 
+    def node_histograms(self, tree: CutTree, nodes: Sequence[int], value: int) -> Mapping[int, Histogram]:
+        found = self.session.arrays(
+            f"SELECT node, s{value} AS code, count(*) AS n FROM {self._in_nodes(tree, nodes)} "
+            "GROUP BY node, code ORDER BY node, code"
+        )
+        node, code, count = (found[name].astype(np.int64) for name in ("node", "code", "n"))
+        ends = [(node.searchsorted(each), node.searchsorted(each, "right")) for each in nodes]
+        return {each: Histogram(code[a:b], count[a:b]) for each, (a, b) in zip(nodes, ends, strict=True)}
+
     def blocks(self, tree: CutTree) -> Iterator[Block]:
         codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
         folder = self.folder / "blocks"
-        words = ", ".join(self._words)
-        self.session.run(
-            f"COPY (SELECT {words}, {self._node(tree)} AS node "
-            f"FROM (SELECT {words}, {codes} FROM {self.coded}) c) "
-            f"TO {quoted_text(str(folder))} (FORMAT parquet, PARTITION_BY (node), COMPRESSION lz4)"
+        words = ", ".join([*self._words, *(f"s{place}" for place in range(self._values))])
+        self.session.save(
+            f"SELECT {words}, {self._node(tree)} AS node FROM (SELECT {words}, {codes} FROM {self.coded}) c",
+            folder,
+            by="node",
         )
         done = 0
         for node in tree.leaves():
-            pattern = quoted_text(str(folder / f"node={node}" / "*.parquet"))
-            found = self.session.arrays(
-                f"SELECT {words}, count(*)::INTEGER AS w "
-                f"FROM read_parquet({pattern}, hive_partitioning = false) GROUP BY ALL"
-            )
+            rows = parquet_sql(folder / f"node={node}" / "*.parquet")
+            found = self.local.arrays(f"SELECT {words}, count(*)::INTEGER AS w FROM {rows} GROUP BY {words}")
             block = Block(node, self._tuples(found))
             done += int(block.tuples.weights.sum(dtype=np.int64))
             yield block
@@ -326,31 +340,29 @@ class DuckEngine:
 
     # Rows of the release
 
-    def shuffle(self) -> None:
-        keys = self._keys()
+    def sample(self, about: int) -> SampledRows:
         words = ", ".join(self._words)
-        private = "".join(f", p{place}" for place in range(len(self.private)))
-        self.session.run(
-            f"COPY (SELECT g{private} FROM (SELECT * FROM {self.coded} POSITIONAL JOIN {keys}) c "
-            f"JOIN {self.classes} m USING ({words}) ORDER BY key) "
-            f"TO {quoted_text(str(self._shuffled.path))} (FORMAT parquet)"
-        )
-        self._check(self.session.number(f"SELECT count(*) FROM {self._shuffled.sql}"), "shuffling the rows")
-        for path in (self.folder / "keys").iterdir():
-            path.unlink()
+        return self._sampled(f"{{}} c JOIN {self.classes} m USING ({words})", self.coded, about)
 
-    def _keys(self) -> str:
-        """A file of 64-bit numbers from the operating system, one for each row."""
-        folder = self.folder / "keys"
-        folder.mkdir(mode=0o700)
-        for place, first in enumerate(range(0, self.table.rows, KEYS_AT_ONCE)):
-            count = min(KEYS_AT_ONCE, self.table.rows - first)
-            drawn = np.frombuffer(self._entropy(8 * count), np.uint64)
-            self.session.load("drawn_", {"key": drawn})
-            path = quoted_text(str(folder / f"{place:06}.parquet"))
-            self.session.run(f"COPY drawn_ TO {path} (FORMAT parquet, COMPRESSION uncompressed)")
-        self.session.run("DROP TABLE drawn_")
-        return f"read_parquet({quoted_text(str(folder / '*.parquet'))})"
+    def _sampled(self, rows: str, drawn_from: str, about: int) -> SampledRows:
+        """Rows with words, g and private texts; `rows` says what is joined to those that are drawn."""
+        share = about / max(self.table.rows, 1)
+        drawn = f"(SELECT * FROM {drawn_from} WHERE random() < {share:.12f})" if share < 1 else drawn_from
+        private = [f"p{place}" for place in range(len(self.private))]
+        found = self.session.arrays(
+            f"SELECT {', '.join([*self._words, 'g', *private])} FROM {rows.format(drawn)}"
+        )
+        texts = {name: found[cell].tolist() for name, cell in zip(self.private, private, strict=True)}
+        codes = self._unpacked([found[word].astype(np.int64, copy=False) for word in self._words])
+        return SampledRows(codes, found["g"].astype(np.int32), texts)
+
+    def shuffle(self) -> None:
+        self._shuffle()
+        self._check(self.local.number(f"SELECT count(*) FROM {self._shuffled.sql}"), "shuffling the rows")
+
+    def _shuffle(self) -> None:
+        """Write `shuffled.parquet`, a file or a folder of files: class g and private texts p0, p1, …"""
+        raise NotImplementedError
 
     def publish(self, classes: ClassCells, columns: Sequence[str], target: Path, form: str) -> Sequence[Path]:
         return write_rows(self._shuffled, classes, columns, target, form)
@@ -358,23 +370,23 @@ class DuckEngine:
     def single_valued(self, column: str) -> int:
         """How many rows are in classes with a single text of a private column, NULL being the empty one."""
         text = f"coalesce(p{self.private.index(column)}, '')"
-        return self.session.number(
+        return self.local.number(
             f"SELECT sum(n) FROM (SELECT count(*) AS n FROM {self._shuffled.sql} GROUP BY g "
             f"HAVING min({text}) = max({text}))"
         )
 
     def witness(self, classes: ClassCells, target: Path) -> None:
         codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
-        write_witness(self.session, classes, f"(SELECT {codes}, g FROM {self.classes}) d", target)
+        write_witness(self.local, classes, f"(SELECT {codes}, g FROM {self.classes}) d", target)
 
     @property
     def _shuffled(self) -> ShuffledRows:
-        return ShuffledRows(self.session, self.folder, self.private)
+        return ShuffledRows(self.local, self.folder, self.private)
 
     def forget(self) -> None:
         """Remove the codes and sorted rows: what follows reads the table and the release alone."""
         for path in (self.folder / "coded.parquet", self._shuffled.path):
-            path.unlink(missing_ok=True)
+            remove(path)
 
     def _check(self, rows: int, step: str) -> None:
         """No row may come or go on the way."""

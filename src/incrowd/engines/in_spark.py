@@ -1,0 +1,186 @@
+"""The engine for clusters: Spark counts, joins and shuffles; DuckDB beside the program writes the files.
+
+Tables are Parquet files that all executors see, or a DataFrame, which is copied once. Everything that is
+decided, is decided where the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from incrowd.engines.base import OpenedTable
+from incrowd.engines.resources import Resources
+from incrowd.engines.session import duck_session, parquet_sql
+from incrowd.engines.sources import as_texts
+from incrowd.engines.spark_session import SparkSqlSession, exact_address, in_our_words, to_every_task
+from incrowd.engines.spark_start import running_session, spark_session
+from incrowd.engines.sql_engine import SqlEngine
+from incrowd.engines.table_files import TableFiles, TextTable
+from incrowd.errors import InputError, option
+from incrowd.schema import Source
+from incrowd.tables.checked_files import check_names
+from incrowd.values import same_name
+
+KEY_BYTES = 32
+CATALOG = "spark:"  # the path of a table or query of the session's catalog
+SEEN = "seen.parquet"
+
+
+def is_spark(source: object) -> bool:
+    """Is it a DataFrame of Spark, or a table of its catalog?"""
+    given = Source.of(source)
+    return _is_frame(source) or (given is not None and str(given.path) == CATALOG)
+
+
+def _is_frame(source: object) -> bool:
+    """Asked without loading Spark."""
+    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFrame(TableFiles):
+    """A DataFrame of Spark. Of the `wanted` columns a fingerprint can be taken."""
+
+    frame: Any = None
+    wanted: tuple[str, ...] = ()
+
+    @property
+    def read_in_place(self) -> bool:
+        return False
+
+    def columns(self) -> list[str]:
+        """The columns of the frame that are published."""
+        return [name for name in self.frame.columns if same_name(name) in self.wanted]
+
+    @in_our_words
+    def fingerprint(self) -> dict[str, Any]:
+        """Rows, and the sum of their hashes: the frame is computed once more for it."""
+        listed = ", ".join(f"`{name.replace('`', '``')}`" for name in self.columns()) or "1"
+        hashed = self.frame.selectExpr(f"CAST(xxhash64({listed}) AS DECIMAL(38,0)) AS h")
+        rows, total = hashed.selectExpr("count(*)", "sum(h)").collect()[0]
+        return {"kind": self.name, "rows": rows, "hash": str(total)}
+
+
+def spark_table(source: object, wanted: Sequence[str]) -> TableFiles:
+    """What Spark can take as a table: its own frames, tables of its catalog, files; refused is the rest."""
+    if _is_frame(source):
+        if type(source).__module__.startswith("pyspark.sql.connect"):
+            raise InputError(
+                "a DataFrame of Spark Connect cannot be published; run the program on the cluster itself"
+            )
+        return SparkFrame("frame", (), Source("the Spark DataFrame"), source, tuple(wanted))
+    given = Source.of(source)
+    if given is not None and str(given.path) == CATALOG:
+        if not given.sql:
+            raise InputError(f"say which table of Spark's catalog, or a query, with {option('sql')}")
+        found, running = TableFiles("catalog", (), given), running_session()
+        return found if running is None else _of_catalog(running, found, wanted)
+    files = TableFiles.of(source)
+    if files.kind == "duckdb":
+        raise InputError(
+            f"{files.name}: Spark does not read DuckDB's databases; take {option('engine', 'duckdb')}, or "
+            "export the table as Parquet"
+        )
+    return files
+
+
+@in_our_words
+def frame_of(session: Any, files: Sequence[Path]) -> Any:
+    """Parquet files as a DataFrame of a session."""
+    return session.read.parquet(*map(exact_address, files))
+
+
+@contextmanager
+def spark_engine(
+    files: TableFiles, work: Path, folders: Sequence[Path], resources: Resources, wanted: Sequence[str]
+) -> Iterator[SparkEngine]:
+    """An engine on the Spark of the frame, on the one that is running, or on a new one."""
+    given = files.frame.sparkSession if isinstance(files, SparkFrame) else None
+    local = resources.beside_spark
+    with (
+        spark_session(work, resources, given) as spark,
+        duck_session(work, local, files.files, folders) as beside,
+    ):
+        if files.kind == "catalog":
+            files = _of_catalog(spark, files, wanted)
+        session = SparkSqlSession(spark, beside, work)
+        engine = SparkEngine(session, beside, files, work, resources, wanted)
+        engine.check_disk()
+        yield engine
+
+
+@in_our_words
+def _of_catalog(spark: Any, files: TableFiles, wanted: Sequence[str]) -> SparkFrame:
+    """A table, a view or a query of the session's catalog as a frame."""
+    query = files.given.sql.strip().rstrip(";")
+    is_query = query.upper().startswith(("SELECT", "WITH", "FROM"))
+    frame = spark.sql(query) if is_query else spark.table(query)
+    return SparkFrame("frame", (), Source("a table of Spark", sql=query), frame, tuple(wanted))
+
+
+class SparkEngine(SqlEngine):
+    """An `Engine` over a Spark session."""
+
+    name = "spark"
+    session: SparkSqlSession
+    row_number = "monotonically_increasing_id() AS row_"  # written once, so the same when a task is repeated
+
+    def check_disk(self) -> None:
+        """Do executors see the private folder? Else hours might pass before the first one says no."""
+        self.local.run("CREATE OR REPLACE TEMP TABLE seen_ AS SELECT 1 AS x")
+        self.local.save("SELECT * FROM seen_", self.folder / SEEN)
+        self.session.number(f"SELECT count(x) FROM {parquet_sql(self.folder / SEEN)}")
+
+    def open(self) -> OpenedTable:
+        if isinstance(self.files, SparkFrame):
+            self.table = as_texts(self.session, self._copied(self.files), self.files, self._wanted)
+            found = OpenedTable(self.table.names, self.table.rows, tuple(self.table.notes))
+        else:
+            found = super().open()
+        self.session.expect(found.rows)
+        return found
+
+    @in_our_words
+    def _copied(self, files: SparkFrame) -> TextTable:
+        """The published columns of a frame, computed once; of the others the names stay, and no cell.
+
+        A frame may be computed from others, at a cost, and not twice the same.
+        """
+        path, names, taken = self.folder / "rows.parquet", tuple(files.frame.columns), files.columns()
+        check_names(names, files.name)
+        chosen = files.frame.select(*(files.frame[f"`{name.replace('`', '``')}`"] for name in taken))
+        self.session.keep(chosen.toDF(*(f"c{names.index(name)}" for name in taken)), path)
+        listed = ", ".join(
+            f"c{place}" if name in taken else f"CAST(NULL AS VARCHAR) AS c{place}"
+            for place, name in enumerate(names)
+        )
+        relation = f"(SELECT {listed} FROM {parquet_sql(path)}) t"
+        types = tuple(row[1] for row in self.session.rows(f"DESCRIBE SELECT * FROM {relation}"))
+        rows = self.session.number(f"SELECT count(*) FROM {parquet_sql(path)}")
+        return TextTable(names, relation, types, rows)
+
+    @in_our_words
+    def _shuffle(self) -> None:
+        """Rows in the order of a keyed hash of their numbers, with a key of the operating system.
+
+        Fresh chance would be another one when a task is repeated. The key goes by a file, since Spark may
+        log its queries.
+        """
+        key = np.empty(1, object)
+        key[0] = self._entropy(KEY_BYTES).hex()
+        self.session.load("key_", {"key": key}, {"key": "VARCHAR"})
+        place = "unhex(substr(sha2(concat(key, CAST(row_ AS STRING)), 256), 1, 32)) AS place"
+        shown = ["g", *(f"p{place}" for place in range(len(self.private)))]
+        coded, classes = (self.session.frame(f"SELECT * FROM {each}") for each in (self.coded, self.classes))
+        many = self.local.number(f"SELECT count(*) FROM {self.classes}")
+        joined = coded.join(to_every_task(classes, many), self._words)
+        placed = joined.crossJoin(self.session.spark.table("key_")).selectExpr(*shown, place)
+        ordered = placed.repartition("place").sortWithinPartitions("place").drop("place")
+        self.session.keep(ordered, self._shuffled.path)
+        self.session.run("DROP TABLE key_")
