@@ -291,7 +291,7 @@ class Policy(Part):
             None if self.public is None else self.public.id,
             None if self.population is None else self.population.weight,
         )
-        wanted = {name for name, role in self._said() if role.published}
+        wanted = {name for name, role in self.roles() if role.published}
         wanted |= {same_name(name) for name in named if name is not None}
         return [name for name in names if same_name(name) in wanted]
 
