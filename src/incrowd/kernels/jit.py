@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from incrowd.kernels.kept import Kept
-from incrowd.kernels.linked import LinkedCompiler
+from incrowd.kernels.linked import linking
 
 
 def _without_blas() -> None:
@@ -29,6 +29,8 @@ def _without_blas() -> None:
     def absent() -> None:
         raise ImportError("kernels have no linear algebra")
 
+    if not hasattr(linalg, "ensure_blas"):
+        return  # another numba, which loads it and starts later
     there, linalg.ensure_blas = linalg.ensure_blas, absent
     try:
         import numba.np.arraymath  # noqa: F401 -- looks once for BLAS
@@ -42,11 +44,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Most of the time of compiling a small function goes into taking its arguments from Python.
-_INSIDE: dict[str, Any] = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "pipeline_class": LinkedCompiler,
-}
+_INSIDE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **linking()}
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(
     r"^from incrowd\.kernels(?:\.(\w+))? import (\(.*?\)|[^\n]*)", re.MULTILINE | re.DOTALL

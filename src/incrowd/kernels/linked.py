@@ -3,16 +3,27 @@
 Numba makes each function that it compiles ready to run: it optimizes it with all that it calls, and turns it
 into machine code. Of a function that is only ever linked into others, which are then optimized as a whole,
 that is waste: about half of the time of compiling Mondrian's kernel.
+
+This reaches into numba, so it is done only with versions that it was tried with; with others functions are
+compiled as numba does it, which takes longer and gives the same.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numba
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+
+TRIED = ("0.68.",)  # versions of numba
+
+
+def linking() -> dict[str, Any]:
+    """How numba is told to compile a function that kernels alone call."""
+    return {"pipeline_class": LinkedCompiler} if numba.__version__.startswith(TRIED) else {}
 
 
 class LinkedLibrary(JITCodeLibrary):
