@@ -113,6 +113,11 @@ def publish_large(
     """Anonymize a table with DuckDB or Spark, verify the result in it, and write the release."""
     form, resources, destination = form or Form(), resources or Resources.of(), Path(folder)
     request = request_for_engine(policy, form)
+    if resources.engine == "spark" and not isinstance(request.algorithm, StrictMondrian):
+        raise PolicyError(
+            f"{policy.method} puts all rows in one order, which Spark does not do: take mondrian, or "
+            f"{option('engine', 'duckdb')}"
+        )
     files = table_files(source, policy, resources)
     with stage(destination, form.replace) as staged:
         work = staged / WORK
