@@ -38,7 +38,7 @@ with warnings.catch_warnings(record=True):
 settings.register_profile("incrowd", deadline=None, print_blob=True, derandomize="CI" in os.environ)
 settings.load_profile("incrowd")
 
-EXAMPLES = float(os.environ.get("INCROWD_EXAMPLES", "0.25"))  # times as many examples of each property
+EXAMPLES = float(os.environ.get("INCROWD_EXAMPLES", "0.15"))  # times as many examples of each property
 SEEDS = range(100) if os.environ.get("INCROWD_SEEDS") == "all" else (7,)
 
 

@@ -26,6 +26,7 @@ Result = TypeVar("Result")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = "stopped; nothing was published"
 EXIT_CODE = 1
+WORTH_THREADS = 20_000  # rows from which several threads end sooner than one
 
 
 class Progress(Protocol):
@@ -194,8 +195,10 @@ def with_threads(number: int | None) -> Iterator[None]:
         _threads.allowed = before
 
 
-def side_by_side(works: Sequence[Callable[[], Result]]) -> list[Result]:
+def side_by_side(works: Sequence[Callable[[], Result]], rows: int = WORTH_THREADS) -> list[Result]:
     """Do all of these at once, as far as threads are allowed; what each returns, in their order.
+
+    Work over so few `rows` that threads would only get in each other's way is done by one.
 
     They are begun in their order, the first by this thread, and after one has failed no other is begun: so
     what is raised is what one thread would raise. Only long loops without the interpreter's lock gain by it:
@@ -206,7 +209,7 @@ def side_by_side(works: Sequence[Callable[[], Result]]) -> list[Result]:
     >>> side_by_side([lambda: 1 + 1, lambda: 2 + 2])
     [2, 4]
     """
-    several = min(threads(), len(works))
+    several = min(threads(), len(works)) if rows >= WORTH_THREADS else 1
     if several < 2:
         return [work() for work in works]
     waiting, results = iter(enumerate(works)), list[Any]([None] * len(works))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from incrowd import long_work, tables
 from incrowd.errors import InputError, NotVerified
 from incrowd.flow import Table
-from incrowd.long_work import Notice, Progress, Watch, side_by_side, unnoticed, unwatched
+from incrowd.long_work import WORTH_THREADS, Notice, Progress, Watch, side_by_side, unnoticed, unwatched
 from incrowd.measures import TwoWayError
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.two_way import two_way_words
@@ -265,7 +265,8 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
     with stage(destination, form.replace) as folder:
         watch("write")
         _ = made.manifest  # and all that it is made of: what two threads need, one makes
-        threads = long_work.threads()
+        rows = len(made.data)
+        threads = long_work.threads() if rows >= WORTH_THREADS else 1
 
         found: list[WrittenRelease] = []
 
@@ -274,7 +275,7 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
             verdict = _verified(made, folder / "release", form, watch("verify"), threads)
             found.append(WrittenRelease(verdict, made, said, destination))
 
-        side_by_side([verified, made.measure])
+        side_by_side([verified, made.measure], rows)
         release = found[0]
         watch("measure")
         kept = release.to_dict() | {"source": _fingerprint(made.source), POLICY: kept_of_policy(made.policy)}

@@ -103,7 +103,8 @@ def read_rows(
         if unread and not block.surely_sound(ends):
             for place in places:  # what is wrong is said of the first column in which it is
                 _Builder(names[place]).take(block, *block.cells(ends, place))
-        side_by_side([partial(_take, builder, block, ends, place) for place, builder in builders.items()])
+        works = [partial(_take, builder, block, ends, place) for place, builder in builders.items()]
+        side_by_side(works, len(ends))
     nothing = TextColumn(np.broadcast_to(np.zeros(1, np.int32), (rows,)), (None,))  # takes no memory
     columns = (builders[place].column() if place in builders else nothing for place in places)
     kept = tuple(names[place] for place in places)

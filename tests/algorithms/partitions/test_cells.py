@@ -104,6 +104,23 @@ def test_small_cases() -> None:
     assert {frozenset(each) for each in classes(gaps, 2)} == {frozenset({0, 1, 4}), frozenset({2, 3})}
 
 
+def test_a_cell_that_no_guard_allows_is_not_widened_for_ever() -> None:
+    """Missing and the only number lie at one place: a cell may be grown over records that it does not hold."""
+    visits = Table.of(
+        {
+            "who": [f"w{i // 4}" for i in range(12)],
+            "age": [""] * 11 + ["7"],
+            "floor": [""] * 10 + ["1", ""],
+            "ill": ["flu"] * 12,
+        }
+    )
+    quasi = {"age": {"type": "numeric"}, "floor": {"type": "numeric", "publish": "set"}}
+    policy = {"entity": "who", "quasi_identifiers": quasi, "sensitive": ["ill"]}
+    release = ic.publish(visits, policy, method="cells", k=3)
+    assert release.verdict.passed
+    assert release.verdict.facts["smallest_class"] >= 3
+
+
 def test_too_many_categories_are_refused() -> None:
     texts = tuple(f"v{i}" for i in range(65))
     job = Attribute("job", Kind.CATEGORICAL, Shape.SET, texts, np.arange(65, dtype=float))

@@ -329,7 +329,10 @@ class GrownCells(Search):
             cost, count, mass = grow_cells.grown(need, p, np.inf, block.free, room, block.table.costs)
             if count == 0:
                 return
-            if block.allows(room.found[:count]):
+            # Whom it holds, not whom it was grown over: so it is looked at when its turn comes, and what is
+            # not allowed then would be widened to the same cell for ever.
+            count, mass = grow_cells.inside(block.free, room, block.table.costs)
+            if mass >= block.k and block.allows(room.found[:count]):
                 grow_cells.keep(p, room)
                 queue.push(float(cost), p, self.waiting)
                 return

@@ -22,13 +22,12 @@ from incrowd.errors import InputError, PolicyError, unknown
 from incrowd.flow import Attribute, Microdata, Partition
 from incrowd.kernels import cuts
 from incrowd.kernels import mondrian as kernels
-from incrowd.long_work import Progress, side_by_side, threads
+from incrowd.long_work import WORTH_THREADS, Progress, side_by_side, threads
 from incrowd.predicate import Predicate, ValueDomain
 
 CHOICES = ("widest", "round-robin", "gain", "workload")
 ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
 PROBE = 10_000
-WORTH_THREADS = 20_000  # rows from which parts are cut side by side
 EVEN_SHARE = 1.2  # times its share of the rows, a part may keep a thread busy
 Ints = NDArray[np.int64]
 FORM = 'workload = ["age BETWEEN 20 AND 40 AND sex = \'F\'", {where = "age <= 36", weight = 2}]'
