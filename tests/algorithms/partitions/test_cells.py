@@ -105,7 +105,7 @@ def test_small_cases() -> None:
 
 
 def test_a_cell_that_no_guard_allows_is_not_widened_for_ever() -> None:
-    """Missing and the only number lie at one place: a cell may be grown over records that it does not hold."""
+    """Missing and the only number lie at one place: a cell may be grown over records that it lacks."""
     visits = Table.of(
         {
             "who": [f"w{i // 4}" for i in range(12)],
