@@ -19,7 +19,6 @@ from typing import Any, TypeVar, cast
 import numba
 
 from incrowd.kernels.kept import Kept
-from incrowd.kernels.linked import linking
 
 
 def _without_blas() -> None:
@@ -44,7 +43,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Most of the time of compiling a small function goes into taking its arguments from Python.
-_INSIDE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **linking()}
+_INSIDE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(
     r"^from incrowd\.kernels(?:\.(\w+))? import (\(.*?\)|[^\n]*)", re.MULTILINE | re.DOTALL
