@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cache
@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Switch, catalogue, option_names
+from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Promise, Switch, catalogue, option_names
 from incrowd.errors import Infeasible, PolicyError, unknown
 from incrowd.flow import Microdata, Neighbourhoods, Partition
 from incrowd.long_work import Progress
@@ -318,6 +318,12 @@ def need_enough(data: Microdata, k: int) -> None:
     """Refuse a table of fewer than k records: it has no equivalence class of k."""
     if len(data) < k:
         raise Infeasible(f"n={len(data)} < k={k}: there are too few records to hide anyone")
+
+
+def check_feasible(promised: Iterable[Promise], data: Microdata) -> None:
+    """Refuse a table of which no release can keep these promises."""
+    if reasons := [reason for model in promised if (reason := model.infeasible(data))]:
+        raise Infeasible("\n".join(reasons))
 
 
 @contextmanager

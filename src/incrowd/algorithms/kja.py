@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,6 +68,14 @@ class KJoinAnonymization(Algorithm):
     joins: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "base": Choice(BASES)}
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self._partitioner  # a base that takes no such k is refused before a table is read
+
+    @cached_property
+    def _partitioner(self) -> Any:
+        return method(self.base)(k=self.k)
+
     @property
     def printed(self) -> bool:
         return bool(self.exposures())
@@ -78,8 +87,7 @@ class KJoinAnonymization(Algorithm):
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
     ) -> Partition:
         """The groups of people of both tables; those of the public one who are not needed are in none."""
-        base: Any = method(self.base)(k=self.k)
-        return self.grouped(data, base, guards, progress, entropy)
+        return self.grouped(data, self._partitioner, guards, progress, entropy)
 
     def grouped(
         self,
@@ -189,14 +197,20 @@ class Refinement(KJoinAnonymization):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _ = self._of_values
         if self.most_present < 1 and self.base not in CUTTING:
             raise PolicyError(f"kja-refine: presence below 1 needs base = {' or '.join(CUTTING)}")
+
+    @cached_property
+    def _of_values(self) -> Mondrian:
+        """What cuts classes into groups of sensitive values."""
+        return StrictMondrian(self.k)
 
     @property
     def most_present_share(self) -> str:
         return str(self.presence)
 
-    @property
+    @cached_property
     def most_present(self) -> Fraction:
         return exact(self.presence)
 
@@ -245,7 +259,7 @@ class Refinement(KJoinAnonymization):
             return max(self.k, *(guard.enough(people) for guard in sized), 0)
 
         places = Microdata(classes.middles(data), data.attributes)
-        return MondrianRun(StrictMondrian(self.k), places).by_need(need, others, silent, classes.private)
+        return MondrianRun(self._of_values, places).by_need(need, others, silent, classes.private)
 
 
 @register("algorithm", "kja-refine-adaptive")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
+from incrowd.algorithms.base import check_feasible
 from incrowd.assign import system
 from incrowd.encode import encode
 from incrowd.errors import Exposure, TableError
@@ -63,7 +64,7 @@ from incrowd.publishing.render import (
     published_table,
 )
 from incrowd.publishing.request import Request, diversity_remedy, requested
-from incrowd.publishing.rows import RandomizedAssignment, assigned, grouped
+from incrowd.publishing.rows import RandomizedAssignment, assigned, check_suppressed, grouped
 from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
 from incrowd.publishing.suppression import Saved
 from incrowd.publishing.totals import totals
@@ -303,7 +304,7 @@ def draft(
     check_names(policy.accept)
     request = requested(policy)
     people = _read(source, request, watch, public, check)
-    request.check_feasible(people.private)
+    check_feasible(request.promised, people.private)
     if len(people.private.attributes) > MANY_COLUMNS:  # of few columns it is said at the end
         asked = demand(people.private, policy.k)
         if asked.too_much:
@@ -319,7 +320,7 @@ def draft(
     )
     grouping = made.found
     if people.stand_ins is None:
-        request.check_kept(grouping)
+        check_suppressed(grouping, request.allowed)
     watch("generalize")
     rows, data = grouping.of_kept(), people.with_rows(grouping.kept)
     values = _disclosed_values(rows, data, request)

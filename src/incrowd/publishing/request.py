@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from incrowd import models
-from incrowd.algorithms.base import Algorithm, method
+from incrowd.algorithms.base import Algorithm, check_feasible, method
 from incrowd.contracts import Guard, Promise
-from incrowd.errors import IncrowdError, Infeasible, PolicyError
-from incrowd.flow import Microdata, Neighbourhoods, Partition
+from incrowd.errors import IncrowdError, PolicyError
+from incrowd.flow import Microdata
 from incrowd.models import JoinTerms, KAnonymity, KPersons
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
@@ -63,25 +63,6 @@ class Request:
             self.policy.totals,
         )
 
-    def check_feasible(self, data: Microdata) -> None:
-        """Refuse a table of which no release can keep the promise."""
-        reasons = [reason for model in self.promised if (reason := model.infeasible(data))]
-        if reasons:
-            raise Infeasible("\n".join(reasons))
-
-    def check_kept(self, grouping: Partition | Neighbourhoods) -> None:
-        """Refuse a grouping that leaves out more records than may be."""
-        records, allowed = grouping.labels.size, self.allowed
-        gone, most = records - grouping.kept.size, 0 if allowed is None else allowed.most(records)
-        if gone == records:
-            raise Infeasible(f"nothing can be published: all {records} records would have to be suppressed")
-        if gone > most:
-            share = "none" if allowed is None else f"max_suppression = {allowed.share}, {most} of {records}"
-            raise Infeasible(
-                f"{gone} of {records} records would have to be suppressed, and {share} may be; raise "
-                "max_suppression, ask for less, or try another method"
-            )
-
 
 def requested(policy: Policy) -> Request:
     """What the policy asks for; refused are parts that do not go together, and exposures not accepted."""
@@ -132,7 +113,7 @@ def diversity_remedy(policy: Policy, data: Microdata) -> str:
 def _granted(policy: Policy, data: Microdata, **asked: Any) -> bool:
     """Is a change of the policy accepted, and feasible on this table?"""
     try:
-        requested(policy.with_(**asked)).check_feasible(data)
+        check_feasible(requested(policy.with_(**asked)).promised, data)
     except IncrowdError:
         return False
     return True

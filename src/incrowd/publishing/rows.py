@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import assign
-from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.base import Algorithm, check_feasible
 from incrowd.algorithms.outliers.repair import repaired
 from incrowd.assign import system
 from incrowd.contracts import Guard, Plainness, Promise
@@ -72,6 +72,20 @@ def grouped(
     return Grouping(replace(mended, tried=found.tried))
 
 
+def check_suppressed(found: Partition | Neighbourhoods, allowed: Allowance | None) -> None:
+    """Refuse a grouping that leaves out more records than may be."""
+    records = found.labels.size
+    gone, most = records - found.kept.size, 0 if allowed is None else allowed.most(records)
+    if gone == records:
+        raise Infeasible(f"nothing can be published: all {records} records would have to be suppressed")
+    if gone > most:
+        share = "none" if allowed is None else f"max_suppression = {allowed.share}, {most} of {records}"
+        raise Infeasible(
+            f"{gone} of {records} records would have to be suppressed, and {share} may be; raise "
+            "max_suppression, ask for less, or try another method"
+        )
+
+
 def _check_kept(found: Partition, everyone: Microdata, promised: Sequence[Promise]) -> None:
     """Values are promised as readers count them: in the published rows, without who was suppressed."""
     kept = found.kept
@@ -96,8 +110,7 @@ def _choice(
     of_size = [model for model in promised if model.name in OF_SIZE]
 
     def by(models: Sequence[Promise], some: Microdata) -> Partition:
-        if reasons := [reason for model in models if (reason := model.infeasible(some))]:
-            raise Infeasible("\n".join(reasons))
+        check_feasible(models, some)
         found = algorithm.group(some, _guards(models, some), silent)
         if not isinstance(found, Partition):
             raise TypeError("only of equivalence classes records can be left out")
