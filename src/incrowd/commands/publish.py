@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd.engines.in_spark import is_spark
 from incrowd.engines.resources import Resources
+from incrowd.engines.spark_tables import is_spark
 from incrowd.errors import InputError, PolicyError, option
 from incrowd.long_work import Notice, Watch, unnoticed, unwatched, with_threads
 from incrowd.policy import Policy
 from incrowd.publishing.engine_choice import check_engine, engine_for, resources_of
-from incrowd.publishing.large import publish_large
-from incrowd.publishing.large_spark import publish_frame
 from incrowd.publishing.pipeline import Form, Release, publish_in_memory, publish_to
 
 Columns = Sequence[str] | Mapping[str, Any]
@@ -140,12 +138,16 @@ def publish(
         form = Form(format or ("parquet" if spark else "csv"), typed, replace)
         resources = engine_for(table, asked, form, engine, memory, threads, master, notice)
         if resources is not None:
+            from incrowd.publishing.large import publish_large  # few tables need what is behind an engine
+
             return publish_large(table, asked, output, form, resources, watch)
         with with_threads(threads):
             return publish_to(table, asked, output, form, watch, public, check, notice)
     if typed or replace or format is not None:
         raise InputError(f"how a release is written is said together with {option('output')}")
     if is_spark(table):
+        from incrowd.publishing.large_spark import publish_frame
+
         check_engine(engine, table)
         return publish_frame(table, asked, resources_of("spark", memory, threads, master), watch)
     if engine in ("duckdb", "spark") or memory is not None or master is not None:

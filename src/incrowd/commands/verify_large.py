@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from incrowd.commands.stated_policy import stated_policy
-from incrowd.engines.in_spark import is_spark
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession
+from incrowd.engines.spark_tables import is_spark
 from incrowd.engines.sql_engine import SqlEngine
 from incrowd.engines.writing import CLASSES, RECORDS, written_again
 from incrowd.errors import IncrowdError, InputError, NotVerified, option

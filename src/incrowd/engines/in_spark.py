@@ -20,6 +20,7 @@ from incrowd.engines.session import duck_session, parquet_sql
 from incrowd.engines.sources import as_texts
 from incrowd.engines.spark_session import SparkSqlSession, exact_address, in_our_words, to_every_task
 from incrowd.engines.spark_start import running_session, spark_session
+from incrowd.engines.spark_tables import is_frame, is_listed
 from incrowd.engines.sql_engine import SqlEngine
 from incrowd.engines.table_files import TableFiles, TextTable
 from incrowd.errors import InputError, option
@@ -28,19 +29,7 @@ from incrowd.tables.checked_files import check_names
 from incrowd.values import same_name
 
 KEY_BYTES = 32
-CATALOG = "spark:"  # the path of a table or query of the session's catalog
 SEEN = "seen.parquet"
-
-
-def is_spark(source: object) -> bool:
-    """Is it a DataFrame of Spark, or a table of its catalog?"""
-    given = Source.of(source)
-    return _is_frame(source) or (given is not None and str(given.path) == CATALOG)
-
-
-def _is_frame(source: object) -> bool:
-    """Asked without loading Spark."""
-    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +58,14 @@ class SparkFrame(TableFiles):
 
 def spark_table(source: object, wanted: Sequence[str]) -> TableFiles:
     """What Spark can take as a table: its own frames, tables of its catalog, files; refused is the rest."""
-    if _is_frame(source):
+    if is_frame(source):
         if type(source).__module__.startswith("pyspark.sql.connect"):
             raise InputError(
                 "a DataFrame of Spark Connect cannot be published; run the program on the cluster itself"
             )
         return SparkFrame("frame", (), Source("the Spark DataFrame"), source, tuple(wanted))
     given = Source.of(source)
-    if given is not None and str(given.path) == CATALOG:
+    if given is not None and is_listed(source):
         if not given.sql:
             raise InputError(f"say which table of Spark's catalog, or a query, with {option('sql')}")
         found, running = TableFiles("catalog", (), given), running_session()

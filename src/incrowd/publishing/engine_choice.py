@@ -7,14 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from incrowd.engines.in_spark import is_spark
 from incrowd.engines.resources import Resources, machine_memory, words
-from incrowd.engines.session import duck_session, quoted_text
-from incrowd.engines.table_files import TableFiles
+from incrowd.engines.spark_tables import is_spark
 from incrowd.errors import IncrowdError, InputError, option
 from incrowd.long_work import Notice
 from incrowd.policy import Policy
-from incrowd.publishing.large import request_for_engine
 from incrowd.publishing.pipeline import Form
 from incrowd.schema import Source
 
@@ -50,6 +47,9 @@ def engine_for(
     allowed = machine_memory() // 2 if memory is None else resources.memory
     if needed <= allowed:
         return None
+    from incrowd.engines.table_files import TableFiles  # few tables need what is behind an engine
+    from incrowd.publishing.large import request_for_engine
+
     try:
         request_for_engine(policy, form)
         TableFiles.of(source)
@@ -96,6 +96,8 @@ def _of_parquet(path: Path) -> int:
     size = sum(file.stat().st_size for file in files)
     if SPARSE * size < machine_memory() // 16:
         return SPARSE * size
+    from incrowd.engines.session import duck_session, quoted_text
+
     listed = "[" + ", ".join(quoted_text(str(file.absolute())) for file in files) + "]"
     first = quoted_text(str(files[0].absolute()))
     with (
