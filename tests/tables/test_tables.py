@@ -33,6 +33,7 @@ from incrowd.schema import Kind
 from incrowd.tables import (
     as_frame,
     csv_reader,
+    csv_writer,
     protected,
     read,
     unprotected,
@@ -272,6 +273,24 @@ def test_a_table_survives_writing_and_reading(names: list[str], data: st.DataObj
         write_csv(Table.of(columns), path)
         again = unprotected_table(read(path))
     assert contents(again) == {name: [text or "" for text in rows] for name, rows in columns.items()}
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.none() | TRICKY | TEXTS, st.none() | TEXTS), min_size=1, max_size=8),
+    both=st.booleans(),
+    chunk=st.integers(1, 9),
+)
+def test_compiled_or_not_the_bytes_are_the_same(rows: list[Any], both: bool, chunk: int) -> None:
+    columns = {"a": [a for a, _ in rows]} | ({"b": [b for _, b in rows]} if both else {})
+    written = []
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_writer, "CHUNK", chunk)
+        for least in (0, 100):
+            patch.setattr(csv_writer, "WORTH_COMPILED", least)
+            write_csv(Table.of(columns), Path(folder, f"{least}.csv"))
+            written.append(Path(folder, f"{least}.csv").read_bytes())
+    assert written[0] == written[1]
 
 
 def test_csv_is_written_with_as_few_quotes_as_possible(tmp_path: Path) -> None:

@@ -200,21 +200,25 @@ def isolating_values(lone: Mapping[str, int], rows: int, schema: Schema) -> tupl
     )
 
 
-def _persons(table: Table, schema: Schema) -> NDArray[np.int64]:
-    """Whose row each is; without an entity, every row is a person."""
+def _persons(table: Table, schema: Schema) -> NDArray[np.int64] | None:
+    """Whose row each is; None without an entity: then every row is a person."""
     for column in schema.having(Role.ENTITY):
         return table.column(column.name).codes.astype(np.int64)
-    return np.arange(len(table))
+    return None
 
 
-def rows_alone(codes: NDArray[np.integer], persons: NDArray[np.int64]) -> int:
-    """How many rows have a value (n,) that no other person (n,) has.
+def rows_alone(codes: NDArray[np.integer], persons: NDArray[np.int64] | None) -> int:
+    """How many rows have a value (n,) that no other person (n,) has; of None, no other row.
 
     Examples
     --------
     >>> rows_alone(np.array([0, 1, 1, 2, 2]), np.array([0, 1, 1, 3, 4]))
     3
+    >>> rows_alone(np.array([0, 1, 1, 2, 2]), None)
+    1
     """
+    if persons is None:
+        return int((np.bincount(codes) == 1).sum())
     owner = np.zeros(int(codes.max()) + 1, np.int64)
     owner[codes] = persons  # one person of each value; who is another one shares it
     shared = np.zeros(owner.size, np.bool_)

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from incrowd.errors import TableError
-from incrowd.flow import Table
+from incrowd.flow import Codes, Table
 from incrowd.tables.checked_files import create
 from incrowd.tables.texts import column_of
 
 CHUNK = 16_384  # rows joined at once
+WORTH_COMPILED = 100_000  # rows from which on compiled code is worth loading
 # At the start of a text, and after each sign at which some spreadsheet might cut the cell or the line.
 _SIGN = re.compile(r"[=+\-@\t\r]")
 _FORMULA = re.compile(r"(^|[;\t\r\n])(?='*[=+\-@\t\r])")
@@ -73,11 +74,35 @@ def _parts(table: Table) -> Iterator[bytes]:
     # a row that is one empty cell would be an empty line, which most readers skip
     empty = '""' if len(table.names) == 1 else ""
     yield (",".join(_quoted(protected(name), _NAME_NEEDS_QUOTES) for name in table.names) + "\n").encode()
-    cells = [np.array([_cell(text, empty) for text in column.texts], object) for column in table.columns]
-    for start in range(0, len(table), CHUNK):
+    cells = [[_cell(text, empty) for text in column.texts] for column in table.columns]
+    join = _by_python if len(table) < WORTH_COMPILED else _by_kernel
+    yield from join([column.codes for column in table.columns], cells)
+
+
+def _by_python(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[bytes]:
+    """The rows of a table, some at a time, without compiled code, which takes its time to load."""
+    texts = [np.array(column, object) for column in cells]
+    for start in range(0, codes[0].size, CHUNK):
         rows = slice(start, start + CHUNK)
-        taken = [cell[column.codes[rows]] for cell, column in zip(cells, table.columns, strict=True)]
-        yield ("\n".join(map(",".join, zip(*(t.tolist() for t in taken), strict=True))) + "\n").encode()
+        taken = [text[column[rows]].tolist() for text, column in zip(texts, codes, strict=True)]
+        yield ("\n".join(map(",".join, zip(*taken, strict=True))) + "\n").encode()
+
+
+def _by_kernel(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[bytes]:
+    """The same bytes for many rows: cells are encoded once, each with the sign that follows it."""
+    from incrowd.kernels.csv_rows import join_cells
+
+    ends = [","] * (len(cells) - 1) + ["\n"]
+    ready = [(text + end).encode() for column, end in zip(cells, ends, strict=True) for text in column]
+    size = np.fromiter(map(len, ready), np.int64, len(ready))
+    starts = np.concatenate([[0], np.cumsum(size)])
+    base = np.concatenate([[0], np.cumsum([len(column) for column in cells])[:-1]]).astype(np.int64)
+    flat = np.frombuffer(b"".join(ready), np.uint8)
+    for start in range(0, codes[0].size, CHUNK):
+        part = np.stack([column[start : start + CHUNK] for column in codes])
+        out = np.empty(int(size[part + base[:, None]].sum()), np.uint8)
+        join_cells(part, base, starts, flat, out)
+        yield out.tobytes()
 
 
 def _cell(text: str | None, empty: str) -> str:
