@@ -181,15 +181,16 @@ def verify_alone(_kd: float) -> Iterator[Figure]:
             shutil.copyfileobj(packed, target)
 
         def timed(*given: Any, **more: Any) -> Verdict:
-            found: list[Verdict] = []
-            inside.append(cpu(lambda: found.append(verify_folder(*given, **more)), 2))
+            found: list[Verdict] = []  # timed once: what is read stays with what is given
+            inside.append(cpu(lambda: found.append(verify_folder(*given, **more)), 1))
             return found[0]
 
         vars(pipeline)["verify"] = timed
-        pipeline.publish_to(source, policy, Path(name) / "out")
+        for folder in ("first", "out"):
+            pipeline.publish_to(source, policy, Path(name) / folder)
         vars(pipeline)["verify"] = verify_folder
         alone = cpu(lambda: command.verify(Path(name) / "out", source, policy), 2)
-        yield Figure("verify alone", f"n=542119 d=8 k={K}", alone / inside[0], "inside publish", 2.0)
+        yield Figure("verify alone", f"n=542119 d=8 k={K}", alone / min(inside), "inside publish", 2.0)
 
 
 _ARGUMENTS = ["publish", "census.csv", "-p", "policy.toml", "-o", "out", "--json"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from typing import NoReturn
 
 import numpy as np
@@ -121,7 +121,7 @@ def _names(header: Block, delimiter: int) -> list[str]:
     ends = header.row_cells(delimiter, width)
     places = (header.cells(ends, place) for place in range(width))
     try:
-        names = [header.cell(int(start[0]), int(end[0])).decode() for start, end in places]
+        names = [header.contents(start[:1], end[:1])[0].decode() for start, end in places]
     except UnicodeDecodeError:
         names = None
     if names is None:  # raised here, where no exception that holds the header is around
@@ -142,12 +142,13 @@ class _Builder:
     def take(self, block: Block, starts: Codes, ends: Codes) -> None:
         """Add the cells of a block."""
         codes, leads = numbered(first_rows(block.buffer, starts, ends))
-        met = zip(starts[leads].tolist(), ends[leads].tolist(), strict=True)
-        known = np.fromiter((self._code(block, start, end) for start, end in met), np.int32, leads.size)
+        cells = block.contents(starts[leads], ends[leads])
+        known = np.fromiter(map(self._known.get, cells, repeat(-1)), np.int32, leads.size)
+        for new in np.flatnonzero(known < 0).tolist():
+            known[new] = self._code(cells[new], block, int(starts[leads[new]]))
         self._codes.append(known[codes])
 
-    def _code(self, block: Block, start: int, end: int) -> int:
-        cell = block.cell(start, end)
+    def _code(self, cell: bytes, block: Block, start: int) -> int:
         code = self._known.get(cell)
         if code is None:
             code = self._known[cell] = len(self._texts)
@@ -336,10 +337,11 @@ class Block:
             ends -= quoted
         return starts, ends
 
-    def cell(self, start: int, end: int) -> bytes:
-        """The content of a cell; two quotes in a row can only be a doubled quote."""
-        content = self.data[start:end]
-        return content.replace(b'""', b'"') if self.quotes.size else content
+    def contents(self, starts: Offsets, ends: Offsets) -> list[bytes]:
+        """What cells hold; two quotes in a row can only be a doubled quote."""
+        data = self.data
+        found = [data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return [cell.replace(b'""', b'"') for cell in found] if self.quotes.size else found
 
 
 def _is_utf_8(data: bytes) -> bool:

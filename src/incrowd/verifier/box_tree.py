@@ -38,16 +38,13 @@ class BoxTree:
     def leaves(self, ranks: Sequence[Ints]) -> Ints:
         """The leaf of each record, given by its ranks in each column."""
         node = np.zeros(ranks[0].size, np.int64)
+        together, width = np.stack(ranks, axis=1).ravel(), len(ranks)
         going = np.arange(node.size)
         while going.size:
             at = node[going]
             inner = self.child[at] > 0
             going, at = going[inner], at[inner]
-            column = self.column[at]
-            right = np.empty(going.size, np.bool_)
-            for j, rank in enumerate(ranks):
-                here = np.flatnonzero(column == j)
-                right[here] = rank[going[here]] > self.cut[at[here]]
+            right = together[going * width + self.column[at]] > self.cut[at]
             node[going] = self.child[at] + right
         return node
 
