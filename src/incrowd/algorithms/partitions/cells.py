@@ -96,11 +96,10 @@ class Cells(Algorithm):
             some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
             best = np.unique(labels[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
             block = Block(self.k, some, lattice, guards, rows, cost_of(best, some) / rows.size, per_seed)
-            best = block.polished(best, deadline)
             found = block.filled(deadline, _from(progress, done, rows.size, n))
-            if found is not None:
-                found = block.polished(found, deadline)
-                best = found if cost_of(found, some) < cost_of(best, some) else best
+            if found is not None and cost_of(found, some) < cost_of(best, some):
+                best = found
+            best = block.polished(best, deadline)
             new[rows] = classes + best
             classes, done = classes + int(best.max()) + 1, done + rows.size
             progress(done / n)
