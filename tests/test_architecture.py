@@ -20,7 +20,7 @@ STAGES = ("tables", "encode", "generalize", "assign")
 
 # Seven floors, from the ground up. A part may import what is on a lower floor, never on its own or a higher
 # one: so stages do not know each other, and the verifier does not know what it verifies. Only on the ground,
-# where the words are, a part may also import what stands before it.
+# where the words are, and at the top, where people come in, a part may also import what stands before it.
 FLOORS: tuple[tuple[str, ...], ...] = (
     (
         *(
@@ -42,7 +42,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("attacks", "release", "engines"),
     ("publishing", "queries"),
     ("commands", "reproduce"),
-    ("cli",),
+    ("studio", "cli"),
 )
 LEVEL = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 # Narrower than their floor: all that these parts may see of incrowd.
@@ -80,13 +80,15 @@ DOORS = {
     "threadpoolctl": {"commands"},
     "click": {"cli"},
     "rich": {"cli"},
-    "jinja2": {"reports"},
-    "markupsafe": {"reports"},
+    "jinja2": {"reports", "studio"},
+    "markupsafe": {"reports", "studio"},
+    "starlette": {"studio"},
+    "uvicorn": {"studio"},
 }
 # Where chance comes from, and who may draw.
 DRAWS = {
     "random": {"examples", "reproduce"},
-    "secrets": {"release"},
+    "secrets": {"release", "studio"},
     "os.urandom": {"assign"},
     "numpy.random": set[str](),
     "np.random": set[str](),
@@ -96,7 +98,7 @@ UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml"
 LONGEST_FILE = 450
 HEAVY = (
     *("numba", "scipy", "duckdb", "pandas", "polars", "pyarrow", "narwhals", "jinja2", "sqlglot"),
-    *("sklearn", "openpyxl", "python_calamine", "pyreadstat", "psycopg", "pyspark"),
+    *("sklearn", "openpyxl", "python_calamine", "pyreadstat", "psycopg", "pyspark", "starlette", "uvicorn"),
 )
 
 
@@ -142,9 +144,9 @@ def uses(tree: ast.AST) -> set[str]:
 
 
 def _below(here: str) -> set[str]:
-    """The parts that one may import: those on lower floors, and on the ground those before it."""
-    ground = FLOORS[0]
-    before = set(ground[: ground.index(here)]) if here in ground else set[str]()
+    """What one may import: parts on lower floors; on the ground and at the top also those before it."""
+    own_floor = next((floor for floor in (FLOORS[0], FLOORS[-1]) if here in floor), ())
+    before = set(own_floor[: own_floor.index(here)]) if own_floor else set[str]()
     return before | {part for part in LEVEL if LEVEL[part] < LEVEL[here]}
 
 
@@ -266,6 +268,21 @@ HELP = (
 def test_looking_costs_nothing_heavy(script: str) -> None:
     ran = subprocess.run([sys.executable, "-c", script, *HEAVY, "sys"], capture_output=True, text=True)
     assert json.loads(ran.stderr) == ["sys"]  # the probe does see what is loaded
+
+
+def test_the_process_that_talks_to_the_browser_holds_no_data() -> None:
+    """Neither tables nor numbers are loaded there: the bench has them."""
+    script = f"import incrowd.studio.server; {LOADED}"
+    heavy = ("numpy", "pydantic", "numba", "duckdb", "incrowd.flow", "incrowd.tables", "sys")
+    ran = subprocess.run([sys.executable, "-c", script, *heavy], capture_output=True, text=True)
+    assert json.loads(ran.stderr) == ["sys"]
+
+
+def test_nothing_but_its_command_imports_the_studio() -> None:
+    importers = {
+        module for module, tree in TREES.items() if any("incrowd.studio" in name for name in own(tree))
+    }
+    assert {module for module in importers if part_of(module) != "studio"} == {"incrowd.cli.studio"}
 
 
 PLANTED = {

@@ -16,6 +16,7 @@ from incrowd.cli import (  # noqa: F401  # each adds its command
     query,
     report,
     reproduce,
+    studio,
     verify,
 )
 from incrowd.cli.app import app, main
@@ -26,6 +27,7 @@ __all__ = ["main"]
 _ORDER = (
     *(
         "demo",
+        "studio",
         "inspect",
         "policy",
         "publish",

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from incrowd.commands.inspect.column_facts import counted_texts, numbered_values
 from incrowd.commands.inspect.levels import LevelCounts, Levels, levels_of
-from incrowd.commands.inspect.risks import Risk, risk_of
+from incrowd.commands.inspect.risks import (
+    MOST_ROWS_READ,
+    Combination,
+    Risk,
+    risk_of,
+    telling_combinations,
+)
 from incrowd.errors import InputError, PolicyError, TableError, unknown
 from incrowd.flow import Codes, Table, TextColumn
 from incrowd.policy import Policy
@@ -41,6 +47,29 @@ class KnownColumns:
         if not len(table):
             raise TableError("the table has no rows, so there is nothing to inspect")
         return cls(table, frozenset({""} if policy is None else policy.missing), policy)
+
+    def under(self, policy: Policy) -> KnownColumns:
+        """The same table as another policy reads it; what both read alike is not numbered again.
+
+        Examples
+        --------
+        >>> known = KnownColumns.of(Table.of({"zip": ["123", "0124"]}), Policy(quasi_identifiers=["zip"]))
+        >>> codes = known.codes("zip")
+        >>> known.under(Policy(quasi_identifiers=["zip"], privacy={"k": 2})).codes("zip") is codes
+        True
+        >>> known.under(Policy(quasi_identifiers={"zip": {"type": "numeric"}})).codes("zip") is codes
+        False
+        """
+        other = KnownColumns.of(self.table, policy)
+        alike = [name for name in self._codes if self._read_as(name) == other._read_as(name)]
+        other._codes.update({name: self._codes[name] for name in alike})
+        return other
+
+    def telling(
+        self, columns: Sequence[str], most_rows_read: int = MOST_ROWS_READ
+    ) -> tuple[Combination, ...]:
+        """The pairs and triples of these columns that single out most rows; the search reads so many rows."""
+        return telling_combinations({name: self.codes(name) for name in columns}, most_rows_read)[0]
 
     def risk_of(
         self, columns: Sequence[str], k: int | None = None, levels: Mapping[str, int] | None = None
@@ -111,6 +140,11 @@ class KnownColumns:
         policy, plain = self.policy, same_name(name)
         said = policy and (policy.quasi_identifiers.get(plain) or policy.sensitive.get(plain))
         return said or Quasi()
+
+    def _read_as(self, name: str) -> tuple[object, ...]:
+        """All that decides how a column is numbered."""
+        said = self._said(name)
+        return self.policy is None, self.missing, said.type, said.format, said.values, repr(said.hierarchy)
 
     def _at(self, name: str, level: int) -> Codes:
         return self._tree(name).codes(name, level)

@@ -1,0 +1,114 @@
+"""Questions about risk: who stands alone in the quasi-identifiers, in one column, in three."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from incrowd.commands.inspect import KnownColumns
+from incrowd.errors import IncrowdError
+from incrowd.policy import Policy
+from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, UNIQUE_SHARE, near_unique
+from incrowd.schema import Role
+from incrowd.studio.questions.open_table import OpenTable
+from incrowd.values import same_name
+
+SHOWN_TRIPLES = 4
+QUICK_ROWS = 30_000_000  # that may be read to find the worst triples while somebody waits
+
+
+def risk(opened: OpenTable, text: str, folder: str) -> dict[str, Any] | None:
+    """The risk of a policy's quasi-identifiers over all rows; None if it has none."""
+    known = opened.known(text, folder)
+    names = known.quasi_identifiers()
+    if not names:
+        return None
+    policy = known.policy
+    return asdict(known.risk_of(names, None if policy is None else policy.privacy.k)) | {
+        "persons": known.persons is not None
+    }
+
+
+def one_column(opened: OpenTable, text: str, folder: str) -> dict[str, dict[str, Any]]:
+    """For each column by itself: among how many people one is left to guess, and how many stand alone."""
+    policy = Policy.from_text(text, folder)
+    found = {}
+    for name in opened.table.names:
+        key = ("one column", name, _reading(policy, name))
+        if key not in opened.remembered:
+            opened.remembered[key] = _alone(opened, policy, name)
+        found[name] = opened.remembered[key]
+    return found
+
+
+def _alone(opened: OpenTable, policy: Policy, name: str) -> dict[str, Any]:
+    try:
+        found = KnownColumns.of(opened.table, policy).risk_of([name])
+    except IncrowdError as error:
+        return {"people": None, "alone": 0, "problem": error.on_the_command_line}
+    return {"people": found.mean_size, "alone": found.unique}
+
+
+def reads(opened: OpenTable, text: str, folder: str, column: str) -> bool:
+    """Can the values of a column be read as a policy says? If not, the error says how many cannot."""
+    KnownColumns.of(opened.table, Policy.from_text(text, folder)).codes(column)
+    return True
+
+
+def _reading(policy: Policy, name: str) -> tuple[Any, ...]:
+    """All that decides how a column is numbered."""
+    plain = same_name(name)
+    said = policy.quasi_identifiers.get(plain) or policy.sensitive.get(plain)
+    described = None if said is None else said.model_dump_json()
+    return described, policy.missing, policy.entity
+
+
+def triples(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]:
+    """The two or three quasi-identifiers that single out most people."""
+    known = opened.known(text, folder)
+    names = known.quasi_identifiers()
+    found = known.telling(names, QUICK_ROWS) if len(names) > 1 else ()
+    threes = [one for one in found if len(one.columns) == 3] or list(found)
+    return [
+        {"columns": list(one.columns), "unique": known.risk_of(one.columns).unique}
+        for one in threes[:SHOWN_TRIPLES]
+    ]
+
+
+def near_unique_columns(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]:
+    """Columns that are published unchanged though their values single people out, and the exposure's name."""
+    policy = Policy.from_text(text, folder)
+    alone = one_column(opened, text, folder)
+    rows = len(opened.table)
+    found = []
+    by_plain = {same_name(name): name for name in opened.table.names}
+    for plain, role in policy.roles():
+        name = by_plain.get(plain)
+        if name is None:
+            continue
+        count = alone[name]["alone"]
+        exposure = None
+        if role is Role.KEEP and count > UNIQUE_SHARE * rows:
+            exposure = NEAR_UNIQUE_KEEP
+        elif role is Role.SENSITIVE and near_unique(count, rows):
+            exposure = NEAR_UNIQUE_SENSITIVE
+        if exposure is not None:
+            found.append(
+                {
+                    "column": name,
+                    "alone": count,
+                    "exposure": exposure.name,
+                    "meaning": exposure.meaning,
+                    "accepted": exposure.accepted(policy.accept),
+                }
+            )
+    return found
+
+
+QUESTIONS = {
+    "risk": risk,
+    "one_column": one_column,
+    "triples": triples,
+    "reads": reads,
+    "near_unique": near_unique_columns,
+}

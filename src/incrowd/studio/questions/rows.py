@@ -1,0 +1,97 @@
+"""Questions about the table itself: some rows, and what each column is and why it is read so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from incrowd.commands.inspect.profile import ColumnProfile
+from incrowd.schema import Kind
+from incrowd.studio.questions.open_table import OpenTable
+from incrowd.values import read_number
+
+LONGEST_CELL = 200
+EXAMPLES = 3
+
+
+def rows(opened: OpenTable, start: int, count: int, columns: tuple[int, int]) -> list[list[str | None]]:
+    """Some rows as they are in the file, of the columns from one place to another."""
+    shown = opened.table.columns[columns[0] : columns[1]]
+    parts = [
+        [_short(column.texts[code]) for code in column.codes[start : start + count].tolist()]
+        for column in shown
+    ]
+    return [list(row) for row in zip(*parts, strict=True)]
+
+
+def _short(text: str | None) -> str | None:
+    return text if text is None or len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
+
+
+def columns(opened: OpenTable) -> list[dict[str, Any]]:
+    """Every column as `inspect` sees it, before any policy."""
+    return [_column(opened, column) for column in opened.profile.columns]
+
+
+def _column(opened: OpenTable, found: ColumnProfile) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "kind": str(found.kind),
+        "distinct": found.distinct,
+        "missing": found.missing,
+        "once": found.once,
+        "suggested": str(found.role),
+        "reason": found.reason,
+        "format": found.format,
+        "note": found.note,
+        "readings": list(found.readings),
+        "why": why_this_kind(opened, found),
+        "hierarchy": dict(found.hierarchy),
+    }
+
+
+def why_this_kind(opened: OpenTable, found: ColumnProfile) -> str:
+    """How the kind follows from the values, in a sentence with counts and no value."""
+    if found.readings:
+        return f"{found.note[:1].upper()}{found.note[1:]}. Until you say, it is taken as written."
+    if found.kind is Kind.NUMERIC:
+        how = f", written {found.format}" if found.format else ""
+        return f"All {found.distinct:,} values are numbers{how}."
+    if found.kind is Kind.DATE:
+        return f"All {found.distinct:,} values are dates, written {found.format or 'yyyy-mm-dd'}."
+    numbers = _numbers(opened, found.name)
+    if not numbers or not found.distinct:
+        return "Its values are words, not numbers or dates."
+    if numbers >= found.distinct:
+        return "Its values are digits, but they number or code things: they are not added up."
+    return f"{found.distinct - numbers:,} of {found.distinct:,} values are no numbers."
+
+
+def _numbers(opened: OpenTable, name: str) -> int:
+    markers = {"", None, *opened.profile.missing}
+    texts = (text for text in opened.table.column(name).texts if text not in markers)
+    return sum(read_number(text) is not None for text in texts if text is not None)
+
+
+def examples(opened: OpenTable, column: str, count: int = EXAMPLES) -> list[str]:
+    """The first distinct values of a column that do not mean missing."""
+    markers = {"", None, *opened.profile.missing}
+    found: list[str] = []
+    for text in opened.table.column(column).texts:
+        if text is not None and text not in markers:
+            found.append(text if len(text) <= 40 else f"{text[:40]}…")
+        if len(found) == count:
+            break
+    return found
+
+
+def missing(opened: OpenTable, markers: list[str]) -> dict[str, Any]:
+    """How many cells of each column say one of these texts; and the markers that `inspect` proposes."""
+    wanted = {*markers, None}
+    counts = {}
+    for name, column in zip(opened.table.names, opened.table.columns, strict=True):
+        codes = [code for code, text in enumerate(column.texts) if text in wanted]
+        counts[name] = int(sum((column.codes == code).sum() for code in codes))
+    return {"counts": counts, "proposed": list(opened.profile.missing)}
+
+
+QUESTIONS = {"rows": rows, "columns": columns, "examples": examples, "missing": missing}

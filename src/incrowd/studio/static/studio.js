@@ -1,0 +1,138 @@
+// What pages do beyond plain forms: live progress, copy, keys, a dropped file. Nothing here decides anything.
+"use strict";
+document.documentElement.classList.add("js");
+
+const byId = (id) => document.getElementById(id);
+
+// Progress of a job, from the server as it happens; when it ends the screen is loaded once more.
+function follow(box) {
+  if (box.dataset.followed) return;
+  box.dataset.followed = "yes";
+  const source = new EventSource(`/jobs/${box.dataset.job}/events`);
+  let parts = 0;
+  source.onmessage = (event) => {
+    const job = JSON.parse(event.data);
+    if (!document.contains(box)) return source.close();
+    if (job.state !== "running") { source.close(); return refresh(); }
+    const bar = box.querySelector("progress");
+    if (job.share === null) bar.removeAttribute("value"); else bar.value = job.share;
+    box.querySelector("[data-step]").textContent = job.step;
+    box.querySelector("[data-left]").textContent = job.left;
+    if (job.parts !== parts && box.hasAttribute("data-parts")) { parts = job.parts; refresh(); }
+  };
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) refresh(); };
+}
+
+// The screen again, with focus where it was.
+function refresh() {
+  htmx.ajax("GET", location.pathname + location.search, { target: "#main", swap: "innerHTML" });
+}
+
+function look(root) {
+  root.querySelectorAll("[data-job]").forEach(follow);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  look(document);
+  drop();
+  warn();
+});
+document.addEventListener("htmx:afterSettle", () => look(document));
+
+// What is open stays open over a swap.
+let open = [];
+document.addEventListener("htmx:beforeSwap", () => {
+  open = [...document.querySelectorAll("details[open][id]")].map((box) => box.id);
+});
+document.addEventListener("htmx:afterSwap", () => {
+  for (const id of open) if (byId(id)) byId(id).open = true;
+});
+document.addEventListener("htmx:sendError", () => {
+  const said = byId("said");
+  said.className = "notice bad floating";
+  said.textContent = "The studio does not answer: it may have ended. Start it again; all choices are saved.";
+});
+
+// Keys with a modifier only: letters alone choose in lists.
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("input:not([type=checkbox]), textarea");
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !typing) {
+    const button = byId(event.shiftKey ? "redo-button" : "undo-button");
+    if (button && !button.disabled) { event.preventDefault(); button.click(); }
+  } else if (event.altKey && !event.ctrlKey && /^Digit[1-7]$/.test(event.code)) {
+    const step = document.querySelector(`.steps a[aria-keyshortcuts="Alt+${event.code.slice(5)}"]`);
+    if (step) { event.preventDefault(); step.click(); }
+  } else if (event.key === "Escape") {
+    const shown = [...document.querySelectorAll("#policy-drawer[open], .menu[open]")].pop();
+    if (shown) { shown.open = false; shown.querySelector("summary").focus(); }
+  }
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (button) {
+    navigator.clipboard.writeText(byId(button.dataset.copy).textContent).then(
+      () => { button.textContent = "Copied"; setTimeout(() => { button.textContent = "Copy"; }, 1500); },
+      () => { getSelection().selectAllChildren(byId(button.dataset.copy)); },
+    );
+  }
+  for (const menu of document.querySelectorAll(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  // The switch goes to the other of light and dark, also where the system decides.
+  const theme = event.target.closest("[data-theme-switch]");
+  if (theme && !document.documentElement.dataset.theme) {
+    theme.value = matchMedia("(prefers-color-scheme: dark)").matches ? "light" : "dark";
+  }
+});
+
+// The policy is shown where it was changed last.
+document.addEventListener("toggle", (event) => {
+  const text = byId("policy-text");
+  const changed = event.target.id === "policy-drawer" && event.target.open && text.querySelector("ins");
+  if (changed) text.scrollTop = changed.offsetTop - text.offsetTop - 40;
+}, true);
+
+// A dropped file goes as it is, in one piece; the program writes it to disk as it comes.
+function drop() {
+  const box = byId("drop");
+  if (!box) return;
+  const send = (file) => {
+    if (!file) return;
+    const said = byId("drop-said"), bar = byId("drop-progress");
+    if (file.size > Number(box.dataset.most)) { said.textContent = "The file is too large."; return; }
+    const request = new XMLHttpRequest();
+    request.open("POST", "/drop");
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
+    request.setRequestHeader("X-Incrowd-Token", JSON.parse(document.body.getAttribute("hx-headers"))["X-Incrowd-Token"]);
+    bar.hidden = false;
+    request.upload.onprogress = (event) => { bar.value = event.loaded / event.total; };
+    request.onload = () => {
+      if (request.status === 200) { location.assign(JSON.parse(request.responseText).go); return; }
+      if (request.responseURL.endsWith("/")) { location.assign("/"); return; }
+      bar.hidden = true;
+      said.textContent = request.responseText;
+    };
+    request.onerror = () => { bar.hidden = true; said.textContent = "The file could not be sent."; };
+    request.send(file);
+  };
+  byId("drop-file").addEventListener("change", (event) => send(event.target.files[0]));
+  document.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
+  document.addEventListener("dragleave", () => box.classList.remove("over"));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    box.classList.remove("over");
+    send(event.dataTransfer.files[0]);
+  });
+}
+
+// Told before the studio ends by itself. To ask how long is left is no action.
+function warn() {
+  const box = byId("ending");
+  if (!box) return;
+  const ask = () => fetch("/alive").then((answer) => answer.json()).then(({ seconds }) => {
+    box.hidden = seconds > 120;
+    box.querySelector("[data-minutes]").textContent = Math.max(1, Math.round(seconds / 60));
+    setTimeout(ask, Math.max(5, Math.min(60, seconds - 115)) * 1000);
+  }, () => {});
+  setTimeout(ask, Math.max(5, Math.min(60, Number(document.body.dataset.idle) - 115)) * 1000);
+}

@@ -1,0 +1,266 @@
+"""Screen 2, Columns: what each column is, who stands alone by it, and what it costs the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import log
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from incrowd.errors import InputError
+from incrowd.studio import pages, show, views, words
+from incrowd.studio.bench import Refusal
+from incrowd.studio.guard import field_of, form_of
+from incrowd.studio.jobs import DONE, Job
+from incrowd.studio.pages import table_needed
+from incrowd.studio.paging import Paging, asked_number
+from incrowd.studio.show import Shown
+from incrowd.studio.state import Studio, column_number, counted, studio_of
+from incrowd.studio.views import StepState, get, post
+
+COLUMNS_A_PAGE = 60
+PREVIEW_ROWS = 5
+COSTS = "costs"  # the work of the guided path
+
+
+@table_needed
+async def show_columns(request: Request) -> Response:
+    studio = studio_of(request)
+    table = studio.open.table or {}
+    facts = await studio.ask_policy("policy")
+    columns = await _columns(studio, facts)
+    find = request.query_params.get("find", "").strip()[:100]
+    only = request.query_params.get("role", "")
+    found = [
+        column
+        for column in columns
+        if find.casefold() in column["name"].casefold() and only in ("", column["role"])
+    ]
+    page = Paging(len(found), COLUMNS_A_PAGE, asked_number(request, "page"))
+    shown = found[page.start : page.end]
+    asked = asked_number(request, "examples")
+    for column in shown:
+        hidden = column["role"] in ("identifier", "entity") and column["number"] != asked
+        column["hidden"] = hidden
+        column["examples"] = [] if hidden else await studio.ask("examples", column=column["name"])
+    risk, problem = await _risk(studio)
+    return await pages.render(
+        request,
+        "columns.html.j2",
+        "columns",
+        table=table,
+        columns=shown,
+        all_columns=columns,
+        page=page,
+        find=find,
+        only=only,
+        tally=counted(Counter(words.ROLES[c["role"]].lower() if c["role"] else "no role" for c in columns)),
+        risk=risk,
+        problem=problem,
+        change=await _last_change(studio, risk),
+        triples=await studio.ask_policy("triples") if risk else [],
+        exposed=await studio.ask_policy("near_unique"),
+        preview=await _preview(studio, columns, asked),
+        costs=studio.jobs.latest(COSTS),
+        costs_fit=_fits(studio, studio.jobs.latest(COSTS)),
+        costs_asked=_with_k(facts),
+        differs=any(column["chosen"] for column in columns),
+    )
+
+
+async def _columns(studio: Studio, facts: dict[str, Any]) -> list[dict[str, Any]]:
+    found = await studio.ask("columns")
+    alone = await studio.ask_policy("one_column")
+    missing = (await studio.ask("missing", markers=facts["missing"]))["counts"]
+    rows = (studio.open.table or {})["rows"]
+    columns = []
+    for number, column in enumerate(found):
+        name = column["name"]
+        role = facts["roles"][name]
+        known = alone[name]
+        columns.append(
+            {
+                **column,
+                "number": number,
+                "role": role,
+                "kind": facts["described"][name].get("type") or column["kind"],
+                "missing": missing[name],
+                "people": known.get("people"),
+                "problem": known.get("problem", ""),
+                "tells": _tells(known.get("people"), rows),
+                "chosen": role != column["suggested"],
+            }
+        )
+    return columns
+
+
+def _tells(people: float | None, rows: int) -> float:
+    """How much a column tells, from 0 (all are equal) to 100 (all are alone), on a scale of halvings."""
+    if people is None or rows < 2:
+        return 0.0
+    return round(100 * (1 - log(max(people, 1.0)) / log(rows)), 1)
+
+
+async def _risk(studio: Studio) -> tuple[dict[str, Any] | None, str]:
+    try:
+        return await studio.ask_policy("risk"), ""
+    except Refusal as refusal:
+        return None, refusal.sentence
+
+
+async def _last_change(studio: Studio, risk: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What the last choice did to who stands alone: the policy now against the one before it."""
+    session = studio.session
+    before = session.before
+    if before is None:
+        return None
+    try:
+        old = await studio.ask("risk", text=before, folder=str(studio.open.project.folder))
+    except Refusal:
+        return None
+    then = 0 if old is None else old["unique"]
+    now = 0 if risk is None else risk["unique"]
+    return {"label": session.now.label, "more": now - then}
+
+
+async def _preview(studio: Studio, columns: list[dict[str, Any]], asked: int | None) -> dict[str, Any]:
+    """The first rows, identifiers covered unless somebody asked for them."""
+    shown = columns[:COLUMNS_A_PAGE]
+    cells = await studio.ask("rows", start=0, count=PREVIEW_ROWS, columns=[0, len(shown)])
+    covered = [c["role"] in ("identifier", "entity") and c["number"] != asked for c in shown]
+    return {"columns": list(zip(shown, covered, strict=True)), "cells": cells}
+
+
+def _fits(studio: Studio, job: Job | None) -> bool:
+    return job is not None and job.fits(studio.session.digest, studio.open.digest)
+
+
+def _with_k(facts: dict[str, Any]) -> bool:
+    return "k" in facts["privacy"]
+
+
+# What is changed
+
+
+@table_needed
+async def set_role(request: Request) -> Response:
+    """Another role for one column."""
+    studio = studio_of(request)
+    names = (studio.open.table or {})["columns"]
+    name = names[column_number(request, names)]
+    role = _role(field_of(request, "role"))
+    await studio.edit(f"{name} to {words.ROLES[role]}", roles=[(name, role)])
+    return pages.back(request, "/columns")
+
+
+@table_needed
+async def set_several(request: Request) -> Response:
+    """One role for all ticked columns, as one step."""
+    studio = studio_of(request)
+    names = (studio.open.table or {})["columns"]
+    numbers = [int(text) for text in form_of(request).get("column", ()) if text.isdecimal()]
+    chosen = [names[number] for number in dict.fromkeys(numbers) if number < len(names)]
+    if not chosen:
+        raise InputError("no column is ticked; tick some first, then choose their role")
+    role = _role(field_of(request, "role"))
+    what = chosen[0] if len(chosen) == 1 else f"{len(chosen)} columns"
+    await studio.edit(f"{what} to {words.ROLES[role]}", roles=[(name, role) for name in chosen])
+    return pages.back(request, "/columns")
+
+
+@table_needed
+async def use_suggestions(request: Request) -> Response:
+    """All roles as they were suggested."""
+    studio = studio_of(request)
+    facts = await studio.ask_policy("policy")
+    found = await studio.ask("columns")
+    # the entity goes first: there is one, and another column may become it
+    roles = [(c["name"], c["suggested"]) for c in found if facts["roles"][c["name"]] != c["suggested"]]
+    roles.sort(key=lambda each: each[1] == "entity")
+    if roles:
+        await studio.edit("all roles as suggested", roles=roles)
+    return pages.back(request, "/columns")
+
+
+def _role(given: str) -> str:
+    if given not in words.ROLES:
+        raise InputError("choose a role from the list")
+    return given
+
+
+@table_needed
+async def accept(request: Request) -> Response:
+    """Accept a known exposure by its name, or take that back."""
+    studio = studio_of(request)
+    facts = await studio.ask_policy("policy")
+    name = field_of(request, "exposure")
+    if name not in {one["exposure"] for one in await studio.ask_policy("near_unique")}:
+        raise InputError("this exposure is not one of these columns any more")
+    accepted = [each for each in facts["accept"] if each != name]
+    taken = name in facts["accept"]
+    await studio.edit(
+        f"{name} {'not accepted' if taken else 'accepted'}",
+        changes=[(("accept",), accepted if taken else [*accepted, name])],
+    )
+    return pages.back(request, "/columns")
+
+
+@table_needed
+async def measure_costs(request: Request) -> Response:
+    """Measure what each quasi-identifier costs the others: a job."""
+    studio = studio_of(request)
+    await studio.start(COSTS, "columns", "Measure what each column costs")
+    return pages.back(request, "/columns")
+
+
+@table_needed
+async def take_advice(request: Request) -> Response:
+    """All that the costs advise, in one step."""
+    studio = studio_of(request)
+    job = studio.jobs.latest(COSTS)
+    if job is None or job.state != DONE or not _fits(studio, job):
+        raise InputError("the costs were measured with other roles; measure again first")
+    moved = [(column["name"], column["advice"]) for column in job.result["columns"] if column["advice"]]
+    await studio.edit("the advice on columns", roles=moved)
+    studio.say(f"{len(moved)} columns were moved as advised. Undo takes all of it back.")
+    return pages.back(request, "/columns")
+
+
+@table_needed
+async def risk_numbers(request: Request) -> Response:
+    """The risk of the policy's quasi-identifiers, as `inspect -p policy.toml --json` has it."""
+    return JSONResponse(await studio_of(request).ask_policy("risk"))
+
+
+async def step(studio: Studio) -> StepState:
+    facts = await studio.ask_policy("policy")
+    roles = list(facts["roles"].values())
+    if facts["absent"]:
+        return StepState(views.ATTENTION, f"the table has no column {facts['absent'][0]}")
+    if "quasi_identifier" not in roles:
+        return StepState(views.ATTENTION, "no column is a quasi-identifier")
+    open_ = roles.count("undecided") + len(facts["without_role"])
+    if open_:
+        waiting = "1 column waits" if open_ == 1 else f"{open_} columns wait"
+        return StepState(views.ATTENTION, f"{waiting} for a decision")
+    if any(not one["accepted"] for one in await studio.ask_policy("near_unique")):
+        return StepState(views.ATTENTION, "a column that is published unchanged singles people out")
+    return StepState(views.DONE if studio.open.project.seen("columns") else views.TO_DO)
+
+
+def commands(studio: Studio) -> tuple[Shown, ...]:
+    return show.inspecting(studio), show.costing(studio), show.publishing(studio)
+
+
+ROUTES = (
+    get("/columns", show_columns),
+    get("/risk", risk_numbers),
+    post("/columns/several", set_several),
+    post("/columns/suggested", use_suggestions),
+    post("/columns/accept", accept),
+    post("/columns/costs", measure_costs),
+    post("/columns/advice", take_advice),
+    post("/columns/{number:int}", set_role),
+)

@@ -1,0 +1,98 @@
+"""The field's words, each with a plain sentence: those of docs/glossary.md, and what a page adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# As the glossary says them; a test compares.
+GLOSSARY: Mapping[str, str] = {
+    "identifier": "A column that names a person. It is never published.",
+    "quasi-identifier": "A column that outsiders may know about a person. It is published generalized.",
+    "sensitive attribute": "A column that nobody may link to a person. It is published unchanged.",
+    "kept column": "A harmless column, published unchanged.",
+    "equivalence class": "All rows with equal quasi-identifiers; in short, a class.",
+    "generalization hierarchy": "A tree over the values of a column, from each value up to * (everything).",
+    "k-anonymity": (
+        "Every equivalence class has at least k persons, none of whom has more than one in k of its rows."
+    ),
+    "l-diversity": (
+        "The sensitive values of every class are diverse: l different ones (distinct), or by entropy, "
+        "(c,l) or frequency."
+    ),
+    "t-closeness": (
+        "The sensitive values of every class are distributed as in the whole table, up to the distance t."
+    ),
+    "plain": "No class reveals that somebody in it is an outlier.",
+    "exposure": "A weakness of a request that is known beforehand. It must be accepted by name.",
+    "sample unique": "Somebody who is alone in the table with their quasi-identifiers.",
+    "prosecutor risk": (
+        "The adversary knows that the person is in the table. The risk of a row is 1/size of its class; the "
+        "highest one is 1/size of the smallest class. How it is counted."
+    ),
+    "information loss": (
+        "How much less a release says than the original; always by a named measure. All measures."
+    ),
+    "GCP": "The average NCP over all cells, from 0 (nothing generalized) to 1 (nothing left).",
+    "verifier": (
+        "The part of the program that checks a release against the original, and shares no code with the "
+        "publisher."
+    ),
+    "suppression": "A record is not published at all. max_suppression limits it; who is left out.",
+    "frontier": "The results of compare that no other beats in both risk and information loss.",
+    "policy": "The file that gives every column a role, and states what is promised.",
+}
+# What follows a link in the glossary, and means nothing without it.
+_LINKS = (" How it is counted.", " All measures.", "; who is left out.")
+
+
+def meaning(term: str) -> str:
+    """The plain sentence of a term."""
+    sentence = GLOSSARY[term]
+    for link in _LINKS:
+        if sentence.endswith(link):
+            return sentence.removesuffix(link).removesuffix(".") + "."
+    return sentence
+
+
+# Roles as pages name them; the order of the list of choices.
+ROLES: Mapping[str, str] = {
+    "identifier": "Identifier",
+    "quasi_identifier": "Quasi-identifier",
+    "sensitive": "Sensitive",
+    "keep": "Keep",
+    "drop": "Drop",
+    "entity": "Person id",
+    "undecided": "Undecided",
+}
+ROLE_MEANS: Mapping[str, str] = {
+    "identifier": "names a person; never published",
+    "quasi_identifier": "somebody may know it; published coarser",
+    "sensitive": "a person may want it private; published as it is, among others",
+    "keep": "harmless; published as it is",
+    "drop": "not published",
+    "entity": "says which rows are one person; never published",
+    "undecided": "held back until you decide",
+}
+KINDS: Mapping[str, str] = {
+    "numeric": "number",
+    "date": "date",
+    "ordered": "ordered",
+    "categorical": "category",
+}
+STEPS: Mapping[str, str] = {
+    "": "starting",
+    "read": "reading the table",
+    "encode": "encoding its values",
+    "group": "grouping the records",
+    "suppress": "choosing who is left out",
+    "repair": "repairing groups that disclose outliers",
+    "generalize": "generalizing the rows",
+    "write": "writing the files",
+    "verify": "verifying the release",
+    "measure": "measuring",
+    "bound": "bounding the information loss from below",
+    "match": "finding who fits which row",
+    "level": "finding the level of anonymity",
+    "probabilities": "computing match probabilities",
+    "inspect": "looking at columns and their combinations",
+}
