@@ -11,7 +11,7 @@ ORDER = ("broken", "inconclusive", "held", "no bound")
 def widest(attacks: Sequence[Mapping[str, Any]]) -> float:
     """The share at the right end of the scale: a little more than the largest that is shown."""
     shares = [share for each in attacks for share in _shares(each)]
-    return min(1.1 * max(shares, default=1.0), 1.0) or 1.0
+    return min(1.25 * max(shares, default=1.0), 1.0) or 1.0
 
 
 def _shares(each: Mapping[str, Any]) -> list[float]:

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from incrowd.studio.show import Shown, place, policy_python, policy_words, table_python, table_words
 from incrowd.studio.state import Studio
 
 
-def checking(studio: Studio, release: Path, with_policy: bool) -> tuple[Shown, ...]:
-    """The verifier, and all attacks."""
+def verifying(studio: Studio, release: Path, with_policy: bool) -> Shown:
+    """The verifier."""
     words, python = _about(studio, release, with_policy)
-    return (
-        Shown(
-            "Verify again",
-            f"incrowd verify {words}",
-            f"import incrowd as ic\nprint(ic.verify({python}))",
-        ),
-        Shown(
-            "Attack",
-            f"incrowd attack {words}",
-            f"import incrowd as ic\nprint(ic.attack({python}))",
-        ),
+    return Shown(
+        "Verify again",
+        f"incrowd verify {words}",
+        f"import incrowd as ic\nprint(ic.verify({python}))",
     )
 
 
-def auditing(studio: Studio, published: Path, with_policy: bool) -> Shown:
+def attacking(studio: Studio, release: Path, asked: Mapping[str, Any]) -> Shown:
+    """All attacks, as they were asked for."""
+    words, python = _about(studio, release, bool(asked["asked"]))
+    also = place(studio, Path(asked["also"])) if asked.get("also") else ""
+    return Shown(
+        "Attack",
+        f"incrowd attack {words}{f' --also {quote(also)}' if also else ''}",
+        f"import incrowd as ic\nprint(ic.attack({python}{f', also={also!r}' if also else ''}))",
+    )
+
+
+def auditing(studio: Studio, published: Path, with_policy: bool, k: int) -> Shown:
     """Who fits which row, whatever tool wrote it."""
     where = place(studio, published)
     policy = f" -p {policy_words(studio)}" if with_policy else ""
     policy_too = f", {policy_python(studio)}" if with_policy else ""
     return Shown(
         "Who fits which row",
-        f"incrowd audit {table_words(studio)} {quote(where)}{policy}",
-        f"import incrowd as ic\nprint(ic.audit({table_python(studio)}, {where!r}{policy_too}))",
+        f"incrowd audit {table_words(studio)} {quote(where)}{policy}{f' --k {k}' if k else ''}",
+        f"import incrowd as ic\n"
+        f"print(ic.audit({table_python(studio)}, {where!r}{policy_too}{f', k={k}' if k else ''}))",
     )
 
 

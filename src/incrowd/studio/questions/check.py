@@ -59,15 +59,11 @@ def _described(column: PublishedColumn) -> dict[str, Any]:
     except IncrowdError:
         return about | {"ranges": column.kind is not Kind.CATEGORICAL, "groups": False}
     numbers = column.kind in (Kind.NUMERIC, Kind.DATE)
-    return (
-        about
-        | {
-            "ranges": numbers and len(values) > MOST_VALUES,
-            "groups": True,
-            "values": sorted(values, key=_by_size) if numbers else values,
-        }
-        | ({"values": []} if len(values) > MOST_VALUES else {})
-    )
+    if numbers:
+        values = sorted(values, key=_by_size)
+        about["low"], about["high"] = (values[0], values[-1]) if values else ("", "")
+    few = len(values) <= MOST_VALUES
+    return about | {"ranges": numbers and not few, "groups": True, "values": values if few else []}
 
 
 def _by_size(text: str) -> tuple[int, float, str]:
@@ -189,8 +185,9 @@ def _text(bound: Bound | None, up: bool) -> str | None:
 def _estimate(answer: Answer) -> str | None:
     if answer.estimate is None:
         return None
-    places = 1 if answer.aggregate == "COUNT" else 4
-    return f"{answer.estimate:,.{places}f}".rstrip("0").rstrip(".")
+    if answer.aggregate == "COUNT":
+        return f"{answer.estimate:,.0f}" if answer.estimate >= 10 else f"{answer.estimate:.1f}"
+    return f"{answer.estimate:,.4f}".rstrip("0").rstrip(".")
 
 
 def _interval(low: float, high: float) -> list[str]:

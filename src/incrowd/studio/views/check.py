@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.util import find_spec
@@ -146,10 +147,14 @@ def _fits(studio: Studio, job: Job, found: Found) -> bool:
 def _attacks(known: dict[str, Any]) -> dict[str, Any]:
     job = known["job"]
     if job is None or job.state != DONE:
-        return {"attacks": [], "remarks": [], "scale": 0.0}
-    scale = widest(job.result["attacks"])
+        return {"attacks": [], "unpromised": [], "remarks": [], "scale": 0.0}
+    found = job.result["attacks"]
+    bounded = [each for each in found if each["limit"] is not None]
+    others = [each for each in found if each["limit"] is None]
+    scale = widest(bounded)
     return {
-        "attacks": attack_rows(job.result["attacks"], scale),
+        "attacks": attack_rows(bounded, scale),
+        "unpromised": attack_rows(others, 1.0),
         "remarks": remarks(job.result),
         "scale": scale,
     }
@@ -331,16 +336,25 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
     found = _looked(studio).found
     if found is None:
         return ()
+    audited = _last_asked(studio, AUDIT, found)
+    shown = release_commands.auditing(studio, found.path, bool(audited["asked"]), int(audited.get("k") or 0))
     if not found.release:
-        return (release_commands.auditing(studio, found.path, not found.audited),)
+        return (shown,)
     asked = _looked(studio).asked.get(found.path)
     sql = asked["answer"]["sql"] if asked and asked["answer"] else "SELECT COUNT(*)"
     return (
-        *release_commands.checking(studio, found.path, not found.audited),
-        release_commands.auditing(studio, found.path, not found.audited),
+        release_commands.verifying(studio, found.path, bool(_last_asked(studio, VERIFY, found)["asked"])),
+        release_commands.attacking(studio, found.path, _last_asked(studio, ATTACK, found)),
+        shown,
         *release_commands.reporting(studio, found.path, not found.audited),
         release_commands.querying(studio, found.path, sql),
     )
+
+
+def _last_asked(studio: Studio, kind: str, found: Found) -> Mapping[str, Any]:
+    """How it was asked last; if never, as the page would ask."""
+    job = studio.jobs.latest(kind, release=str(found.path))
+    return {"asked": "" if found.audited else "policy"} if job is None else job.asked
 
 
 ROUTES = (
