@@ -124,11 +124,11 @@ def _joined(values: Sequence[str]) -> str:
 
 
 def typed_fields(form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What somebody typed, as `fields_of` has it."""
+    """What somebody typed, as `fields_of` has it, but for the file: paths do not come from a browser."""
     several = ("dates", *PARTS)
     found = {
         key: (form.get(key) or [""])[-1].replace("\r\n", "\n").strip("\n")
-        for key in (*FIRST_FIELDS, "builder", "years", "ordered", "family", "file", "publish")
+        for key in (*FIRST_FIELDS, "builder", "years", "ordered", "family", "publish")
     }
     return (
         found

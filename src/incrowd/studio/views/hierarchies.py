@@ -288,8 +288,7 @@ async def look(request: Request) -> Response:
     """Show what somebody typed as it would be; nothing is written."""
     studio = studio_of(request)
     subject = await _subject(request, studio)
-    fields = forms.typed_fields(form_of(request))
-    draft: Draft | None = await _tried(studio, subject, fields)
+    draft: Draft | None = await _tried(studio, subject, _typed(request, studio, subject))
     if draft is not None and not draft.problem:
         drafted = await _as_drafted(studio, subject, draft)
         draft = None if drafted.text == subject.text else draft
@@ -297,12 +296,19 @@ async def look(request: Request) -> Response:
     return pages.back(request, f"/hierarchies/{subject.number}")
 
 
+def _typed(request: Request, studio: Studio, subject: Subject) -> dict[str, Any]:
+    """The fields of the form. A file is the one that was imported, or that of the policy: none by its path."""
+    draft = _draft(studio, subject.name)
+    known = draft.fields["file"] if draft is not None else forms.fields_of(subject.said)["file"]
+    return forms.typed_fields(form_of(request)) | {"file": known}
+
+
 @table_needed
 async def use(request: Request) -> Response:
     """Use what somebody typed: one step of undo. What does not fit is refused beside the form."""
     studio = studio_of(request)
     subject = await _subject(request, studio)
-    draft = await _tried(studio, subject, forms.typed_fields(form_of(request)))
+    draft = await _tried(studio, subject, _typed(request, studio, subject))
     if draft.problem:
         _keep_draft(studio, subject.name, draft)
         return pages.back(request, f"/hierarchies/{subject.number}")
