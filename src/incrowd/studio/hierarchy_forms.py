@@ -249,14 +249,14 @@ def _number(text: str, what: str) -> int | float:
 # In words
 
 
-def words_of(said: Mapping[str, Any], published: str) -> str:
+def words_of(said: Mapping[str, Any]) -> str:
     """How a column is generalized, in a few words."""
     fields = fields_of(said)
     name = fields["builder"]
     if name == FILE:
         return f"the file {str(fields['file']).rpartition('/')[2]}"
     if name == NONE:
-        return f"no hierarchy: {published}"
+        return "no hierarchy"
     if name == FAMILY:
         return f"{len(said['family'])} sets of your choice"
     return builder_words(name, fields)

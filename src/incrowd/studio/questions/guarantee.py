@@ -91,7 +91,9 @@ def _impossible(
             if isinstance(model, Plain) or not (why := model.infeasible(data)):
                 continue
             control = {"l": "l", "t": "t"}.get(_letter(model), "k")
-            yield _flaw("entity" if why.startswith("entity") else control, why, impossible="yes")
+            exposure = UNEVEN_PERSONS.name if UNEVEN_PERSONS.name in why else ""
+            of_persons = why.startswith("entity")
+            yield _flaw("entity" if of_persons else control, why, exposure, "yes")
     except IncrowdError as error:
         yield _flaw(_control_of(error.on_the_command_line), error.on_the_command_line)
 
@@ -174,17 +176,19 @@ def exposures(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]
     """Exposures that concern this policy, or that it has accepted: each by its name, with what it discloses."""
     policy = Policy.from_text(text, folder)
     why: dict[str, str] = {}
+    blocks = {flaw["exposure"] for flaw in check(opened, text, folder)}
     for one in near_unique_columns(opened, text, folder):
-        why[one["exposure"]] = f"{one['column']}: {one['alone']:,} rows have a value that nobody else has"
+        why[one["exposure"]] = f"In {one['column']} {one['alone']:,} rows have a value that nobody else has"
+        blocks.add(one["exposure"])
     if policy.entity is not None:
-        why[UNEVEN_PERSONS.name] = f"{policy.entity} says whose row it is, and somebody may have many"
+        why[UNEVEN_PERSONS.name] = f"The column {policy.entity} says whose row it is, and somebody may have many"
     means = [name for name, said in policy.quasi_identifiers.items() if said.mean]
     if means:
-        why[SMALL_MEANS.name] = f"the mean of {means[0]} is published"
+        why[SMALL_MEANS.name] = f"The mean of {means[0]} is published"
     try:
         requested(policy.with_(k=policy.privacy.k or 2))
     except Exposure as error:
-        why[error.name] = f"the method {policy.method} does this"
+        why[error.name] = f"The method {policy.method} does this"
     except IncrowdError:
         pass
     return [
@@ -193,11 +197,12 @@ def exposures(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]
             "meaning": known.meaning,
             "why": why.get(known.name, ""),
             "accepted": known.name in policy.accept,
+            "blocks": known.name in blocks and not known.accepted(policy.accept),
         }
         for known in EXPOSURES
         if known.name in why or known.name in policy.accept
     ] + (
-        [{"name": EVERY, "meaning": "every exposure is accepted", "why": "", "accepted": True}]
+        [{"name": EVERY, "meaning": "every exposure is accepted", "why": "", "accepted": True, "blocks": False}]
         if EVERY in policy.accept
         else []
     )

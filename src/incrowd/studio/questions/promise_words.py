@@ -19,7 +19,12 @@ from incrowd.values import number_text
 
 K_FACTOR = "k-factor"
 
+MOST_NAMED = 4
+
+
 def _list(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        return f"each of the {len(names)} sensitive columns"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -73,7 +73,7 @@ async def show_all(request: Request) -> Response:
         {
             **column,
             "distinct": found[column["name"]]["distinct"],
-            "words": forms.words_of(facts["described"][column["name"]], column["published"]),
+            "words": forms.words_of(facts["described"][column["name"]]),
             "bare": "hierarchy" not in facts["described"][column["name"]]
             and "family" not in facts["described"][column["name"]],
             "at": levels.get(column["name"], 0),
@@ -112,8 +112,8 @@ async def show_one(request: Request) -> Response:
         "hierarchy.html.j2",
         "hierarchies",
         column=column | {"distinct": profile["distinct"], "at": levels.get(subject.name, 0)},
-        saved=forms.words_of(saved.said, column["published"]),
-        words=forms.words_of(subject.said, column["published"]),
+        saved=forms.words_of(saved.said),
+        words=forms.words_of(subject.said),
         draft=draft,
         fields=fields,
         builders=[one for one in forms.BUILDERS if one.suits(saved.kind) or one.name == fields["builder"]],
@@ -317,7 +317,7 @@ async def use(request: Request) -> Response:
 
 async def _used(request: Request, studio: Studio, subject: Subject, draft: Draft) -> Response:
     drafted = await _as_drafted(studio, subject, draft)
-    words = forms.words_of(drafted.said, "ranges or sets")
+    words = forms.words_of(drafted.said)
     await studio.edit(f"{subject.name}: {words}", changes=draft.changes)
     _keep_draft(studio, subject.name, None)
     return pages.back(request, f"/hierarchies/{subject.number}")
