@@ -136,3 +136,41 @@ function warn() {
   }, () => {});
   setTimeout(ask, Math.max(5, Math.min(60, Number(document.body.dataset.idle) - 115)) * 1000);
 }
+
+// Hierarchies: a chosen file is put into the text field, and a value can be dragged onto a group.
+document.addEventListener("change", (event) => {
+  const into = event.target.dataset && event.target.dataset.into;
+  if (!into || !event.target.files[0]) return;
+  event.stopPropagation();
+  event.target.files[0].text().then((text) => { byId(into).value = text; byId(into).focus(); });
+});
+let dragged = null;
+document.addEventListener("dragstart", (event) => {
+  dragged = event.target.closest ? event.target.closest("[data-item]") : null;
+  if (dragged) event.dataTransfer.setData("text/plain", "");
+});
+document.addEventListener("dragover", (event) => {
+  const group = dragged && event.target.closest("[data-group]");
+  for (const each of document.querySelectorAll(".group.over")) if (each !== group) each.classList.remove("over");
+  if (group) { event.preventDefault(); group.classList.add("over"); }
+});
+document.addEventListener("drop", (event) => {
+  const group = dragged && event.target.closest("[data-group]");
+  const item = dragged;
+  dragged = null;
+  if (!group || group.contains(item)) return;
+  event.preventDefault();
+  item.querySelector("input").checked = true;
+  byId("to").value = group.dataset.group;
+  byId("move").requestSubmit();
+});
+document.addEventListener("dragend", () => {
+  dragged = null;
+  for (const each of document.querySelectorAll(".group.over")) each.classList.remove("over");
+});
+
+// Guarantee: who types an own k means it.
+document.addEventListener("input", (event) => {
+  const choice = event.target.dataset && byId(event.target.dataset.checks);
+  if (choice) choice.checked = true;
+});
