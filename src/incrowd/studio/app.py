@@ -38,6 +38,7 @@ def build(studio: Studio) -> ASGIApp:
             Exception: _unexpected,
         },
     )
+    app.router.redirect_slashes = False
     app.state.studio = studio
     return Guard(_touching(app, studio), studio.keys)
 

@@ -35,8 +35,10 @@ def table_needed(handler: Handler) -> Handler:
         studio = studio_of(request)
         if studio.opened is None:
             return RedirectResponse("/", 303)
+        if studio.open.project.read_only:
+            studio.session.outside()  # follow the studio that writes
         if not await studio.ready():
-            if request.method == "POST" or not request.url.path.startswith("/table"):
+            if request.method == "POST" or (studio.open.problem and request.url.path != "/table"):
                 return RedirectResponse("/table", 303)
             return await _not_ready(request, studio)
         return await handler(request)
@@ -97,7 +99,8 @@ def _own_address(request: Request) -> str:
 
 async def _frame(studio: Studio, screen: str) -> dict[str, Any]:
     here = studio.opened
-    notices = studio.taken_notices()
+    waiting = here is not None and here.table is None and not here.problem
+    notices = [] if waiting else studio.taken_notices()  # for the page that comes after
     empty = {
         "project": None,
         "steps": [],

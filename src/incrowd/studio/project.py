@@ -53,7 +53,7 @@ class Project:
     folder: Path
     table: TableFile
     read_only: bool = False
-    lock: IO[bytes] | None = None
+    lock: _Lock | None = None
 
     @property
     def name(self) -> str:
@@ -111,9 +111,9 @@ def opened(folder: Path, table: TableFile | None = None) -> Project:
             f"{folder.name} is the project of another table, {found.name}; name another folder with --project"
         )
     _make(folder)
-    lock, read_only = _locked(folder)
-    project = Project(folder, found or table or TableFile(Path()), read_only, lock)
-    if found is None and not read_only:
+    lock = _locked(folder)
+    project = Project(folder, found or table or TableFile(Path()), lock is None, lock)
+    if found is None and lock is not None:
         project.changed()
     return project
 
@@ -130,15 +130,29 @@ def _make(folder: Path) -> None:
         raise InputError(f"cannot make the project {folder}: {error.strerror}") from None
 
 
-def _locked(folder: Path) -> tuple[IO[bytes] | None, bool]:
+class _Lock:
+    """A lock on a project, held by this process until it is let go or forgotten."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle: int | None = handle
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    __del__ = close
+
+
+def _locked(folder: Path) -> _Lock | None:
+    """The lock of a project; None if another process has it."""
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    lock = os.fdopen(handle, "rb+")
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        lock.close()
-        return None, True
-    return lock, False
+        os.close(handle)
+        return None
+    return _Lock(handle)
 
 
 def _described(folder: Path) -> TableFile:

@@ -57,6 +57,7 @@ def bound(port: int) -> socket.socket:
         listening.bind((HOST, port))
     except OSError as error:
         raise InputError(f"port {port} cannot be used: {error.strerror}; leave --port out") from None
+    listening.listen(128)  # from here on the printed address answers
     return listening
 
 

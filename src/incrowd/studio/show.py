@@ -57,7 +57,7 @@ def policy_python(studio: Studio) -> str:
 def inspecting(studio: Studio) -> Shown:
     """The risk of the policy's quasi-identifiers."""
     return Shown(
-        "The numbers of this page",
+        "The risk of this policy",
         f"incrowd inspect {table_words(studio)} -p {policy_words(studio)}",
         f"import incrowd as ic\nprint(ic.inspect({table_python(studio)}, {policy_python(studio)}).risks[0])",
     )
@@ -76,7 +76,7 @@ def costing(studio: Studio) -> Shown:
 def profiling(studio: Studio) -> Shown:
     """The columns as they are, before any policy."""
     return Shown(
-        "The numbers of this page",
+        "The columns as they are",
         f"incrowd inspect {table_words(studio)}",
         f"import incrowd as ic\nprint(ic.inspect({table_python(studio)}))",
     )

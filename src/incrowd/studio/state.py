@@ -91,7 +91,11 @@ class Studio:
         """Open a project, or make one for a table; the table is read meanwhile."""
         await self.close_project()
         project = projects.opened(folder, table)
-        self.opened = Opened(project, Session(project), Jobs(project))
+        try:
+            self.opened = Opened(project, Session(project), Jobs(project))
+        except InputError:
+            project.close()
+            raise
         self.read_again()
 
     def read_again(self) -> None:

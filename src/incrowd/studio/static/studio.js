@@ -45,11 +45,10 @@ document.addEventListener("DOMContentLoaded", () => {
 });
 document.addEventListener("htmx:afterSettle", () => look(document));
 
-// What is open stays open over a swap, and what somebody has ticked stays ticked.
-let open = [], ticked = [];
+// What is open stays open over a swap.
+let open = [];
 document.addEventListener("htmx:beforeSwap", () => {
   open = [...document.querySelectorAll("details[open][id]")].map((box) => box.id);
-  ticked = [];
 });
 document.addEventListener("htmx:afterSwap", () => {
   for (const id of open) if (byId(id)) byId(id).open = true;
@@ -90,6 +89,13 @@ document.addEventListener("click", (event) => {
     theme.value = matchMedia("(prefers-color-scheme: dark)").matches ? "light" : "dark";
   }
 });
+
+// The policy is shown where it was changed last.
+document.addEventListener("toggle", (event) => {
+  const text = byId("policy-text");
+  const changed = event.target.id === "policy-drawer" && event.target.open && text.querySelector("ins");
+  if (changed) text.scrollTop = changed.offsetTop - text.offsetTop - 40;
+}, true);
 
 // A dropped file goes as it is, in one piece; the program writes it to disk as it comes.
 function drop() {

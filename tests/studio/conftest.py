@@ -1,0 +1,50 @@
+"""A studio to talk to, without a browser and with one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.studio_browser import Surfer, chromium, program_in
+from support.studio_visitor import Visitor, patients
+
+
+@pytest.fixture(scope="session")
+def demo_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The patients of the demo, fewer of them."""
+    return patients(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture
+def visitor(tmp_path: Path) -> Iterator[Visitor]:
+    """A studio without a table, and a browser that was let in."""
+    with Visitor(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def at_table(tmp_path: Path, demo_table: Path) -> Iterator[Visitor]:
+    """A studio in which the demo table is open."""
+    (tmp_path / "patients.csv").write_bytes(demo_table.read_bytes())
+    with Visitor(tmp_path) as found:
+        found.open("patients.csv")
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, started once; skipped where there is none."""
+    yield from chromium()
+
+
+@pytest.fixture
+def surfer(browser: Any, tmp_path: Path, demo_table: Path) -> Iterator[Surfer]:
+    """A browser at a studio in which the demo table is open; nothing may be said on the console."""
+    (tmp_path / "patients.csv").write_bytes(demo_table.read_bytes())
+    with program_in(tmp_path, "patients.csv") as program:
+        found = Surfer(browser, program)
+        yield found
+        assert found.heard.messages == []
+        assert found.heard.outside == []

@@ -1,0 +1,261 @@
+"""The screen Columns: its numbers are those of the commands that it shows; a change is a step of undo."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.studio_visitor import Visitor
+from typer.testing import CliRunner
+
+from incrowd.cli.app import app
+from incrowd.policy import Policy
+from incrowd.studio.pages import number
+
+
+def ran(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, about: str, *more: str) -> Any:
+    """A command that the page shows, run where the studio was started, as JSON."""
+    monkeypatch.chdir(visitor.studio.folder)
+    shown = visitor.get("/command").text
+    (line,) = re.findall(rf"# {about}\n(incrowd .*)", shown)
+    result = CliRunner().invoke(app, [*shlex.split(line)[1:], *more, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.output)
+
+
+def role(visitor: Visitor, name: str, role: str) -> str:
+    answer = visitor.post(f"/columns/{visitor.column(name)}", role=role)
+    assert answer.status_code == 200
+    return str(answer.text)
+
+
+def facts(page: str) -> list[str]:
+    (inside,) = re.findall(r'<dl class="facts">(.*?)</dl>', page, re.DOTALL)
+    return [re.sub(r"<[^>]*>", "", cell).strip() for cell in re.findall(r"<dd[^>]*>(.*?)</dd>", inside)]
+
+
+def test_the_risk_is_that_of_the_command_after_every_change(
+    at_table: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, to in (
+        ("admitted", "drop"),
+        ("zip", "keep"),
+        ("visit_type", "quasi_identifier"),
+        ("age", "drop"),
+    ):
+        page = role(at_table, name, to)
+        (risk,) = ran(at_table, monkeypatch, "The risk of this policy")["risks"]
+        mine = at_table.get("/risk").json()
+        assert {key: mine[key] for key in risk} == risk
+        shown = [risk["unique"], risk["below_5"] - risk["unique"], risk["below_10"] - risk["below_5"]]
+        shown += [risk["rows"] - risk["below_10"], risk["smallest"]]
+        assert facts(page)[:5] == [number(count) for count in shown]
+
+
+def test_what_one_column_and_three_tell_is_that_of_the_command(
+    at_table: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(at_table.studio.folder)
+    page = at_table.get("/columns").text
+    triples = re.findall(r"<li><span>(\w+) \+ (\w+) \+ (\w+)</span><b>([\d.]+) %</b>", page)
+    assert triples
+    sets = [",".join(three[:3]) for three in triples] + ["age", "sex", "diagnosis"]
+    arguments = [part for known in sets for part in ("--risk", known)]
+    policy = str(at_table.policy)
+    result = CliRunner().invoke(app, ["inspect", "patients.csv", "-p", policy, *arguments, "--json"])
+    risks = {tuple(risk["columns"]): risk for risk in json.loads(result.output)["risks"]}
+    for *columns, share in triples:
+        found = next(risk for known, risk in risks.items() if set(known) == set(columns))
+        assert float(share) == pytest.approx(100 * found["unique"] / found["rows"], abs=0.06)
+    for name in ("age", "sex", "diagnosis"):
+        left = re.findall(
+            rf'id="column-{at_table.column(name)}".*?≈ ([\d,.]+) (?:people|person)', page, re.DOTALL
+        )
+        assert left[0] == number(risks[(name,)]["mean_size"])
+
+
+def test_a_change_says_what_it_did_and_undo_takes_it_back(at_table: Visitor) -> None:
+    role(at_table, "admitted", "drop")
+    before = at_table.policy.read_bytes()
+    first = at_table.get("/risk").json()["unique"]
+    page = role(at_table, "zip", "drop")
+    now = at_table.get("/risk").json()["unique"]
+    assert f"<b>zip to Drop</b>: {number(first - now)} fewer stand alone" in page
+    assert "You chose Drop." in page
+    assert 'aria-label="Undo: zip to Drop"' in page
+    assert "<ins>" in page
+    assert "zip" in Policy.load(at_table.policy).drop
+    page = at_table.post("/undo", back="/columns").text
+    assert "Undone: zip to Drop." in page
+    assert 'aria-label="Redo: zip to Drop"' in page
+    assert at_table.policy.read_bytes() == before
+    at_table.post("/redo")
+    assert at_table.get("/risk").json()["unique"] == now
+
+
+def test_several_columns_are_one_step(at_table: Visitor) -> None:
+    before = at_table.policy.read_bytes()
+    ticked = [str(at_table.column(name)) for name in ("age", "sex", "zip")]
+    page = at_table.post("/columns/several", column=ticked, role="drop").text
+    assert "3 columns to Drop" in page
+    assert set(Policy.load(at_table.policy).drop) == {"age", "sex", "zip"}
+    at_table.post("/undo")
+    assert at_table.policy.read_bytes() == before
+    assert "no column is ticked" in at_table.post("/columns/several", role="drop").text
+    assert "choose a role" in at_table.post("/columns/several", column=ticked, role="king").text
+    assert at_table.policy.read_bytes() == before
+
+
+def test_suggestions_come_back_with_one_click(at_table: Visitor) -> None:
+    roles = dict(Policy.load(at_table.policy).roles())
+    for name, to in (("age", "sensitive"), ("ssn", "entity"), ("cost", "keep")):
+        role(at_table, name, to)
+    at_table.post("/columns/suggested")
+    assert dict(Policy.load(at_table.policy).roles()) == roles
+
+
+def test_examples_of_identifiers_are_shown_when_asked_only(at_table: Visitor) -> None:
+    names = at_table.studio.folder.joinpath("patients.csv").read_text().splitlines()[1].split(",")[0]
+    page = at_table.get("/columns").text
+    assert names not in page
+    assert names in at_table.get(f"/columns?examples={at_table.column('name')}").text
+
+
+def test_without_a_quasi_identifier_the_page_says_what_to_do(at_table: Visitor) -> None:
+    page = ""
+    for name, each in dict(Policy.load(at_table.policy).roles()).items():
+        if each == "quasi_identifier":
+            page = role(at_table, name, "drop")
+    assert "No column is a quasi-identifier." in page
+    assert "It needs a quasi-identifier." in page
+    assert at_table.get("/risk").json() is None
+    assert re.search(
+        r'class="attention"><a href="/columns"[^>]*title="no column is a quasi-identifier"', page
+    )
+
+
+def test_a_near_unique_keep_names_the_exposure_before_it_blocks(at_table: Visitor) -> None:
+    page = role(at_table, "admitted", "keep")
+    assert "Accept near-unique-keep" in page
+    page = at_table.post("/columns/accept", exposure="near-unique-keep").text
+    assert Policy.load(at_table.policy).accept == ("near-unique-keep",)
+    assert "Accept near-unique-keep" not in page
+    assert "not one of these columns" in at_table.post("/columns/accept", exposure="all").text
+    assert Policy.load(at_table.policy).accept == ("near-unique-keep",)
+
+
+def test_what_cannot_be_is_refused_in_a_sentence(at_table: Visitor) -> None:
+    role(at_table, "ssn", "entity")
+    before = at_table.policy.read_bytes()
+    assert "ssn is the entity, and there is one" in role(at_table, "name", "entity")
+    assert "there is no such column" in at_table.post("/columns/400", role="drop").text
+    assert at_table.policy.read_bytes() == before
+
+
+def test_the_costs_are_those_of_the_command_and_the_advice_is_one_step(
+    at_table: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = role(at_table, "diagnosis", "quasi_identifier")
+    before = at_table.policy.read_bytes()
+    page = at_table.post("/columns/costs").text
+    job = at_table.wait_for_job("costs")
+    assert job.state == "done", job
+    wanted = ran(at_table, monkeypatch, "What each column costs")
+    assert job.result["columns"] == wanted["columns"]
+    page = at_table.get("/columns").text
+    for column in wanted["columns"]:
+        assert f"{100 * column['cost']:+.2f} points" in page
+        assert column["reason"] in page
+    moved = {column["name"]: column["advice"] for column in wanted["columns"] if column["advice"]}
+    assert moved
+    at_table.post("/columns/advice")
+    advised = dict(Policy.load(at_table.policy).roles())
+    assert {name: str(advised[name]) for name in moved} == moved
+    assert Policy.load(at_table.policy).to_dict() == wanted["improved"]
+    page = at_table.get("/columns").text
+    assert "Made with other roles; measure again." in page
+    assert "measure again first" in at_table.post("/columns/advice").text
+    at_table.post("/undo")
+    assert at_table.policy.read_bytes() == before
+
+
+def test_names_are_shown_as_text_whatever_they_are(visitor: Visitor) -> None:
+    nasty = ['<img src=x onerror="alert(1)">', "a'b", "{{7*7}}", "x\u202ey", "{% raw %}", "ünï"]
+    header = ",".join('"' + name.replace('"', '""') + '"' for name in nasty)
+    rows = "\n".join(f"{i},{i % 3},<b>{i % 4}</b>,{i % 2},{i % 5},{i}" for i in range(60))
+    (visitor.studio.folder / "nasty.csv").write_text(f"{header}\n{rows}\n", encoding="utf-8")
+    visitor.open("nasty.csv")
+    for path in ("/table", "/columns"):
+        page = visitor.get(path).text
+        assert "<img src=x" not in page
+        assert "<b>1</b>" not in page
+        assert "&lt;img src=x" in page
+        assert "{{7*7}}" in page
+        assert "\u202e" not in page
+    assert visitor.post("/columns/0", role="drop").status_code == 200
+    assert nasty[0] in Policy.load(visitor.policy).drop
+
+
+def test_a_wide_table_has_pages_and_a_search(visitor: Visitor) -> None:
+    names = [f"q{i}" for i in range(130)]
+    rows = "\n".join(",".join(str((i * j) % 7) for j in range(130)) for i in range(40))
+    (visitor.studio.folder / "wide.csv").write_text(",".join(names) + "\n" + rows + "\n")
+    visitor.open("wide.csv")
+    page = visitor.get("/columns?page=3").text
+    assert 'id="column-129"' in page
+    assert 'id="column-119"' not in page
+    found = visitor.get("/columns?find=q12").text
+    assert re.findall(r'<tr id="column-(\d+)"', found) == ["12", *(str(i) for i in range(120, 130))]
+    assert "No column is called so" in visitor.get("/columns?find=zzz").text
+    assert "q129" in visitor.get("/table?columns=3").text
+
+
+def test_a_policy_changed_outside_is_noticed(at_table: Visitor) -> None:
+    theirs = at_table.policy.read_text() + "\n# by hand\n"
+    at_table.policy.write_text(theirs)
+    page = at_table.get("/columns").text
+    assert "policy.toml was changed outside of the studio" in page
+    assert "Say first which of the two counts" in role(at_table, "zip", "drop")
+    assert at_table.policy.read_text() == theirs
+    at_table.post("/outside", which="theirs")
+    assert at_table.studio.session.text == theirs
+    at_table.policy.write_text("[broken\n")
+    page = at_table.get("/columns").text
+    assert "It cannot be used as it is" in page
+    assert 'value="theirs"' not in page
+    at_table.post("/outside", which="theirs")
+    assert at_table.studio.session.text == theirs
+    at_table.post("/outside", which="mine")
+    assert at_table.policy.read_text() == theirs
+
+
+def test_a_second_studio_may_only_look(at_table: Visitor) -> None:
+    before = at_table.policy.read_bytes()
+    with Visitor(at_table.studio.folder) as second:
+        second.open("patients.csv")
+        assert "Only to look at." in second.get("/columns").text
+        assert "only be looked at" in role(second, "zip", "drop")
+        assert at_table.policy.read_bytes() == before
+        role(at_table, "zip", "drop")
+        assert "You chose Drop." in second.get("/columns").text
+
+
+def test_the_table_of_a_project_may_change(at_table: Visitor) -> None:
+    folder = at_table.studio.folder
+    role(at_table, "zip", "drop")
+    at_table.post("/close")
+    table = folder / "patients.csv"
+    table.write_text("\n".join(table.read_text().splitlines()[:200]) + "\n")
+    page = at_table.open("patients.csv").text
+    assert "The table has changed" in page
+    assert "You chose Drop." in at_table.get("/columns").text  # the same policy, a new table
+    table.write_text("age,other\n1,2\n3,4\n")
+    at_table.post("/close")
+    at_table.open("patients.csv")
+    page = at_table.get("/columns").text
+    assert "columns that this table does not have" in page
+    assert Path(at_table.policy).read_text()

@@ -1,0 +1,48 @@
+"""What the studio takes from elsewhere: the words of the glossary, and files of others by their digest."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from support.places import ROOT, TESTS
+
+from incrowd.cli.screen import STEPS
+from incrowd.schema import Kind, Role
+from incrowd.studio import words
+
+STATIC = ROOT / "src" / "incrowd" / "studio" / "static"
+MOST_BYTES = 100_000  # of all that a page loads
+DIGESTS = {
+    STATIC / "htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",  # 2.0.11
+    TESTS
+    / "assets"
+    / "axe.min.js": "20c09fe157a8a34a30e241aaa1fcdade657734f08ab379ecfbeb7d45cc46e878",  # 4.14.0
+}
+
+
+@pytest.mark.parametrize("path", DIGESTS, ids=lambda path: path.name)
+def test_files_of_others_are_those_that_were_chosen(path: Path) -> None:
+    assert sha256(path.read_bytes()).hexdigest() == DIGESTS[path]
+
+
+def test_pages_load_little() -> None:
+    assert sum(path.stat().st_size for path in STATIC.iterdir()) < MOST_BYTES
+
+
+@pytest.mark.parametrize("term", words.GLOSSARY)
+def test_terms_mean_what_the_glossary_says(term: str) -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    (meaning,) = re.findall(rf"^\| \*\*{re.escape(term)}\*\* \| (.*?) \|", page, re.MULTILINE)
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", meaning).replace("`", "")
+    assert words.GLOSSARY[term] == plain
+    assert words.meaning(term).endswith(".")
+    assert plain.startswith(words.meaning(term).removesuffix("."))
+
+
+def test_every_role_kind_and_step_has_a_word() -> None:
+    assert set(words.ROLES) == set(words.ROLE_MEANS) == {str(role) for role in Role}
+    assert set(words.KINDS) == {str(kind) for kind in Kind}
+    assert set(STEPS) <= set(words.STEPS)
