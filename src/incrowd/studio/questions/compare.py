@@ -11,9 +11,11 @@ from typing import Any
 from incrowd.algorithms.base import all_methods
 from incrowd.commands.compare import KS, QUICK, WITHOUT, trial_policy, unfit
 from incrowd.commands.comparison import AXES, E2, MEASURES, Comparison, Level, Trial, TrialResult
-from incrowd.commands.inspect.preview import previewed
+from incrowd.commands.inspect.preview import Preview, previewed
 from incrowd.errors import IncrowdError
 from incrowd.policy import Policy
+from incrowd.reports.cell_words import shown_cell
+from incrowd.schema import Role
 from incrowd.studio.questions.open_table import OpenTable
 
 CHOSEN_BY_A_TRIAL = ("method", "options")  # keys of a policy that each trial has for itself
@@ -144,7 +146,16 @@ def record_of_trial(
     policy = Policy.from_text(text, folder)
     name, k, level = trial
     asked = trial_policy(policy, name, k, WITHOUT if level is None else level)
-    return previewed(opened.table, asked, count).to_dict()
+    return shown_records(previewed(opened.table, asked, count))
+
+
+def shown_records(found: Preview) -> dict[str, Any]:
+    """Records of a preview; a cell of many values is cut, and what it means is beside it."""
+    said = found.to_dict()
+    for record in said["records"]:
+        for cell in record["cells"]:
+            cell["shown"] = shown_cell(cell["after"]) if cell["role"] == Role.QUASI else cell["after"]
+    return said
 
 
 QUESTIONS = {
