@@ -40,7 +40,8 @@ def test_a_bench_that_dies_is_opened_again(at_table: Visitor) -> None:
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         page = at_table.post(f"/columns/{at_table.column('zip')}", role=role).text
-        assert "stand alone" in page
+        assert re.search(r"[1-9][0-9]*</p><p>of 400 people are", page)  # counted again, from the table
+        assert "had ended, and was opened again" in page
         assert at_table.studio.bench.pid not in (None, pid)
         at_table.post("/undo")
     assert at_table.studio.bench.died == 2

@@ -81,6 +81,9 @@ class Bench:
 
     async def _asked_again(self, question: str, about: Mapping[str, Any]) -> Any:
         """A bench that died is opened once more; if it dies of the same question again, that is said."""
+        if self._process is not None and self._process.returncode is not None:
+            self._process, self._open = None, False
+            self.died += 1
         for _ in range(2):
             try:
                 if self._table is not None and not self._open:

@@ -68,6 +68,7 @@ class Studio:
     files: list[Path] = field(default_factory=list)  # those that the start page has numbered
     last_action: float = field(default_factory=time.monotonic)
     quitting: bool = False
+    deaths_told: int = 0  # of the bench
     _editing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     # the open project
@@ -115,12 +116,20 @@ class Studio:
                 here.session.begin(await self.bench.ask("first_policy", name=file.name))
             elif not here.session.started:
                 raise Refusal("ReadOnly", "Another studio is making the first policy; load this page again.")
+            await self._counted(here)
         except Refusal as refusal:
             here.problem = refusal.sentence
             return
         here.another = bool(file.digest) and file.digest != found["digest"]
         project.changed(size=found["size"], digest=found["digest"])
         here.table = found
+
+    async def _counted(self, here: Opened) -> None:
+        """What every screen asks first is counted while somebody waits anyway: later pages do not block."""
+        await self.bench.ask("columns")
+        words = {"text": here.session.text, "folder": str(here.project.folder)}
+        with suppress(Refusal):  # a policy that does not fit is said on the pages
+            await self.bench.ask("near_unique", **words)
 
     async def ready(self, patience: float = PATIENCE) -> bool:
         """Has the table been read, or will it be in a moment?"""
@@ -206,6 +215,9 @@ class Studio:
         self.notices.append(Notice(sentence, bad, link, link_words))
 
     def taken_notices(self) -> list[Notice]:
+        if self.bench.died > self.deaths_told:
+            self.deaths_told = self.bench.died
+            self.say("The process that holds the table had ended, and was opened again. Nothing was lost.")
         notices, self.notices = self.notices, []
         return notices
 

@@ -243,7 +243,8 @@ async def step(studio: Studio) -> StepState:
         return StepState(views.ATTENTION, "no column is a quasi-identifier")
     open_ = roles.count("undecided") + len(facts["without_role"])
     if open_:
-        return StepState(views.ATTENTION, f"{open_} columns wait for a decision")
+        waiting = "1 column waits" if open_ == 1 else f"{open_} columns wait"
+        return StepState(views.ATTENTION, f"{waiting} for a decision")
     if any(not one["accepted"] for one in await studio.ask_policy("near_unique")):
         return StepState(views.ATTENTION, "a column that is published unchanged singles people out")
     return StepState(views.DONE if studio.open.project.seen("columns") else views.TO_DO)
