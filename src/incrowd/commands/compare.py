@@ -117,7 +117,7 @@ def compare(
     sizes = k if k is not None else sorted({*KS, *own})
     check_names(accept)
     every = (
-        _request(given, name, size, level, accept)
+        trial_policy(given, name, size, level, accept)
         for name in dict.fromkeys(names)
         for level in dict.fromkeys(l)
         for size in dict.fromkeys(sizes)
@@ -159,7 +159,13 @@ def _bounds(
     return tuple(found), False
 
 
-def _request(policy: Policy, name: str, k: int, l: Level, accept: Sequence[str]) -> Policy:  # noqa: E741
+def trial_policy(
+    policy: Policy,
+    name: str,
+    k: int,
+    l: Level,  # noqa: E741
+    accept: Sequence[str] = (),
+) -> Policy:
     """The policy with another method, k and l; without what only other methods take."""
     recipe, parts = method(name), policy.to_dict()
     privacy = parts.get("privacy", {})
@@ -252,8 +258,8 @@ class _Bench:
         """Try one request: numbers, or why there are none."""
         request = (asked.method, asked.k, asked.privacy.l)
         own = request == (self.policy.method, self.policy.privacy.k, self.policy.privacy.l)
-        if unfit := _unfit(asked):
-            return Skipped(asked.method, asked.privacy.l, unfit)
+        if reason := unfit(asked):
+            return Skipped(asked.method, asked.privacy.l, reason)
         key = "" if self.kept is None else self.key(asked)
         if self.kept is not None and (known := self.kept.get(key)) is not None:
             return Trial(*request, known[0], known[1], own)
@@ -326,7 +332,7 @@ def _e2(release: Release) -> dict[str, float]:
     return {} if error is None else {E2: error}
 
 
-def _unfit(asked: Policy) -> str:
+def unfit(asked: Policy) -> str:
     """Why a method does not go with a request, as far as that can be told without the table."""
     recipe = method(asked.method)
     if recipe.joins and asked.public is None:

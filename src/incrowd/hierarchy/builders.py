@@ -13,12 +13,21 @@ from itertools import pairwise
 
 from incrowd.errors import HierarchyError, PolicyError, unknown
 from incrowd.hierarchy import codes
-from incrowd.hierarchy.tree import Hierarchy, Rows, read_levels, write_levels
+from incrowd.hierarchy.tree import Hierarchy, Rows, levels_text, read_levels, write_levels
 from incrowd.hierarchy.wanted import Grid, Label, Wanted, rising
 from incrowd.schema import EVERYTHING, Kind
 from incrowd.values import Value, read_column, read_date, read_texts, value_text
 
-__all__ = ["Rows", "build_levels", "complete", "grow", "read_levels", "write_levels"]
+__all__ = [
+    "Rows",
+    "absent_values",
+    "build_levels",
+    "complete",
+    "grow",
+    "levels_text",
+    "read_levels",
+    "write_levels",
+]
 
 OTHER = "Other"
 FILL = "_"  # for characters that a label hides: an asterisk would have to be escaped in every cell
@@ -79,14 +88,32 @@ def complete(
     format: str = "",
 ) -> None:
     """Check that every value of the column is a leaf."""
-    leaves = [row[0] for row in rows]
-    known = set(_canonical(leaves, _leaf_values(leaves, kind, format, column)))
-    absent = sum(text not in known for text in _canonical(values, read_texts(values, kind, format)))
+    given = [tuple(row) for row in rows]
+    absent = len(absent_values(given, values, column, kind, format))
     if absent:
         raise HierarchyError(
             f"the hierarchy of {column} lacks {absent} of the column's {len(values)} distinct values "
-            f"(it has {len(leaves)} leaves); add a row for each"
+            f"(it has {len(given)} leaves); add a row for each"
         )
+
+
+def absent_values(
+    rows: Iterable[Sequence[str]],
+    values: Sequence[str],
+    column: str,
+    kind: Kind = Kind.CATEGORICAL,
+    format: str = "",
+) -> list[str]:
+    """Those of the column's values that are no leaf, in canonical form.
+
+    Examples
+    --------
+    >>> absent_values([("09.0", "*")], ["9", "10"], "age", Kind.NUMERIC)
+    ['10']
+    """
+    leaves = [row[0] for row in rows]
+    known = set(_canonical(leaves, _leaf_values(leaves, kind, format, column)))
+    return [text for text in _canonical(values, read_texts(values, kind, format)) if text not in known]
 
 
 def _canonical(texts: Sequence[str], values: Sequence[Value | None]) -> list[str]:

@@ -224,8 +224,19 @@ def write_levels(path: str | Path, rows: Iterable[Sequence[str]], separator: str
     """Write rows so that `read_levels` gives them back."""
     if separator not in SEPARATORS:
         raise HierarchyError(f"{Path(path).name}: a hierarchy file is separated by ; or , and nothing else")
+    Path(path).write_text(levels_text(rows, separator), encoding="utf-8", newline="")
+
+
+def levels_text(rows: Iterable[Sequence[str]], separator: str = ";") -> str:
+    r"""Rows as the text of a hierarchy file.
+
+    Examples
+    --------
+    >>> levels_text([("Paris", "France", "*"), ("Rome; old", "Italy", "*")])
+    'Paris;France;*\n"Rome; old";Italy;*\n'
+    """
     lines = (separator.join(_quoted(label, len(row)) for label in row) for row in rows)
-    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _quoted(label: str, width: int) -> str:

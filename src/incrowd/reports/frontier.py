@@ -24,6 +24,7 @@ _OWN = 9.5  # of the ring around what the policy asks for
 _TOUCHED = 12  # around a mark that is a link: 24 pixels across
 _SCHEME = re.compile(r"\s*(?!https?:)[^/?#]*:", re.IGNORECASE)
 POLICY = "what the policy asks for"
+LIMIT = "your limit"
 
 
 def safe_link(link: str) -> bool:
@@ -43,7 +44,7 @@ class FrontierPoint:
 
     The best of one `group` are joined by a line and have their words beside them; so has what the policy asks
     for itself (`own`). `brief` are the words where room is short, and the mark says the series. A point with
-    an `id` or a `link` can be found, or followed, in a page.
+    an `id` or a `link` can be found, or followed, in a page; the `chosen` one of them stands out.
     """
 
     series: str
@@ -56,6 +57,7 @@ class FrontierPoint:
     brief: str = ""
     id: str = ""
     link: str = ""
+    chosen: bool = False
 
     def __post_init__(self) -> None:
         if not safe_link(self.link):
@@ -68,7 +70,8 @@ class FrontierPoint:
 class FrontierChart:
     """Points over loss, with the risk upwards, where twice as much is always as high.
 
-    `shares` says that losses are shares, which are written in percent.
+    `shares` says that losses are shares, which are written in percent. `limit` is a risk that somebody can
+    answer for: a line, drawn where it is in the picture.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class FrontierChart:
     x_label: str
     points: tuple[FrontierPoint, ...]
     shares: bool = False
+    limit: float | None = None
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -101,13 +105,13 @@ class FrontierChart:
         for number, group in enumerate(groups):
             parts += _steps([point for point in frontier if point.group == group], frame, number)
         labels, leaders = _labels(self.points, frame, narrow)
-        parts += leaders
-        for point in sorted(self.points, key=lambda point: point.own):  # on top of others
+        parts += [*_limit(self.limit, frame), *leaders]
+        for point in sorted(self.points, key=lambda point: (point.chosen, point.own)):  # on top of others
             x, y = frame.x(point.loss), frame.y(point.risk)
             hint = f"{point.words}: {frame.x_text(point.loss)}, {_odds(point.risk)}"
             parts += [_ring(x, y)] if point.own else []
             mark = _mark(looks[point.series], x, y, hint)
-            parts.append(_linked(mark, point, x, y, prefix) if point.id or point.link else mark)
+            parts.append(_linked(mark, point, (x, y), prefix, hint) if point.id or point.link else mark)
         words = [*parts, *labels, *legend.svg(frame.area, narrow)]
         linked = any(point.link for point in self.points)
         return svg.picture(self.title, self._about(), words, frame.area, prefix, followed=linked)
@@ -165,13 +169,24 @@ def _mark(look: int, x: float, y: float, hint: str = "") -> str:
     return svg.marker(look, look // len(svg.MARKERS) % 2 == 0, x, y, hint)
 
 
-def _linked(mark: str, point: FrontierPoint, x: float, y: float, prefix: str) -> str:
+def _linked(mark: str, point: FrontierPoint, at: tuple[float, float], prefix: str, hint: str) -> str:
     """A mark that can be found by its id and followed; fingers need more room than eyes."""
     name = f" id='{svg.text(prefix + point.id)}'" if point.id else ""
     if not point.link:
         return f"<g{name}>{mark}</g>"
+    kind = f" class='mark{' best' if point.best else ''}'" + (" aria-current='true'" if point.chosen else "")
+    x, y = at
     room = f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{_TOUCHED}' fill='#fff' fill-opacity='0'/>"
-    return f"<a{name} href='{svg.text(point.link)}'>{room}{mark}</a>"
+    return f"<a{name}{kind} href='{svg.text(point.link)}' aria-label='{svg.text(hint)}'>{room}{mark}</a>"
+
+
+def _limit(risk: float | None, frame: RiskFrame) -> list[str]:
+    """The risk that somebody can answer for; one beyond the picture is not drawn."""
+    if risk is None or not frame.y_low * 0.999 <= risk <= frame.y_high * 1.001:
+        return []
+    y, how = frame.y(risk), "class='limit' stroke='#9c1c1c' stroke-width='1.5' stroke-dasharray='6 4'"
+    words = svg.word(LIMIT, frame.right - 2, y - 5, "class='limit' text-anchor='end'", _SMALL)
+    return [svg.stroke(frame.area.left, y, frame.right, y, how), words]
 
 
 def _ring(x: float, y: float) -> str:

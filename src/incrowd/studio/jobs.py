@@ -89,9 +89,13 @@ class Jobs:
     def get(self, id: str) -> Job | None:
         return self._jobs.get(id)
 
-    def latest(self, kind: str) -> Job | None:
-        """The job of a kind that was asked for last."""
-        found = [job for job in self._jobs.values() if job.kind == kind]
+    def latest(self, kind: str, **asked: Any) -> Job | None:
+        """The job of a kind that was asked for last; with words of its request, of those that have them."""
+        found = [
+            job
+            for job in self._jobs.values()
+            if job.kind == kind and all(job.asked.get(key) == value for key, value in asked.items())
+        ]
         return max(found, key=lambda job: job.id, default=None)
 
     async def start(self, job: Job, request: Mapping[str, Any]) -> Job:

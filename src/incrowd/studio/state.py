@@ -47,6 +47,7 @@ class Opened:
     problem: str = ""  # why the table could not be read
     another: bool = False  # the table is not the one that the project was last used with
     reading: asyncio.Task[None] | None = None
+    drafts: dict[str, Any] = field(default_factory=dict)  # what was typed on a screen and is not chosen yet
 
     @property
     def digest(self) -> str:

@@ -95,4 +95,5 @@ STEPS: Mapping[str, str] = {
     "level": "finding the level of anonymity",
     "probabilities": "computing match probabilities",
     "inspect": "looking at columns and their combinations",
+    "attack": "attacking the release",
 }

@@ -9,7 +9,7 @@ function follow(box) {
   if (box.dataset.followed) return;
   box.dataset.followed = "yes";
   const source = new EventSource(`/jobs/${box.dataset.job}/events`);
-  let parts = 0;
+  let parts = Number(box.dataset.parts || 0), waiting = false;
   source.onmessage = (event) => {
     const job = JSON.parse(event.data);
     if (!document.contains(box)) return source.close();
@@ -18,18 +18,24 @@ function follow(box) {
     if (job.share === null) bar.removeAttribute("value"); else bar.value = job.share;
     box.querySelector("[data-step]").textContent = job.step;
     box.querySelector("[data-left]").textContent = job.left;
-    if (job.parts !== parts && box.hasAttribute("data-parts")) { parts = job.parts; refresh(); }
+    box.dispatchEvent(new CustomEvent("incrowd:progress", { bubbles: true, detail: job }));
+    if (job.parts !== parts && box.hasAttribute("data-parts") && !waiting) {
+      waiting = true;  // several parts at once are shown at once
+      setTimeout(() => { waiting = false; parts = job.parts; if (document.contains(box)) refresh(box.dataset.into); }, 500);
+    }
   };
   source.onerror = () => { if (source.readyState === EventSource.CLOSED) refresh(); };
 }
 
-// The screen again, with focus where it was.
-function refresh() {
-  htmx.ajax("GET", location.pathname + location.search, { target: "#main", swap: "innerHTML" });
+// The screen again, or a part of it, with focus where it was.
+function refresh(into) {
+  const how = into ? { target: into, select: into, swap: "outerHTML" } : { target: "#main", swap: "innerHTML" };
+  htmx.ajax("GET", location.pathname + location.search, how);
 }
 
 function look(root) {
   root.querySelectorAll("[data-job]").forEach(follow);
+  root.querySelectorAll("[data-frontier]").forEach(radios);
 }
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -136,3 +142,91 @@ function warn() {
   }, () => {});
   setTimeout(ask, Math.max(5, Math.min(60, Number(document.body.dataset.idle) - 115)) * 1000);
 }
+
+// Hierarchies: a chosen file is put into the text field, and a value can be dragged onto a group.
+document.addEventListener("change", (event) => {
+  const into = event.target.dataset && event.target.dataset.into;
+  if (!into || !event.target.files[0]) return;
+  event.stopPropagation();
+  event.target.files[0].text().then((text) => { byId(into).value = text; byId(into).focus(); });
+});
+let dragged = null;
+document.addEventListener("dragstart", (event) => {
+  dragged = event.target.closest ? event.target.closest("[data-item]") : null;
+  if (dragged) event.dataTransfer.setData("text/plain", "");
+});
+document.addEventListener("dragover", (event) => {
+  const group = dragged && event.target.closest("[data-group]");
+  for (const each of document.querySelectorAll(".group.over")) if (each !== group) each.classList.remove("over");
+  if (group) { event.preventDefault(); group.classList.add("over"); }
+});
+document.addEventListener("drop", (event) => {
+  const group = dragged && event.target.closest("[data-group]");
+  const item = dragged;
+  dragged = null;
+  if (!group || group.contains(item)) return;
+  event.preventDefault();
+  item.querySelector("input").checked = true;
+  byId("to").value = group.dataset.group;
+  byId("move").requestSubmit();
+});
+document.addEventListener("dragend", () => {
+  dragged = null;
+  for (const each of document.querySelectorAll(".group.over")) each.classList.remove("over");
+});
+
+// Guarantee: who types an own k means it.
+document.addEventListener("input", (event) => {
+  const choice = event.target.dataset && byId(event.target.dataset.checks);
+  if (choice) choice.checked = true;
+});
+
+// Compare: the marks of the picture are links; here they become one radio group, with arrows along the frontier.
+function radios(box) {
+  for (const picture of box.querySelectorAll("svg")) {
+    const marks = [...picture.querySelectorAll("a.mark")];
+    if (!marks.length || picture.getAttribute("role") === "radiogroup") continue;
+    picture.setAttribute("role", "radiogroup");
+    const chosen = marks.find((mark) => mark.hasAttribute("aria-current"));
+    for (const mark of marks) {
+      mark.setAttribute("role", "radio");
+      mark.setAttribute("aria-checked", mark === chosen ? "true" : "false");
+      mark.setAttribute("tabindex", mark === (chosen || marks[0]) ? "0" : "-1");
+    }
+  }
+}
+function choose(mark) {
+  mark.focus();
+  history.replaceState({ htmx: true }, "", mark.getAttribute("href"));
+  refresh();
+}
+document.addEventListener("click", (event) => {
+  const mark = event.target.closest("[data-frontier] a.mark");
+  if (mark && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); choose(mark); }
+});
+document.addEventListener("keydown", (event) => {
+  const mark = event.target.closest("[data-frontier] a.mark");
+  if (!mark || event.altKey || event.ctrlKey || event.metaKey) return;
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(mark); }
+  if (!step) return;
+  event.preventDefault();
+  const across = (one) => one.getBoundingClientRect().left;
+  const line = [...mark.closest("svg").querySelectorAll("a.mark.best")].sort((a, b) => across(a) - across(b));
+  const here = line.indexOf(mark);
+  const next = here >= 0 ? line[(here + step + line.length) % line.length]
+    : step > 0 ? line.find((one) => across(one) > across(mark)) || line[0]
+      : line.findLast((one) => across(one) < across(mark)) || line[line.length - 1];
+  if (next) choose(next);
+});
+
+// Publish: the stages of the work, the present one marked.
+document.addEventListener("incrowd:progress", (event) => {
+  const stages = [...document.querySelectorAll("[data-stage]")];
+  const now = stages.findIndex((stage) => stage.dataset.stage.split("|").includes(event.detail.step));
+  if (now < 0) return;
+  stages.forEach((stage, place) => {
+    stage.className = place < now ? "past" : place === now ? "now" : "";
+    if (place === now) stage.setAttribute("aria-current", "step"); else stage.removeAttribute("aria-current");
+  });
+});

@@ -1,0 +1,75 @@
+"""Attacks as a page shows them: intervals and bounds on one scale, and what is not promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+ORDER = ("broken", "inconclusive", "held", "no bound")
+
+
+def widest(attacks: Sequence[Mapping[str, Any]]) -> float:
+    """The share at the right end of the scale: a little more than the largest that is shown."""
+    shares = [share for each in attacks for share in _shares(each)]
+    return min(1.25 * max(shares, default=1.0), 1.0) or 1.0
+
+
+def _shares(each: Mapping[str, Any]) -> list[float]:
+    rate = each["attack"]
+    found = [rate["high"] if rate["tried"] else 0.0, 0.0 if each["limit"] is None else each["limit"]]
+    return [*found, each["guess"]["share"]]
+
+
+def attack_rows(attacks: Sequence[Mapping[str, Any]], scale: float) -> list[dict[str, Any]]:
+    """The attacks, those that broke something first; marks from 0 to 100."""
+    rows = [_row(each, scale) for each in attacks]
+    return sorted(
+        rows, key=lambda row: ORDER.index(row["outcome"]) if row["outcome"] in ORDER else len(ORDER)
+    )
+
+
+def _row(each: Mapping[str, Any], scale: float) -> dict[str, Any]:
+    rate = each["attack"]
+
+    def place(share: float) -> float:
+        return round(min(100 * share / scale, 100.0), 2)
+
+    low, high = place(rate["low"]), place(rate["high"])
+    return {
+        **each,
+        "tried": rate["tried"],
+        "mark": place(rate["share"]),
+        "from": low,
+        "wide": max(round(high - low, 2), 0.4),
+        "line": None if each["limit"] is None else place(each["limit"]),
+        "blind": place(each["guess"]["share"]) if each["guess"]["tried"] else None,
+    }
+
+
+def remarks(found: Mapping[str, Any]) -> list[str]:
+    """What nothing is promised about, and a publisher should know."""
+    said = []
+    for each in found["attacks"]:
+        name, won, details = each["name"], each["attack"]["won"], each["details"]
+        if name == "composition" and won:
+            said.append(
+                f"Nothing is promised about two releases. Together they leave {won:,.0f} people "
+                f"({each['attack']['share']:.1%}) fewer than {details['k']} candidates."
+            )
+        if name.startswith("composition-") and details.get("persons_with_one_value"):
+            said.append(
+                f"Two releases together leave one value of {name.removeprefix('composition-')} to "
+                f"{details['persons_with_one_value']:,} people, one release alone to "
+                f"{details['with_one_value_by_one_release']:,}."
+            )
+        if name == "suppression" and won:
+            said.append(
+                f"{won:,.0f} people fit no row: whoever knows that they are in the table knows they were "
+                "left out. Lower max_suppression until nobody is."
+            )
+        if each["outcome"] == "held" and details.get("persons_below_k"):
+            said.append(
+                f"{name}: {details['persons_below_k']:,} people have fewer than {found['k']} candidates, "
+                "though success is within the bound on average."
+            )
+    return said

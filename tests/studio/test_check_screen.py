@@ -1,0 +1,358 @@
+"""The screen Check: its verdicts, attacks and answers are those of the commands that it shows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import shutil
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.studio_browser import Surfer
+from support.studio_visitor import Visitor
+from typer.testing import CliRunner
+
+from incrowd.cli.app import app
+from incrowd.commands.publish import publish
+from incrowd.policy import Policy
+from incrowd.studio import release_list
+from incrowd.studio.attack_rows import attack_rows, widest
+from incrowd.studio.questions.check import question_sql
+from incrowd.studio.views import check
+
+ALL = os.environ.get("INCROWD_SEEDS") == "all"
+
+
+@pytest.fixture(scope="session")
+def made(demo_table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of the demo table, with its audit beside it."""
+    folder = tmp_path_factory.mktemp("made") / "release-1"
+    publish(demo_table, Policy.load(demo_table.parent / "policy.toml").with_(method="mondrian"), folder)
+    return folder
+
+
+def brought(made: Path, folder: Path, name: str = "release-1", audit: bool = True) -> Path:
+    """A copy of the release somewhere else, with its audit or without."""
+    shutil.copytree(made, folder / name)
+    if audit:
+        shutil.copytree(made.with_name("release-1.audit"), folder / f"{name}.audit")
+    return folder / name
+
+
+@pytest.fixture
+def at_check(at_table: Visitor, made: Path) -> Visitor:
+    """A studio with the demo table open, and a release in its project."""
+    brought(made, at_table.studio.open.project.inside("releases"))
+    return at_table
+
+
+def ran(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, about: str, *more: str) -> Any:
+    monkeypatch.chdir(visitor.studio.folder)
+    (line,) = re.findall(rf"# {about}\n(incrowd .*)", visitor.get("/command").text)
+    result = CliRunner().invoke(app, [*shlex.split(line)[1:], *more, "--json"])
+    assert result.exit_code in (0, 1, 3), result.output
+    return json.loads(result.output)
+
+
+def did(visitor: Visitor, what: str, **fields: Any) -> str:
+    """A heavy one: asked for, and waited for."""
+    answer = visitor.post(f"/check/{what}", of="0", **fields)
+    assert answer.status_code == 200
+    job = visitor.wait_for_job(f"check_{what}")
+    assert job.state == "done", job.sentence
+    return str(visitor.get("/check?of=0").text)
+
+
+def test_without_a_release_it_says_what_to_do(at_table: Visitor) -> None:
+    page = at_table.get("/check").text
+    assert "There is no release yet" in page
+    assert 'href="/publish"' in page
+    forged = at_table.post("/check/verify", of="0")
+    assert "not in the list any more" in forged.text
+    assert at_table.studio.jobs.latest("check_verify") is None
+
+
+def test_verdict_and_attacks_are_those_of_the_commands(
+    at_check: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "k = 10, l = 3, mondrian" in at_check.get("/check").text
+    page = did(at_check, "verify")
+    said = ran(at_check, monkeypatch, "Verify again")
+    assert said["passed"]
+    assert "Verified again: it holds everything it claims" in page
+    assert f"{len(said['checks'])} of {len(said['checks'])} checks passed" in page
+    for each in said["checks"]:
+        assert f"<b>{each['name']}</b>" in page
+    page = did(at_check, "attack")
+    said = ran(at_check, monkeypatch, "Attack")
+    job = at_check.studio.jobs.latest("check_attack")
+    assert job is not None
+    known = {key: job.result[key] for key in said if key != "attacks"}
+    assert known == {key: said[key] for key in known}
+    assert [{k: v for k, v in each.items() if k != "limit"} for each in job.result["attacks"]] == said[
+        "attacks"
+    ]
+    assert {"held": "Held.", "broken": "Broken."}.get(said["outcome"], "Inconclusive.") in page
+    for name, doubt in said["inconclusive"].items():
+        text = unescape(re.sub("<[^>]*>", "", page))
+        assert f"{name} is inconclusive: {doubt['reason']}. Needed: {doubt['remedy']}." in text
+    step = next(one for one in re.findall(r'<li class="([a-z-]+)"><a href="/check"', page))
+    assert step == ("attention" if said["outcome"] == "broken" else "done")
+
+
+def test_a_release_that_was_tampered_with_is_rejected_and_old_verdicts_are_out_of_date(
+    at_check: Visitor,
+) -> None:
+    release = at_check.studio.open.project.inside("releases") / "release-1"
+    did(at_check, "verify")
+    data = release / "data.csv"
+    lines = data.read_text().splitlines(keepends=True)
+    data.write_text("".join([*lines[:-1], lines[1]]))
+    assert "have changed since. Verify again." in at_check.get("/check").text
+    page = did(at_check, "verify")
+    assert "Rejected: it is not what it claims" in page
+    assert "Do not give it away" in page
+    assert re.search(
+        r'<li class="attention"><a href="/check"[^>]*title="the verifier rejected a release"', page
+    )
+    (release / "release.json").write_text("{")
+    page = did(at_check, "verify")
+    assert "Rejected" in page
+    assert "its manifest cannot be read" in page
+
+
+def test_a_release_from_elsewhere_is_checked_against_the_policy_here(at_table: Visitor, made: Path) -> None:
+    folder = at_table.studio.folder / "from" / "a-colleague"
+    folder.mkdir(parents=True)
+    brought(made, folder, audit=False)
+    (at_table.studio.folder / "linked").symlink_to(made)
+    page = at_table.get("/check").text
+    assert "from/a-colleague/release-1" in page
+    assert "linked" not in page
+    assert "checked against the policy of this project" in page
+    (number,) = re.findall(r'<option value="(\d+)" selected>from/a-colleague', page)
+    at_table.post("/check/verify", of=number, against="policy")
+    job = at_table.wait_for_job("check_verify")
+    assert job.state == "done", job.sentence
+    assert not job.result["passed"]  # the policy here asks for another method
+    assert "manifest" in [each["name"] for each in job.result["checks"] if not each["passed"]]
+    page = at_table.get(f"/check?of={number}").text
+    assert "Rejected" in page
+
+
+def test_a_table_of_another_tool_is_audited(at_table: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ages in ranges of ten, written by nobody's program."""
+    with (at_table.studio.folder / "patients.csv").open(newline="") as file:
+        ages = [(int(row["age"]) // 20 * 20, row["sex"]) for row in csv.DictReader(file)]
+    lines = ["age,sex", *(f'"[{low},{low + 19}]",{sex}' for low, sex in ages)]
+    (at_table.studio.folder / "other-tool.csv").write_text("\n".join(lines) + "\n")
+    (number,) = re.findall(r'<option value="(\d+)">other-tool.csv', at_table.get("/check").text)
+    assert "Verify" not in at_table.get(f"/check?of={number}").text.replace("Check", "")
+    at_table.post("/check/audit", of=number, against="policy")
+    refused = at_table.wait_for_job("check_audit")
+    assert refused.state == "refused"  # the policy's other quasi-identifiers are not in this table
+    assert refused.sentence in unescape(at_table.get(f"/check?of={number}").text)
+    at_table.post("/check/audit", of=number, against="")
+    found = at_table.wait_for_job("check_audit")
+    assert found.state == "done", found.sentence
+    page = at_table.get(f"/check?of={number}").text
+    assert "Known to outsiders: age, sex (all columns that both tables have)." in page
+    said = ran(at_table, monkeypatch, "Who fits which row")
+    assert {key: found.result[key] for key in said} == said
+    assert f"<dd>{said['classes']['k']}</dd>" in page
+
+
+def test_answers_are_those_of_the_command(at_check: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = at_check.get("/check").text
+    numbers = {name: n for n, name in re.findall(r'id="c(\d+)-name">([^<]+)<', page)}
+    age, sex, cost = numbers["age"], numbers["sex"], numbers["cost"]
+    asked: dict[str, Any] = {
+        "of": "0",
+        "mode": "form",
+        f"c{age}-low": "30",
+        f"c{age}-high": "60",
+        f"c{sex}-is": "F",
+    }
+    at_check.post("/check/ask", aggregate="COUNT", column=cost, **asked)
+    page = at_check.get("/check").text
+    said = ran(at_check, monkeypatch, "Ask")
+    answer = check._looked(at_check.studio).asked
+    (noted,) = answer.values()
+    assert noted["answer"]["exactly"] == said
+    assert f"For certain: {said['lower']} to {said['upper']}." in page
+    assert "The estimate assumes that" in page
+    assert f'name="c{age}-low" value="30"' in page  # what was asked stays in the form
+    at_check.post("/check/ask", aggregate="AVG", column=cost, by=sex, **asked)
+    said = ran(at_check, monkeypatch, "Ask")
+    page = at_check.get("/check").text
+    assert "AVG by sex" in page
+    assert [unescape(v) for v in re.findall(r'<tr><th scope="row">([^<]*)</th><td class="n">', page)][
+        -len(said["groups"]) :
+    ] == [group["value"] for group in said["groups"]]
+    at_check.post("/check/ask", of="0", mode="sql", sql="SELECT MAX(age) WHERE sex = 'M'")
+    assert ran(at_check, monkeypatch, "Ask")["aggregate"] == "MAX"
+    questions_that_cannot_be_answered_say_why(at_check)
+    learning_needs_an_extra(at_check, monkeypatch)
+
+
+UNANSWERED: list[tuple[dict[str, Any], str]] = [
+    ({"mode": "sql", "sql": "DROP TABLE x"}, "SELECT"),
+    ({"mode": "sql", "sql": " "}, "Nothing was asked"),
+    ({"mode": "form", "aggregate": "AVG"}, "Say of which column the AVG is asked."),
+    ({"mode": "form", "aggregate": "COUNT", "c0-low": "old"}, "A number was expected"),
+    ({"mode": "form", "aggregate": "EVAL"}, "Choose what is asked for"),
+]
+
+
+def questions_that_cannot_be_answered_say_why(visitor: Visitor) -> None:
+    for fields, sentence in UNANSWERED:
+        page = visitor.post("/check/ask", of="0", **fields).text
+        (problem,) = re.findall(r'<p class="pad bad-text" role="alert">(.*?)</p>', page, re.DOTALL)
+        assert sentence in unescape(problem)
+
+
+def test_names_and_values_are_quoted_in_sql() -> None:
+    kinds = {'a"b; --': "categorical", "n": "numeric"}
+    asked = [('a"b; --', "=", "x' OR '1'='1"), ("n", ">=", "1e3"), ("n", "<=", "  ")]
+    assert (
+        question_sql("COUNT", "", asked, 'a"b; --', kinds)
+        == """SELECT COUNT(*) WHERE "a""b; --" = 'x'' OR ''1''=''1' AND "n" >= 1000 GROUP BY "a""b; --\""""
+    )
+
+
+def test_reports_are_written_into_the_project_and_run_nothing(at_check: Visitor) -> None:
+    at_check.get("/check")
+    missing = at_check.get("/check/report/0/readers")
+    assert missing.status_code == 422
+    assert "was not written yet" in missing.text
+    kinds = ("readers", "private") if ALL else ("readers",)  # a private one attacks, too
+    for kind in kinds:
+        did(at_check, "report", kind=kind)
+        answer = at_check.get(f"/check/report/0/{kind}")
+        assert answer.status_code == 200
+        assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        assert "allow-scripts" not in answer.headers["content-security-policy"]
+        assert "<script" not in answer.text
+        assert answer.headers["cache-control"] == "no-store"
+        assert "attachment" in at_check.get(f"/check/report/0/{kind}?save=1").headers["content-disposition"]
+    written = "".join(path.read_text() for path in at_check.studio.open.project.inside("jobs").iterdir())
+    first = (at_check.studio.folder / "patients.csv").read_text().splitlines()[1].split(",")
+    for cell in (*first[:2], "Pneumonia", "Married", "Bachelor"):  # only names and counts are in jobs
+        assert cell not in written
+    pages = list(at_check.studio.open.project.inside("reports").iterdir())
+    assert len(pages) == len(kinds)
+    assert {path.stat().st_mode & 0o777 for path in pages} == {0o600}
+    for forged in (
+        "/check/report/0/other",
+        "/check/report/7/readers",
+        "/check/report/0/..%2f..%2fpolicy.toml",
+    ):
+        assert at_check.get(forged).status_code in (404, 422)
+
+
+def learning_needs_an_extra(at_check: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without scikit-learn one line says what to install."""
+    monkeypatch.setattr(check, "find_spec", lambda _name: None)
+    page = at_check.get("/check").text
+    assert "pip install 'incrowd[learn]'" in page
+    assert 'action="/check/learn"' not in page
+    assert "needs scikit-learn" in at_check.post("/check/learn", of="0", target="diagnosis").text
+    assert at_check.studio.jobs.latest("check_learn") is None
+
+
+@pytest.mark.skipif(not ALL, reason="training takes seconds; by night")
+def test_what_is_learnt_is_that_of_the_command(at_check: Visitor) -> None:
+    at_check.get("/check")
+    page = did(at_check, "learn", target="diagnosis")
+    assert re.search(r"<b>diagnosis</b> is predicted right for <b>[\d.]+ %</b>", page)
+
+
+@pytest.mark.skipif(not ALL, reason="attacks take seconds; by night")
+def test_two_releases_are_attacked_together(at_check: Visitor, made: Path) -> None:
+    brought(made, at_check.studio.open.project.inside("releases"), "release-2")
+    page = at_check.get("/check").text
+    (other,) = re.findall(r'<label for="also".*?<option value="(\d+)">release-\d</option>', page, re.DOTALL)
+    (number,) = re.findall(r'<option value="(\d+)" selected>release-\d', page)
+    assert other != number
+    at_check.post("/check/attack", of=number, also=other)
+    job = at_check.wait_for_job("check_attack")
+    assert job.state == "done", job.sentence
+    assert any(each["name"].startswith("composition") for each in job.result["attacks"])
+
+
+def test_numbers_mean_the_same_folder_for_ever_and_links_are_not_followed(tmp_path: Path) -> None:
+    numbers = release_list.Numbers()
+    own = tmp_path / "own"
+    for name in ("own/b", "deep/a/b/c", "deep/.hidden/x"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "release.json").write_text("{}")
+    (tmp_path / "link").symlink_to(tmp_path / "own" / "b")
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "release.json").symlink_to(tmp_path / "own" / "b" / "release.json")
+    found = release_list.releases_in(own, tmp_path, numbers)
+    assert [(each.place, each.own, each.number) for each in found] == [
+        ("own/b", True, 0),
+        ("deep/a/b/c", False, 1),
+    ]
+    shutil.rmtree(own / "b")
+    again = release_list.releases_in(own, tmp_path, numbers)
+    assert [(each.place, each.number) for each in again] == [("deep/a/b/c", 1)]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (None, "its manifest cannot be read"),
+        ({}, "it does not say what it promises"),
+        ({"claims": 3, "method": []}, "it does not say what it promises"),
+        ({"claims": [], "method": {"name": "m"}}, "it promises nothing, m"),
+        ({"claims": [{"model": "x", "parameters": {}}], "method": {"name": "m"}}, "x, m"),
+    ],
+)
+def test_a_manifest_that_anybody_wrote_is_said_in_words(said: Any, words: str) -> None:
+    assert release_list.promise_of(said) == words
+
+
+def test_marks_of_attacks_lie_on_one_scale() -> None:
+    rate = {"won": 1, "tried": 10, "share": 0.1, "low": 0.02, "high": 0.4, "exact": False}
+    guess = {**rate, "share": 0.0}
+    some = [
+        {"outcome": outcome, "limit": limit, "attack": rate, "guess": guess}
+        for outcome, limit in (("held", 0.5), ("broken", 0.05), ("inconclusive", 0.2))
+    ]
+    scale = widest(some)
+    assert scale == pytest.approx(0.625)
+    rows = attack_rows(some, scale)
+    assert [row["outcome"] for row in rows] == ["broken", "inconclusive", "held"]
+    assert (rows[0]["mark"], rows[0]["line"], rows[2]["line"]) == (16.0, 8.0, 80.0)
+    assert widest([]) == 1.0
+
+
+LOOKS = [(width, dark) for width in (1280, 400, 320) for dark in (False, True)]
+
+
+@pytest.mark.skipif(not ALL, reason="one look at all screens is in test_acceptance; more by night")
+def test_the_screen_is_accessible_and_fits(surfer: Surfer, made: Path) -> None:
+    place = Path(f"/proc/{surfer.program.process.pid}/cwd").resolve()
+    brought(made, place)
+    with surfer.page(bypass_csp=True) as page:
+        surfer.go(page, "/check")
+        for wait in (".verdict.good", "table.attacks"):  # the main button is what comes next
+            page.click(".foot .btn.main")
+            page.wait_for_selector(wait)
+        page.fill("[name=c0-low]", "30")
+        page.click("#ask form button >> nth=0")
+        page.wait_for_selector(".answer")
+        assert page.url.endswith("/check?of=0")
+    found: dict[str, Any] = {}
+    for width, dark in LOOKS:
+        with surfer.page(width, dark, bypass_csp=True) as page:
+            surfer.go(page, "/check")
+            page.evaluate("document.querySelectorAll('main details').forEach((box) => { box.open = true })")
+            found[f"{width} {dark}"] = (surfer.flaws(page), surfer.too_wide(page))
+    assert {place: flaws for place, flaws in found.items() if flaws != ([], 0)} == {}
