@@ -30,8 +30,8 @@ from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.large import published_names, request_for_engine
-from incrowd.publishing.large_draft import drafted
 from incrowd.publishing.large_spark import FrameRelease
+from incrowd.publishing.large_stages import drafted
 from incrowd.schema import Source
 
 pytestmark = needs_spark

@@ -18,7 +18,7 @@ from incrowd.engines.resources import Resources
 from incrowd.errors import IncrowdError, InputError, NotVerified, PolicyError, TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing import engine_choice, large_draft
+from incrowd.publishing import engine_choice, large_stages
 from incrowd.publishing.large import publish_large, request_for_engine
 from incrowd.publishing.pipeline import Form
 from incrowd.release.stage import PREFIX
@@ -49,7 +49,7 @@ def test_two_column_tables_are_off_as_far_as_in_memory(method: str, totals: bool
 def test_of_many_rows_some_are_drawn_to_see_how_far_they_are_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_draft, "SAMPLE", 2_000)
+    monkeypatch.setattr(large_stages, "SAMPLE", 2_000)
     many = Table.of({name: [*column] * 100 for name, column in COLUMNS.items()})
     found, whole = by_engine(many, POLICY, tmp_path).two_way, incrowd.publish(many, POLICY).two_way
     assert 1_500 < found.sampled < 2_500

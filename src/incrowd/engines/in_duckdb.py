@@ -30,11 +30,16 @@ WORD = 63  # bits of the curve in one number
 
 @contextmanager
 def duck_engine(
-    files: TableFiles, work: Path, folders: Sequence[Path], resources: Resources, wanted: Sequence[str]
+    files: TableFiles,
+    work: Path,
+    folders: Sequence[Path],
+    resources: Resources,
+    wanted: Sequence[str],
+    beside: Sequence[TableFiles] = (),
 ) -> Iterator[DuckEngine]:
-    """An engine that may read the table and touch these folders and its private one, `work`."""
+    """An engine that may read the table and those beside it, and touch these folders and its own, `work`."""
     attached = files.files[0] if files.kind == "duckdb" else None
-    reading = () if attached else files.files
+    reading = [*(() if attached else files.files), *(path for each in beside for path in each.files)]
     with duck_session(work, resources, reading, folders, attached) as session:
         yield DuckEngine(session, session, files, work, resources, wanted)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,19 +98,24 @@ def frame_of(session: Any, files: Sequence[Path]) -> Any:
 
 @contextmanager
 def spark_engine(
-    files: TableFiles, work: Path, folders: Sequence[Path], resources: Resources, wanted: Sequence[str]
+    files: TableFiles,
+    work: Path,
+    folders: Sequence[Path],
+    resources: Resources,
+    wanted: Sequence[str],
+    beside: Sequence[TableFiles] = (),
 ) -> Iterator[SparkEngine]:
     """An engine on the Spark of the frame, on the one that is running, or on a new one."""
-    given = files.frame.sparkSession if isinstance(files, SparkFrame) else None
-    local = resources.beside_spark
+    given = next((each.frame.sparkSession for each in (files, *beside) if isinstance(each, SparkFrame)), None)
+    reading = [path for each in (files, *beside) for path in each.files]
     with (
         spark_session(work, resources, given) as spark,
-        duck_session(work, local, files.files, folders) as beside,
+        duck_session(work, resources.beside_spark, reading, folders) as local,
     ):
         if files.kind == "catalog":
             files = _of_catalog(spark, files, wanted)
-        session = SparkSqlSession(spark, beside, work)
-        engine = SparkEngine(session, beside, files, work, resources, wanted)
+        session = SparkSqlSession(spark, local, work)
+        engine = SparkEngine(session, local, files, work, resources, wanted)
         engine.check_disk()
         yield engine
 
@@ -139,20 +144,28 @@ class SparkEngine(SqlEngine):
 
     def open(self) -> OpenedTable:
         if isinstance(self.files, SparkFrame):
-            self.table = as_texts(self.session, self._copied(self.files), self.files, self._wanted)
+            copy = self._copied(self.files, self.folder)
+            self.table = as_texts(self.session, copy, self.files, self._wanted)
             found = OpenedTable(self.table.names, self.table.rows, tuple(self.table.notes))
         else:
             found = super().open()
         self.session.expect(found.rows)
         return found
 
+    def beside(self, files: TableFiles, name: str, wanted: Sequence[str]) -> TextTable:
+        if not isinstance(files, SparkFrame):
+            return super().beside(files, name, wanted)
+        (self.folder / name).mkdir(mode=0o700)
+        copy = replace(self._copied(files, self.folder / name), called=name)
+        return as_texts(self.session, copy, files, wanted)
+
     @in_our_words
-    def _copied(self, files: SparkFrame) -> TextTable:
+    def _copied(self, files: SparkFrame, folder: Path) -> TextTable:
         """The published columns of a frame, computed once; of the others the names stay, and no cell.
 
         A frame may be computed from others, at a cost, and not twice the same.
         """
-        path, names, taken = self.folder / "rows.parquet", tuple(files.frame.columns), files.columns()
+        path, names, taken = folder / "rows.parquet", tuple(files.frame.columns), files.columns()
         check_names(names, files.name)
         chosen = files.frame.select(*(files.frame[f"`{name.replace('`', '``')}`"] for name in taken))
         self.session.keep(chosen.toDF(*(f"c{names.index(name)}" for name in taken)), path)
