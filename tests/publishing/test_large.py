@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +79,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
         {"quasi_identifiers": {"age": {}, "sex": {"hierarchy": {"rare": [10]}}}},
     ),
 }
-
-
-@pytest.mark.parametrize("method", ["hilbert", "ring"])
-def test_spark_puts_rows_in_no_order_and_says_so_before_it_starts(method: str, tmp_path: Path) -> None:
-    policy = Policy(**ROLES, privacy={"k": 4}, method=method)
-    spark = replace(Resources(512_000_000, 1), engine="spark")
-    with pytest.raises(PolicyError, match="which Spark does not do: take mondrian"):
-        publish_large("nowhere.parquet", policy, tmp_path / "release", Form("parquet"), spark)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -32,18 +32,20 @@ DIGITS = "0123456789"
 Rows = Counter[tuple[str | None, ...]]
 
 
+VALUES: Mapping[str, Sequence[str]] = {
+    "number": [*map(str, (0, 1, 2, 3, 5, 8, 30, 31, 90)), ""],
+    "decimal": ["1", "1.0", "1.5", "-2", "-2.25", "10", "", "1e2"],
+    "date": ["2024-01-01", "2024-01-31", "2024-02-29", "2025-07-01", ""],
+    "set": ["F", "M", "", "a|b", "=1+1", "missing"],
+    "many": [f"v{i}" for i in range(70)],
+    "tree": ["01111", "01112", "01222", "02111", "02112", "09999", ""],
+    "ordered": ["low", "mid", "high", "top"],
+    "family": ["N", "E", "S", "W", ""],
+}
+
+
 def texts_of(kind: str, count: int) -> st.SearchStrategy[list[str]]:
-    some: dict[str, Sequence[str]] = {
-        "number": [*map(str, (0, 1, 2, 3, 5, 8, 30, 31, 90)), ""],
-        "decimal": ["1", "1.0", "1.5", "-2", "-2.25", "10", "", "1e2"],
-        "date": ["2024-01-01", "2024-01-31", "2024-02-29", "2025-07-01", ""],
-        "set": ["F", "M", "", "a|b", "=1+1", "missing"],
-        "many": [f"v{i}" for i in range(70)],
-        "tree": ["01111", "01112", "01222", "02111", "02112", "09999", ""],
-        "ordered": ["low", "mid", "high", "top"],
-        "family": ["N", "E", "S", "W", ""],
-    }
-    return st.lists(st.sampled_from(some[kind]), min_size=count, max_size=count)
+    return st.lists(st.sampled_from(VALUES[kind]), min_size=count, max_size=count)
 
 
 SAID: Mapping[str, Any] = {

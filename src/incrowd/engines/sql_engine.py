@@ -354,12 +354,12 @@ class SqlEngine:
         words = ", ".join(self._words)
         return self._sampled(f"{{}} c JOIN {self.classes} m USING ({words})", self.coded, about)
 
-    def _sampled(self, rows: str, drawn_from: str, about: int) -> SampledRows:
+    def _sampled(self, rows: str, drawn_from: str, about: int, session: Session | None = None) -> SampledRows:
         """Rows with words, g and private texts; `rows` says what is joined to those that are drawn."""
         share = about / max(self.table.rows, 1)
         drawn = f"(SELECT * FROM {drawn_from} WHERE random() < {share:.12f})" if share < 1 else drawn_from
         private = [f"p{place}" for place in range(len(self.private))]
-        found = self.session.arrays(
+        found = (session or self.session).arrays(
             f"SELECT {', '.join([*self._words, 'g', *private])} FROM {rows.format(drawn)}"
         )
         texts = {name: found[cell].tolist() for name, cell in zip(self.private, private, strict=True)}

@@ -123,11 +123,6 @@ def publish_large(
     """
     form, resources, destination = form or Form(), resources or Resources.of(), Path(folder)
     request = request_for_engine(policy, form)
-    if resources.engine == "spark" and isinstance(request.algorithm, Hilbert | Ring):
-        raise PolicyError(
-            f"{policy.method} puts all rows in one order, which Spark does not do: take mondrian, or "
-            f"{option('engine', 'duckdb')}"
-        )
     files = table_files(source, policy, resources)
     joined = joined_files(policy, request, resources, public, check)
     beside = [] if joined is None else joined.all
