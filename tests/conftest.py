@@ -7,6 +7,7 @@ import signal
 import tempfile
 import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,12 @@ def real_data() -> Path:
     if not DATA.is_dir():
         pytest.skip(f"no real tables in {DATA.name}/: set INCROWD_DATA to the folder that holds them")
     return DATA
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Spark for all tests of a process: starting it takes longer than most of them."""
+    from support.spark_sessions import one_spark
+
+    with one_spark(tmp_path_factory.mktemp("spark")) as session:
+        yield session

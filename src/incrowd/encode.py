@@ -291,13 +291,17 @@ def _entity(table: Table, schema: Schema) -> Codes | None:
 
 
 def numbered(
-    column: Column, missing: frozenset[str], private: TextColumn, others: Mapping[str, TextColumn]
+    column: Column,
+    missing: frozenset[str],
+    private: TextColumn,
+    others: Mapping[str, TextColumn],
+    in_rows: bool = True,
 ) -> list[Codes]:
     """The rows of one quasi-identifier in each table; equal values have one number, however they are written.
 
     `others` are tables by what they are. Refused are texts that the column's type cannot be, and in the
     public table also those that a hierarchy or an order lacks. An error names the row where the table is not
-    private.
+    private, unless columns hold each distinct text once and not `in_rows`.
     """
     seen: dict[str, int] = {}
 
@@ -311,7 +315,7 @@ def numbered(
     coded = [rows(private, places, map(value_text, own))]
     for what, source in others.items():
         places, texts, _ = _occurring(source, missing)
-        theirs = _PublicColumn(column, source, places, texts, what)
+        theirs = _PublicColumn(column, source, places, texts, what, in_rows)
         values = theirs.canonical(missing)
         if what == THE_PUBLIC:  # the second source only confirms: what it has besides does not matter
             _check_domain(theirs, values)
@@ -328,6 +332,7 @@ class _PublicColumn:
     places: Sequence[int]
     texts: Sequence[str]
     what: str
+    in_rows: bool = True
 
     def canonical(self, missing: frozenset[str]) -> list[str]:
         """The one text of each value."""
@@ -336,14 +341,14 @@ class _PublicColumn:
         unread = [value is None for value in values]
         if any(unread):
             raise TableError(
-                f"{self.count(unread)} are no {plural(kind, format)}, {self.first_row(unread)}; list "
+                f"{self.count(unread)} are no {plural(kind, format)}{self.first_row(unread)}; list "
                 "those that mean missing under 'missing', or declare the column categorical"
             )
         gone = _missing_values(self.column, missing)
         twins = [value in gone for value in values]
         if any(twins):
             raise TableError(
-                f"{self.count(twins)} mean missing in another form, {self.first_row(twins)}; name every form "
+                f"{self.count(twins)} mean missing in another form{self.first_row(twins)}; name every form "
                 "under 'missing'"
             )
         return [value_text(value) for value in values if value is not None]
@@ -352,9 +357,11 @@ class _PublicColumn:
         return f"in {self.what}, {sum(wrong)} of the {len(wrong)} distinct values of {self.column.name}"
 
     def first_row(self, wrong: Sequence[bool]) -> str:
+        if not self.in_rows:
+            return ""
         flags = np.zeros(len(self.source.texts), np.bool_)
         flags[self.places] = wrong
-        return f"first in row {int(flags[self.source.codes].argmax()) + 1} (the header not counted)"
+        return f", first in row {int(flags[self.source.codes].argmax()) + 1} (the header not counted)"
 
 
 def _check_domain(met: _PublicColumn, values: Sequence[str]) -> None:
@@ -369,10 +376,10 @@ def _check_domain(met: _PublicColumn, values: Sequence[str]) -> None:
     strange = [value not in known for value in values]
     if any(strange) and column.levels:
         raise HierarchyError(
-            f"{met.count(strange)} are not in its hierarchy, {met.first_row(strange)}; add a row to the "
+            f"{met.count(strange)} are not in its hierarchy{met.first_row(strange)}; add a row to the "
             "hierarchy for each"
         )
     if any(strange):
         raise TableError(
-            f"{met.count(strange)} are not in its list 'values', {met.first_row(strange)}; add them to it"
+            f"{met.count(strange)} are not in its list 'values'{met.first_row(strange)}; add them to it"
         )

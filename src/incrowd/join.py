@@ -191,7 +191,7 @@ def join(
     """
     quasi = schema.having(Role.QUASI)
     names = tuple(column.name for column in quasi)
-    who = _identifier(schema, id)
+    who = identifier_of(schema, id)
     mine = _Side.of(table, "the table", who, names, schema.missing)
     theirs = _Side.of(public, THE_PUBLIC, who, names, schema.missing)
     second = None if check is None else _Side.of(check, THE_SECOND, who, names, schema.missing)
@@ -222,7 +222,7 @@ def encode_joined(table: Table, schema: Schema, joined: Joined) -> Microdata:
     return Microdata(everyone.codes, everyone.attributes, values, own=joined.own)
 
 
-def _identifier(schema: Schema, id: str) -> str:
+def identifier_of(schema: Schema, id: str) -> str:
     """The name of the id column in the private table."""
     if schema.having(Role.ENTITY):
         raise PolicyError(
@@ -278,15 +278,7 @@ class _Side:
         return rows
 
     def check_one_row_each(self, id: str) -> None:
-        nameless = int((~self.named).sum())
-        if nameless:
-            raise TableError(f"{id} identifies people, but is missing in {nameless} rows of {self.what}")
-        several = np.unique(self.ids.codes[self.again]).size
-        if several:
-            raise TableError(
-                f"{_people(several, 'has', 'have')} more than one row in {self.what}, as {id} says; k counts "
-                "persons, so everyone must have one row"
-            )
+        refuse_several_rows(int((~self.named).sum()), np.unique(self.ids.codes[self.again]).size, id)
 
     def place(self, texts: Sequence[str | None]) -> NDArray[np.int64]:
         """For each text the first row here that has it as id, or -1."""
@@ -306,7 +298,7 @@ def _outsiders(
     both = named & ~again & (met >= 0)
     differing = values[1][both] != values[0][met[both]]
     if conflicts == "refuse":
-        _check_agreement(differing, names)
+        refuse_conflicts(int(differing.any(axis=1).sum()), differing.sum(axis=0).tolist(), names)
     complete = (values[1] != GAP).all(axis=1)
     alike = (_alike_in_list(theirs) if blind else _alike(mine, theirs, at_home))[theirs.ids.codes]
     confirmed = np.ones(named.size, np.bool_)
@@ -343,10 +335,13 @@ def _check_listed(mine: _Side, theirs: _Side, sure: Sequence[Flags]) -> None:
 
     Else whoever has the public table would see that a row, or a cell, is there because of somebody private.
     """
-    place = _places(mine, theirs)
-    there = place >= 0
+    there = (place := _places(mine, theirs)) >= 0
+    refuse_unlisted([int((~there).sum()), *(int((~flags[place[there]]).sum()) for flags in sure)])
+
+
+def refuse_unlisted(counts: Sequence[int]) -> None:
+    """Refuse unless these are all 0: who is not in the public table, or in it and in doubt for a reason."""
     doubt = "are not in it", "lack a quasi-identifier", "have an id like another's", "are not confirmed"
-    counts = [int((~there).sum()), *(int((~flags[place[there]]).sum()) for flags in sure)]
     if any(counts):
         said = ", ".join(f"{count} {what}" for count, what in zip(counts, doubt, strict=True) if count)
         raise Exposure(
@@ -359,19 +354,35 @@ def _check_listed(mine: _Side, theirs: _Side, sure: Sequence[Flags]) -> None:
 def _check_repeated(theirs: _Side, values: Codes, names: Sequence[str]) -> None:
     rows = np.flatnonzero(theirs.again)
     differing = values[rows] != values[theirs.first[theirs.ids.codes[rows]]]
-    if differing.any():
-        people = np.unique(theirs.ids.codes[rows[differing.any(axis=1)]]).size
+    people = np.unique(theirs.ids.codes[rows[differing.any(axis=1)]]).size
+    refuse_repeated(people, differing.sum(axis=0).tolist(), names)
+
+
+def refuse_several_rows(nameless: int, several: int, id: str) -> None:
+    """Refuse a private table in which rows have no id, or people have several rows."""
+    if nameless:
+        raise TableError(f"{id} identifies people, but is missing in {nameless} rows of the table")
+    if several:
+        words = "k counts persons, so everyone must have one row"
+        who = _people(several, "has", "have")
+        raise TableError(f"{who} more than one row in the table, as {id} says; {words}")
+
+
+def refuse_repeated(people: int, by_column: Sequence[int], names: Sequence[str]) -> None:
+    """Refuse a public table that describes so many people in several ways; `by_column` says in which."""
+    if people:
         raise TableError(
-            f"{_people(people)} in {theirs.what} more than once and described differently, first in "
-            f"{_first_column(differing, names)}; keep one row for each"
+            f"{_people(people)} in {THE_PUBLIC} more than once and described differently, first in "
+            f"{_first_column(by_column, names)}; keep one row for each"
         )
 
 
-def _check_agreement(differing: Flags, names: Sequence[str]) -> None:
-    if differing.any():
+def refuse_conflicts(people: int, by_column: Sequence[int], names: Sequence[str]) -> None:
+    """Refuse if the two tables describe so many people differently."""
+    if people:
         raise TableError(
-            f"{_people(int(differing.any(axis=1).sum()))} described differently by the table and by "
-            f"{THE_PUBLIC}, first in {_first_column(differing, names)}; correct one of them, or say "
+            f"{_people(people)} described differently by the table and by {THE_PUBLIC}, first in "
+            f"{_first_column(by_column, names)}; correct one of them, or say "
             'conflicts = "public" under [public] to go by the public table'
         )
 
@@ -380,8 +391,8 @@ def _people(count: int, one: str = "is", several: str = "are") -> str:
     return f"1 person {one}" if count == 1 else f"{count} people {several}"
 
 
-def _first_column(differing: Flags, names: Sequence[str]) -> str:
-    return names[int(differing.any(axis=0).argmax())]
+def _first_column(by_column: Sequence[int], names: Sequence[str]) -> str:
+    return next(name for name, count in zip(names, by_column, strict=True) if count)
 
 
 def _alike(mine: _Side, theirs: _Side, at_home: NDArray[np.int64]) -> Flags:
@@ -391,8 +402,8 @@ def _alike(mine: _Side, theirs: _Side, at_home: NDArray[np.int64]) -> Flags:
     person, and one person must not stand in their own equivalence class.
     """
     strangers = np.flatnonzero((at_home < 0) & ~theirs.gone & (theirs.first >= 0))
-    known = set(_bare([mine.ids.texts[place] or "" for place in np.flatnonzero(mine.first >= 0).tolist()]))
-    bare = _bare([theirs.ids.texts[place] or "" for place in strangers.tolist()])
+    known = set(bare_ids([mine.ids.texts[place] or "" for place in np.flatnonzero(mine.first >= 0).tolist()]))
+    bare = bare_ids([theirs.ids.texts[place] or "" for place in strangers.tolist()])
     alike = np.zeros(at_home.size, np.bool_)
     alike[strangers] = [text in known for text in bare]
     return alike
@@ -401,18 +412,18 @@ def _alike(mine: _Side, theirs: _Side, at_home: NDArray[np.int64]) -> Flags:
 def _alike_in_list(theirs: _Side) -> Flags:
     """Which distinct ids of the public table may be one person's, written in two ways, whoever is private."""
     met = np.flatnonzero(~theirs.gone & (theirs.first >= 0))
-    bare = _bare([theirs.ids.texts[place] or "" for place in met.tolist()])
+    bare = bare_ids([theirs.ids.texts[place] or "" for place in met.tolist()])
     often = Counter(bare)
     alike = np.zeros(theirs.gone.size, np.bool_)
     alike[met] = [often[text] > 1 for text in bare]
     return alike
 
 
-def _bare(ids: Sequence[str]) -> list[str]:
+def bare_ids(ids: Sequence[str]) -> list[str]:
     """Ids without capitals, leading zeros, the .0 of a float, and whatever some write between digits."""
     together = "\0".join(ids).casefold()  # one sweep over a million ids instead of a million calls
     if together.count("\0") >= max(len(ids), 1):  # never so in a table that was read
-        return [_bare([id.replace("\0", "")])[0] for id in ids]
+        return [bare_ids([id.replace("\0", "")])[0] for id in ids]
     together = re.sub(r"\.0(?=\0|\Z)", "", together)
     for sign in _BETWEEN:
         together = together.replace(sign, "")

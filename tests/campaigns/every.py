@@ -6,6 +6,7 @@ from campaigns.bounds import BOUNDS
 from campaigns.broken import BROKEN
 from campaigns.canaries import CANARIES
 from campaigns.candidates import CANDIDATES
+from campaigns.engines import ENGINE_TABLES, SPARK_TABLES
 from campaigns.forged import FORGED
 from campaigns.forged_parquet import FORGED_PARQUET
 from campaigns.holdout import HOLDOUT
@@ -17,6 +18,6 @@ CAMPAIGNS = {
     campaign.name: campaign
     for campaign in (
         *(ROUND_TRIPS, FORGED, FORGED_PARQUET, BROKEN, CANARIES, HOSTILE),
-        *(BOUNDS, CANDIDATES, HOLDOUT, MUTANTS),
+        *(BOUNDS, CANDIDATES, HOLDOUT, ENGINE_TABLES, SPARK_TABLES, MUTANTS),
     )
 }

@@ -1,47 +1,49 @@
 """Spark makes the classes and the releases that memory makes, and leaves nothing behind.
 
-By day few tables are tried, since every question to Spark takes a tenth of a second; by night
-(`INCROWD_SEEDS=all`) many, and a cluster of two workers.
+By day one release is published from a DataFrame and verified, and what must be is refused: every question to
+Spark takes a tenth of a second. By night (`INCROWD_SEEDS=all`) come cuts by Spark, other methods, texts of
+all types, the verifier's forgeries (`verifier/test_in_spark.py`) and a cluster of two workers.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from engines.test_joined_tables import same_outcome, written
+from engines.test_ordered import METHODS, by, cells_alone, distinct
+from engines.test_ordered import PEOPLE as ORDERED_PEOPLE
+from engines.test_ordered import POLICY as ORDERED_POLICY
 from engines.test_same_classes import PEOPLE, POLICY
 from hypothesis import HealthCheck, given, settings
+from publishing.test_join import asked, tables_of
 from support.engine_tables import _source, classes_of_draft, engine_tables, in_memory
-from support.spark_sessions import NIGHT, SMALL, by_night, needs_spark, one_spark, sql_session
+from support.joined_tables import JoinCase, join_cases
+from support.spark_sessions import NIGHT, SMALL, by_night, needs_spark, sql_session
 
 import incrowd
 from incrowd import tables
-from incrowd.engines import spark_start
+from incrowd.engines import in_spark, spark_session, spark_start
 from incrowd.engines.in_spark import SparkEngine, spark_engine, spark_table
+from incrowd.engines.ordered import RowOrder
 from incrowd.engines.resources import Resources
 from incrowd.errors import IncrowdError, InputError, TableError
 from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.large import published_names, request_for_engine
-from incrowd.publishing.large_draft import drafted
 from incrowd.publishing.large_spark import FrameRelease
+from incrowd.publishing.large_stages import drafted
 from incrowd.schema import Source
 
 pytestmark = needs_spark
+PARTITIONS = "spark.sql.shuffle.partitions"
 Rows = Counter[tuple[str | None, ...]]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with one_spark(tmp_path_factory.mktemp("spark")) as session:
-        yield session
 
 
 def classes_by_spark(table: Table, policy: Policy, folder: Path, tuples: int | None = None) -> Rows:
@@ -74,17 +76,16 @@ MIXED = Table.of(
 SAID = {"age": {"type": "numeric"}, "zip": {"hierarchy": {"prefix": [5, 2]}}, "job": {}, "born": {}}
 
 
+@by_night
 @pytest.mark.parametrize("choose", ["gain", "widest", "round-robin"])
 def test_classes_are_those_of_memory_cut_at_once_and_by_spark(
     choose: str, spark: Any, tmp_path: Path
 ) -> None:
-    """Ranges, gaps, a hierarchy, sets, dates; by day Spark makes the first cuts with `gain` alone."""
+    """Ranges, gaps, a hierarchy, sets, dates; Spark makes the first cuts the second time."""
     policy = Policy(quasi_identifiers=SAID, sensitive=["ill"], privacy={"k": 5}, options={"choose": choose})
     wanted = wanted_classes(MIXED, policy)
-    if choose != "gain" or NIGHT:
-        assert classes_by_spark(MIXED, policy, tmp_path) == wanted
-    if choose == "gain" or NIGHT:
-        assert classes_by_spark(MIXED, policy, tmp_path, tuples=60) == wanted
+    assert classes_by_spark(MIXED, policy, tmp_path) == wanted
+    assert classes_by_spark(MIXED, policy, tmp_path, tuples=60) == wanted
 
 
 @by_night
@@ -98,10 +99,87 @@ def test_classes_of_random_tables_are_those_of_memory(case: tuple[Table, Policy]
         assert classes_by_spark(table, policy, Path(folder), tuples=3) == wanted
 
 
+@by_night
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_over_a_sorted_row_are_those_of_memory(
+    name: str, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sorted by Spark in several parts, cut on the driver, and verified by Spark."""
+    monkeypatch.setattr(spark_session, "FOR_FEW", {**spark_session.FOR_FEW, PARTITIONS: "3"})
+    monkeypatch.setattr(in_spark, "ROWS_AT_ONCE", 23)
+    files: list[int] = []
+    real = SparkEngine.sort
+
+    def sort(engine: SparkEngine, order: RowOrder) -> None:
+        real(engine, order)
+        files.append(len(engine._files))
+
+    monkeypatch.setattr(SparkEngine, "sort", sort)
+    policy = by(ORDERED_POLICY, name)
+    source = _source(ORDERED_PEOPLE, tmp_path, "parquet")
+    incrowd.publish(source, policy, tmp_path / "release", engine="spark", memory="1GB")
+    wanted = cells_alone(in_memory(ORDERED_PEOPLE, policy), 3)
+    assert cells_alone(rows_in(tmp_path / "release"), 3) == wanted
+    assert files == [3]
+    assert incrowd.verify(tmp_path / "release", source, policy, engine="duckdb").passed
+
+
+@by_night
+def test_without_equal_records_hilbert_is_memory_to_the_last_value(spark: Any, tmp_path: Path) -> None:
+    policy = Policy(quasi_identifiers=["age", "sex"], sensitive=["ill"], privacy={"k": 3}, method="hilbert")
+    table = distinct(90)
+    source = _source(table, tmp_path, "parquet")
+    incrowd.publish(source, policy, tmp_path / "release", engine="spark", memory="1GB")
+    assert rows_in(tmp_path / "release") == in_memory(table, policy)
+
+
+@by_night
+@pytest.mark.parametrize("as_frames", [True, False], ids=["frames", "files"])
+def test_a_public_table_is_joined_as_in_memory(as_frames: bool, spark: Any, tmp_path: Path) -> None:
+    private, public = tables_of(60, 300)
+    places = written(private, public, tmp_path, "parquet")
+    wanted = incrowd.publish(private, asked("kja-direct"), public=public)
+    given = [spark.read.parquet(f"file://{place}") if as_frames else place for place in places]
+    folder = tmp_path / "release"
+    release = incrowd.publish(given[0], asked("kja-direct"), folder, public=given[1], engine="spark")
+    assert rows_in(folder) == Counter(wanted.table)
+    assert (release.verdict.facts, release.told) == (wanted.verdict.facts, wanted.told)
+    again = incrowd.verify(folder, given[0], asked("kja-direct"), public=given[1], engine="spark")
+    assert again.passed, again.failures
+
+
+@by_night
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=join_cases())
+def test_joins_of_random_tables_end_as_in_memory(case: JoinCase, spark: Any) -> None:
+    same_outcome(case, "spark")
+
+
 def rows_in(folder: Path) -> Rows:
     return Counter(tables.read(folder / "data"))
 
 
+FEW = Table.of({name: PEOPLE.column(name).rows()[:40] for name in ("age", "zip", "ill")})
+FEWER = Policy(
+    quasi_identifiers={"age": {"type": "numeric"}, "zip": {"hierarchy": {"prefix": [5, 2]}}},
+    sensitive=["ill"],
+    privacy={"k": 4},
+)
+
+
+def test_a_small_frame_gives_a_frame_and_a_folder(spark: Any, tmp_path: Path) -> None:
+    """Published from a DataFrame, verified by Spark and by DuckDB, read back as a DataFrame."""
+    source = _source(FEW, tmp_path, "parquet")
+    release = incrowd.publish(spark.read.parquet(f"file://{source}"), FEWER, tmp_path / "release")
+    wanted = in_memory(FEW, FEWER)
+    assert rows_in(tmp_path / "release") == wanted
+    assert Counter(map(tuple, release.table.collect())) == wanted
+    assert release.to_dict()["engine"] == {"name": "spark", "blocks": 0}
+    assert left_in(tmp_path) == {"table.parquet", "release", "release.audit"}
+    assert incrowd.verify(tmp_path / "release", source, FEWER).passed
+
+
+@by_night
 def test_a_frame_gives_a_frame_and_a_folder(spark: Any, tmp_path: Path) -> None:
     """Published from a DataFrame, verified by Spark and in memory, read back as a DataFrame."""
     source = _source(PEOPLE, tmp_path, "parquet")
@@ -126,6 +204,7 @@ def left_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+@by_night
 def test_without_a_folder_the_files_go_with_the_result(spark: Any, tmp_path: Path) -> None:
     """A table of the session's catalog; written later, and gone when nobody has the result."""
     spark.read.parquet(f"file://{_source(PEOPLE, tmp_path, 'parquet')}").createOrReplaceTempView("people")
@@ -134,9 +213,8 @@ def test_without_a_folder_the_files_go_with_the_result(spark: Any, tmp_path: Pat
     assert release.table.count() == sum(int(age or 0) < 60 for age in PEOPLE.column("age").rows())
     assert "release" not in release.to_dict()
     release.write(tmp_path / "later")
-    if NIGHT:
-        original = Source("spark:", sql="SELECT * FROM people WHERE age < 60")
-        assert incrowd.verify(tmp_path / "later", original, POLICY).passed
+    original = Source("spark:", sql="SELECT * FROM people WHERE age < 60")
+    assert incrowd.verify(tmp_path / "later", original, POLICY).passed
     with pytest.raises(InputError, match="written as Parquet"):
         release.write(tmp_path / "other", "csv")
     place = cast(FrameRelease, release).folder
@@ -153,6 +231,7 @@ def test_csv_in_and_csv_out(spark: Any, tmp_path: Path) -> None:
     assert release.verdict.passed
 
 
+@by_night
 def test_texts_of_types_are_those_of_memory(spark: Any, tmp_path: Path) -> None:
     """Numbers, dates, moments, truths: the same texts as reading the file into memory gives."""
     import duckdb
@@ -187,7 +266,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED if NIGHT else [*REFUSED][:2])
+@pytest.mark.parametrize("name", REFUSED if NIGHT else [*REFUSED][:1])
 def test_what_cannot_be_published_is_refused(name: str, spark: Any, tmp_path: Path) -> None:
     words, column = REFUSED[name]
     frame = spark.range(40).selectExpr(column, "'x' AS ill")
@@ -211,6 +290,7 @@ def test_what_is_asked_wrongly_is_said(spark: Any, tmp_path: Path) -> None:
         incrowd.publish(tmp_path / "table.csv", POLICY, engine="spark")
 
 
+@by_night
 def test_rows_that_get_lost_on_the_way_are_noticed(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -773,23 +773,23 @@ def reordered(r: Release, order: list[int]) -> None:
 
 @forgery("order")
 def input_order(r: Release) -> None:
-    reordered(r, sorted(range(60), key=r.truth.__getitem__))
+    reordered(r, sorted(range(len(r.truth)), key=r.truth.__getitem__))
 
 
 @forgery("order")
 def reversed_order(r: Release) -> None:
-    reordered(r, sorted(range(60), key=r.truth.__getitem__, reverse=True))
+    reordered(r, sorted(range(len(r.truth)), key=r.truth.__getitem__, reverse=True))
 
 
 @forgery("order")
 def input_order_but_for_the_end(r: Release) -> None:
-    order = sorted(range(60), key=r.truth.__getitem__)
+    order = sorted(range(len(r.truth)), key=r.truth.__getitem__)
     reordered(r, order[:30] + order[:29:-1])
 
 
 @forgery("order")
 def rotated_order(r: Release) -> None:
-    order = sorted(range(60), key=r.truth.__getitem__)
+    order = sorted(range(len(r.truth)), key=r.truth.__getitem__)
     reordered(r, order[25:] + order[:25])
 
 

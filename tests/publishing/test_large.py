@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from incrowd.engines.resources import Resources
 from incrowd.errors import IncrowdError, InputError, NotVerified, PolicyError, TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing import engine_choice, large_draft
+from incrowd.publishing import engine_choice, large_stages
 from incrowd.publishing.large import publish_large, request_for_engine
 from incrowd.publishing.pipeline import Form
 from incrowd.release.stage import PREFIX
@@ -49,7 +48,7 @@ def test_two_column_tables_are_off_as_far_as_in_memory(method: str, totals: bool
 def test_of_many_rows_some_are_drawn_to_see_how_far_they_are_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_draft, "SAMPLE", 2_000)
+    monkeypatch.setattr(large_stages, "SAMPLE", 2_000)
     many = Table.of({name: [*column] * 100 for name, column in COLUMNS.items()})
     found, whole = by_engine(many, POLICY, tmp_path).two_way, incrowd.publish(many, POLICY).two_way
     assert 1_500 < found.sampled < 2_500
@@ -80,14 +79,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
         {"quasi_identifiers": {"age": {}, "sex": {"hierarchy": {"rare": [10]}}}},
     ),
 }
-
-
-@pytest.mark.parametrize("method", ["hilbert", "ring"])
-def test_spark_puts_rows_in_no_order_and_says_so_before_it_starts(method: str, tmp_path: Path) -> None:
-    policy = Policy(**ROLES, privacy={"k": 4}, method=method)
-    spark = replace(Resources(512_000_000, 1), engine="spark")
-    with pytest.raises(PolicyError, match="which Spark does not do: take mondrian"):
-        publish_large("nowhere.parquet", policy, tmp_path / "release", Form("parquet"), spark)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -21,7 +21,8 @@ from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.large import LargeRelease, publish_large, published_names, request_for_engine
-from incrowd.publishing.large_draft import LargeDraft, drafted
+from incrowd.publishing.large_draft import LargeDraft
+from incrowd.publishing.large_stages import drafted
 from incrowd.publishing.pipeline import Form
 from incrowd.publishing.render import cell_texts
 
@@ -31,18 +32,20 @@ DIGITS = "0123456789"
 Rows = Counter[tuple[str | None, ...]]
 
 
-def _texts(kind: str, count: int) -> st.SearchStrategy[list[str]]:
-    some: dict[str, Sequence[str]] = {
-        "number": [*map(str, (0, 1, 2, 3, 5, 8, 30, 31, 90)), ""],
-        "decimal": ["1", "1.0", "1.5", "-2", "-2.25", "10", "", "1e2"],
-        "date": ["2024-01-01", "2024-01-31", "2024-02-29", "2025-07-01", ""],
-        "set": ["F", "M", "", "a|b", "=1+1", "missing"],
-        "many": [f"v{i}" for i in range(70)],
-        "tree": ["01111", "01112", "01222", "02111", "02112", "09999", ""],
-        "ordered": ["low", "mid", "high", "top"],
-        "family": ["N", "E", "S", "W", ""],
-    }
-    return st.lists(st.sampled_from(some[kind]), min_size=count, max_size=count)
+VALUES: Mapping[str, Sequence[str]] = {
+    "number": [*map(str, (0, 1, 2, 3, 5, 8, 30, 31, 90)), ""],
+    "decimal": ["1", "1.0", "1.5", "-2", "-2.25", "10", "", "1e2"],
+    "date": ["2024-01-01", "2024-01-31", "2024-02-29", "2025-07-01", ""],
+    "set": ["F", "M", "", "a|b", "=1+1", "missing"],
+    "many": [f"v{i}" for i in range(70)],
+    "tree": ["01111", "01112", "01222", "02111", "02112", "09999", ""],
+    "ordered": ["low", "mid", "high", "top"],
+    "family": ["N", "E", "S", "W", ""],
+}
+
+
+def texts_of(kind: str, count: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(VALUES[kind]), min_size=count, max_size=count)
 
 
 SAID: Mapping[str, Any] = {
@@ -63,7 +66,7 @@ def engine_tables(draw: st.DrawFn, sensitive: Sequence[str] = ("ill",)) -> tuple
     count = draw(st.integers(4, 60))
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
     names = [f"{kind} {place}" for place, kind in enumerate(kinds)]
-    columns = {name: draw(_texts(kind, count)) for name, kind in zip(names, kinds, strict=True)}
+    columns = {name: draw(texts_of(kind, count)) for name, kind in zip(names, kinds, strict=True)}
     for name in sensitive:
         values = st.sampled_from(["flu", "x,y", '"', ""])
         columns[name] = draw(st.lists(values, min_size=count, max_size=count))

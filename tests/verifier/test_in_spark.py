@@ -1,7 +1,8 @@
 """The verifier on Spark: a good release passes, and what memory rejects is rejected, by the same SQL.
 
-By day a few forgeries, by night (`INCROWD_SEEDS=all`) all that the verifier in DuckDB is tried with. That a
-good release passes is seen by day where one is published (`engines/test_spark.py`).
+By night only (`INCROWD_SEEDS=all`): all forgeries that the verifier in DuckDB is tried with, of classes and
+of joined tables. By day DuckDB runs the same SQL, and `engines/test_spark.py` sees a good release pass in
+Spark.
 """
 
 from __future__ import annotations
@@ -13,24 +14,24 @@ from typing import Any
 import numpy as np
 import pytest
 from forgeries.classes import FORGERIES, METHOD, Release
-from support.spark_sessions import NIGHT, by_night, needs_spark, one_spark, sql_session
+from support.spark_sessions import by_night, needs_spark, sql_session
 from verifier.test_in_engine import SPOILERS, plain, witness_of
+from verifier.test_in_engine_join import FORGED, spoiled
+from verifier.test_in_engine_join import verified as verified_join
+from verifier.test_join import verified_folder
 
 from incrowd.engines.spark_session import SparkSqlSession
 from incrowd.schema import Verdict
 from incrowd.verifier import CsvRows, Expected
 from incrowd.verifier.in_engine import EngineFiles, verify_in_engine
 
-pytestmark = needs_spark
-TRIED = SPOILERS if NIGHT else [name for name in SPOILERS if name in ("column_left_out", "cell_two_labels")]
+pytestmark = [needs_spark, by_night]
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSqlSession]:
+def session(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSqlSession]:
     """One for all: tables of one verification are replaced by the next."""
-    folder = tmp_path_factory.mktemp("spark")
-    (folder / "own").mkdir(mode=0o700)
-    with one_spark(folder) as spark, sql_session(spark, folder / "own") as opened:
+    with sql_session(spark, tmp_path_factory.mktemp("own")) as opened:
         yield opened
 
 
@@ -44,7 +45,6 @@ def verified(release: Release, folder: Path, session: Any, spoiled: str = "") ->
     return verify_in_engine(session, EngineFiles(folder / "release"), original, expected, witness)
 
 
-@by_night
 def test_a_good_release_is_accepted(tmp_path: Path, session: SparkSqlSession) -> None:
     verdict = verified(plain(), tmp_path, session)
     assert verdict.passed, verdict.failures
@@ -52,7 +52,7 @@ def test_a_good_release_is_accepted(tmp_path: Path, session: SparkSqlSession) ->
     assert verdict.facts["reached"]["distinct-l-diversity (ill)"] == 4
 
 
-@pytest.mark.parametrize("name", TRIED)
+@pytest.mark.parametrize("name", SPOILERS)
 def test_no_forgery_is_accepted(name: str, tmp_path: Path, session: SparkSqlSession) -> None:
     caught_by, spoil = FORGERIES[name]
     release = plain()
@@ -62,7 +62,6 @@ def test_no_forgery_is_accepted(name: str, tmp_path: Path, session: SparkSqlSess
     assert caught_by in [check.name for check in verdict.failures]
 
 
-@by_night
 def test_rows_in_the_order_of_the_original_are_rejected(tmp_path: Path, session: SparkSqlSession) -> None:
     """Places are those in the files, whatever task reads them."""
     release = plain()
@@ -89,7 +88,22 @@ def _another_class(session: SparkSqlSession) -> None:
 WITNESSES = {"a record is in no class": _no_class, "a record is in the class of another": _another_class}
 
 
-@pytest.mark.parametrize("name", WITNESSES if NIGHT else [*WITNESSES][:1])
+@pytest.mark.parametrize("name", WITNESSES)
 def test_a_witness_is_not_trusted(name: str, tmp_path: Path, session: SparkSqlSession) -> None:
     verdict = verified(plain(), tmp_path, session, name)
     assert next(check.name for check in verdict.failures) == "truth"
+
+
+@pytest.mark.parametrize("name", ["", *FORGED])
+def test_forged_joins_are_rejected_and_a_good_one_is_not(
+    name: str, tmp_path: Path, session: SparkSqlSession
+) -> None:
+    release = spoiled(name)
+    assert release is not None
+    in_memory = verified_folder(release, tmp_path, hinted=True)
+    verdict = verified_join(release, tmp_path, session)
+    if name:
+        assert in_memory.passed or not verdict.passed
+    else:
+        assert verdict.passed, verdict.failures
+        assert verdict.facts == in_memory.facts

@@ -136,11 +136,11 @@ def publish(
     if output is not None:
         spark = engine == "spark" or is_spark(table)
         form = Form(format or ("parquet" if spark else "csv"), typed, replace)
-        resources = engine_for(table, asked, form, engine, memory, threads, master, notice)
+        resources = engine_for(table, asked, form, engine, memory, threads, master, notice, public)
         if resources is not None:
             from incrowd.publishing.large import publish_large  # few tables need what is behind an engine
 
-            return publish_large(table, asked, output, form, resources, watch)
+            return publish_large(table, asked, output, form, resources, watch, public, check)
         with with_threads(threads):
             return publish_to(table, asked, output, form, watch, public, check, notice)
     if typed or replace or format is not None:
@@ -149,7 +149,8 @@ def publish(
         from incrowd.publishing.large_spark import publish_frame
 
         check_engine(engine, table)
-        return publish_frame(table, asked, resources_of("spark", memory, threads, master), watch)
+        given = resources_of("spark", memory, threads, master)
+        return publish_frame(table, asked, given, watch, public, check)
     if engine in ("duckdb", "spark") or memory is not None or master is not None:
         raise InputError(f"an engine writes a release: say where, with {option('output')}")
     with with_threads(Resources.of(threads=threads).threads):

@@ -36,7 +36,8 @@ def stated_policy(folder: ReleaseFolder) -> Policy:
             privacy["plain"] = {**given, "columns": list(columns), "weights": weights}
     if Fraction(said["max_suppression"]):
         privacy["max_suppression"] = said["max_suppression"]
-    joined = folder.public and {"table": "", "id": folder.public.id, "membership_secret": True}
+    sources = folder.public_sources
+    joined = sources and {"table": "", "id": sources.id, "membership_secret": True}
     names = {role: [column.name for column in schema.having(role)] for role in Role}
     return Policy(
         identifiers=names[Role.IDENTIFIER],

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from incrowd.commands.stated_policy import stated_policy
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession
 from incrowd.engines.spark_tables import is_spark
-from incrowd.engines.sql_engine import SqlEngine
 from incrowd.engines.writing import CLASSES, RECORDS, written_again
 from incrowd.errors import IncrowdError, InputError, NotVerified, option
 from incrowd.long_work import Watch
@@ -17,16 +18,20 @@ from incrowd.policy import Policy
 from incrowd.publishing.engine_choice import check_engine
 from incrowd.publishing.large import (
     engine_of,
+    joined_files,
+    joined_originals,
     original_of,
     published_names,
     request_for_engine,
     table_files,
     verified,
 )
-from incrowd.publishing.large_draft import claimed_of, schema_of
+from incrowd.publishing.large_join import JoinedTables
+from incrowd.publishing.large_stages import claimed_of, schema_of
+from incrowd.publishing.request import Request
 from incrowd.release.folder import ReleaseFolder, data_files
 from incrowd.release.stage import audit_folder, private_folder
-from incrowd.schema import Verdict
+from incrowd.schema import Schema, Verdict
 from incrowd.verifier import Expected
 
 
@@ -37,7 +42,7 @@ def by_engine(folder: ReleaseFolder, engine: str) -> str | None:
         return None if engine == "memory" else engine
     if is_spark(folder.source):
         return "spark"
-    if folder.public_source is not None or folder.source is None:
+    if folder.source is None:
         return None
     return "duckdb" if _has_witness(folder) and data_files(folder.path) else None
 
@@ -56,19 +61,27 @@ def verify_large(folder: ReleaseFolder, resources: Resources, watch: Watch) -> V
         )
     beside = folder.path.resolve().with_name(folder.path.resolve().name + ".verify")
     folders = (folder.path.resolve(), audit_folder(folder.path.resolve()))
+    sources = folder.public_sources  # what is not given is no fault of the release
     policy = _policy(folder)
-    files = table_files(folder.source, policy, resources)
+    files, request = table_files(folder.source, policy, resources), request_for_engine(policy)
+    given = (None, None) if sources is None else (sources.table, sources.check)
+    public = joined_files(policy, request, resources, *given)
+    more = [] if public is None else public.all
     with (
         private_folder(beside) as work,
-        engine_of(files, work, folders, resources, published_names(policy)) as engine,
+        engine_of(files, work, folders, resources, published_names(policy), more) as engine,
     ):
         watch("read")
-        expected = _expected(folder, policy, engine)
+        table = engine.open()
+        tables = None if public is None else JoinedTables.open(engine, policy, public)
+        expected = _expected(folder, request, partial(schema_of, engine, request, table, tables))
         _check_bytes(engine.local, folder.path.resolve(), work)
         return verified(
             engine.session,
             folder.path.resolve(),
-            original_of(engine.table, engine.files),
+            original_of(engine.table, engine.files)
+            if tables is None
+            else joined_originals(tables, engine.files, policy),
             expected,
             audit_folder(folder.path.resolve()),
             watch("verify"),
@@ -85,15 +98,14 @@ def _policy(folder: ReleaseFolder) -> Policy:
         raise NotVerified(f"the release is not what it claims: {words}") from None
 
 
-def _expected(folder: ReleaseFolder, policy: Policy, engine: SqlEngine) -> Expected:
+def _expected(folder: ReleaseFolder, request: Request, of_policy: Callable[[], Schema]) -> Expected:
     """What the policy asks for; without one, what the manifest states, over the schema of the audit."""
-    request = request_for_engine(policy)
-    table = engine.open()
     if folder.policy is not None:
-        schema = schema_of(engine, request, table)
+        schema = of_policy()
         return request.expected(schema, claimed_of(schema))
     schema = folder.schema
-    return replace(request.expected(schema, claimed_of(schema)), max_suppression="as stated")
+    asked = request.expected(schema, claimed_of(schema))
+    return replace(asked, max_suppression="as stated", public=folder.audited.provenance)
 
 
 def _check_bytes(session: DuckSession, folder: Path, work: Path) -> None:

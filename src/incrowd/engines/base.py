@@ -260,7 +260,10 @@ class Engine(Protocol):
         ...
 
     def assign(self, classes: Codes, node: int | None = None) -> None:
-        """The class of each tuple of a block, or of all tuples, in the order in which they came."""
+        """The class of each tuple of a block, or of all tuples, in the order in which they came.
+
+        With a public table, people of class -1 have no row.
+        """
         ...
 
     def sample(self, about: int) -> SampledRows:

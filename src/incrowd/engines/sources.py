@@ -35,11 +35,17 @@ PLAIN = (
 
 
 def opened(
-    session: Session, local: DuckSession, files: TableFiles, folder: Path, wanted: Sequence[str]
+    session: Session,
+    local: DuckSession,
+    files: TableFiles,
+    folder: Path,
+    wanted: Sequence[str],
+    called: str = "texts",
 ) -> TextTable:
     """The table of some files; of columns that are not `wanted` only names and types are looked at.
 
-    What the session does not read where it lies is copied into the folder, by `local`.
+    What the session does not read where it lies is copied into the folder, by `local`. Tables that texts are
+    looked up in begin with the word that it is `called`.
     """
     if files.kind == "parquet":
         table = _parquet(session, local, files.files, files.name)
@@ -47,6 +53,7 @@ def opened(
         table = _database(local, files.given.sql, files.name)
     else:
         table = copied_rows(local, files, folder, wanted)
+    table.called = called
     return as_texts(session, table, files, wanted)
 
 
@@ -157,7 +164,7 @@ def _look_up(session: Session, table: TextTable, name: str, files: TableFiles) -
             f"{files.name}: column {name!r} has more than {MOST_TYPED:,} different numbers or moments of "
             f"type {kind}; round it, or convert it to decimals or text"
         )
-    lookup = f"texts_{place}"
+    lookup = f"{table.called}_{place}"
     texts = np.empty(raw.size, object)
     texts[:] = _texts(raw.tolist(), kind, name, files)
     session.load(lookup, {"raw": raw.astype(object), "text": texts}, {"raw": "VARCHAR", "text": "VARCHAR"})

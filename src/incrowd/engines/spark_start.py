@@ -57,11 +57,26 @@ def spark_session(work: Path, resources: Resources, given: Any = None) -> Iterat
     if given is not None:
         if resources.master:
             raise InputError(f"Spark is running already; leave out {option('master')}")
-        with _of_another(given, work) as session:
+        with _quiet_root(), _of_another(given, work) as session:
             yield session
         return
-    with _started(work, resources) as session:
+    with _quiet_root(), _started(work, resources) as session:
         yield session
+
+
+@contextmanager
+def _quiet_root() -> Iterator[None]:
+    """What py4j says by the logger of the whole program, when Java ends under a question, reaches nobody."""
+    root = logging.getLogger()
+    root.addFilter(_not_of_py4j)
+    try:
+        yield
+    finally:
+        root.removeFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
 
 
 def running_session() -> Any:

@@ -103,7 +103,8 @@ class SqlEngine:
         self._values = 0
         self.private: tuple[str, ...] = ()
         self._tuple_words: list[Ints] = []
-        self._classified = ""
+        self._tuple_weights: Codes = np.zeros(0, np.int32)
+        self._without_row = 0
 
     # What the table holds
 
@@ -111,10 +112,17 @@ class SqlEngine:
         self.table = opened(self.session, self.local, self.files, self.folder, self._wanted)
         return OpenedTable(self.table.names, self.table.rows, tuple(self.table.notes))
 
-    def domain(self, column: str) -> Frequencies:
-        most = self._resources.memory // BYTES_A_TEXT
+    def beside(self, files: TableFiles, name: str, wanted: Sequence[str]) -> TextTable:
+        """Another table, which people of this one are joined with; what must be copied is, under a name."""
+        folder = self.folder / name
+        folder.mkdir(mode=0o700)
+        return opened(self.session, self.local, files, folder, wanted, name)
+
+    def domain(self, column: str, table: TextTable | None = None) -> Frequencies:
+        """The distinct texts of a column with their counts, of the table or of one beside it."""
+        table, most = table or self.table, self._resources.memory // BYTES_A_TEXT
         found = self.session.arrays(
-            f"SELECT {self.table.text(column)} AS t, count(*) AS n FROM {self.table.joined([column])} "
+            f"SELECT {table.text(column)} AS t, count(*) AS n FROM {table.joined([column])} "
             f"GROUP BY 1 LIMIT {most + 1}"
         )
         if found["n"].size > most:
@@ -124,7 +132,7 @@ class SqlEngine:
             )
         texts, counts = found["t"].tolist(), found["n"].astype(np.int64)
         check_texts(texts, column, self.files.name)
-        self._check(int(counts.sum()), "counting the values of a column")
+        self._check(int(counts.sum()), "counting the values of a column", table.rows)
         return Frequencies(tuple(texts), counts)
 
     # Codes
@@ -193,7 +201,7 @@ class SqlEngine:
     def _tuples(self, found: Mapping[str, NDArray[Any]]) -> Tuples:
         self._tuple_words = [found[word].astype(np.int64, copy=False) for word in self._words]
         values = tuple(found[f"s{place}"].astype(np.int32) for place in range(self._values))
-        weights = found["w"].astype(np.int32, copy=False)
+        weights = self._tuple_weights = found["w"].astype(np.int32, copy=False)
         return Tuples(self._unpacked(self._tuple_words), weights, values)
 
     def _unpacked(self, words: Sequence[Ints]) -> Codes:
@@ -203,15 +211,17 @@ class SqlEngine:
         return codes
 
     def assign(self, classes: Codes, node: int | None = None) -> None:
-        """The map of tuples to classes, as a file: of all, or of one block."""
+        """The map of tuples to classes, as a file: of all, or of one block; those of class -1 have no row."""
+        without = np.flatnonzero(classes < 0)
+        self._without_row += int(self._tuple_weights[without].sum(dtype=np.int64))
         columns = dict(zip(self._words, self._tuple_words, strict=True)) | {"g": classes}
         self.local.load("map_", columns, {"g": "INTEGER"})
         folder = self.folder / "classes"
         folder.mkdir(mode=0o700, exist_ok=True)
         name = "all" if node is None else str(node)
         # with sensitive values several lines may say the same of one tuple
-        only = "SELECT DISTINCT * FROM map_" if self._values else "SELECT * FROM map_"
-        self.local.save(only, folder / f"{name}.parquet")
+        only = "SELECT DISTINCT" if self._values else "SELECT"
+        self.local.save(f"{only} * FROM map_ WHERE g >= 0", folder / f"{name}.parquet")
         self.local.run("DROP TABLE map_")
         self._tuple_words = []
 
@@ -344,12 +354,12 @@ class SqlEngine:
         words = ", ".join(self._words)
         return self._sampled(f"{{}} c JOIN {self.classes} m USING ({words})", self.coded, about)
 
-    def _sampled(self, rows: str, drawn_from: str, about: int) -> SampledRows:
+    def _sampled(self, rows: str, drawn_from: str, about: int, session: Session | None = None) -> SampledRows:
         """Rows with words, g and private texts; `rows` says what is joined to those that are drawn."""
         share = about / max(self.table.rows, 1)
         drawn = f"(SELECT * FROM {drawn_from} WHERE random() < {share:.12f})" if share < 1 else drawn_from
         private = [f"p{place}" for place in range(len(self.private))]
-        found = self.session.arrays(
+        found = (session or self.session).arrays(
             f"SELECT {', '.join([*self._words, 'g', *private])} FROM {rows.format(drawn)}"
         )
         texts = {name: found[cell].tolist() for name, cell in zip(self.private, private, strict=True)}
@@ -358,7 +368,8 @@ class SqlEngine:
 
     def shuffle(self) -> None:
         self._shuffle()
-        self._check(self.local.number(f"SELECT count(*) FROM {self._shuffled.sql}"), "shuffling the rows")
+        rows = self.local.number(f"SELECT count(*) FROM {self._shuffled.sql}")
+        self._check(rows, "shuffling the rows", self.table.rows - self._without_row)
 
     def _shuffle(self) -> None:
         """Write `shuffled.parquet`, a file or a folder of files: class g and private texts p0, p1, …"""
@@ -388,11 +399,11 @@ class SqlEngine:
         for path in (self.folder / "coded.parquet", self._shuffled.path):
             remove(path)
 
-    def _check(self, rows: int, step: str) -> None:
+    def _check(self, rows: int, step: str, wanted: int | None = None) -> None:
         """No row may come or go on the way."""
-        if rows != self.table.rows:
+        if rows != (there := self.table.rows if wanted is None else wanted):
             raise TableError(
-                f"after {step} there are {rows:,} rows, and there were {self.table.rows:,}; "
+                f"after {step} there are {rows:,} rows, and there were {there:,}; "
                 "did the table change meanwhile? Nothing was published"
             )
 

@@ -109,6 +109,7 @@ class TextTable:
     notes: list[str] = field(default_factory=list)
     looked_up: dict[str, str] = field(default_factory=dict)  # columns whose texts stand in a table
     published: frozenset[str] = frozenset()
+    called: str = "texts"  # how tables begin that its columns are looked up in
 
     def text(self, name: str) -> str:
         """The text of a cell as SQL, NULL for a gap."""

@@ -78,6 +78,7 @@ GUARDED = (
 )
 
 
+NOBODY_ELSE = "here nobody else has a row, and the number of rows shows it; raise k, or join a longer list"
 MANY_COLUMNS = 8
 
 
@@ -390,10 +391,7 @@ def _counted(
 ) -> PrivateCounts | None:
     """How many people of each class are private, where that is published; everybody only if accepted."""
     if people.stand_ins is not None and not (grouping.kept >= len(people.table)).any():
-        CERTAIN_PRESENCE.refuse(
-            request.policy.accept,
-            "here nobody else has a row, and the number of rows shows it; raise k, or join a longer list",
-        )
+        CERTAIN_PRESENCE.refuse(request.policy.accept, NOBODY_ELSE)
     if request.algorithm.most_present_share is None:
         return None
     counts = PrivateCounts.of(grouping.labels[grouping.kept], grouping.kept < len(people.table))

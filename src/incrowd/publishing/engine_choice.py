@@ -31,8 +31,12 @@ def engine_for(
     threads: int | None,
     master: str | None,
     notice: Notice,
+    public: object = None,
 ) -> Resources | None:
-    """What the engine may use, or None for memory; where that follows from an estimate, it is said."""
+    """What the engine may use, or None for memory; where that follows from an estimate, it is said.
+
+    `public` is a table to be joined, in the place of the one that the policy names.
+    """
     check_engine(engine, source)
     if engine == "memory":
         if memory is not None:
@@ -43,16 +47,19 @@ def engine_for(
     resources = resources_of(name, memory, threads, master)
     if name != "auto":
         return resources
-    needed = memory_needed(source)
+    if public is None and policy.public is not None:
+        public = policy.folder / policy.public.table
+    needed = memory_needed(source) + (0 if public is None else memory_needed(public))
     allowed = machine_memory() // 2 if memory is None else resources.memory
     if needed <= allowed:
         return None
     from incrowd.engines.table_files import TableFiles  # few tables need what is behind an engine
-    from incrowd.publishing.large import request_for_engine
+    from incrowd.publishing.large import joined_files, request_for_engine
 
     try:
-        request_for_engine(policy, form)
+        request = request_for_engine(policy, form)
         TableFiles.of(source)
+        joined_files(policy, request, resources, public, None)
     except IncrowdError as problem:
         notice(f"about {words(needed)} of memory are needed, and DuckDB cannot take this over: {problem}")
         return None

@@ -14,6 +14,7 @@ import numpy as np
 
 from incrowd import long_work, tables
 from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.kja import Direct
 from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
@@ -30,11 +31,13 @@ from incrowd.flow import Table
 from incrowd.long_work import Progress, Watch, unwatched
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.models import KAnonymity
-from incrowd.models.k_anonymity import KFactor
+from incrowd.models.k_anonymity import KFactor, KJoinAnonymity
 from incrowd.models.l_diversity import ClassModel
 from incrowd.policy import Policy
-from incrowd.policy.exposures import check_names
-from incrowd.publishing.large_draft import LargeDraft, drafted
+from incrowd.policy.exposures import UNSAFE_JOIN, check_names
+from incrowd.publishing.large_draft import LargeDraft
+from incrowd.publishing.large_join import JoinedTables, PublicFiles, public_files
+from incrowd.publishing.large_stages import drafted
 from incrowd.publishing.pipeline import Form, WrittenRelease
 from incrowd.publishing.request import Request, requested
 from incrowd.release.audit import AUDIT, POLICY, SCHEMA, kept_of_policy, schema_as_dict
@@ -44,12 +47,14 @@ from incrowd.release.stage import commit, stage
 from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
 from incrowd.results import Row
-from incrowd.schema import MANIFEST, Role, Verdict
+from incrowd.schema import MANIFEST, Role, Source, Verdict
+from incrowd.values import same_name
 from incrowd.verifier import rows_of
 from incrowd.verifier.columns import RowSource
 from incrowd.verifier.in_engine import (
     ClassWitness,
     EngineFiles,
+    JoinedOriginals,
     Relation,
     parquet_relation,
     verify_in_engine,
@@ -109,27 +114,30 @@ def publish_large(
     form: Form | None = None,
     resources: Resources | None = None,
     watch: Watch = unwatched,
+    public: object = None,
+    check: object = None,
 ) -> LargeRelease:
-    """Anonymize a table with DuckDB or Spark, verify the result in it, and write the release."""
+    """Anonymize a table with DuckDB or Spark, verify the result in it, and write the release.
+
+    `public` and `check` take the place of the tables that the policy names to be joined.
+    """
     form, resources, destination = form or Form(), resources or Resources.of(), Path(folder)
     request = request_for_engine(policy, form)
-    if resources.engine == "spark" and not isinstance(request.algorithm, StrictMondrian):
-        raise PolicyError(
-            f"{policy.method} puts all rows in one order, which Spark does not do: take mondrian, or "
-            f"{option('engine', 'duckdb')}"
-        )
     files = table_files(source, policy, resources)
+    joined = joined_files(policy, request, resources, public, check)
+    beside = [] if joined is None else joined.all
     with stage(destination, form.replace) as staged:
         work = staged / WORK
         work.mkdir(mode=0o700)
-        check_room(staged, room_needed(files))
-        with engine_of(files, work, (staged,), resources, published_names(policy)) as engine:
-            before = engine.files.fingerprint()
-            made = drafted(engine, request, resources, watch)
+        check_room(staged, sum(map(room_needed, (files, *beside))))
+        with engine_of(files, work, (staged,), resources, published_names(policy), beside) as engine:
+            before = [each.fingerprint() for each in (engine.files, *beside)]
+            made = drafted(engine, request, resources, watch, joined)
             release = _written(engine, made, staged, destination, form, watch)
-            if engine.files.fingerprint() != before:
-                raise TableError(f"{files.name} changed while the release was made; nothing was published")
-        kept = release.to_dict() | {"source": before, POLICY: kept_of_policy(policy)}
+            for each, said in zip((engine.files, *beside), before, strict=True):
+                if each.fingerprint() != said:
+                    raise TableError(f"{each.name} changed while the release was made; nothing was published")
+        kept = release.to_dict() | {"source": before[0], POLICY: kept_of_policy(policy)}
         _write_json(staged / "audit" / AUDIT, kept)
         _write_json(staged / "audit" / SCHEMA, schema_as_dict(made.schema))
         long_work.check()
@@ -146,12 +154,28 @@ def table_files(source: object, policy: Policy, resources: Resources) -> TableFi
     return TableFiles.of(source)
 
 
+def joined_files(
+    policy: Policy, request: Request, resources: Resources, public: object, check: object
+) -> PublicFiles | None:
+    """The public table of a method that joins one, and its second source."""
+    if not request.algorithm.joins:
+        return None
+    wanted = [*policy.quasi_identifiers, *([] if policy.public is None else [same_name(policy.public.id)])]
+    opened = TableFiles.of if resources.engine != "spark" else (lambda source: spark_table(source, wanted))
+    return public_files(policy, public, check, opened)
+
+
 def engine_of(
-    files: TableFiles, work: Path, folders: Sequence[Path], resources: Resources, wanted: Sequence[str]
+    files: TableFiles,
+    work: Path,
+    folders: Sequence[Path],
+    resources: Resources,
+    wanted: Sequence[str],
+    beside: Sequence[TableFiles] = (),
 ) -> AbstractContextManager[SqlEngine]:
-    """The engine that is asked for, with its private folder `work`."""
+    """The engine that is asked for, with its private folder `work`; it also reads the tables `beside`."""
     engine = spark_engine if resources.engine == "spark" else duck_engine
-    return engine(files, work, folders, resources, wanted)
+    return engine(files, work, folders, resources, wanted, beside)
 
 
 def _written(
@@ -171,7 +195,7 @@ def _written(
     verdict = verified(
         engine.session,
         release,
-        original_of(engine.table, engine.files),
+        _originals(engine, made),
         made.request.expected(made.schema, made.data),
         audit,
         watch("verify"),
@@ -179,6 +203,34 @@ def _written(
     watch("measure")
     name = engine.name
     return LargeRelease(verdict, cast(Any, made), said, destination, blocks=made.blocks, engine=name)
+
+
+def _originals(engine: SqlEngine, made: LargeDraft) -> Relation | RowSource | JoinedOriginals:
+    if made.stand_ins is None:
+        return original_of(engine.table, engine.files)
+    return joined_originals(made.stand_ins.tables, engine.files, made.request.policy)
+
+
+def joined_originals(tables: JoinedTables, files: TableFiles, policy: Policy) -> JoinedOriginals:
+    """Both tables as the verifier wants them, and the second source."""
+    public = tables.files
+    second = None
+    if tables.second is not None and public.check is not None:
+        second = original_of(tables.second, public.check)
+    return JoinedOriginals(
+        private=original_of(tables.private, files),
+        public=original_of(tables.public, public.files),
+        id=tables.id,
+        second=second,
+        files=(_file(public.source), _file(public.check_source)),
+        blind=not UNSAFE_JOIN.accepted(policy.accept),
+    )
+
+
+def _file(source: object) -> Path | None:
+    """The file of a table, which must be the one that the manifest means; a frame has none."""
+    given = Source.of(source)
+    return None if given is None or given.file is None or not given.file.is_file() else given.file
 
 
 def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
@@ -194,7 +246,7 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
         raise PolicyError(f"max_suppression: an engine leaves nobody out; take 0, {IN_MEMORY}")
     if policy.entity is not None:
         raise PolicyError(f"entity: an engine counts rows, not persons; keep one row each, {IN_MEMORY}")
-    kept = (KAnonymity, KFactor, ClassModel)
+    kept = (KAnonymity, KFactor, ClassModel, KJoinAnonymity)
     strange = [each.name for each in request.promised if not isinstance(each, kept)]
     if strange:
         raise PolicyError(f"{strange[0]} is not kept by an engine: leave it out, {IN_MEMORY}")
@@ -212,10 +264,12 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
 
 
 def _check_method(algorithm: Algorithm, policy: Policy) -> None:
-    if not isinstance(algorithm, StrictMondrian | Hilbert | Ring):
-        raise PolicyError(
-            f"{policy.method} is not run by an engine: take mondrian, hilbert or ring, {IN_MEMORY}"
-        )
+    if not isinstance(algorithm, StrictMondrian | Hilbert | Ring | Direct):
+        others = "kja-direct" if algorithm.joins else "mondrian, hilbert or ring"
+        raise PolicyError(f"{policy.method} is not run by an engine: take {others}, {IN_MEMORY}")
+    if isinstance(algorithm, Direct):
+        _check_join(algorithm)
+        return
     done = {
         "polish": not isinstance(algorithm, Ring) and algorithm.polish,
         "workload": isinstance(algorithm, StrictMondrian) and algorithm.choose == "workload",
@@ -230,9 +284,17 @@ def _check_method(algorithm: Algorithm, policy: Policy) -> None:
         )
 
 
+def _check_join(algorithm: Direct) -> None:
+    if algorithm.base != "mondrian":
+        raise PolicyError(f"base: an engine groups both tables by mondrian alone; leave it out, {IN_MEMORY}")
+    if algorithm.trim != "none":
+        raise PolicyError(f"trim: an engine leaves everybody of a group in it; leave it out, {IN_MEMORY}")
+
+
 def published_names(policy: Policy) -> list[str]:
-    """The columns that a policy publishes, in the form in which names are compared."""
-    return [*policy.quasi_identifiers, *policy.sensitive, *policy.keep]
+    """The columns that a policy publishes or joins by, in the form in which names are compared."""
+    joined = [] if policy.public is None else [same_name(policy.public.id)]
+    return [*policy.quasi_identifiers, *policy.sensitive, *policy.keep, *joined]
 
 
 def room_needed(files: TableFiles) -> int:
@@ -254,7 +316,7 @@ def original_of(table: TextTable, files: TableFiles) -> Relation | RowSource:
 def verified(
     session: Session,
     release: Path,
-    original: Relation | RowSource,
+    original: Relation | RowSource | JoinedOriginals,
     expected: Any,
     audit: Path,
     progress: Progress,

@@ -42,12 +42,18 @@ class FrameRelease(LargeRelease):
 
 
 def publish_frame(
-    source: object, policy: Policy, resources: Resources, watch: Watch = unwatched
+    source: object,
+    policy: Policy,
+    resources: Resources,
+    watch: Watch = unwatched,
+    public: object = None,
+    check: object = None,
 ) -> FrameRelease:
     """Anonymize a DataFrame of Spark and verify the result, in a folder that goes with the result."""
     place = Path(mkdtemp(prefix="incrowd-"))
     try:
-        made = publish_large(source, policy, place / "release", Form("parquet"), resources, watch)
+        form = Form("parquet")
+        made = publish_large(source, policy, place / "release", form, resources, watch, public, check)
     except BaseException:
         rmtree(place, ignore_errors=True)
         raise

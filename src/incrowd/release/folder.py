@@ -60,6 +60,15 @@ class PublicTables:
 
 
 @dataclass(frozen=True, eq=False)
+class PublicSources:
+    """The public table of a release, and the second source that confirms it, before they are read."""
+
+    table: object
+    id: str
+    check: object = None
+
+
+@dataclass(frozen=True, eq=False)
 class ReleaseFolder:
     """A release on disk, and what it was made from.
 
@@ -265,14 +274,21 @@ class ReleaseFolder:
     @cached_property
     def public(self) -> PublicTables | None:
         """The public table and its second source; None where no people of one have rows."""
+        found = self.public_sources
+        if found is None:
+            return None
+        second = None if found.check is None else tables.read(found.check)
+        return PublicTables(found.table, tables.read(found.table), found.id, found.check, second)
+
+    @cached_property
+    def public_sources(self) -> PublicSources | None:
+        """Where these tables are, which are not read yet; None where no people of one have rows."""
         said = None if self.policy is None else self.policy.public
         public, check = self.public_source, self.check_source
         if said is None and (self.policy is not None or not self._claims_a_join()):
             if public is not None or check is not None:
-                raise InputError(
-                    "the release is not joined with a public table; leave out "
-                    f"{option('public')} and {option('check')}"
-                )
+                leave = f"leave out {option('public')} and {option('check')}"
+                raise InputError(f"the release is not joined with a public table; {leave}")
             return None
         if said is not None and self.policy is not None:
             public = self.policy.folder / said.table if public is None else public
@@ -282,9 +298,8 @@ class ReleaseFolder:
             raise InputError(
                 f"people of a public table have rows in this release; pass that table with {option('public')}"
             )
-        second = None if check is None else tables.read(check)
         id = said.id if said is not None else self._id_of_the_join()
-        return PublicTables(public, tables.read(public), id, check, second)
+        return PublicSources(public, id, check)
 
     def _claims_a_join(self) -> bool:
         """Does the manifest speak of people of a public table? What cannot be read speaks of none."""

@@ -16,6 +16,7 @@ from incrowd.errors import Exposure, HierarchyError, IncrowdError, Infeasible, I
 from incrowd.measures import per_attribute
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EXPOSURES, check_exact_columns, check_names
+from incrowd.algorithms.base import check_feasible
 from incrowd.publishing.request import requested
 from incrowd.release.audit import AUDIT, policy_digest
 from incrowd.release.folder import ReleaseFolder
@@ -43,7 +44,7 @@ def readiness(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
         try:
             data = encode(opened.table, policy.schema(opened.table))
             asked = requested(policy)
-            asked.check_feasible(data)
+            check_feasible(asked.promised, data)
             promises = [_promise(claim) for claim in asked.claims(data)]
         except IncrowdError as error:
             obstacles.append(_obstacle(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -12,8 +13,9 @@ import numpy as np
 
 from incrowd.schema import Claim, Column, Role, Verdict
 from incrowd.verifier.checks import Checklist
+from incrowd.verifier.claims.join import PUBLIC, SECOND, check_join_schema
 from incrowd.verifier.claims.nonhomogeneous import check_match_probability
-from incrowd.verifier.claims.registry import MATCHES, claim_name
+from incrowd.verifier.claims.registry import MATCHES, claim_name, joins
 from incrowd.verifier.columns import Numbering, Restoring, RowSource, restored
 from incrowd.verifier.csv_file import CsvRows
 from incrowd.verifier.domain import ColumnDomain
@@ -22,12 +24,19 @@ from incrowd.verifier.folder import CSV, HIERARCHIES_FILE, TOTALS_FILE, OpenedFo
 from incrowd.verifier.hierarchies import check_built
 from incrowd.verifier.in_engine.claims import check_counted
 from incrowd.verifier.in_engine.parted import PartedTruth
+from incrowd.verifier.in_engine.people import (
+    CountedPeople,
+    JoinedOriginals,
+    JoinedTruth,
+    SampledPeople,
+    read_people,
+)
 from incrowd.verifier.in_engine.relations import DistinctTexts, Relation, SqlSession, has_both, rows_relation
 from incrowd.verifier.in_engine.rings import PLACES, RingTruth, WitnessedRings
 from incrowd.verifier.in_engine.truth import ClassWitness, QuasiColumn, RankedColumn, TruthInEngine
 from incrowd.verifier.in_engine.whole_numbers import WholeNumberColumn
 from incrowd.verifier.labels import check_hierarchies
-from incrowd.verifier.order import check_order
+from incrowd.verifier.order import check_both_orders, check_order
 from incrowd.verifier.request import Expected, Progress, silent
 from incrowd.verifier.tables import NO_CELL
 from incrowd.verifier.totals import check_totals_by_count
@@ -47,19 +56,21 @@ class EngineFiles:
 def verify_in_engine(
     session: SqlSession,
     release: EngineFiles,
-    original: Relation | RowSource,
+    original: Relation | RowSource | JoinedOriginals,
     expected: Expected,
     witness: ClassWitness,
     progress: Progress = silent,
 ) -> Verdict:
     """Verify a release folder against the original table, both too large for memory.
 
-    Only releases of equivalence classes or rings in which everybody has a row are confirmed.
+    Only releases of equivalence classes or rings in which everybody has a row are confirmed, and of classes
+    in which people of a public table have rows, too.
     """
     folder = OpenedFolder(ReleaseFiles(release.folder, datasheet=release.datasheet), expected)
     checklist = Checklist()
     checklist.run("files", folder.check_files)
-    checklist.run("manifest", lambda: folder.check_manifest(None))
+    public = original.table() if isinstance(original, JoinedOriginals) else None
+    checklist.run("manifest", lambda: folder.check_manifest(public))
     checks = EngineChecks(session, release, original, expected, witness, folder, checklist.facts)
     steps = checks.steps()
     for done, (name, step, basic) in enumerate(steps):
@@ -80,7 +91,7 @@ class EngineChecks:
         self,
         session: SqlSession,
         release: EngineFiles,
-        original: Relation | RowSource,
+        original: Relation | RowSource | JoinedOriginals,
         expected: Expected,
         witness: ClassWitness,
         folder: OpenedFolder,
@@ -92,6 +103,7 @@ class EngineChecks:
         self._original: Relation
         self._released: Relation
         self._truth: TruthInEngine
+        self._people: CountedPeople | None = None
         self._sizes = np.zeros(0, np.int64)
         self._in_totals: Mapping[str, frozenset[str]] = {}
 
@@ -120,12 +132,17 @@ class EngineChecks:
     def _of_witness(self) -> type[TruthInEngine]:
         """How truth is shown: records of a class, numbers of records behind rows, or rings."""
         named = {row[0] for row in self._session.rows(f"DESCRIBE SELECT * FROM {self._witness.records}")}
+        if self._expected.joined:
+            return JoinedTruth
         if named.issuperset(PLACES):
             return RingTruth
         return PartedTruth if "n" in named else TruthInEngine
 
     @property
     def _private(self) -> list[str]:
+        """The columns that rows show as they are: none where some rows are of people without such values."""
+        if self._expected.joined:
+            return []
         return [column.name for column in self._expected.schema.having(Role.SENSITIVE, Role.KEEP)]
 
     @property
@@ -139,14 +156,20 @@ class EngineChecks:
     def schema(self) -> None:
         schema, expected = self._expected.schema, self._expected
         rings = self._of_witness is RingTruth
-        strange = expected.bucketed or expected.joined or expected.levels
+        strange = expected.bucketed or expected.counted or expected.levels
         plain = not strange and (rings or not expected.randomized)
         require(plain, "only equivalence classes and rings are verified by an engine; verify in memory")
+        given = self._given if isinstance(self._given, JoinedOriginals) else None
+        require(expected.joined or given is None, "a public table is given, but no claim is about it")
+        if expected.joined:
+            check_join_schema(None if given is None else given.table(), schema)
         require(not schema.having(Role.ENTITY), "rows of one person are not counted by an engine")
         require(not any(c.mean for c in schema.published), "means are not verified by an engine")
         rows = self._release.rows
         names = tuple(map(restored, self._csv.names)) if rows is None else rows.names
-        header = tuple(column.name for column in schema.published)
+        shown = [c.name for c in schema.published if c.role is Role.QUASI or c.name in self._private]
+        header = tuple(shown)
+        require(len(set(names)) == len(names), "two published columns have the same name")
         require(names == header, "the published columns are not exactly those that the policy publishes")
         known = sorted(column.name for column in schema.columns)
         require(
@@ -180,6 +203,9 @@ class EngineChecks:
         return QuasiColumn(column, domain, records, cells, domain.regions(cells, canonical=True))
 
     def _read_original(self, quasi: list[str]) -> Relation:
+        if isinstance(self._given, JoinedOriginals):
+            self._people = read_people(self._session, self._given, self._expected.schema)
+            return self._people.relation
         if isinstance(self._given, Relation):
             return self._given
         numbers: dict[str, Any] = {name: Numbering() for name in (*quasi, *self._private)}
@@ -205,12 +231,30 @@ class EngineChecks:
         )
         require(rows > 0, "the release has no rows")
         require(stated.rows in (None, rows), "the manifest states a different number of rows")
+        self.facts["rows"], self.facts["suppressed"] = rows, 0
+        if self._people is not None:
+            self._rows_of_two(self._people, rows)
+            return ""
         nobody = self._expected.max_suppression in (None, "as stated") and stated.max_suppression is None
         require(nobody, "an engine verifies releases in which everybody has a row; verify in memory")
         all_there = rows == records and not stated.suppressed
         require(all_there, f"there are {rows} rows of {records} records, and nobody may be left out")
-        self.facts["rows"], self.facts["suppressed"] = rows, 0
         return ""
+
+    def _rows_of_two(self, people: CountedPeople, rows: int) -> None:
+        stated = self._folder.stated
+        given = {
+            PUBLIC: (stated.public_rows, people.public_rows),
+            SECOND: (stated.second_rows, people.second_rows),
+        }
+        for what, (count, found) in given.items():
+            require(count in (None, found), f"the manifest states a different number of rows for {what}")
+        nobody = stated.suppressed in (None, 0) and stated.max_suppression is None
+        nobody = nobody and self._expected.max_suppression in (None, "as stated")
+        require(nobody, "with a public table no row may be suppressed")
+        own, everyone = people.own, people.everyone
+        require(rows >= own, f"there are {rows} rows, fewer than the {own} people of the original table")
+        require(rows <= everyone, f"there are {rows} rows, more than the {everyone} people of both tables")
 
     def private(self) -> None:
         tables = self._original, self._released
@@ -225,9 +269,17 @@ class EngineChecks:
         self._truth.compare()
         self._sizes = self._truth.number_classes()
         self.facts["classes"], self.facts["smallest_class"] = self._sizes.size, int(self._sizes.min())
+        if self._people is not None and isinstance(self._truth, JoinedTruth):
+            own, rows = self._people.own, self.facts["rows"]
+            self.facts |= {"people": self._people.everyone, "own": own, "external": rows - own}
+            people, private = (counts.tolist() for counts in self._truth.shares())
+            shares = sorted({Fraction(*pair) for pair in zip(private, people, strict=True)})
+            self.facts["presence"] = {"least": str(shares[0]), "most": str(shares[-1])}
 
     def order(self) -> str:
         """The order of the rows of some classes, or of all in a smaller table."""
+        if isinstance(self._truth, JoinedTruth):
+            return self._order_of_two(self._truth.sampled_people(MOST_IN_ORDER))
         place, kind, record_place, record_kind = self._truth.sampled(MOST_IN_ORDER)
         rows, records = np.lexsort((place, kind)), np.lexsort((record_place, record_kind))
         # the i-th row of a kind is matched with the i-th record of it; which one makes no difference
@@ -237,8 +289,15 @@ class EngineChecks:
         match[rows] = rank
         in_file = np.argsort(place, kind="stable")
         remark = check_order(kind[in_file], match[in_file], rows.size)
-        seen = "" if rows.size == self.facts["rows"] else f"seen on {rows.size:,} rows of whole classes"
-        return remark or seen
+        return remark or self._seen(rows.size)
+
+    def _order_of_two(self, some: SampledPeople) -> str:
+        """Who is behind which of equal rows is not known, and makes no difference."""
+        remark = check_both_orders(some.row_class, some.match, some.own, some.listed, linked=False)
+        return remark or self._seen(some.match.size)
+
+    def _seen(self, rows: int) -> str:
+        return "" if rows == self.facts["rows"] else f"seen on {rows:,} rows of whole classes"
 
     def domains(self) -> None:
         stated = self._folder.stated.domains or {}
@@ -277,6 +336,8 @@ class EngineChecks:
 
     def claim(self, claim: Claim) -> str:
         schema, values_of = self._expected.schema, self._truth.values_of
+        only_own = self._expected.joined and not joins([claim])
+        require(not only_own, "the claim is about the original table only, but others have rows, too")
         reached = check_counted(claim, schema, self._sizes, values_of, self._rings)
         self.facts.setdefault("reached", {})[claim_name(claim)] = reached
         return f"reaches {reached}"

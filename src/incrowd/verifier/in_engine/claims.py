@@ -18,6 +18,7 @@ from incrowd.verifier.in_engine.rings import WitnessedRings
 
 COUNTED = (
     "k-anonymity",
+    "k-join-anonymity",
     "distinct-l-diversity",
     "entropy-l-diversity",
     "recursive-l-diversity",

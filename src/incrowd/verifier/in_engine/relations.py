@@ -53,6 +53,17 @@ class Relation:
         """With all that the columns need."""
         return self.sql + "".join(self.joined.values())
 
+    @property
+    def placed(self) -> str:
+        """The same, with the place of each row as `place_`: numbered before anything is joined to it.
+
+        A join may hand on rows in another order.
+        """
+        alias = self.sql.split()[-1]
+        alias = alias if alias.isidentifier() else "rows_in_place"
+        numbered = f"SELECT *, row_number() OVER () - 1 AS place_ FROM {self.sql}"
+        return f"({numbered}) {alias}" + "".join(self.joined.values())
+
     def source_of(self, name: str) -> str:
         """With all that one of the columns needs."""
         return self.sql + self.joined.get(name, "")

@@ -331,7 +331,7 @@ class TruthInEngine:
     def _numbered_in_place(self, relation: Relation, what: str) -> str:
         names = {name: f"placed.t{at}" for at, name in enumerate(relation.columns)}
         shown = ", ".join(f"{text} AS t{at}" for at, text in enumerate(relation.columns.values()))
-        placed = f"(SELECT {shown}, row_number() OVER () - 1 AS place FROM {relation.source}) placed"
+        placed = f"(SELECT {shown}, place_ AS place FROM {relation.placed}) placed"
         return self._numbered(Relation(placed, relation.names, names), what, "place")
 
 

@@ -1,0 +1,152 @@
+"""People of two tables, verified in a database: good releases pass, and what memory rejects is rejected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from forgeries.classes import METHOD
+from forgeries.join import JOIN_FORGERIES, OWN, Joined, checked, good
+from verifier.test_join import verified_folder
+
+from incrowd.engines.resources import Resources
+from incrowd.engines.session import DuckSession, duck_session
+from incrowd.schema import Verdict
+from incrowd.verifier import CsvRows, Expected
+from incrowd.verifier.in_engine import ClassWitness, EngineFiles, JoinedOriginals, verify_in_engine
+
+UNSPOILABLE = (ValueError, KeyError, StopIteration, IndexError, TypeError)
+NIGHT = os.environ.get("INCROWD_SEEDS") == "all"
+OTHER_WORDS = {
+    "cells",
+    "rows",
+    "truth",
+    "k-join-anonymity",
+}  # of what cannot be, one of these finds fault first
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckSession]:
+    with duck_session(tmp_path_factory.mktemp("work"), Resources(512_000_000, 1)) as opened:
+        yield opened
+
+
+def spoiled(name: str, make: Callable[[], Joined] = good) -> Joined | None:
+    """A forged release without sensitive values, which kja-direct does not publish; None if that is none."""
+    release = make()
+    if name:
+        try:
+            JOIN_FORGERIES[name][1](release)
+            release.without_values()
+        except UNSPOILABLE:
+            return None
+    else:
+        release.without_values()
+    return release
+
+
+def witness_of(release: Joined, session: Any) -> ClassWitness:
+    """The class of each person as the forger would like it: that of the row which is said to be theirs."""
+    records: dict[tuple[str, ...], int] = {}
+    cells = sorted({tuple(row[:2]) for row in release.rows})
+    number = {cell: place for place, cell in enumerate(cells)}
+    for row, person in zip(release.rows, release.truth, strict=False):
+        if 0 <= person < len(release.people):
+            age, sex = release.people[person]
+            records.setdefault((age.removesuffix(".0"), sex), number[tuple(row[:2])])
+    values = np.array([*records], object).reshape(-1, 2)
+    shown = np.array(cells, object).reshape(-1, 2) if cells else np.zeros((0, 2), object)
+    of_class = np.array([*records.values()], np.int64)
+    session.load(
+        "w_records",
+        {"v0": values[:, 0], "v1": values[:, 1], "class": of_class},
+        {"v0": "VARCHAR", "v1": "VARCHAR"},
+    )
+    places = np.arange(len(cells), dtype=np.int64)
+    session.load(
+        "w_classes",
+        {"c0": shown[:, 0], "c1": shown[:, 1], "class": places},
+        {"c0": "VARCHAR", "c1": "VARCHAR"},
+    )
+    return ClassWitness("w_records", "w_classes")
+
+
+def verified(release: Joined, folder: Path, session: Any, witness: Any = witness_of) -> Verdict:
+    """By the engine, of files that `verified_folder` has written."""
+    second = CsvRows(folder / "second.csv") if release.second is not None else None
+    originals = JoinedOriginals(
+        CsvRows(folder / "original.csv"), CsvRows(folder / "public.csv"), "id", second, blind=False
+    )
+    expected = Expected(release.schema, release.claims, ("unsafe-join",), method=METHOD)
+    files = EngineFiles(folder / "release")
+    return verify_in_engine(session, files, originals, expected, witness(release, session))
+
+
+@pytest.mark.parametrize("make", [good, checked])
+def test_a_good_release_is_accepted(make: Callable[[], Joined], tmp_path: Path, session: DuckSession) -> None:
+    release = spoiled("", make)
+    assert release is not None
+    by_memory = verified_folder(release, tmp_path, hinted=True)
+    verdict = verified(release, tmp_path, session)
+    assert verdict.passed, verdict.failures
+    assert verdict.facts == by_memory.facts
+    assert verdict.facts["own"] == OWN
+
+
+FORGED = [name for name in JOIN_FORGERIES if spoiled(name) is not None]
+
+
+@pytest.mark.parametrize("name", FORGED if NIGHT else FORGED[::2])
+def test_what_memory_rejects_is_rejected(name: str, tmp_path: Path, session: DuckSession) -> None:
+    release = spoiled(name)
+    assert release is not None
+    in_memory = verified_folder(release, tmp_path, hinted=True)
+    verdict = verified(release, tmp_path, session)
+    if in_memory.passed:  # the fault was in the sensitive values
+        return
+    assert not verdict.passed
+    first = [next(check.name for check in each.failures) for each in (in_memory, verdict)]
+    assert first[0] == first[1] or set(first) <= OTHER_WORDS
+
+
+def test_most_forgeries_are_tried(tmp_path: Path) -> None:
+    """Else the test above would show little."""
+    rejected = 0
+    for place, name in enumerate(FORGED):
+        release = spoiled(name)
+        assert release is not None
+        rejected += not verified_folder(release, tmp_path / str(place), hinted=True).passed
+    assert rejected >= 30
+
+
+def nobody(release: Joined, session: Any) -> ClassWitness:
+    """A witness that does not know one of the private people."""
+    found = witness_of(release, session)
+    arrays = session.arrays("SELECT * FROM w_records")
+    age, sex = release.people[0]
+    kept = ~((arrays["v0"] == age) & (arrays["v1"] == sex))
+    session.load(
+        "w_records", {name: array[kept] for name, array in arrays.items()}, {"v0": "VARCHAR", "v1": "VARCHAR"}
+    )
+    return found
+
+
+def in_the_next_class(release: Joined, session: Any) -> ClassWitness:
+    found = witness_of(release, session)
+    arrays = session.arrays("SELECT * FROM w_records")
+    arrays["class"] = (arrays["class"] + 1) % session.number("SELECT count(*) FROM w_classes")
+    session.load("w_records", arrays, {"v0": "VARCHAR", "v1": "VARCHAR"})
+    return found
+
+
+@pytest.mark.parametrize("witness", [nobody, in_the_next_class])
+def test_a_witness_is_not_trusted(witness: Any, tmp_path: Path, session: DuckSession) -> None:
+    release = spoiled("")
+    assert release is not None
+    verified_folder(release, tmp_path)
+    verdict = verified(release, tmp_path, session, witness)
+    assert next(check.name for check in verdict.failures) == "truth"
