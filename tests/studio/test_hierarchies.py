@@ -101,9 +101,7 @@ def test_a_form_says_what_the_policy_then_has_and_undo_takes_it_back(
     assert at_table.policy.read_bytes() == first
 
 
-def test_levels_and_risk_are_those_of_the_command(
-    at_table: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_levels_and_risk_are_those_of_the_command(at_table: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     use(at_table, "zip", builder="prefix", prefix="4, 3")
     use(at_table, "age", builder="intervals", intervals="5, 10", top="90")
     use(at_table, "occupation", builder="rare", rare="10")
