@@ -1,4 +1,4 @@
-"""Questions of the screen Compare: which methods go with a policy, what trials weigh, what one would change."""
+"""Questions of the screen Compare: which methods fit a policy, what trials weigh, what one would change."""
 
 from __future__ import annotations
 
@@ -120,7 +120,10 @@ def trial_changes(
     trial: tuple[str, int, Level],
     options: str,
 ) -> list[tuple[list[str], Any]]:
-    """The keys that make a policy ask for just what a trial did; `options`, as JSON, those that it was made with."""
+    """The keys that make a policy ask for just what a trial did.
+
+    `options`, as JSON, are those that it was made with.
+    """
     policy = Policy.from_text(text, folder)
     name, k, level = trial
     wanted = trial_policy(policy, name, k, WITHOUT if level is None else level).to_dict()
