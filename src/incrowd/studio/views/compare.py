@@ -174,7 +174,9 @@ def _form(found: Compared, known: Mapping[str, Any]) -> dict[str, Any]:
     """What the form says: the last comparison, or quick methods and usual values."""
     asked = found.asked
     ticked = asked.get("methods") or [
-        each["name"] for each in known["methods"] if (each["quick"] or each["own"]) and not each["reason"]
+        each["name"]
+        for each in known["methods"]
+        if (each["quick"] or each["own"]) and not each["reason"] + each["only_without_l"]
     ]
     levels = ["none" if each == 0 else str(each) for each in asked.get("l", [])]
     return {

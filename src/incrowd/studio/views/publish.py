@@ -348,31 +348,35 @@ async def step(studio: Studio) -> StepState:
 
 def commands(studio: Studio) -> tuple[Shown, ...]:
     project = studio.open.project
-    job = studio.jobs.latest(PUBLISH)
-    form = str(job.asked.get("form", "csv")) if job is not None else "csv"
     target = show.place(studio, project.inside("releases") / new_name(project))
-    format, _, typed = form.partition("-")
-    more = ("" if format == "csv" else f" --format {format}") + (" --typed" if typed else "")
-    python = ("" if format == "csv" else f", format={format!r}") + (", typed=True" if typed else "")
     table, policy = show.table_words(studio), show.policy_words(studio)
+    in_python = f"{show.table_python(studio)}, {show.policy_python(studio)}, {target!r}"
     found = [
         Shown(
             "The release of this policy",
-            f"incrowd publish {table} -p {policy} -o {quote(target)}{more}",
-            f"import incrowd as ic\n"
-            f"ic.publish({show.table_python(studio)}, {show.policy_python(studio)}, {target!r}{python})",
+            f"incrowd publish {table} -p {policy} -o {quote(target)}",
+            f"import incrowd as ic\nic.publish({in_python})",
         )
     ]
     made = releases_of(project)
     if made:
         last = show.place(studio, made[-1].path)
-        original = table.replace(quote(show.place(studio, project.table.path)), "", 1)
-        source = f"--original {quote(show.place(studio, project.table.path))}{original}"
         found.append(
             Shown(
                 "The loss by column of the last release",
-                f"incrowd measure {quote(last)} {source}",
+                f"incrowd measure {quote(last)} --original {table}",
                 f"import incrowd as ic\nprint(ic.measure({last!r}, {show.table_python(studio)}))",
+            )
+        )
+    together = studio.jobs.latest(TOGETHER)
+    if together is not None:
+        first, second = (show.place(studio, project.inside("releases") / n) for n in together.asked["names"])
+        found.append(
+            Shown(
+                "Two releases attacked together",
+                f"incrowd attack {quote(first)} --original {table} --also {quote(second)}",
+                "import incrowd as ic\n"
+                f"print(ic.attack({first!r}, {show.table_python(studio)}, also={second!r}))",
             )
         )
     return tuple(found)
