@@ -170,7 +170,7 @@ def _claim(claim: Claim, reached: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def release_details(opened: OpenTable, path: str, stamp: str) -> dict[str, Any]:
-    """Loss by column, sizes of classes, and records beside their rows: they are shown, and written nowhere."""
+    """Loss by column, sizes of classes, and records beside their rows; shown, and written nowhere."""
     folder = ReleaseFolder(Path(path), opened.table)
     columns = released.columns_of(folder.manifest, folder.rows)
     lost = per_attribute(folder.shown, folder.data)
