@@ -1,4 +1,4 @@
-"""Screen 5, Compare: empty, running, refused, done; its numbers are those of the command; cancel keeps trials."""
+"""Screen 5, Compare: empty, running, refused, done; numbers as of the command; cancel keeps trials."""
 
 from __future__ import annotations
 
@@ -237,7 +237,11 @@ def test_cancel_keeps_finished_trials_and_none_is_made_again(tmp_path: Path) -> 
     patients(tmp_path, HEAVY)
     with Visitor(tmp_path) as visitor:
         visitor.open("patients.csv")
-        wanted = {"method": ["mondrian", "cells", "mondrian-relaxed"], "k": "5, 10, 20", "l": ""}
+        wanted: dict[str, Any] = {
+            "method": ["mondrian", "cells", "mondrian-relaxed"],
+            "k": "5, 10, 20",
+            "l": "",
+        }
         visitor.post("/compare/run", **wanted)
         running = visitor.run(first_part, visitor)
         page = visitor.get("/compare").text  # the same after the page is loaded again

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,18 @@ class Release:
     def private(self) -> Path:
         """What must not be given away, beside it."""
         return self.path.with_name(self.name + PRIVATE)
+
+
+def as_sentence(text: str, names: Sequence[str]) -> str:
+    """A message that begins with a capital letter, unless it begins with the name of a column.
+
+    Examples
+    --------
+    >>> as_sentence("age is no number", ["age"]), as_sentence("all ages are", ["age"])
+    ('age is no number', 'All ages are')
+    """
+    own = any(re.match(rf"{re.escape(name)}(?!\w)", text) for name in names)
+    return text if own else text[:1].upper() + text[1:]
 
 
 def releases_of(project: Project) -> list[Release]:

@@ -18,7 +18,7 @@ from incrowd.studio.guard import field_of
 from incrowd.studio.jobs import REFUSED, Job
 from incrowd.studio.pages import table_needed
 from incrowd.studio.project import TableFile, project_for, read_bytes, write_whole
-from incrowd.studio.releases import CHECKS, Release, files_in, new_name, releases_of, wanted_name
+from incrowd.studio.releases import CHECKS, Release, as_sentence, files_in, new_name, releases_of, wanted_name
 from incrowd.studio.show import Shown
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
@@ -178,7 +178,7 @@ def _refused(studio: Studio, job: Job | None) -> dict[str, Any] | None:
     ]
     sentence = told["reason"] if told else job.sentence
     return {
-        "sentence": sentence[:1].upper() + sentence[1:],
+        "sentence": as_sentence(sentence, (studio.open.table or {"columns": []})["columns"]),
         "exposure": told["exposure"] if told else "",
         "controls": [*_columns_in(studio, sentence), *controls],
     }
