@@ -10,6 +10,7 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
     ./run bench "census:" publish
                            of these, the commands with this word in their names
     ./run bench mondrian   only what has this word in its name
+    ./run bench studio     the page for data officers: starting, opening, changing a role, publishing
     ./run bench --json     one JSON object for each figure
     ./run bench --help     this text, and the names
     ./run bench minimality --tables 60

@@ -30,6 +30,7 @@ from publishing import published
 from queries import query_figures
 from rings import assignments, rows_cut, whole_ring
 from spark import spark_figures
+from studio import studio_figures
 from tables import adult_with_trees, first, microdata, real_data
 
 from incrowd.algorithms.base import Algorithm
@@ -314,5 +315,6 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "reading dates": date_figures,
     "engine": engine_figures,
     "spark": spark_figures,
+    "studio": studio_figures,
     "census: every command": census_figures,
 }

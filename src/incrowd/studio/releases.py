@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,25 @@ from incrowd.studio.project import Project
 
 PRIVATE = ".audit"
 MANIFEST = "release.json"
+# What the verifier's checks look at, as docs/promise.md has them; a test compares the names.
+CHECKS = {
+    "files": "only the files that the manifest names, byte for byte",
+    "manifest": "claims exactly what the policy requires",
+    "schema": "the columns that the policy publishes, and no other",
+    "cells": "every cell can be read, and names values of the original",
+    "rows": "as many rows as there must be",
+    "private": "no sensitive or kept values that the original does not have",
+    "truth": "every row is true of the person behind it",
+    "sensitive": "the buckets are those of the rows",
+    "order": "the order of rows tells nothing",
+    "domains": "domains are exactly what cells name",
+    "levels": "cells are of the stated level",
+    "totals": "totals are those of the original",
+    "hierarchies": "labels lie where the hierarchy has them",
+    "means": "means are those of the classes",
+    "odds": "assignments of the stated probability exist",
+    "bytes": "manifest and datasheet are what follows from all this",
+}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 
 
@@ -33,6 +53,18 @@ class Release:
     def private(self) -> Path:
         """What must not be given away, beside it."""
         return self.path.with_name(self.name + PRIVATE)
+
+
+def as_sentence(text: str, names: Sequence[str]) -> str:
+    """A message that begins with a capital letter, unless it begins with the name of a column.
+
+    Examples
+    --------
+    >>> as_sentence("age is no number", ["age"]), as_sentence("all ages are", ["age"])
+    ('age is no number', 'All ages are')
+    """
+    own = any(re.match(rf"{re.escape(name)}(?!\w)", text) for name in names)
+    return text if own else text[:1].upper() + text[1:]
 
 
 def releases_of(project: Project) -> list[Release]:

@@ -1,4 +1,4 @@
-"""Questions of the screen Compare: which methods go with a policy, what trials weigh, what one would change."""
+"""Questions of the screen Compare: which methods fit a policy, what trials weigh, what one would change."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def comparable(_opened: OpenTable | None, text: str, folder: str) -> dict[str, A
                 "quick": name in QUICK,
                 "own": name == policy.method,
                 "guarantee": recipe.guarantee,
-                "reason": _reason(policy, name, k),
+                **_reasons(policy, name, k),
             }
             for name, recipe in all_methods().items()
         ],
@@ -45,9 +45,17 @@ def comparable(_opened: OpenTable | None, text: str, folder: str) -> dict[str, A
     }
 
 
-def _reason(policy: Policy, name: str, k: int) -> str:
+def _reasons(policy: Policy, name: str, k: int) -> dict[str, str]:
+    """Why a method goes with the policy under no l; else, why not under the policy's own."""
+    reason = _reason(policy, name, k, None)
+    if not reason or policy.privacy.l is None or _reason(policy, name, k, WITHOUT):
+        return {"reason": reason, "only_without_l": ""}
+    return {"reason": "", "only_without_l": reason}
+
+
+def _reason(policy: Policy, name: str, k: int, level: Level) -> str:
     try:
-        return unfit(trial_policy(policy, name, k, None))
+        return unfit(trial_policy(policy, name, k, level))
     except IncrowdError as error:
         return str(error)
 
@@ -120,7 +128,10 @@ def trial_changes(
     trial: tuple[str, int, Level],
     options: str,
 ) -> list[tuple[list[str], Any]]:
-    """The keys that make a policy ask for just what a trial did; `options`, as JSON, those that it was made with."""
+    """The keys that make a policy ask for just what a trial did.
+
+    `options`, as JSON, are those that it was made with.
+    """
     policy = Policy.from_text(text, folder)
     name, k, level = trial
     wanted = trial_policy(policy, name, k, WITHOUT if level is None else level).to_dict()

@@ -70,6 +70,8 @@ def check(opened: OpenTable, text: str, folder: str) -> list[dict[str, str]]:
     except IncrowdError as error:
         sentence = error.on_the_command_line
         return [_flaw(_control_of(sentence), sentence)]
+    if asked.algorithm.needs_plain and policy.privacy.plain is None:
+        return [_flaw("plain", f"{policy.method} hides outliers, so it needs p and d; give both")]
     return list(_impossible(opened, policy, asked.promised))
 
 
@@ -163,6 +165,8 @@ def promise(opened: OpenTable, text: str, folder: str) -> dict[str, str]:
     """The whole promise in one sentence, what it is not in another, and whom it does not hold against."""
     policy = Policy.from_text(text, folder)
     if policy.privacy.k is None:
+        return {"promise": "", "not": "", "reruns": ""}
+    if any(not flaw["impossible"] for flaw in check(opened, text, folder)):
         return {"promise": "", "not": "", "reruns": ""}
     try:
         claims = requested(policy).claims(_without_quasi_identifiers(opened, policy))

@@ -26,6 +26,7 @@ from incrowd.reports.examples import RecordSearch, examples_with_records
 from incrowd.schema import Claim, Role
 from incrowd.studio.questions.compare import shown_records
 from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.releases import as_sentence
 from incrowd.values import same_name
 
 SHOWN_BEFORE = 3  # records of a draft
@@ -47,7 +48,7 @@ def readiness(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
             check_feasible(asked.promised, data)
             promises = [_promise(claim) for claim in asked.claims(data)]
         except IncrowdError as error:
-            obstacles.append(_obstacle(error))
+            obstacles.append(_obstacle(error, opened))
     return {"promises": promises, "obstacles": obstacles, "left_out": policy.privacy.max_suppression}
 
 
@@ -67,7 +68,7 @@ def _obstacles(opened: OpenTable, policy: Policy) -> Iterator[dict[str, Any]]:
         try:
             columns.codes(name)
         except IncrowdError as error:
-            yield {**_obstacle(error), "screen": "table", "column": name}
+            yield {**_obstacle(error, opened), "screen": "table", "column": name}
     if absent or unmentioned:
         return
     try:
@@ -76,18 +77,18 @@ def _obstacles(opened: OpenTable, policy: Policy) -> Iterator[dict[str, Any]]:
         schema = policy.schema(opened.table)
         check_exact_columns(opened.table, schema, policy.accept, asked.algorithm.buckets)
     except IncrowdError as error:
-        yield _obstacle(error)
+        yield _obstacle(error, opened)
 
 
-def _obstacle(error: IncrowdError) -> dict[str, Any]:
+def _obstacle(error: IncrowdError, opened: OpenTable) -> dict[str, Any]:
     if isinstance(error, Exposure):
-        said = _said(error.reason[:1].upper() + error.reason[1:] + ".", "columns", "")
+        said = _said(as_sentence(error.reason, opened.table.names) + ".", "columns", "")
         return {**said, "exposure": error.name}
     screen = next((screen for kind, screen in SCREENS.items() if isinstance(error, kind)), "guarantee")
     text = str(error)
     if isinstance(error, InputError) and "quasi" in text:
         screen = "columns"
-    return _said(text[:1].upper() + text[1:], screen, "")
+    return _said(as_sentence(text, opened.table.names), screen, "")
 
 
 def _said(sentence: str, screen: str, column: str) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def _claim(claim: Claim, reached: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def release_details(opened: OpenTable, path: str, stamp: str) -> dict[str, Any]:
-    """Loss by column, sizes of classes, and records beside their rows: they are shown, and written nowhere."""
+    """Loss by column, sizes of classes, and records beside their rows; shown, and written nowhere."""
     folder = ReleaseFolder(Path(path), opened.table)
     columns = released.columns_of(folder.manifest, folder.rows)
     lost = per_attribute(folder.shown, folder.data)

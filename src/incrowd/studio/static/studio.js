@@ -153,7 +153,7 @@ document.addEventListener("change", (event) => {
 let dragged = null;
 document.addEventListener("dragstart", (event) => {
   dragged = event.target.closest ? event.target.closest("[data-item]") : null;
-  if (dragged) event.dataTransfer.setData("text/plain", "");
+  if (dragged) event.dataTransfer.setData("text/plain", dragged.dataset.item);
 });
 document.addEventListener("dragover", (event) => {
   const group = dragged && event.target.closest("[data-group]");

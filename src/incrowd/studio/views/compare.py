@@ -1,10 +1,11 @@
-"""Screen 5, Compare: what each method and k would cost, as verified trials; one of them goes into the policy."""
+"""Screen 5, Compare: what each method and k costs, as verified trials; one of them goes into the policy."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 from urllib.parse import urlencode
 
@@ -84,7 +85,7 @@ async def show_compare(request: Request) -> Response:
     known = await studio.ask_policy("comparable")
     found = compared(studio)
     asked = _asked_of(request, found, known, facts)
-    weighed = await _weighed(studio, found, facts, asked)
+    weighed = await _weighed(studio, found, asked)
     by_id = {trial["id"]: trial for trial in found.trials}
     chosen = by_id.get(weighed["chosen"]) if weighed else None
     record = None
@@ -138,9 +139,7 @@ def _address(asked: Mapping[str, Any], **changed: Any) -> str:
     return "/compare" + (f"?{urlencode(kept, safe='{}')}" if kept else "")
 
 
-async def _weighed(
-    studio: Studio, found: Compared, facts: Mapping[str, Any], asked: Mapping[str, Any]
-) -> dict[str, Any] | None:
+async def _weighed(studio: Studio, found: Compared, asked: Mapping[str, Any]) -> dict[str, Any] | None:
     """Frontier, proposal and picture; None without a trial that gave a release."""
     done = [trial for trial in found.trials if "risk" in trial]
     if not done:
@@ -175,7 +174,9 @@ def _form(found: Compared, known: Mapping[str, Any]) -> dict[str, Any]:
     """What the form says: the last comparison, or quick methods and usual values."""
     asked = found.asked
     ticked = asked.get("methods") or [
-        each["name"] for each in known["methods"] if (each["quick"] or each["own"]) and not each["reason"]
+        each["name"]
+        for each in known["methods"]
+        if (each["quick"] or each["own"]) and not each["reason"] + each["only_without_l"]
     ]
     levels = ["none" if each == 0 else str(each) for each in asked.get("l", [])]
     return {
@@ -321,12 +322,9 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
         words += [f"--sort {asked['measure']}"] if asked["measure"] != "gcp" else []
         more = f", {asked['methods']!r}, {asked['k']!r}" + (f", {asked['l']!r}" if levels else "")
     cache = show.place(studio, studio.open.project.inside(CACHE))
-    words.append(f"--cache {show.quote(cache)}")
-    python = (
-        "import incrowd as ic\n"
-        f"found = ic.compare({show.table_python(studio)}, {show.policy_python(studio)}{more}, cache={cache!r})\n"
-        "print(found)"
-    )
+    words.append(f"--cache {quote(cache)}")
+    given = f"{show.table_python(studio)}, {show.policy_python(studio)}{more}"
+    python = f"import incrowd as ic\nprint(ic.compare({given}, cache={cache!r}))"
     return (Shown("The numbers of this page", " ".join(words), python),)
 
 

@@ -1,10 +1,11 @@
-"""Screen 6, Publish: what is promised, the work, and the verified release; earlier ones; next month's table."""
+"""Screen 6, Publish: the promise, the work, the verified release; earlier ones; next month's table."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from incrowd.studio.guard import field_of
 from incrowd.studio.jobs import REFUSED, Job
 from incrowd.studio.pages import table_needed
 from incrowd.studio.project import TableFile, project_for, read_bytes, write_whole
-from incrowd.studio.releases import Release, files_in, new_name, releases_of, wanted_name
+from incrowd.studio.releases import CHECKS, Release, as_sentence, files_in, new_name, releases_of, wanted_name
 from incrowd.studio.show import Shown
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
@@ -89,6 +90,7 @@ async def _rendered(request: Request, studio: Studio, release: Release | None) -
         ready=ready,
         accepted=await _accepted(studio),
         forms=FORMS,
+        check_means=CHECKS,
         new_name=new_name(studio.open.project),
         stages=_stages(job),
         release=release,
@@ -126,7 +128,9 @@ async def _listed(studio: Studio) -> list[dict[str, Any]]:
     for release in reversed(releases_of(studio.open.project)[-MOST_LISTED:]):
         try:
             facts = await _facts(studio, release)
-            found.append({"release": release, "problem": "", "current": await _is_current(studio, facts), **facts})
+            found.append(
+                {"release": release, "problem": "", "current": await _is_current(studio, facts), **facts}
+            )
         except Refusal as refusal:
             found.append({"release": release, "problem": refusal.sentence, "current": False})
     return found
@@ -170,13 +174,11 @@ def _refused(studio: Studio, job: Job | None) -> dict[str, Any] | None:
     told = next((part for part in job.parts if "exposure" in part), None)
     present = {name for _, name, _ in views.present()}
     controls = [
-        (f"/{screen}", label)
-        for screen, label in CONTROLS.get(job.refused, OTHERWISE)
-        if screen in present
+        (f"/{screen}", label) for screen, label in CONTROLS.get(job.refused, OTHERWISE) if screen in present
     ]
     sentence = told["reason"] if told else job.sentence
     return {
-        "sentence": sentence[:1].upper() + sentence[1:],
+        "sentence": as_sentence(sentence, (studio.open.table or {"columns": []})["columns"]),
         "exposure": told["exposure"] if told else "",
         "controls": [*_columns_in(studio, sentence), *controls],
     }
@@ -346,31 +348,35 @@ async def step(studio: Studio) -> StepState:
 
 def commands(studio: Studio) -> tuple[Shown, ...]:
     project = studio.open.project
-    job = studio.jobs.latest(PUBLISH)
-    form = str(job.asked.get("form", "csv")) if job is not None else "csv"
     target = show.place(studio, project.inside("releases") / new_name(project))
-    format, _, typed = form.partition("-")
-    more = ("" if format == "csv" else f" --format {format}") + (" --typed" if typed else "")
-    python = ("" if format == "csv" else f", format={format!r}") + (", typed=True" if typed else "")
     table, policy = show.table_words(studio), show.policy_words(studio)
+    in_python = f"{show.table_python(studio)}, {show.policy_python(studio)}, {target!r}"
     found = [
         Shown(
             "The release of this policy",
-            f"incrowd publish {table} -p {policy} -o {show.quote(target)}{more}",
-            f"import incrowd as ic\n"
-            f"ic.publish({show.table_python(studio)}, {show.policy_python(studio)}, {target!r}{python})",
+            f"incrowd publish {table} -p {policy} -o {quote(target)}",
+            f"import incrowd as ic\nic.publish({in_python})",
         )
     ]
     made = releases_of(project)
     if made:
         last = show.place(studio, made[-1].path)
-        original = table.replace(show.quote(show.place(studio, project.table.path)), "", 1)
-        source = f"--original {show.quote(show.place(studio, project.table.path))}{original}"
         found.append(
             Shown(
                 "The loss by column of the last release",
-                f"incrowd measure {show.quote(last)} {source}",
+                f"incrowd measure {quote(last)} --original {table}",
                 f"import incrowd as ic\nprint(ic.measure({last!r}, {show.table_python(studio)}))",
+            )
+        )
+    together = studio.jobs.latest(TOGETHER)
+    if together is not None:
+        first, second = (show.place(studio, project.inside("releases") / n) for n in together.asked["names"])
+        found.append(
+            Shown(
+                "Two releases attacked together",
+                f"incrowd attack {quote(first)} --original {table} --also {quote(second)}",
+                "import incrowd as ic\n"
+                f"print(ic.attack({first!r}, {show.table_python(studio)}, also={second!r}))",
             )
         )
     return tuple(found)

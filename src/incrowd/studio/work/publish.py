@@ -17,9 +17,7 @@ def run(
     """Publish into a folder that does not exist yet; refused, nothing is there."""
     format, _, typed = form.partition("-")
     try:
-        publish(
-            Source(**table), policy, output, format=format, typed=typed == "typed", watch=reporter.watch
-        )
+        publish(Source(**table), policy, output, format=format, typed=typed == "typed", watch=reporter.watch)
     except Exposure as exposure:  # the page offers to accept it by its name
         reporter.part({"exposure": exposure.name, "reason": exposure.reason})
         raise
