@@ -104,9 +104,7 @@ def test_a_form_says_what_the_policy_then_has_and_undo_takes_it_back(
     assert at_table.policy.read_bytes() == first
 
 
-def test_levels_and_risk_are_those_of_the_command(
-    at_table: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_levels_and_risk_are_those_of_the_command(at_table: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     use(at_table, "zip", builder="prefix", prefix="4, 3")
     use(at_table, "age", builder="intervals", intervals="5, 10", top="90")
     use(at_table, "occupation", builder="rare", rare="10")
@@ -122,7 +120,7 @@ def test_levels_and_risk_are_those_of_the_command(
         below = [number(one["below_k"]) for one in counts["levels"]]
         assert re.findall(r"<dt>below k = 10</dt><dd[^>]*>([\d,]+)</dd>", page) == below
     risk = ic.inspect("patients.csv", at_table.policy).risk_of(
-        policy(at_table).quasi_identifiers, levels={"zip": 2, "age": 1}
+        list(policy(at_table).quasi_identifiers), levels={"zip": 2, "age": 1}
     )
     page = at_table.get(f"/hierarchies?at{at_table.column('zip')}=2&at{at_table.column('age')}=1").text
     assert "zip at level 2" in text_of(page)
