@@ -191,9 +191,7 @@ def _working(folder: Path) -> Iterator[Figure]:
             before = seconds(bench)
             role = ("keep", "quasi_identifier")[turn % 2]  # never the same policy as before: ages move, too
             other = {"role": role} if turn < 2 else {"role": ("drop", "sensitive", role, role)[turn % 4]}
-            waits.append(
-                timed(lambda other=other: studio.send(f"/columns/{_column(folder, 'sex')}", **other))
-            )  # type: ignore[misc]
+            waits.append(timed(partial(studio.send, f"/columns/{_column(folder, 'sex')}", **other)))
             cpus.append(seconds(bench) - before)
             studio.send(f"/columns/{_column(folder, EXTRA)}", role=("drop", "quasi_identifier")[turn % 2])
         fresh = [each for each in cpus if each > 0]  # what was asked before is remembered
