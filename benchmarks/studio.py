@@ -18,6 +18,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.cookiejar import CookieJar
 from pathlib import Path
 from statistics import median

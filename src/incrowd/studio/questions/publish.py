@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from incrowd.algorithms.base import check_feasible
 from incrowd.commands.inspect import KnownColumns
 from incrowd.commands.inspect.preview import previewed
 from incrowd.encode import encode
@@ -16,7 +17,6 @@ from incrowd.errors import Exposure, HierarchyError, IncrowdError, Infeasible, I
 from incrowd.measures import per_attribute
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EXPOSURES, check_exact_columns, check_names
-from incrowd.algorithms.base import check_feasible
 from incrowd.publishing.request import requested
 from incrowd.release.audit import AUDIT, policy_digest
 from incrowd.release.folder import ReleaseFolder
