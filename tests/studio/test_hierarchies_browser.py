@@ -111,6 +111,7 @@ def test_a_file_is_put_into_the_import(surfer: Surfer, tmp_path: Path) -> None:
         page.wait_for_function("document.getElementById('import-text').value.length > 3")
         page.click('form:has(#import-text) button:has-text("See how it fits")')
         page.wait_for_selector("text=Every value is there")
+        page.wait_for_function("document.activeElement.id === 'coverage'")
         page.click("#coverage >> text=Replace")
         page.wait_for_selector("text=Now published as nodes")
 
