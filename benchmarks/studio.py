@@ -18,6 +18,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.cookiejar import CookieJar
 from pathlib import Path
 from statistics import median
@@ -191,9 +192,7 @@ def _working(folder: Path) -> Iterator[Figure]:
             before = seconds(bench)
             role = ("keep", "quasi_identifier")[turn % 2]  # never the same policy as before: ages move, too
             other = {"role": role} if turn < 2 else {"role": ("drop", "sensitive", role, role)[turn % 4]}
-            waits.append(
-                timed(lambda other=other: studio.send(f"/columns/{_column(folder, 'sex')}", **other))
-            )  # type: ignore[misc]
+            waits.append(timed(partial(studio.send, f"/columns/{_column(folder, 'sex')}", **other)))
             cpus.append(seconds(bench) - before)
             studio.send(f"/columns/{_column(folder, EXTRA)}", role=("drop", "quasi_identifier")[turn % 2])
         fresh = [each for each in cpus if each > 0]  # what was asked before is remembered
@@ -271,11 +270,11 @@ def _large(folder: Path) -> Iterator[Figure]:
         yield Figure("studio: open a table", size, seconds(bench) / inspect[0], "inspect", 1.3)
         studio.get("/table")
         wanted = [1, 2, MANY // 100, MANY // 50 - 1, MANY // 50]
-        times = [timed(lambda page=page: studio.get(f"/table/rows?page={page}")) for page in wanted]  # type: ignore[misc]
+        times = [timed(partial(studio.get, f"/table/rows?page={page}")) for page in wanted]
         yield Figure("studio: any page of rows", size, max(times) / LONGEST_PAGE, "of 100 ms", 1.0)
         change = f"/columns/{_column(folder, 'sex')}"
         roles = ("drop", "keep", "sensitive", "quasi_identifier")
-        waits = [timed(lambda role=role: studio.send(change, role=role)) for role in roles]  # type: ignore[misc]
+        waits = [timed(partial(studio.send, change, role=role)) for role in roles]
         yield Figure(
             "studio: a role changes, waiting (most)", size, max(waits) / 2 / LONGEST_CHANGE, "of 300 ms", 1.0
         )
