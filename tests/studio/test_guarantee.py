@@ -25,7 +25,8 @@ from incrowd.studio.outlier_chart import BOTTOM, HEIGHT, TOP, chart_of
 def change(visitor: Visitor, **fields: str) -> str:
     """The form as it stands, with some fields changed."""
     facts = visitor.run(visitor.studio.ask_policy, "policy")
-    return str(visitor.post("/guarantee", **(forms.fields_of(facts) | fields)).text)
+    form: dict[str, Any] = forms.fields_of(facts) | fields
+    return str(visitor.post("/guarantee", **form).text)
 
 
 def policy(visitor: Visitor) -> Policy:
@@ -56,7 +57,13 @@ def test_every_number_is_one_step_and_undo_gives_the_first_bytes(at_table: Visit
     change(at_table, k="own", k_own="7", l="3")
     assert privacy(at_table) == {"k": 7, "l": 3}
     change(at_table, l="2.5", l_kind="entropy", t="0.25", t_distance="ordered")
-    assert privacy(at_table) == {"k": 7, "l": "2.5", "l_kind": "entropy", "t": "0.25", "t_distance": "ordered"}
+    assert privacy(at_table) == {
+        "k": 7,
+        "l": "2.5",
+        "l_kind": "entropy",
+        "t": "0.25",
+        "t_distance": "ordered",
+    }
     change(at_table, l="2", l_kind="recursive", c="4", t="")
     assert privacy(at_table) == {"k": 7, "l": 2, "l_kind": "recursive", "c": 4}
     change(at_table, l="", max_suppression="2.5", totals="")
@@ -122,7 +129,9 @@ def test_the_promise_says_what_the_release_claims(at_table: Visitor, tmp_path: P
     for fields in ({"k": "5"}, {"l": "2"}, {"t": "0.5"}, {"max_suppression": "5"}):
         page = change(at_table, **fields)
     said = sentence(page)
-    release = ic.publish(tmp_path / "patients.csv", policy(at_table).with_(method="mondrian"), tmp_path / "out")
+    release = ic.publish(
+        tmp_path / "patients.csv", policy(at_table).with_(method="mondrian"), tmp_path / "out"
+    )
     assert release is not None
     claims = json.loads((tmp_path / "out" / "release.json").read_text())["claims"]
     assert {claim["model"] for claim in claims} == {"k-anonymity", "distinct-l-diversity", "t-closeness"}
@@ -204,7 +213,9 @@ def test_exposures_are_accepted_by_name_and_never_all(at_table: Visitor) -> None
     assert offered == {"near-unique-keep"} <= {known.name for known in EXPOSURES}
     at_table.post("/guarantee/accept", exposure="near-unique-keep")
     assert policy(at_table).accept == ()
-    at_table.policy.write_text('accept = ["all"]\n' + at_table.policy.read_text().replace("accept = []\n", ""))
+    at_table.policy.write_text(
+        'accept = ["all"]\n' + at_table.policy.read_text().replace("accept = []\n", "")
+    )
     at_table.post("/outside", which="theirs")
     assert "That is for research" in at_table.get("/guarantee").text
     at_table.post("/guarantee/accept", exposure="all")
@@ -238,9 +249,7 @@ def test_outliers_are_those_of_the_command_and_fill_p_and_d(
     assert job.state == "done", job.sentence
     monkeypatch.chdir(at_table.studio.folder)
     page = at_table.get("/guarantee").text
-    (line,) = re.findall(
-        r"# Who stands out at which p and d\n(incrowd .*)", at_table.get("/command").text
-    )
+    (line,) = re.findall(r"# Who stands out at which p and d\n(incrowd .*)", at_table.get("/command").text)
     result = CliRunner().invoke(app, [*shlex.split(line)[1:], "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)

@@ -120,7 +120,7 @@ def test_levels_and_risk_are_those_of_the_command(at_table: Visitor, monkeypatch
         below = [number(one["below_k"]) for one in counts["levels"]]
         assert re.findall(r"<dt>below k = 10</dt><dd[^>]*>([\d,]+)</dd>", page) == below
     risk = ic.inspect("patients.csv", at_table.policy).risk_of(
-        policy(at_table).quasi_identifiers, levels={"zip": 2, "age": 1}
+        list(policy(at_table).quasi_identifiers), levels={"zip": 2, "age": 1}
     )
     page = at_table.get(f"/hierarchies?at{at_table.column('zip')}=2&at{at_table.column('age')}=1").text
     assert "zip at level 2" in text_of(page)

@@ -1,4 +1,4 @@
-"""Hierarchies and Guarantee in a real browser: every size in light and dark, live, by keyboard, by dragging."""
+"""Hierarchies and Guarantee in a real browser: all sizes, light and dark, live, by keyboard, by dragging."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def policy(surfer: Surfer) -> Policy:
 
 
 def test_both_screens_are_accessible_and_fit(surfer: Surfer) -> None:
-    """In their states: a list, a hierarchy, a draft that cannot be, an incomplete import, l, outliers, a refusal."""
+    """In their states: a list, a draft that cannot be, an incomplete import, outliers, a refusal."""
     flaws: dict[str, Any] = {}
 
     def look(page: Any, state: str) -> None:
@@ -111,6 +111,7 @@ def test_a_file_is_put_into_the_import(surfer: Surfer, tmp_path: Path) -> None:
         page.wait_for_function("document.getElementById('import-text').value.length > 3")
         page.click('form:has(#import-text) button:has-text("See how it fits")')
         page.wait_for_selector("text=Every value is there")
+        page.wait_for_function("document.activeElement.id === 'coverage'")
         page.click("#coverage >> text=Replace")
         page.wait_for_selector("text=Now published as nodes")
 

@@ -1,4 +1,4 @@
-"""The form of the guarantee: from what is typed to keys of the policy, with the reason beside what is wrong."""
+"""The form of the guarantee: from what is typed to keys of the policy, with a reason beside what is wrong."""
 
 from __future__ import annotations
 

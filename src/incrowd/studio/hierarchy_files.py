@@ -1,4 +1,4 @@
-"""Hierarchy files of a project: every one is written once and never changed, so that undo finds the old one."""
+"""Hierarchy files of a project: each is written once and never changed, so that undo finds the old one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def stamp(project: Project, described: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def offered(start: Path, project: Project) -> list[Path]:
-    """Files that may be hierarchies: of the start folder, of its folder hierarchies, of the table's folder."""
+    """Files that may be hierarchies: in the start folder, the table's folder, and hierarchies there."""
     table = project.table.path.parent
     folders = (project.inside(FOLDER), start, start / FOLDER, table, table / FOLDER)
     found: list[Path] = []

@@ -23,7 +23,7 @@ Change = tuple[tuple[str, ...], Any]
 
 @dataclass(frozen=True)
 class Builder:
-    """A way to generalize: what people read, an example, and which kinds of columns it is for (all if none)."""
+    """A way to generalize: what people read, an example, and the kinds of columns it is for (all if none)."""
 
     name: str
     title: str
@@ -175,7 +175,7 @@ def spec_of(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     if name == "cuts":
         lines = [line for line in str(fields[name]).split("\n") if line.strip()]
         if not lines:
-            raise InputError("cuts: write where intervals begin and where the last ends, such as 0, 18, 65, 120")
+            raise InputError("cuts: write where intervals begin and the last ends, such as 0, 18, 65, 120")
         return {name: [_numbers(line, name) for line in lines]}
     if name == "dates":
         return {name: _spans(fields)}

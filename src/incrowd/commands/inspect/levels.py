@@ -123,7 +123,7 @@ def levels_of(table: Table, name: str, said: Described, policy: Policy) -> Level
 
 
 def _labels(attribute: Attribute) -> tuple[tuple[Codes, ...], tuple[tuple[str, ...], ...]]:
-    """For each level the number of each leaf's label, and the labels; missing that is no leaf joins at the top."""
+    """For each level the number of each leaf's label, and the labels; missing that is no leaf is on top."""
     tree = attribute.tree
     if tree is None:
         raise PolicyError(f"{attribute.name} has no hierarchy, so it has no levels")

@@ -1,4 +1,4 @@
-"""Questions about the promise: what a policy asks for in words, what of it is impossible, and what is kept."""
+"""Questions about the promise: what a policy asks for in words, what is impossible, and what is kept."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CONTROLS = (
 
 
 def check(opened: OpenTable, text: str, folder: str) -> list[dict[str, str]]:
-    """What of a promise cannot be: the control it is about, why, and whether no release could ever keep it."""
+    """What of a promise cannot be: the control it is about, why, and whether no release could keep it."""
     policy = Policy.from_text(text, folder)
     if policy.privacy.k is None:
         return [_flaw("k", "Choose k: without it nothing is promised.")]
@@ -83,9 +83,7 @@ def _control_of(sentence: str) -> str:
     return next((control for words, control in CONTROLS if words in sentence), "method")
 
 
-def _impossible(
-    opened: OpenTable, policy: Policy, promised: tuple[Promise, ...]
-) -> Iterator[dict[str, str]]:
+def _impossible(opened: OpenTable, policy: Policy, promised: tuple[Promise, ...]) -> Iterator[dict[str, str]]:
     """By the models themselves. What outliers are needs all distances, and is left to whoever publishes."""
     try:
         data = _without_quasi_identifiers(opened, policy)
@@ -133,7 +131,7 @@ def _sensitive(opened: OpenTable, policy: Policy, name: str) -> Sensitive:
 
 
 def facts(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
-    """What the controls must know: how many people there are, and how many values of each sensitive column."""
+    """What the controls must know: how many people there are, and values of each sensitive column."""
     policy = Policy.from_text(text, folder)
     entity = _named(opened, () if policy.entity is None else (policy.entity,))
     persons = int(np.unique(opened.table.column(entity[0]).codes).size) if entity else None
@@ -177,7 +175,7 @@ def promise(opened: OpenTable, text: str, folder: str) -> dict[str, str]:
 
 
 def exposures(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]:
-    """Exposures that concern this policy, or that it has accepted: each by its name, with what it discloses."""
+    """Exposures that concern this policy, or that it has accepted: by name, with what each discloses."""
     policy = Policy.from_text(text, folder)
     why: dict[str, str] = {}
     blocks = {flaw["exposure"] for flaw in check(opened, text, folder)}
@@ -185,7 +183,7 @@ def exposures(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]
         why[one["exposure"]] = f"In {one['column']} {one['alone']:,} rows have a value that nobody else has"
         blocks.add(one["exposure"])
     if policy.entity is not None:
-        why[UNEVEN_PERSONS.name] = f"The column {policy.entity} says whose row it is, and somebody may have many"
+        why[UNEVEN_PERSONS.name] = f"The column {policy.entity} says whose row it is: somebody may have many"
     means = [name for name, said in policy.quasi_identifiers.items() if said.mean]
     if means:
         why[SMALL_MEANS.name] = f"The mean of {means[0]} is published"
@@ -206,7 +204,15 @@ def exposures(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]
         for known in EXPOSURES
         if known.name in why or known.name in policy.accept
     ] + (
-        [{"name": EVERY, "meaning": "every exposure is accepted", "why": "", "accepted": True, "blocks": False}]
+        [
+            {
+                "name": EVERY,
+                "meaning": "all are accepted",
+                "why": "",
+                "accepted": True,
+                "blocks": False,
+            }
+        ]
         if EVERY in policy.accept
         else []
     )

@@ -26,6 +26,7 @@ MOST_VALUES = 2_000  # that a form is filled with
 REMEMBERED = 4
 PUBLISHED_AS = {Shape.RANGE: "ranges", Shape.SET: "sets", Shape.TREE: "nodes"}
 FLAT = {"flat": True}
+Of = Mapping[str, str]  # a column of a policy: text, folder, stamp of the hierarchy files, column
 
 
 def known_with(opened: OpenTable, text: str, folder: str, stamp: str) -> KnownColumns:
@@ -175,14 +176,12 @@ def _bare(said: Quasi, hierarchy: Any) -> Quasi:
     return Quasi(type=said.type, format=said.format, values=said.values, hierarchy=hierarchy)
 
 
-def tree_with_groups(
-    opened: OpenTable, text: str, folder: str, column: str, level: int = 1
-) -> tuple[Levels, Rows]:
+def tree_with_groups(opened: OpenTable, of: Of) -> tuple[Levels, Rows]:
     """The hierarchy of a column, or a flat one where it has none, with a level of groups to move values in.
 
     A hierarchy without a level between values and everything gets one in which each value is a group.
     """
-    policy = Policy.from_text(text, folder)
+    policy, column = Policy.from_text(of["text"], of["folder"]), of["column"]
     said = said_of(policy, column)
     if said.hierarchy is None:
         said = _bare(said, FLAT)
@@ -193,21 +192,13 @@ def tree_with_groups(
     return tree, rows
 
 
-def groups(
-    opened: OpenTable,
-    text: str,
-    folder: str,
-    stamp: str,
-    column: str,
-    level: int,
-    find: str = "",
-) -> dict[str, Any]:
+def groups(opened: OpenTable, of: Of, level: int, find: str = "") -> dict[str, Any]:
     """What can be moved to another group of a level: labels of the level below, each with its group now.
 
     `number` is the place of a label among all of its level; the list is capped.
     """
-    known = known_with(opened, text, folder, stamp)
-    tree, rows = tree_with_groups(opened, text, folder, column)
+    known = known_with(opened, of["text"], of["folder"], of["stamp"])
+    tree, rows = tree_with_groups(opened, of)
     level = min(max(level, 1), len(rows[0]) - 2)
     sizes = {one.label: one for one in tree.groups(level - 1, known.persons)}
     group_of = dict.fromkeys(row[level - 1] for row in rows)

@@ -18,17 +18,15 @@ from incrowd.hierarchy.tree import MOST_LEVELS
 from incrowd.policy import Policy
 from incrowd.policy.columns import read_as
 from incrowd.schema import EVERYTHING
-from incrowd.studio.questions.hierarchies import labels_at, said_of, schema_column, tree_with_groups
+from incrowd.studio.questions.hierarchies import Of, labels_at, said_of, schema_column, tree_with_groups
 from incrowd.studio.questions.open_table import OpenTable
 
 SHOWN_ABSENT = 12
 
 
-def coverage(
-    opened: OpenTable, text: str, folder: str, stamp: str, column: str, file: str
-) -> dict[str, Any]:
+def coverage(opened: OpenTable, of: Of, file: str) -> dict[str, Any]:
     """How a file fits a column: which values it lacks, and how many leaves the table does not have."""
-    absent, present, rows = _compared(opened, text, folder, column, file)
+    absent, present, rows = _compared(opened, of, file)
     return {
         "file": Path(file).name,
         "absent": len(absent),
@@ -40,48 +38,37 @@ def coverage(
     }
 
 
-def _compared(
-    opened: OpenTable, text: str, folder: str, column: str, file: str
-) -> tuple[list[str], list[str], Rows]:
-    policy = Policy.from_text(text, folder)
+def _compared(opened: OpenTable, of: Of, file: str) -> tuple[list[str], list[str], Rows]:
+    policy, column = Policy.from_text(of["text"], of["folder"]), of["column"]
     said = said_of(policy, column)
     texts = opened.table.column(column)
     met = (texts.texts[place] for place in np.flatnonzero(np.bincount(texts.codes)).tolist())
     values = [text for text in met if text is not None and text not in policy.missing]
     how = read_as(said, values, [], column)
-    rows = Hierarchy.from_rows(read_levels(Path(folder) / file), column).rows
+    rows = Hierarchy.from_rows(read_levels(Path(of["folder"]) / file), column).rows
     absent = absent_values(rows, values, column, how.kind, how.format)
     return list(dict.fromkeys(absent)), values, rows
 
 
-def completed(opened: OpenTable, text: str, folder: str, stamp: str, column: str, file: str) -> str:
-    """The file with a line for each value that it lacks: it stays itself on every level, below everything."""
-    absent, _, rows = _compared(opened, text, folder, column, file)
+def completed(opened: OpenTable, of: Of, file: str) -> str:
+    """The file with a line for each value that it lacks, which stays itself below everything."""
+    absent, _, rows = _compared(opened, of, file)
     above = len(rows[0]) - 1
-    return _checked([*rows, *(((value,) * above + (rows[0][-1],)) for value in absent)], column)
+    return _checked([*rows, *(((value,) * above + (rows[0][-1],)) for value in absent)], of["column"])
 
 
-def exported(opened: OpenTable, text: str, folder: str, stamp: str, column: str) -> str:
+def exported(opened: OpenTable, of: Of) -> str:
     """The hierarchy of a column as the release would have it, as a file."""
-    policy = Policy.from_text(text, folder)
+    policy, column = Policy.from_text(of["text"], of["folder"]), of["column"]
     rows = schema_column(opened, policy, column, said_of(policy, column)).levels
     if not rows:
         raise HierarchyError(f"{column} has no hierarchy to export; choose one first")
     return levels_text(rows)
 
 
-def moved(
-    opened: OpenTable,
-    text: str,
-    folder: str,
-    stamp: str,
-    column: str,
-    level: int,
-    items: Sequence[int],
-    to: str,
-) -> str:
+def moved(opened: OpenTable, of: Of, level: int, items: Sequence[int], to: str) -> str:
     """The hierarchy with some labels of the level below in another group, which may be a new one."""
-    rows = _rows(opened, text, folder, column)
+    rows = _rows(opened, of)
     _check_level(rows, level)
     _check_label(to)
     names = labels_at(rows, level - 1)
@@ -91,46 +78,46 @@ def moved(
     first = next(row for row in rows if row[level - 1] in chosen)
     there = next((row for row in rows if row[level] == to), None)
     path = there[level:] if there is not None else (to, *first[level + 1 :])
-    return _checked([(*row[:level], *path) if row[level - 1] in chosen else row for row in rows], column)
+    return _checked(
+        [(*row[:level], *path) if row[level - 1] in chosen else row for row in rows], of["column"]
+    )
 
 
-def renamed(
-    opened: OpenTable, text: str, folder: str, stamp: str, column: str, level: int, group: str, to: str
-) -> str:
+def renamed(opened: OpenTable, of: Of, level: int, group: str, to: str) -> str:
     """The hierarchy with another name of a group; the name of another group joins both."""
-    rows = _rows(opened, text, folder, column)
+    rows = _rows(opened, of)
     _check_level(rows, level)
     names = labels_at(rows, level)
     if group not in names:
         raise InputError("this group is not there any more; load the page again")
     items = [n for n, name in enumerate(labels_at(rows, level - 1)) if _above(rows, level, name) == group]
-    return moved(opened, text, folder, stamp, column, level, items, to)
+    return moved(opened, of, level, items, to)
 
 
 def _above(rows: Rows, level: int, label: str) -> str:
     return next(row[level] for row in rows if row[level - 1] == label)
 
 
-def level_added(opened: OpenTable, text: str, folder: str, stamp: str, column: str, level: int) -> str:
+def level_added(opened: OpenTable, of: Of, level: int) -> str:
     """The hierarchy with one more level above `level`, on which every group is still by itself."""
-    rows = _rows(opened, text, folder, column)
+    rows = _rows(opened, of)
     _check_level(rows, level)
     if len(rows[0]) >= MOST_LEVELS:
         raise HierarchyError(f"a hierarchy has at most {MOST_LEVELS} levels")
-    return _checked([(*row[: level + 1], row[level], *row[level + 1 :]) for row in rows], column)
+    return _checked([(*row[: level + 1], row[level], *row[level + 1 :]) for row in rows], of["column"])
 
 
-def level_removed(opened: OpenTable, text: str, folder: str, stamp: str, column: str, level: int) -> str:
+def level_removed(opened: OpenTable, of: Of, level: int) -> str:
     """The hierarchy without a level."""
-    rows = _rows(opened, text, folder, column)
+    rows = _rows(opened, of)
     _check_level(rows, level)
     if len(rows[0]) <= 3:
         raise HierarchyError("this is the only level of groups; to have none, choose no hierarchy")
-    return _checked([(*row[:level], *row[level + 1 :]) for row in rows], column)
+    return _checked([(*row[:level], *row[level + 1 :]) for row in rows], of["column"])
 
 
-def _rows(opened: OpenTable, text: str, folder: str, column: str) -> Rows:
-    return tree_with_groups(opened, text, folder, column)[1]
+def _rows(opened: OpenTable, of: Of) -> Rows:
+    return tree_with_groups(opened, of)[1]
 
 
 def _check_level(rows: Rows, level: int) -> None:

@@ -46,8 +46,8 @@ class Promised:
         k, recipe = self.policy.k, self.recipe
         if recipe.joins:
             return (
-                f"Everyone's row equals those of at least {k - 1} other people, some of whom are in the public "
-                "table only"
+                f"Everyone's row equals those of at least {k - 1} other people, some of whom are in the "
+                "public table only"
             )
         if recipe.exact_rows:
             return f"Sensitive values are published apart from exact rows, in buckets of at least {k} people"
@@ -55,8 +55,8 @@ class Promised:
             return f"Only this is promised, for k = {k}: {recipe.guarantee}"
         if recipe.overlapping:
             return (
-                f"No match of a person and a row has a probability above 1 in {k}, since rows are assigned to "
-                "people at random"
+                f"No match of a person and a row has a probability above 1 in {k}, since rows are assigned "
+                "to people at random"
             )
         if self.policy.entity is not None:
             if UNEVEN_PERSONS.accepted(self.policy.accept):
@@ -69,8 +69,8 @@ class Promised:
                 f"nobody has more than 1 in {k} rows of a class"
             )
         return (
-            f"Everyone shares their published quasi-identifiers with at least {k - 1} others, so that whoever "
-            f"looks for a person picks the right row with a probability of at most 1 in {k}"
+            f"Everyone shares their published quasi-identifiers with at least {k - 1} others, so that "
+            f"whoever looks for a person picks the right row with a probability of at most 1 in {k}"
         )
 
     def _values(self) -> Iterator[str]:
@@ -80,8 +80,8 @@ class Promised:
             yield self._diversity(str(privacy.l), names)
         if privacy.t is not None:
             yield (
-                f"the values of {names} in every class are distributed as in the whole table, up to a distance "
-                f"of {privacy.t}"
+                f"the values of {names} in every class are distributed as in the whole table, up to a "
+                f"distance of {privacy.t}"
             )
         if privacy.plain is not None:
             plain = privacy.plain
@@ -98,7 +98,7 @@ class Promised:
             return f"every {where} is as uncertain about {names} as {l} equally frequent values"
         if kind == "recursive":
             c = self.policy.privacy.c
-            return f"in every {where} the most frequent value of {names} is less than {c} times the rarer ones"
+            return f"in every {where} the most frequent value of {names} is below {c} times the rarer ones"
         if kind == "frequency" or self.recipe.buckets:
             return f"no value of {names} makes up more than 1 in {l} of a {where}"
         return f"every {where} has at least {l} different values of {names}"
@@ -124,7 +124,7 @@ class Promised:
         """What people take such a promise for, and it is not."""
         privacy = self.policy.privacy
         if privacy.l is None and privacy.t is None:
-            first = "that sensitive values stay unknown (all of a class may have the same one; ask for l or t)"
+            first = "that sensitive values stay unknown (a whole class may have the same; ask for l or t)"
         else:
             first = "that nobody learns a value from what else they know about somebody"
         return (
@@ -137,6 +137,6 @@ class Promised:
         if not self._guarded():
             return ""
         return (
-            f"{self.policy.method} keeps this by its counts, but not against somebody who re-runs the program: "
-            "that a class was not cut further says something about its values (minimality)."
+            f"{self.policy.method} keeps this by its counts, but not against somebody who re-runs the "
+            "program: that a class was not cut further says something about its values (minimality)."
         )

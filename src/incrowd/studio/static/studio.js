@@ -150,6 +150,13 @@ document.addEventListener("change", (event) => {
   event.stopPropagation();
   event.target.files[0].text().then((text) => { byId(into).value = text; byId(into).focus(); });
 });
+// How an import fits stands above the form that asked: it comes into sight when it is new.
+let fitted = false;
+document.addEventListener("htmx:afterSettle", () => {
+  const box = byId("coverage");
+  if (box && !fitted) { box.scrollIntoView({ block: "center" }); box.focus({ preventScroll: true }); }
+  fitted = Boolean(box);
+});
 let dragged = null;
 document.addEventListener("dragstart", (event) => {
   dragged = event.target.closest ? event.target.closest("[data-item]") : null;

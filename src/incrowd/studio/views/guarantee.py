@@ -105,7 +105,9 @@ def _without_totals(studio: Studio, typed: forms.Typed, facts: dict[str, Any]) -
     if hides and facts["totals"]:
         typed.changes = [change for change in typed.changes if change[0] != ("totals",)]
         typed.changes.append((("totals",), False))
-        studio.say("Totals were switched off: where outliers are hidden, they would help to find who was left out.")
+        studio.say(
+            "Totals were switched off: where outliers are hidden, they would help to find who was left out."
+        )
 
 
 async def _impossible(studio: Studio, typed: forms.Typed) -> dict[str, str]:
@@ -120,9 +122,7 @@ async def _impossible(studio: Studio, typed: forms.Typed) -> dict[str, str]:
     asked |= {"l"} if asked & {"l_kind", "c"} else set()
     asked |= {"entity"} if "k" in asked else set()
     return {
-        flaw["control"]: flaw["sentence"]
-        for flaw in flaws
-        if flaw["impossible"] and flaw["control"] in asked
+        flaw["control"]: flaw["sentence"] for flaw in flaws if flaw["impossible"] and flaw["control"] in asked
     }
 
 

@@ -7,54 +7,35 @@ policy. Every file is written once under a new name, so undo finds the hierarchy
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from incrowd.errors import IncrowdError, InputError
+from incrowd.errors import InputError
 from incrowd.studio import hierarchy_files as files
 from incrowd.studio import hierarchy_forms as forms
 from incrowd.studio import pages, show, views
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of, form_of
+from incrowd.studio.hierarchy_drafts import (
+    Draft,
+    Subject,
+    as_drafted,
+    draft_of,
+    keep_draft,
+    ladder_of,
+    policy_words,
+    subject_of,
+    tried,
+)
 from incrowd.studio.pages import table_needed
 from incrowd.studio.paging import asked_number
 from incrowd.studio.show import Shown
-from incrowd.studio.state import Studio, column_number, studio_of
+from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
 
 LONGEST_SEARCH = 100
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A hierarchy that is looked at before it is used: the fields, the changes, and what is wrong with it."""
-
-    fields: Mapping[str, Any]
-    changes: tuple[forms.Change, ...] = ()
-    problem: str = ""
-    coverage: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A column that is edited: its facts, what the policy says of it, and the text that is shown."""
-
-    name: str
-    number: int
-    key: str
-    said: Mapping[str, Any]
-    kind: str  # as its values look
-    text: str
-    folder: str
-    stamp: str
-
-    @property
-    def words(self) -> dict[str, str]:
-        """As questions about hierarchies take it."""
-        return {"text": self.text, "folder": self.folder, "stamp": self.stamp}
 
 
 # Pages
@@ -65,7 +46,7 @@ async def show_all(request: Request) -> Response:
     """The quasi-identifiers, how each is published, and the risk at the levels of the sliders."""
     studio = studio_of(request)
     facts = await studio.ask_policy("policy")
-    words = _policy_words(studio, facts)
+    words = policy_words(studio, facts)
     columns = await studio.ask("hierarchies", **words)
     levels = asked_levels(request, columns)
     found = {one["name"]: one for one in await studio.ask("columns")}
@@ -77,7 +58,7 @@ async def show_all(request: Request) -> Response:
             "bare": "hierarchy" not in facts["described"][column["name"]]
             and "family" not in facts["described"][column["name"]],
             "at": levels.get(column["name"], 0),
-            "ladder": _ladder(found[column["name"]], facts["described"][column["name"]]),
+            "ladder": ladder_of(found[column["name"]], facts["described"][column["name"]]),
         }
         for column in columns
     ]
@@ -90,11 +71,11 @@ async def show_all(request: Request) -> Response:
 async def show_one(request: Request) -> Response:
     """The editor of one column."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
-    draft = _draft(studio, subject.name)
+    subject = await subject_of(request, studio)
+    draft = draft_of(studio, subject.name)
     saved = subject
     if draft is not None and not draft.problem:
-        subject = await _as_drafted(studio, subject, draft)
+        subject = await as_drafted(studio, subject, draft)
     columns = await studio.ask("hierarchies", **subject.words)
     column = next(one for one in columns if one["name"] == subject.name)
     find = request.query_params.get("find", "").strip()[:LONGEST_SEARCH]
@@ -119,7 +100,7 @@ async def show_one(request: Request) -> Response:
         builders=[one for one in forms.BUILDERS if one.suits(saved.kind) or one.name == fields["builder"]],
         spans=forms.SPANS,
         parts_of_codes=forms.PARTS,
-        ladder=_ladder(profile, saved.said),
+        ladder=ladder_of(profile, saved.said),
         tree=tree,
         find=find,
         others={name: at for name, at in levels.items() if name != subject.name},
@@ -139,9 +120,7 @@ async def _groups(
     if column["problem"] or "family" in subject.said:
         return None
     asked = asked_number(request, "level") or 1
-    found: dict[str, Any] = await studio.ask(
-        "hierarchy_groups", **subject.words, column=subject.name, level=asked, find=find
-    )
+    found: dict[str, Any] = await studio.ask("hierarchy_groups", of=subject.of, level=asked, find=find)
     return found
 
 
@@ -183,7 +162,7 @@ async def _risk(studio: Studio, words: Mapping[str, str], levels: Mapping[str, i
 async def level_numbers(request: Request) -> Response:
     """The levels of a column's hierarchy, as `inspect -p policy.toml --levels COLUMN --json` has them."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
+    subject = await subject_of(request, studio)
     column = next(
         one for one in await studio.ask("hierarchies", **subject.words) if one["name"] == subject.name
     )
@@ -204,80 +183,11 @@ async def level_numbers(request: Request) -> Response:
 async def export(request: Request) -> Response:
     """The hierarchy of a column as a file in ARX's form."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
-    text = await studio.ask("hierarchy_exported", **subject.words, column=subject.name)
+    subject = await subject_of(request, studio)
+    text = await studio.ask("hierarchy_exported", of=subject.of)
     name = f"{files.stem_of(subject.name)}.csv"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(text.encode(), media_type="text/csv; charset=utf-8", headers=headers)
-
-
-# The column and its draft
-
-
-def _policy_words(studio: Studio, facts: Mapping[str, Any]) -> dict[str, str]:
-    return {**studio.policy_words(), "stamp": files.stamp(studio.open.project, facts["described"])}
-
-
-async def _subject(request: Request, studio: Studio) -> Subject:
-    """The quasi-identifier that an address means, as the policy has it."""
-    names = (studio.open.table or {})["columns"]
-    number = column_number(request, names)
-    name = names[number]
-    facts = await studio.ask_policy("policy")
-    if facts["roles"][name] != "quasi_identifier":
-        raise InputError(f"{name} is no quasi-identifier, so it is not generalized; change its role first")
-    profile = next(one for one in await studio.ask("columns") if one["name"] == name)
-    words = _policy_words(studio, facts)
-    keys = {one["name"]: one["key"] for one in await studio.ask("hierarchies", **words)}
-    return Subject(name, number, keys[name], facts["described"][name], profile["kind"], **words)
-
-
-def _draft(studio: Studio, name: str) -> Draft | None:
-    found: Draft | None = studio.open.drafts.get(f"hierarchy of {name}")
-    return found
-
-
-def _keep_draft(studio: Studio, name: str, draft: Draft | None) -> None:
-    if draft is None:
-        studio.open.drafts.pop(f"hierarchy of {name}", None)
-    else:
-        studio.open.drafts[f"hierarchy of {name}"] = draft
-
-
-async def _as_drafted(studio: Studio, subject: Subject, draft: Draft) -> Subject:
-    """The column as the policy would have it with a draft."""
-    text = await studio.ask("edited", **studio.policy_words(), changes=list(draft.changes))
-    facts = await studio.ask("policy", text=text, folder=subject.folder)
-    stamp = files.stamp(studio.open.project, facts["described"])
-    return replace(subject, text=text, said=facts["described"][subject.name], stamp=stamp)
-
-
-async def _tried(studio: Studio, subject: Subject, fields: Mapping[str, Any]) -> Draft:
-    """A draft of these fields, with the sentence of the builder if they do not fit."""
-    try:
-        changes = tuple(
-            forms.changes_of(subject.key, fields, subject.kind, str(subject.said.get("type", "")))
-        )
-        draft = Draft(fields, changes)
-        drafted = await _as_drafted(studio, subject, draft)
-        if fields["builder"] == forms.FILE:
-            asked = {**drafted.words, "column": subject.name, "file": fields["file"]}
-            draft = replace(draft, coverage=await studio.ask("hierarchy_coverage", **asked))
-        columns = await studio.ask("hierarchies", **drafted.words)
-        return replace(draft, problem=next(o["problem"] for o in columns if o["name"] == subject.name))
-    except IncrowdError as error:
-        return Draft(fields, problem=error.on_the_command_line)
-
-
-def _ladder(profile: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The ready-made hierarchy of a column, unless it is used already."""
-    spec = dict(profile["hierarchy"])
-    if not spec:
-        return None
-    fields = forms.fields_of({"hierarchy": spec})
-    if forms.spec_of(fields["builder"], fields) == said.get("hierarchy"):
-        return None
-    return {"spec": spec, "words": forms.builder_words(fields["builder"], fields)}
 
 
 # What is changed
@@ -287,18 +197,18 @@ def _ladder(profile: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, An
 async def look(request: Request) -> Response:
     """Show what somebody typed as it would be; nothing is written."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
-    draft: Draft | None = await _tried(studio, subject, _typed(request, studio, subject))
+    subject = await subject_of(request, studio)
+    draft: Draft | None = await tried(studio, subject, _typed(request, studio, subject))
     if draft is not None and not draft.problem:
-        drafted = await _as_drafted(studio, subject, draft)
+        drafted = await as_drafted(studio, subject, draft)
         draft = None if drafted.text == subject.text else draft
-    _keep_draft(studio, subject.name, draft)
+    keep_draft(studio, subject.name, draft)
     return pages.back(request, f"/hierarchies/{subject.number}")
 
 
 def _typed(request: Request, studio: Studio, subject: Subject) -> dict[str, Any]:
-    """The fields of the form. A file is the one that was imported, or that of the policy: none by its path."""
-    draft = _draft(studio, subject.name)
+    """The fields of the form. A file is the imported one, or that of the policy: none comes by its path."""
+    draft = draft_of(studio, subject.name)
     known = draft.fields["file"] if draft is not None else forms.fields_of(subject.said)["file"]
     return forms.typed_fields(form_of(request)) | {"file": known}
 
@@ -307,19 +217,19 @@ def _typed(request: Request, studio: Studio, subject: Subject) -> dict[str, Any]
 async def use(request: Request) -> Response:
     """Use what somebody typed: one step of undo. What does not fit is refused beside the form."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
-    draft = await _tried(studio, subject, _typed(request, studio, subject))
+    subject = await subject_of(request, studio)
+    draft = await tried(studio, subject, _typed(request, studio, subject))
     if draft.problem:
-        _keep_draft(studio, subject.name, draft)
+        keep_draft(studio, subject.name, draft)
         return pages.back(request, f"/hierarchies/{subject.number}")
     return await _used(request, studio, subject, draft)
 
 
 async def _used(request: Request, studio: Studio, subject: Subject, draft: Draft) -> Response:
-    drafted = await _as_drafted(studio, subject, draft)
+    drafted = await as_drafted(studio, subject, draft)
     words = forms.words_of(drafted.said)
     await studio.edit(f"{subject.name}: {words}", changes=draft.changes)
-    _keep_draft(studio, subject.name, None)
+    keep_draft(studio, subject.name, None)
     return pages.back(request, f"/hierarchies/{subject.number}")
 
 
@@ -327,21 +237,21 @@ async def _used(request: Request, studio: Studio, subject: Subject, draft: Draft
 async def discard(request: Request) -> Response:
     """Forget a draft; the policy stays as it is."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
-    _keep_draft(studio, subject.name, None)
+    subject = await subject_of(request, studio)
+    keep_draft(studio, subject.name, None)
     return pages.back(request, f"/hierarchies/{subject.number}")
 
 
 @table_needed
-async def use_ladder(request: Request) -> Response:
+async def useladder_of(request: Request) -> Response:
     """The ready-made hierarchy of a column."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
+    subject = await subject_of(request, studio)
     profile = next(one for one in await studio.ask("columns") if one["name"] == subject.name)
-    ladder = _ladder(profile, subject.said)
+    ladder = ladder_of(profile, subject.said)
     if ladder is None:
         raise InputError(f"nothing else is suggested for {subject.name}")
-    draft = await _tried(studio, subject, forms.fields_of({"hierarchy": ladder["spec"]}))
+    draft = await tried(studio, subject, forms.fields_of({"hierarchy": ladder["spec"]}))
     if draft.problem:
         raise InputError(draft.problem)
     return await _used(request, studio, subject, draft)
@@ -351,7 +261,7 @@ async def use_ladder(request: Request) -> Response:
 async def bring(request: Request) -> Response:
     """Import a hierarchy, pasted or of the folder: how it fits is shown before it replaces anything."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
+    subject = await subject_of(request, studio)
     text = field_of(request, "text").replace("\r\n", "\n")
     if number := field_of(request, "chosen"):
         offered = studio.open.drafts.get("offered", [])
@@ -363,10 +273,10 @@ async def bring(request: Request) -> Response:
         raise InputError("paste the lines of a hierarchy, or choose a file")
     file = files.kept(studio.open.project, subject.name, text if text.endswith("\n") else f"{text}\n")
     fields = forms.fields_of(subject.said) | {"builder": forms.FILE, "file": file}
-    draft = await _tried(studio, subject, fields)
+    draft = await tried(studio, subject, fields)
     if draft.coverage is None:
         raise InputError(draft.problem)
-    _keep_draft(studio, subject.name, draft)
+    keep_draft(studio, subject.name, draft)
     return pages.back(request, f"/hierarchies/{subject.number}")
 
 
@@ -374,21 +284,20 @@ async def bring(request: Request) -> Response:
 async def replace_by_file(request: Request) -> Response:
     """Use an imported file after its coverage was shown: as it is, or with the absent values added."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
-    draft = _draft(studio, subject.name)
+    subject = await subject_of(request, studio)
+    draft = draft_of(studio, subject.name)
     if draft is None or draft.coverage is None:
         raise InputError("no file was imported for this column; import one first")
     if field_of(request, "how") == "complete":
-        asked = {**subject.words, "column": subject.name, "file": draft.fields["file"]}
-        text = await studio.ask("hierarchy_completed", **asked)
+        text = await studio.ask("hierarchy_completed", of=subject.of, file=draft.fields["file"])
         file = files.kept(studio.open.project, subject.name, text)
-        draft = await _tried(studio, subject, {**draft.fields, "file": file})
+        draft = await tried(studio, subject, {**draft.fields, "file": file})
         if draft.problem:
             raise InputError(draft.problem)
     elif draft.problem:
         studio.say(
-            f"The hierarchy of {subject.name} was replaced and is not complete: publishing is refused until it "
-            "is. Undo brings the old one back.",
+            f"The hierarchy of {subject.name} was replaced and is not complete: publishing is refused until "
+            "it is. Undo brings the old one back.",
             bad=True,
         )
     return await _used(request, studio, subject, draft)
@@ -398,16 +307,15 @@ async def replace_by_file(request: Request) -> Response:
 async def move(request: Request) -> Response:
     """Move ticked values to another group, rename a group, add or take out a level: a new file."""
     studio = studio_of(request)
-    subject = await _subject(request, studio)
+    subject = await subject_of(request, studio)
     if field_of(request, "digest") != studio.session.digest:
         raise InputError("the policy has changed since this page was shown; look again, then move")
-    draft = _draft(studio, subject.name)
+    draft = draft_of(studio, subject.name)
     if draft is not None and not draft.problem:
-        subject = await _as_drafted(studio, subject, draft)
+        subject = await as_drafted(studio, subject, draft)
     level, what = field_of(request, "level"), field_of(request, "do")
     asked: dict[str, Any] = {
-        **subject.words,
-        "column": subject.name,
+        "of": subject.of,
         "level": int(level) if level.isdecimal() and len(level) < 4 else 1,
     }
     text, label = await _moved(request, studio, asked, what)
@@ -415,7 +323,7 @@ async def move(request: Request) -> Response:
     fields = forms.fields_of(subject.said) | {"builder": forms.FILE, "file": file}
     changes = forms.changes_of(subject.key, fields, subject.kind, str(subject.said.get("type", "")))
     await studio.edit(f"{subject.name}: {label}", changes=changes)
-    _keep_draft(studio, subject.name, None)
+    keep_draft(studio, subject.name, None)
     return pages.back(request, f"/hierarchies/{subject.number}")
 
 
@@ -438,7 +346,7 @@ async def _moved(request: Request, studio: Studio, asked: dict[str, Any], what: 
 
 async def step(studio: Studio) -> StepState:
     facts = await studio.ask_policy("policy")
-    problems = await studio.ask("hierarchy_problems", **_policy_words(studio, facts))
+    problems = await studio.ask("hierarchy_problems", **policy_words(studio, facts))
     if problems:
         return StepState(views.ATTENTION, problems[0])
     if any(name.startswith("hierarchy of ") for name in studio.open.drafts):
@@ -468,7 +376,7 @@ ROUTES = (
     post("/hierarchies/{number:int}", use),
     post("/hierarchies/{number:int}/draft", look),
     post("/hierarchies/{number:int}/discard", discard),
-    post("/hierarchies/{number:int}/suggested", use_ladder),
+    post("/hierarchies/{number:int}/suggested", useladder_of),
     post("/hierarchies/{number:int}/import", bring),
     post("/hierarchies/{number:int}/replace", replace_by_file),
     post("/hierarchies/{number:int}/move", move),
