@@ -154,3 +154,30 @@ def test_a_link_that_runs_something_is_refused(link: str) -> None:
     with pytest.raises(ValueError, match="scheme"):
         FrontierPoint("ring", 0.2, 0.1, "ring", link=link)
     assert FrontierPoint("ring", 0.2, 0.1, "ring", link="https://example.org/x:y").link
+
+
+@pytest.mark.parametrize(("limit", "drawn"), [(1 / 10, 1), (1 / 7, 1), (1 / 500, 0), (None, 0)])
+def test_a_limit_is_a_line_where_the_picture_has_it(limit: float | None, drawn: int) -> None:
+    points = tuple(FrontierPoint("ring", 0.1 * k, 1 / k, f"k = {k}") for k in (5, 10, 20))
+    root = ET.fromstring(FrontierChart("R", "loss", points, limit=limit).svg())
+    lines = [each for each in root.iter(f"{SPACE}line") if each.get("class") == "limit"]
+    assert len(lines) == drawn
+    for line in lines:
+        marks = sorted(
+            float(str(each.get("cy"))) for each in root.iter(f"{SPACE}circle") if each.find("*") is not None
+        )
+        here = (
+            [marks[1]]
+            if limit == 1 / 10
+            else [y for y in [float(str(line.get("y1")))] if marks[0] < y < marks[1]]
+        )
+        assert [float(str(line.get("y1")))] == here
+
+
+def test_the_chosen_point_stands_out_and_links_say_what_they_are() -> None:
+    points = [FrontierPoint("ring", 0.1 * k, 1 / k, f"k = {k}", best=k > 5, link=f"?k={k}") for k in (5, 10)]
+    picture = FrontierChart("R", "loss", (points[0], replace(points[1], chosen=True))).svg()
+    links = {str(each.get("href")): each for each in ET.fromstring(picture).iter(f"{SPACE}a")}
+    assert [links[f"?k={k}"].get("aria-current") for k in (5, 10)] == [None, "true"]
+    assert [links[f"?k={k}"].get("class") for k in (5, 10)] == ["mark", "mark best"]
+    assert links["?k=10"].get("aria-label") == "k = 10: 1, 1/10"

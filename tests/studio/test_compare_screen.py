@@ -20,7 +20,7 @@ from incrowd.studio.jobs import CANCELLED, DONE, Job
 from incrowd.studio.views.compare import Compared, wanted_ks, wanted_ls
 
 QUICK = ["mondrian", "topdown", "ring"]
-HEAVY = 12_000
+HEAVY = 2_000  # rows of which the method cells takes long enough to be cancelled
 ABOUT = "The numbers of this page"
 
 
@@ -237,11 +237,7 @@ def test_cancel_keeps_finished_trials_and_none_is_made_again(tmp_path: Path) -> 
     patients(tmp_path, HEAVY)
     with Visitor(tmp_path) as visitor:
         visitor.open("patients.csv")
-        wanted: dict[str, Any] = {
-            "method": ["mondrian", "cells", "mondrian-relaxed"],
-            "k": "5, 10, 20",
-            "l": "",
-        }
+        wanted: dict[str, Any] = {"method": ["mondrian", "cells"], "k": "5, 10", "l": ""}
         visitor.post("/compare/run", **wanted)
         running = visitor.run(first_part, visitor)
         page = visitor.get("/compare").text  # the same after the page is loaded again
@@ -251,7 +247,7 @@ def test_cancel_keeps_finished_trials_and_none_is_made_again(tmp_path: Path) -> 
         job = visitor.wait_for_job("compare")
         assert job.state == CANCELLED
         kept = Compared.of(job).trials
-        assert 1 <= len(kept) < 9
+        assert 1 <= len(kept) < 4
         assert f"{len(kept)} finished trial" in visitor.get("/compare").text
         cache = visitor.studio.open.project.inside("compared")
         before = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
@@ -259,7 +255,7 @@ def test_cancel_keeps_finished_trials_and_none_is_made_again(tmp_path: Path) -> 
         again = compare(visitor, **wanted)
         assert again.state == DONE
         made = {trial["id"]: trial for trial in Compared.of(again).trials}
-        assert len(made) == 9
+        assert len(made) == 4
         assert {
             path.name: path.stat().st_mtime_ns for path in cache.iterdir() if path.name in before
         } == before

@@ -76,6 +76,8 @@ class Surfer:
             self.heard.outside.append(url)
 
     def go(self, page: Any, path: str) -> None:
+        if page.url.startswith(self.program.origin):  # a page that loads itself again would get in the way
+            page.wait_for_selector("h1:not(:has-text('Reading'))")
         page.goto(f"{self.program.origin}{path}")
         page.wait_for_selector("h1:not(:has-text('Reading'))")
 
