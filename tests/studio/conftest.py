@@ -1,7 +1,12 @@
-"""A studio to talk to, without a browser and with one."""
+"""A studio to talk to, without a browser and with one.
+
+Each test starts a studio, so that most take a second or more. By day run the guard, the history, the first
+two screens and the 25 statements of `test_acceptance`, which go through all screens; by night the rest.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +14,16 @@ from typing import Any
 import pytest
 from support.studio_browser import Surfer, chromium, program_in
 from support.studio_visitor import Visitor, patients
+
+NIGHT = os.environ.get("INCROWD_SEEDS") == "all"
+BY_DAY = {"test_acceptance", "test_columns", "test_guard", "test_session", "test_table", "test_words"}
+LATER = pytest.mark.skip(reason="by night only (INCROWD_SEEDS=all): it starts a studio for each test")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.stem not in BY_DAY and not NIGHT:
+            item.add_marker(LATER)
 
 
 @pytest.fixture(scope="session")

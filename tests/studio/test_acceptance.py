@@ -416,7 +416,8 @@ def test_17_the_shown_command_gives_the_same_claims_and_loss(
     made = clean.studio.open.project.inside("releases") / "by-page", tmp_path / "by-command"
     mine, theirs = (json.loads((one / "release.json").read_text()) for one in made)
     assert (mine["claims"], mine["method"]) == (theirs["claims"], theirs["method"])
-    assert len({measure(one, "patients.csv", bound="none").to_dict()["loss"]["gcp"] for one in made}) == 1
+    losses = [measure(one, "patients.csv", bound="none").to_dict()["loss"]["gcp"] for one in made]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-9)  # rows are in another order, and so is the sum
 
 
 @pytest.fixture(scope="module")
