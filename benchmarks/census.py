@@ -3,7 +3,8 @@
 One copy is the processor time of DuckDB, reading the same CSV file and writing it again. Growth is the
 exponent over n: from a quarter of the rows to all of them. Other lines have half of the columns, or k = 50.
 A word after the name keeps to commands that have it in theirs: ``census publish``. Two lines compare wall
-time: one thread against all processors, and the first run on a machine, after `incrowd kernels`, against a later one.
+time: one thread against all processors, and the first run after an installation (`incrowd kernels`) against
+a later one.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _table(source: Path, target: Path, rows: int | None) -> tuple[Path, int]:
 
 
 def _starts_and_threads(case: Case, scratch: Path) -> Iterator[Figure]:
-    """One thread against all, in wall time, the best of three; and the first run after an installation, in CPU."""
+    """One thread against all, in wall time, the best of three; and the first run once installed, in CPU."""
     _, words = next(case.commands())
     size = f"n={sum(1 for _ in case.table.open()) - 1} d={len(case.quasi)} k={case.k}"
     walls: dict[str, list[float]] = {"1": [], "all": []}
