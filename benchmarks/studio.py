@@ -173,9 +173,10 @@ def _starting(folder: Path) -> Iterator[Figure]:
             first.append(seconds(studio.process.pid))
     yield Figure("studio: start to first page", "no table", median(first) / bare, "imports of the web", 3.0)
     import incrowd.studio
+    from incrowd.studio.app import served_bytes
 
     static = Path(incrowd.studio.__path__[0], "static")
-    size = sum(path.stat().st_size for path in static.iterdir())
+    size = sum(len(served_bytes(path)) for path in static.iterdir())
     yield Figure("studio: files of its pages", f"{size} bytes", size / ASSETS, "of 100 KB", 1.0)
 
 

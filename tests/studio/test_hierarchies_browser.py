@@ -108,10 +108,10 @@ def test_a_file_is_put_into_the_import(surfer: Surfer, tmp_path: Path) -> None:
         page.set_default_timeout(PATIENCE)
         surfer.go(page, "/hierarchies/3")
         page.set_input_files("#import-file", str(tmp_path / "levels.txt"))
-        page.wait_for_function("document.getElementById('import-text').value.length > 3")
+        page.wait_for_selector("#import-text:not(:placeholder-shown)")
         page.click('form:has(#import-text) button:has-text("See how it fits")')
         page.wait_for_selector("text=Every value is there")
-        page.wait_for_function("document.activeElement.id === 'coverage'")
+        page.wait_for_selector("#coverage:focus")
         page.click("#coverage >> text=Replace")
         page.wait_for_selector("text=Now published as nodes")
 

@@ -12,7 +12,7 @@ from support.places import ROOT, TESTS
 from incrowd.cli.screen import STEPS
 from incrowd.schema import Kind, Role
 from incrowd.studio import words
-from incrowd.studio.app import packed
+from incrowd.studio.app import served_bytes
 
 STATIC = ROOT / "src" / "incrowd" / "studio" / "static"
 MOST_BYTES = 100_000  # of all that a page loads
@@ -30,7 +30,7 @@ def test_files_of_others_are_those_that_were_chosen(path: Path) -> None:
 
 
 def test_pages_load_little() -> None:
-    assert sum(len(packed(path)) for path in STATIC.iterdir()) < MOST_BYTES
+    assert sum(len(served_bytes(path)) for path in STATIC.iterdir()) < MOST_BYTES
 
 
 @pytest.mark.parametrize("term", words.GLOSSARY)

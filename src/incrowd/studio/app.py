@@ -60,19 +60,21 @@ def _static() -> list[Route]:
     return [views.get(f"/static/{path.name}", _file(path)) for path in sorted(STATIC.iterdir())]
 
 
-def packed(path: Path) -> bytes:
-    """What is sent of a file: of styles and scripts not the comments and blanks, which are for us."""
-    if path.suffix not in (".css", ".js") or ".min." in path.name:
-        return path.read_bytes()
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".js":  # line breaks stay: they may end a statement
-        return re.sub(r"(?m)^[ \t]+", "", re.sub(r"(?m)^[ \t]*//.*\n", "", text)).encode()
-    text = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
-    return re.sub(r" ?([{};,]) ?", r"\1", text).replace(": ", ":").replace(";}", "}").encode()
+def served_bytes(path: Path) -> bytes:
+    """A file of the folder as pages load it: ours without comments and without spaces that say nothing."""
+    content = path.read_bytes()
+    if path.suffix == ".css":
+        text = re.sub(r"/\*.*?\*/", "", content.decode(), flags=re.DOTALL)
+        text = re.sub(r" ?([{};,]) ?", r"\1", " ".join(text.split()))
+        return text.replace(": ", ":").replace(";}", "}").encode()
+    if path.suffix == ".js" and not path.name.endswith(".min.js"):
+        lines = (line.strip() for line in content.decode().splitlines())
+        return "\n".join(line for line in lines if line and not line.startswith("//")).encode()
+    return content
 
 
 def _file(path: Path) -> views.Handler:
-    content, kind = packed(path), TYPES.get(path.suffix, "text/plain; charset=utf-8")
+    content, kind = served_bytes(path), TYPES.get(path.suffix, "text/plain; charset=utf-8")
 
     async def served(_request: Request) -> Response:
         return Response(content, media_type=kind)

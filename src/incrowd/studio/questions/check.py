@@ -19,6 +19,7 @@ from incrowd.studio.questions.open_table import OpenTable
 from incrowd.values import number_text
 
 MOST_VALUES = 200  # that a list offers
+FEW_NUMBERS = 12  # that are chosen from a list; of more, from one to another
 MOST_GROUPS = 200  # that a page shows
 PLACES = 10**4  # bounds have four decimals, rounded outwards
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
@@ -62,7 +63,7 @@ def _described(column: PublishedColumn) -> dict[str, Any]:
     if numbers:
         values = sorted(values, key=_by_size)
         about["low"], about["high"] = (values[0], values[-1]) if values else ("", "")
-    few = len(values) <= MOST_VALUES
+    few = len(values) <= (FEW_NUMBERS if numbers else MOST_VALUES)
     return about | {"ranges": numbers and not few, "groups": True, "values": values if few else []}
 
 

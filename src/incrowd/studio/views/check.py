@@ -47,6 +47,7 @@ VERIFY, ATTACK, AUDIT, REPORT, LEARN = (
 )
 PAGES = ("readers", "private")
 QUICK_ROWS = 200_000  # of a release that is opened for questions without being asked to
+FIRST_COLUMNS = 12  # whose conditions are seen at once
 SHOWN_COLUMNS = 40  # that have conditions of their own in the form; SQL has all
 
 
@@ -253,7 +254,13 @@ async def read_report(request: Request) -> Response:
 
 async def _questions(request: Request, studio: Studio, found: Found, rows: Any) -> dict[str, Any]:
     """The form of questions, if it is quick to open or somebody wants it; what was asked last."""
-    nothing: dict[str, Any] = {"columns": None, "ask_problem": "", "asked": None, "more_columns": 0}
+    nothing: dict[str, Any] = {
+        "columns": None,
+        "ask_problem": "",
+        "asked": None,
+        "more_columns": 0,
+        "later_asked": False,
+    }
     if not found.release:
         return nothing
     last = _looked(studio).asked.get(found.path)
@@ -272,8 +279,16 @@ async def _questions(request: Request, studio: Studio, found: Found, rows: Any) 
         "columns": shown[:SHOWN_COLUMNS],
         "all_columns": shown,
         "more_columns": more,
+        "first_columns": FIRST_COLUMNS,
         "asked": fits,
+        "later_asked": any(_asks(name, value) for name, value in (fits["fields"] if fits else {}).items()),
     }
+
+
+def _asks(name: str, value: str) -> bool:
+    """Is this a condition on a column of the second part of the form?"""
+    found = re.fullmatch(r"c(\d+)-(is|low|high)", name)
+    return found is not None and bool(value.strip()) and int(found[1]) >= FIRST_COLUMNS
 
 
 @table_needed
