@@ -123,14 +123,24 @@ def peak(pid: int) -> float:
     return int(line) / 1024
 
 
+# A process that was started by a large one counts as large itself: so a small one starts the command.
+MEASURED = (
+    "import resource, subprocess, sys\n"
+    "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode\n"
+    "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+    "print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)\n"
+)
+
+
 def command(*words: str, folder: Path) -> tuple[float, float]:
-    """Processor seconds and largest memory of a process that runs to its end."""
-    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(words)} ended with {process.returncode}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    """Processor seconds and largest memory (MB) of a process that runs to its end."""
+    ended = subprocess.run(
+        [sys.executable, "-c", MEASURED, *words], cwd=folder, capture_output=True, text=True, check=True
+    )
+    code, used, most = ended.stdout.split()
+    if code != "0":
+        raise RuntimeError(f"{' '.join(words)} ended with {code}")
+    return float(used), float(most)
 
 
 def timed(work: Callable[[], object]) -> float:
