@@ -23,6 +23,7 @@ from incrowd.examples import write_example
 COMMANDS = (
     *(
         "demo",
+        "studio",
         "inspect",
         "policy",
         "publish",

@@ -16,6 +16,7 @@ from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, duck_session
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 from incrowd.verifier import CsvRows, Expected
+from incrowd.verifier.claims.join import NEEDED
 from incrowd.verifier.columns import Numbering
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed
@@ -300,7 +301,9 @@ def checks(
 ) -> EngineChecks:
     """Of two tables in the session; `more` is what is expected and stated."""
     stated: dict[str, Any] = {"rows": None, "suppressed": None, "max_suppression": None, "domains": {}}
-    asked: dict[str, Any] = dict.fromkeys(("bucketed", "randomized", "joined", "levels", "totals"), False)
+    asked: dict[str, Any] = dict.fromkeys(
+        ("bucketed", "randomized", "joined", "levels", "totals", "counted"), False
+    )
     asked |= {"hierarchies": False, "max_suppression": None, "claims": [K2], "schema": schema}
     stated |= {name: more[name] for name in more if name in stated and name != "max_suppression"}
     stated |= {"max_suppression": more.get("stated_share")}
@@ -333,8 +336,9 @@ def test_the_checks_and_their_order(session: DuckSession) -> None:
     [
         *(
             ({name: True}, "only equivalence classes")
-            for name in ("bucketed", "randomized", "joined", "levels")
+            for name in ("bucketed", "randomized", "counted", "levels")
         ),
+        ({"joined": True}, NEEDED),
         ({"schema": Schema((AGE, Column("ill", Role.ENTITY)))}, "rows of one person"),
         (
             {"schema": Schema((Column("age", Role.QUASI, Kind.NUMERIC, mean=True), ILL))},
