@@ -26,6 +26,23 @@ Result = TypeVar("Result")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = "stopped; nothing was published"
 EXIT_CODE = 1
+STEPS = {  # what a `Watch` hears, in words for people
+    "read": "reading the table",
+    "encode": "encoding its values",
+    "group": "grouping the records",
+    "suppress": "choosing who is left out",
+    "repair": "repairing groups that disclose outliers",
+    "generalize": "generalizing the rows",
+    "write": "writing the files",
+    "verify": "verifying the release",
+    "measure": "measuring information loss",
+    "bound": "bounding the information loss from below",
+    "match": "finding who fits which row",
+    "level": "finding the level of anonymity",
+    "probabilities": "computing match probabilities",
+    "inspect": "looking at columns and their combinations",
+    "attack": "attacking the release",
+}
 WORTH_THREADS = 20_000  # rows from which several threads end sooner than one
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from support.commands import asked, incrowd
 
+from incrowd import long_work
 from incrowd.cli import screen
 from incrowd.examples import write_example
 from incrowd.long_work import Progress, silent
@@ -155,7 +156,7 @@ def watched(seconds: float, patience: float, quiet: bool, monkeypatch: pytest.Mo
 
 def test_a_bar_with_the_time_left_appears_once_patience_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = watched(0.5, 0.05, False, monkeypatch)
-    assert screen.STEPS["group"] in seen
+    assert long_work.STEPS["group"] in seen
     assert "40 %" in seen
     assert re.search(r"\d:\d\d:\d\d", seen)
 
@@ -178,7 +179,7 @@ def test_every_step_of_a_release_has_words(clinic: Path, place: Path) -> None:
 
     publish_to(clinic / "patients.csv", Policy.load(clinic / "policy.toml"), "out", watch=watch)
     assert steps == ["read", "encode", "group", "generalize", "write", "verify", "measure"]
-    assert set(steps) <= set(screen.STEPS)
+    assert set(steps) <= set(long_work.STEPS)
 
 
 def test_on_a_terminal_the_bar_goes_to_standard_error_only(clinic: Path, place: Path) -> None:
@@ -197,7 +198,7 @@ def test_on_a_terminal_the_bar_goes_to_standard_error_only(clinic: Path, place: 
     os.close(ours)
     out, _ = ran.communicate()
     assert ran.returncode == 0
-    assert screen.STEPS["verify"] in seen.decode()
+    assert long_work.STEPS["verify"] in seen.decode()
     assert "\x1b" not in out
     assert out.startswith("Published 400 rows")
 

@@ -18,6 +18,8 @@ from engines.test_same_classes import PEOPLE
 from support.engine_tables import _source
 from support.spark_sessions import by_night, needs_spark
 
+from incrowd.engines.writing import WORK
+
 pytestmark = [needs_spark, by_night]
 POLICY = """
 quasi_identifiers = ["age", "zip", "sex"]
@@ -110,8 +112,8 @@ def test_a_cluster_of_two_workers_publishes(tmp_path: Path, tmp_path_factory: py
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
 def test_an_interrupt_leaves_nothing(sent: signal.Signals, tmp_path: Path) -> None:
     process = subprocess.Popen(words(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    coded = "*/work/coded.parquet"
-    wait_for(process, lambda: any(tmp_path.glob(f".incrowd-stage-{coded}")), "publish")
+    coded = f".incrowd-stage-*/{WORK}/coded.parquet"
+    wait_for(process, lambda: any(tmp_path.glob(coded)), "publish")
     process.send_signal(sent)
     out, err = process.communicate()
     assert (process.returncode, out) == (1, b"")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.places import ROOT, TESTS
 
-from incrowd.cli.screen import STEPS
+from incrowd.long_work import STEPS
 from incrowd.schema import Kind, Role
 from incrowd.studio import words
 from incrowd.studio.app import served_bytes

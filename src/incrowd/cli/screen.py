@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from incrowd.kernels.compiling import compiling
-from incrowd.long_work import Progress, unwatched
+from incrowd.long_work import STEPS, Progress, unwatched
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,22 +24,6 @@ if TYPE_CHECKING:
 
 COMPILING = "compiling, once on this machine: from a quarter of a minute to a minute"
 PATIENCE = 2.0  # seconds before a bar appears
-STEPS = {
-    "read": "reading the table",
-    "encode": "encoding its values",
-    "group": "grouping the records",
-    "suppress": "choosing who is left out",
-    "repair": "repairing groups that disclose outliers",
-    "generalize": "generalizing the rows",
-    "write": "writing the files",
-    "verify": "verifying the release",
-    "measure": "measuring information loss",
-    "bound": "bounding the information loss from below",
-    "match": "finding who fits which row",
-    "level": "finding the level of anonymity",
-    "probabilities": "computing match probabilities",
-    "inspect": "looking at columns and their combinations",
-}
 
 ANONYMITY = {  # kinds of anonymity, as measures and audits name them
     "k": "every equivalence class has k rows",

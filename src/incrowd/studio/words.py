@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from incrowd import long_work
+
 # As the glossary says them; a test compares.
 GLOSSARY: Mapping[str, str] = {
     "identifier": "A column that names a person. It is never published.",
@@ -79,21 +81,4 @@ KINDS: Mapping[str, str] = {
     "ordered": "ordered",
     "categorical": "category",
 }
-STEPS: Mapping[str, str] = {
-    "": "starting",
-    "read": "reading the table",
-    "encode": "encoding its values",
-    "group": "grouping the records",
-    "suppress": "choosing who is left out",
-    "repair": "repairing groups that disclose outliers",
-    "generalize": "generalizing the rows",
-    "write": "writing the files",
-    "verify": "verifying the release",
-    "measure": "measuring",
-    "bound": "bounding the information loss from below",
-    "match": "finding who fits which row",
-    "level": "finding the level of anonymity",
-    "probabilities": "computing match probabilities",
-    "inspect": "looking at columns and their combinations",
-    "attack": "attacking the release",
-}
+STEPS: Mapping[str, str] = {"": "starting", **long_work.STEPS, "measure": "measuring"}  # also of tables
