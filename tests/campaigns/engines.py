@@ -31,9 +31,9 @@ from incrowd.policy import Policy
 from incrowd.publishing.large import (
     LargeRelease,
     engine_of,
+    inputs_of,
     joined_files,
     publish_large,
-    published_names,
     request_for_engine,
     table_files,
 )
@@ -154,10 +154,9 @@ class EngineTrip:
         request = request_for_engine(self.policy)
         files = table_files(private, self.policy, self.resources)
         joined = joined_files(self.policy, request, self.resources, public, second)
-        beside, names = [] if joined is None else joined.all, published_names(self.policy)
         work = self.folder / "work"
         work.mkdir(mode=0o700)
-        with engine_of(files, work, (), self.resources, names, beside) as engine:
+        with engine_of(inputs_of(self.policy, files, joined), work, (), self.resources) as engine:
             return classes_of_draft(drafted(engine, request, self.resources, unwatched, joined))
 
     def verified(self) -> None:

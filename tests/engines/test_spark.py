@@ -32,6 +32,7 @@ from incrowd.engines import in_spark, spark_session, spark_start
 from incrowd.engines.in_spark import SparkEngine, spark_engine, spark_table
 from incrowd.engines.ordered import RowOrder
 from incrowd.engines.resources import Resources
+from incrowd.engines.table_files import Inputs
 from incrowd.errors import IncrowdError, InputError, TableError
 from incrowd.flow import Table
 from incrowd.long_work import unwatched
@@ -52,7 +53,7 @@ def classes_by_spark(table: Table, policy: Policy, folder: Path, tuples: int | N
     files = spark_table(_source(table, folder, "parquet"), wanted)
     with (
         TemporaryDirectory(dir=folder) as work,
-        spark_engine(files, Path(work), (), resources, wanted) as engine,
+        spark_engine(Inputs(files, wanted), Path(work), (), resources) as engine,
     ):
         return classes_of_draft(drafted(engine, request_for_engine(policy), resources, unwatched))
 
@@ -247,7 +248,7 @@ def test_texts_of_types_are_those_of_memory(spark: Any, tmp_path: Path) -> None:
     )
     wanted, names = list(tables.read(path)), list("abcdefghj")
     files = spark_table(path, names)
-    with spark_engine(files, _new(tmp_path / "work"), (), SMALL, names) as engine:
+    with spark_engine(Inputs(files, names), _new(tmp_path / "work"), (), SMALL) as engine:
         engine.open()
         shown = ", ".join(engine.table.text(name) for name in names)
         found = engine.session.rows(f"SELECT {shown} FROM {engine.table.joined(names)}")

@@ -17,7 +17,7 @@ from incrowd.errors import IncrowdError
 from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
-from incrowd.publishing.large import engine_of, joined_files, published_names, request_for_engine, table_files
+from incrowd.publishing.large import engine_of, inputs_of, joined_files, request_for_engine, table_files
 from incrowd.publishing.large_draft import LargeDraft
 from incrowd.publishing.large_stages import drafted
 
@@ -113,7 +113,7 @@ def draft_of(case: JoinCase, folder: Path, tuples: int | None = None, engine: st
     assert joined is not None
     with (
         TemporaryDirectory(dir=folder) as work,
-        engine_of(files, Path(work), (), resources, published_names(policy), joined.all) as opened,
+        engine_of(inputs_of(policy, files, joined), Path(work), (), resources) as opened,
     ):
         return drafted(opened, request, resources, unwatched, joined)
 

@@ -18,10 +18,10 @@ from incrowd.policy import Policy
 from incrowd.publishing.engine_choice import check_engine
 from incrowd.publishing.large import (
     engine_of,
+    inputs_of,
     joined_files,
     joined_originals,
     original_of,
-    published_names,
     request_for_engine,
     table_files,
     verified,
@@ -66,10 +66,9 @@ def verify_large(folder: ReleaseFolder, resources: Resources, watch: Watch) -> V
     files, request = table_files(folder.source, policy, resources), request_for_engine(policy)
     given = (None, None) if sources is None else (sources.table, sources.check)
     public = joined_files(policy, request, resources, *given)
-    more = [] if public is None else public.all
     with (
         private_folder(beside) as work,
-        engine_of(files, work, folders, resources, published_names(policy), more) as engine,
+        engine_of(inputs_of(policy, files, public), work, folders, resources) as engine,
     ):
         watch("read")
         table = engine.open()

@@ -15,7 +15,7 @@ from incrowd.engines.ordered import RowOrder
 from incrowd.engines.resources import Resources, check_room
 from incrowd.engines.session import duck_session
 from incrowd.engines.sorted_rows import SortingEngine, parts_of
-from incrowd.engines.table_files import TableFiles
+from incrowd.engines.table_files import Inputs
 from incrowd.kernels import hilbert
 
 KEYS_AT_ONCE = 4_000_000
@@ -26,18 +26,14 @@ OTHER_COLUMNS = 4
 
 @contextmanager
 def duck_engine(
-    files: TableFiles,
-    work: Path,
-    folders: Sequence[Path],
-    resources: Resources,
-    wanted: Sequence[str],
-    beside: Sequence[TableFiles] = (),
+    inputs: Inputs, work: Path, folders: Sequence[Path], resources: Resources
 ) -> Iterator[DuckEngine]:
     """An engine that may read the table and those beside it, and touch these folders and its own, `work`."""
+    files = inputs.table
     attached = files.files[0] if files.kind == "duckdb" else None
-    reading = [*(() if attached else files.files), *(path for each in beside for path in each.files)]
+    reading = [path for each in (inputs.beside if attached else inputs.all) for path in each.files]
     with duck_session(work, resources, reading, folders, attached) as session:
-        yield DuckEngine(session, session, files, work, resources, wanted)
+        yield DuckEngine(session, session, files, work, resources, inputs.columns)
 
 
 class DuckEngine(SortingEngine):

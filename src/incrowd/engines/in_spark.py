@@ -23,7 +23,7 @@ from incrowd.engines.sources import as_texts
 from incrowd.engines.spark_session import SparkSqlSession, exact_address, in_our_words, to_every_task
 from incrowd.engines.spark_start import running_session, spark_session
 from incrowd.engines.spark_tables import is_frame, is_listed
-from incrowd.engines.table_files import TableFiles, TextTable
+from incrowd.engines.table_files import Inputs, TableFiles, TextTable
 from incrowd.errors import InputError, option
 from incrowd.kernels import hilbert
 from incrowd.schema import Source
@@ -91,24 +91,20 @@ def frame_of(session: Any, files: Sequence[Path]) -> Any:
 
 @contextmanager
 def spark_engine(
-    files: TableFiles,
-    work: Path,
-    folders: Sequence[Path],
-    resources: Resources,
-    wanted: Sequence[str],
-    beside: Sequence[TableFiles] = (),
+    inputs: Inputs, work: Path, folders: Sequence[Path], resources: Resources
 ) -> Iterator[SparkEngine]:
     """An engine on the Spark of the frame, on the one that is running, or on a new one."""
-    given = next((each.frame.sparkSession for each in (files, *beside) if isinstance(each, SparkFrame)), None)
-    reading = [path for each in (files, *beside) for path in each.files]
+    files = inputs.table
+    given = next((each.frame.sparkSession for each in inputs.all if isinstance(each, SparkFrame)), None)
+    reading = [path for each in inputs.all for path in each.files]
     with (
         spark_session(work, resources, given) as spark,
         duck_session(work, resources.beside_spark, reading, folders) as local,
     ):
         if files.kind == "catalog":
-            files = _of_catalog(spark, files, wanted)
+            files = _of_catalog(spark, files, inputs.columns)
         session = SparkSqlSession(spark, local, work)
-        engine = SparkEngine(session, local, files, work, resources, wanted)
+        engine = SparkEngine(session, local, files, work, resources, inputs.columns)
         engine.check_disk()
         yield engine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,19 @@ class TableFiles:
         lines = "".join(f"{one}  {path.name}\n" for one, path in zip(digests, self.files, strict=True))
         whole = hashlib.sha256(lines.encode()).hexdigest()
         return {"name": self.name, "files": len(digests), "sha256": whole, **said}
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All that an engine reads: the table, which columns of it, and the tables that it is joined with."""
+
+    table: TableFiles
+    columns: Sequence[str]
+    beside: tuple[TableFiles, ...] = ()
+
+    @property
+    def all(self) -> tuple[TableFiles, ...]:
+        return (self.table, *self.beside)
 
 
 def _in_folder(path: Path) -> tuple[Path, ...]:

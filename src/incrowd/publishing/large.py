@@ -24,7 +24,7 @@ from incrowd.engines.resources import Resources, check_room
 from incrowd.engines.session import Session
 from incrowd.engines.spark_start import running_session
 from incrowd.engines.sql_engine import SqlEngine
-from incrowd.engines.table_files import TableFiles, TextTable
+from incrowd.engines.table_files import Inputs, TableFiles, TextTable
 from incrowd.engines.writing import CLASSES, RECORDS, WORK
 from incrowd.errors import InputError, PolicyError, TableError, option
 from incrowd.flow import Table
@@ -125,16 +125,17 @@ def publish_large(
     request = request_for_engine(policy, form)
     files = table_files(source, policy, resources)
     joined = joined_files(policy, request, resources, public, check)
-    beside = [] if joined is None else joined.all
+    inputs = inputs_of(policy, files, joined)
     with stage(destination, form.replace) as staged:
         work = staged / WORK
         work.mkdir(mode=0o700)
-        check_room(staged, sum(map(room_needed, (files, *beside))))
-        with engine_of(files, work, (staged,), resources, published_names(policy), beside) as engine:
-            before = [each.fingerprint() for each in (engine.files, *beside)]
+        check_room(staged, sum(map(room_needed, inputs.all)))
+        with engine_of(inputs, work, (staged,), resources) as engine:
+            sources = (engine.files, *inputs.beside)
+            before = [each.fingerprint() for each in sources]
             made = drafted(engine, request, resources, watch, joined)
             release = _written(engine, made, staged, destination, form, watch)
-            for each, said in zip((engine.files, *beside), before, strict=True):
+            for each, said in zip(sources, before, strict=True):
                 if each.fingerprint() != said:
                     raise TableError(f"{each.name} changed while the release was made; nothing was published")
         kept = release.to_dict() | {"source": before[0], POLICY: kept_of_policy(policy)}
@@ -165,17 +166,17 @@ def joined_files(
     return public_files(policy, public, check, opened)
 
 
+def inputs_of(policy: Policy, files: TableFiles, joined: PublicFiles | None) -> Inputs:
+    """What an engine reads for a policy: of the table the columns that are published, and what is joined."""
+    return Inputs(files, published_names(policy), () if joined is None else tuple(joined.all))
+
+
 def engine_of(
-    files: TableFiles,
-    work: Path,
-    folders: Sequence[Path],
-    resources: Resources,
-    wanted: Sequence[str],
-    beside: Sequence[TableFiles] = (),
+    inputs: Inputs, work: Path, folders: Sequence[Path], resources: Resources
 ) -> AbstractContextManager[SqlEngine]:
-    """The engine that is asked for, with its private folder `work`; it also reads the tables `beside`."""
+    """The engine that is asked for, with its private folder `work`."""
     engine = spark_engine if resources.engine == "spark" else duck_engine
-    return engine(files, work, folders, resources, wanted, beside)
+    return engine(inputs, work, folders, resources)
 
 
 def _written(

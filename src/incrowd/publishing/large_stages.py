@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -103,12 +104,8 @@ def drafted(
     )
     watch("generalize")
     rings = made if isinstance(recipe, Ring) else None
-    return LargeDraft(
-        request=request,
-        original=table,
-        schema=schema,
-        data=data,
-        counts=counts,
+    draft = partial(LargeDraft, request, table, schema, data, counts)
+    return draft(
         lone=lone,
         regions=found.regions(),
         classes=found.cells(),
@@ -154,12 +151,8 @@ def _drafted_join(
         CERTAIN_PRESENCE.refuse(request.policy.accept, NOBODY_ELSE)
     presence = classes.presence(regions, coded.attributes)
     joined = StandInRows(people, tables, classes.private(regions), presence)
-    return LargeDraft(
-        request=request,
-        original=table,
-        schema=schema,
-        data=data,
-        counts=counts,
+    draft = partial(LargeDraft, request, table, schema, data, counts)
+    return draft(
         lone={},
         regions=regions,
         classes=classes.classes.cells(),

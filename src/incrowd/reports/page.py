@@ -8,18 +8,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from incrowd.measures.risk_summary import were_suppressed
 from incrowd.reports.bars import Bar, Picture, labelled, parted, percent, shortened
 from incrowd.reports.cell_words import shown_cell
-from incrowd.reports.svg import text, visible
+from incrowd.reports.svg import text
+from incrowd.reports.templates import templates_in
 from incrowd.schema import CHECKS
 
 MOST_COLUMNS = 60  # that are drawn; all are in the facts
 MOST_CELLS = 16  # of an example row that are not folded
-LONGEST_TEXT = 2000
 ROLES: Mapping[str, str] = {
     "quasi_identifier": "quasi-identifier: others may know it, so it is generalized",
     "sensitive": "sensitive: published unchanged, and must not be linked to a person",
@@ -37,14 +37,7 @@ def render(facts: Mapping[str, Any]) -> str:
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_harmless,
-    )
+    made = templates_in(Path(__file__).parent)
     made.filters |= {
         "were_suppressed": were_suppressed,
         "number": number,
@@ -66,13 +59,6 @@ def _templates() -> Environment:
         "shapes": SHAPES,
     }
     return made
-
-
-def _harmless(value: Any) -> Any:
-    """Every text of a table without signs that are not seen, and none of them endless."""
-    if isinstance(value, Markup) or not isinstance(value, str):
-        return value
-    return visible(value if len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…")
 
 
 def _having(facts: Mapping[str, Any], role: str) -> list[Mapping[str, Any]]:

@@ -58,9 +58,15 @@ def text_width(words: str, size: float) -> float:
     return size * sum(shares)
 
 
-def visible(words: str) -> str:
-    """A text with nothing in it that commands a page: what cannot be printed becomes a �."""
-    return "".join(sign if sign.isprintable() else "�" for sign in words)
+def visible(words: str, also: str = "") -> str:
+    """A text with nothing in it that commands a page: what cannot be printed becomes a �, but for `also`.
+
+    Examples
+    --------
+    >>> visible("a\\x1bb"), visible("a\\nb", also="\\n")
+    ('a�b', 'a\\nb')
+    """
+    return "".join(sign if sign.isprintable() or sign in also else "�" for sign in words)
 
 
 def text(words: str) -> str:

@@ -56,6 +56,7 @@ def run() -> None:
     request = next(child.messages(lines))
     child.end_with_parent(lines)
     reporter = Reporter(out)
+    request.pop("stamp", None)  # kept with the job: of which files its result speaks
     work = importlib.import_module(f"incrowd.studio.work.{request.pop('kind')}")
     try:
         with long_work.running():

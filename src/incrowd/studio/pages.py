@@ -12,17 +12,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from incrowd.reports.templates import templates_in
 from incrowd.studio import views, words
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import Handler, Step
 
-LONGEST_TEXT = 2000
 THEMES = ("", "light", "dark")
 THEME_COOKIE = "incrowd_theme"
 
@@ -195,14 +195,7 @@ def choices(facts: Mapping[str, Any]) -> str:
 
 @cache
 def templates() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_harmless,
-    )
+    made = templates_in(Path(__file__).parent / "templates", also="\n\t")
     made.filters |= {
         "number": number,
         "percent": percent,
@@ -219,14 +212,6 @@ def templates() -> Environment:
         "parted": parted,
     }
     return made
-
-
-def _harmless(value: Any) -> Any:
-    """Every text without signs that are not seen, and none of them endless."""
-    if hasattr(value, "__html__") or not isinstance(value, str):
-        return value
-    short = value if len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…"
-    return "".join(sign if sign.isprintable() or sign in "\n\t" else "�" for sign in short)
 
 
 def number(value: int | float) -> str:

@@ -11,17 +11,9 @@ from incrowd.studio.job_process import Reporter
 
 
 def run(
-    reporter: Reporter,
-    table: dict[str, str],
-    policy: str,
-    release: str,
-    *,
-    asked: str = "",
-    also: str = "",
-    stamp: str = "",
+    reporter: Reporter, table: dict[str, str], policy: str, release: str, *, asked: str = "", also: str = ""
 ) -> dict[str, Any]:
     """Every attack with its bound as a number; with `also`, on two releases together."""
-    del stamp
     found = attack(
         release, Source(**table), policy if asked else None, also=also or None, watch=reporter.watch
     )

@@ -10,16 +10,8 @@ from incrowd.studio.job_process import Reporter
 
 
 def run(
-    reporter: Reporter,
-    table: dict[str, str],
-    policy: str,
-    release: str,
-    *,
-    target: str,
-    asked: str = "",
-    stamp: str = "",
+    reporter: Reporter, table: dict[str, str], policy: str, release: str, *, target: str, asked: str = ""
 ) -> dict[str, Any]:
     """Predictions of one column, trained on the original and on the release."""
-    del stamp
     found = learn(release, Source(**table), [target], policy if asked else None, watch=reporter.watch)
     return found.to_dict() | {"headline": found.headline()}

@@ -20,10 +20,8 @@ def run(
     page: str,
     private: int = 0,
     asked: str = "",
-    stamp: str = "",
 ) -> dict[str, Any]:
     """Write the page into the project; nothing of it is in the result."""
-    del stamp
     if private:
         made = report(release, Source(**table), policy if asked else None, watch=reporter.watch)
     else:

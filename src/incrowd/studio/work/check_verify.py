@@ -11,10 +11,9 @@ from incrowd.studio.job_process import Reporter
 
 
 def run(
-    reporter: Reporter, table: dict[str, str], policy: str, release: str, asked: str = "", stamp: str = ""
+    reporter: Reporter, table: dict[str, str], policy: str, release: str, asked: str = ""
 ) -> dict[str, Any]:
     """All checks; with `asked` the release must be what the policy asks for, else what it claims itself."""
-    del stamp  # noted with the job: which files were read
     try:
         verdict = verify(release, Source(**table), policy if asked else None, watch=reporter.watch)
     except NotVerified as refused:
