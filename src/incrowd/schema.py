@@ -21,6 +21,7 @@ MISSING = "missing"
 EVERYTHING = "*"
 ESCAPED = "\\|{}[]*"
 MANIFEST = "release.json"
+CLASSES, RECORDS = "classes.parquet", "records.parquet"  # of the audit, where an engine has published
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from incrowd.commands.stated_policy import stated_policy
-from incrowd.commands.verify_large import by_engine, verify_large
 from incrowd.engines.resources import Resources
+from incrowd.engines.spark_tables import is_spark
 from incrowd.errors import IncrowdError, InputError, NotVerified, TableError
 from incrowd.flow import Table
 from incrowd.join import check_public
 from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_exact_columns, check_names
-from incrowd.publishing.engine_choice import resources_of
+from incrowd.publishing.engine_choice import check_engine, resources_of
 from incrowd.publishing.request import Request, requested
 from incrowd.release.folder import ReleaseFolder, data_files, read_file
 from incrowd.release.typed import written_again
@@ -66,8 +66,10 @@ def verify(
     NotVerified
         If the release claims nothing, or cannot even be read.
     """
-    folder = ReleaseFolder.open(release, original, Policy.of(policy), public, check)
-    if (name := by_engine(folder, engine)) is not None:
+    folder = ReleaseFolder.open(release, original, Policy.of(policy), public, check, sparing=True)
+    if (name := _by_engine(folder, engine)) is not None:
+        from incrowd.commands.verify_large import verify_large  # few releases need what is behind an engine
+
         return verify_large(folder, resources_of(name, memory, threads, master), watch)
     watch("read")
     expected = _stated(folder) if folder.policy is None else _asked(folder, requested(folder.policy))
@@ -81,6 +83,18 @@ def verify(
         progress=watch("verify"),
         threads=Resources.of(threads=threads).threads,
     )
+
+
+def _by_engine(folder: ReleaseFolder, engine: str) -> str | None:
+    """The engine that a release is to be verified by: asked for, or since one has published it."""
+    check_engine(engine, folder.source)
+    if engine != "auto":
+        return None if engine == "memory" else engine
+    if is_spark(folder.source):
+        return "spark"
+    if folder.source is None:
+        return None
+    return "duckdb" if folder.has_class_files and data_files(folder.path) else None
 
 
 def _asked(folder: ReleaseFolder, request: Request) -> Expected:

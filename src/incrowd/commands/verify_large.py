@@ -10,12 +10,10 @@ from pathlib import Path
 from incrowd.commands.stated_policy import stated_policy
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession
-from incrowd.engines.spark_tables import is_spark
-from incrowd.engines.writing import CLASSES, RECORDS, written_again
+from incrowd.engines.writing import written_again
 from incrowd.errors import IncrowdError, InputError, NotVerified, option
 from incrowd.long_work import Watch
 from incrowd.policy import Policy
-from incrowd.publishing.engine_choice import check_engine
 from incrowd.publishing.large import (
     engine_of,
     inputs_of,
@@ -31,30 +29,13 @@ from incrowd.publishing.large_stages import claimed_of, schema_of
 from incrowd.publishing.request import Request
 from incrowd.release.folder import ReleaseFolder, data_files
 from incrowd.release.stage import audit_folder, private_folder
-from incrowd.schema import Schema, Verdict
+from incrowd.schema import RECORDS, Schema, Verdict
 from incrowd.verifier import Expected
-
-
-def by_engine(folder: ReleaseFolder, engine: str) -> str | None:
-    """The engine that a release is to be verified by: asked for, or since one has published it."""
-    check_engine(engine, folder.source)
-    if engine != "auto":
-        return None if engine == "memory" else engine
-    if is_spark(folder.source):
-        return "spark"
-    if folder.source is None:
-        return None
-    return "duckdb" if _has_witness(folder) and data_files(folder.path) else None
-
-
-def _has_witness(folder: ReleaseFolder) -> bool:
-    audit = audit_folder(folder.path)
-    return all((audit / name).is_file() for name in (RECORDS, CLASSES))
 
 
 def verify_large(folder: ReleaseFolder, resources: Resources, watch: Watch) -> Verdict:
     """Check a release against the table it was made from, in a private folder beside the release."""
-    if not _has_witness(folder):
+    if not folder.has_class_files:
         raise InputError(
             f"the audit beside {folder.path} does not say which records share a class ({RECORDS}); verify "
             f"with {option('engine', 'memory')}"

@@ -19,12 +19,12 @@ from incrowd.engines.base import ClassCells, RangeCells
 from incrowd.engines.session import DuckSession, parquet_sql, quoted, quoted_text, remove
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
+from incrowd.schema import CLASSES, RECORDS
 from incrowd.tables.csv_writer import protected, write_csv
 
 ROWS_A_GROUP = 122_880
 ROWS_A_PART = 1_000_000  # at least, of a release in several files
 PARTS = "data"  # the folder of these files
-CLASSES, RECORDS = "classes.parquet", "records.parquet"  # of the audit
 WORK = "work"  # the private folder of an engine, in the stage
 LINES_AS_THEY_ARE = "(FORMAT csv, HEADER true, QUOTE '', ESCAPE '', DELIMITER e'\\x01', USE_TMP_FILE false)"
 AS_TEXTS = f"(FORMAT parquet, ROW_GROUP_SIZE {ROWS_A_GROUP}, USE_TMP_FILE false)"

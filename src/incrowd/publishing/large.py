@@ -25,7 +25,7 @@ from incrowd.engines.session import Session
 from incrowd.engines.spark_start import running_session
 from incrowd.engines.sql_engine import SqlEngine
 from incrowd.engines.table_files import Inputs, TableFiles, TextTable
-from incrowd.engines.writing import CLASSES, RECORDS, WORK
+from incrowd.engines.writing import WORK
 from incrowd.errors import InputError, PolicyError, TableError, option
 from incrowd.flow import Table
 from incrowd.long_work import Progress, Watch, unwatched
@@ -47,7 +47,7 @@ from incrowd.release.stage import commit, stage
 from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
 from incrowd.results import Row
-from incrowd.schema import MANIFEST, Role, Source, Verdict
+from incrowd.schema import CLASSES, MANIFEST, RECORDS, Role, Source, Verdict
 from incrowd.values import same_name
 from incrowd.verifier import rows_of
 from incrowd.verifier.columns import RowSource

@@ -38,7 +38,18 @@ from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES, PublishedHierarchy, read_hierarchies
 from incrowd.release.stage import audit_folder
 from incrowd.release.typed import as_cells
-from incrowd.schema import FORMAT_VERSION, MANIFEST, Claim, Column, Kind, Role, Schema, Shape
+from incrowd.schema import (
+    CLASSES,
+    FORMAT_VERSION,
+    MANIFEST,
+    RECORDS,
+    Claim,
+    Column,
+    Kind,
+    Role,
+    Schema,
+    Shape,
+)
 
 Ints = NDArray[np.int64]
 JOINED, EVEN_PRESENCE = "k-join-anonymity", "even-presence"
@@ -82,6 +93,8 @@ class ReleaseFolder:
         Roles and hierarchies; without it they come from the audit beside the release.
     public_source, check_source : path, frame or Table
         The public table that was joined and its second source, in the place of those that the policy names.
+    sparing : bool
+        Of the original read only texts that the policy has a use for; the other columns are checked.
     """
 
     path: Path
@@ -89,6 +102,7 @@ class ReleaseFolder:
     policy: Policy | None = None
     public_source: object = None
     check_source: object = None
+    sparing: bool = False
 
     @classmethod
     def open(
@@ -98,6 +112,7 @@ class ReleaseFolder:
         policy: Policy | None = None,
         public: object = None,
         check: object = None,
+        sparing: bool = False,
     ) -> Self:
         """Open a release folder; one that is open already is returned as it is.
 
@@ -116,7 +131,7 @@ class ReleaseFolder:
             raise InputError(f"{path} {reason}; a release is a folder with {MANIFEST} in it")
         if not (path / MANIFEST).exists():
             raise InputError(f"{path} is no release: it has no {MANIFEST}")
-        return cls(path, original, policy, public, check)
+        return cls(path, original, policy, public, check, sparing)
 
     # What is published
 
@@ -242,11 +257,19 @@ class ReleaseFolder:
     def audit(self) -> Path:
         return audit_folder(self.path.resolve())
 
+    @property
+    def has_class_files(self) -> bool:
+        """Does the audit say which records share a class? So it does where an engine has published."""
+        return all((self.audit / name).is_file() for name in (RECORDS, CLASSES))
+
     @cached_property
     def original(self) -> Table:
         if self.source is None:
             raise InputError(f"pass the table that the release was made from with {option('original')}")
-        return self.source if isinstance(self.source, Table) else tables.read(self.source)
+        if isinstance(self.source, Table):
+            return self.source
+        policy = self.policy if self.sparing else None
+        return tables.read(self.source, needed=None if policy is None else policy.needed_of)
 
     @cached_property
     def schema(self) -> Schema:
