@@ -12,12 +12,12 @@ import numpy as np
 from incrowd.kernels.arrays import Bools, Floats, Ints
 from incrowd.kernels.cells import SAME, Free
 from incrowd.kernels.closure import SET, Costs, GroupBounds, copy, stretch
-from incrowd.kernels.jit import inlined, inner, kernel
+from incrowd.kernels.jit import inner, kernel
 from incrowd.kernels.k_one import ONLY
-from incrowd.kernels.polish import NOBODY, cell_loss, dearer, row_loss
+from incrowd.kernels.polish import NOBODY, cell_loss, row_loss
 from incrowd.kernels.queue import Queue, pop, push
 
-CHUNK = 16
+CHUNK = 8
 
 
 class Growth(NamedTuple):
@@ -33,41 +33,6 @@ class Growth(NamedTuple):
     found: Ints  # (m,) points in the cell
 
 
-@inlined
-def holds(a: int, q: int, points: Any, bounds: GroupBounds, costs: Costs) -> Any:
-    """Is point q in cell a?"""
-    for j in range(costs.kind.size):
-        code = points[q, j]
-        if costs.kind[j] == SET:
-            if not bounds.bits[a, j] & (np.uint64(1) << np.uint64(code)):
-                return False
-        elif code < bounds.low[a, j] or code > bounds.high[a, j]:
-            return False
-    return True
-
-
-@inlined
-def _apart(c: int, growth: Growth, costs: Costs, limit: float) -> Any:
-    """Does every point of a chunk make the cell dearer by more than `limit`?"""
-    if growth.chunks.size[c] == 0:
-        return True
-    own, chunks = growth.own, growth.chunks
-    total, most = 0.0, limit * costs.kind.size
-    for j in range(costs.kind.size):
-        if costs.kind[j] == SET:
-            if own.bits[0, j] & chunks.bits[c, j] == 0:
-                total += costs.scale[j]
-        else:
-            low, high = own.low[0, j], own.high[0, j]
-            if chunks.high[c, j] < low:
-                total += cell_loss(j, chunks.high[c, j], high, costs) - cell_loss(j, low, high, costs)
-            elif chunks.low[c, j] > high:
-                total += cell_loss(j, low, chunks.low[c, j], costs) - cell_loss(j, low, high, costs)
-        if total > most:
-            return True
-    return False
-
-
 @kernel
 def take(count: int, free: Free, growth: Growth) -> None:
     """Let the free records of the first points in `found` be free no more."""
@@ -77,40 +42,90 @@ def take(count: int, free: Free, growth: Growth) -> None:
         free.weight[q] = 0
 
 
+# A call in a loop counts references to all arrays that it passes in every turn, which takes ten times as long
+# as the little that is done there: so loops over points stand alone, over arrays with names of their own.
+
+
 @kernel
 def inside(free: Free, growth: Growth, costs: Costs) -> Any:
     """Which free points the cell holds -> (how many, how many records)."""
+    kind, own, chunks = costs.kind, growth.own, growth.chunks
+    low, high, bits = own.low[0], own.high[0], own.bits[0]
+    first, last, some, free_in = chunks.low, chunks.high, chunks.bits, chunks.size
+    points, weight, found = free.points, free.weight, growth.found
     count, mass = 0, np.int64(0)
-    for c in range(growth.chunks.size.size):
-        if _apart(c, growth, costs, SAME):
+    for c in range(free_in.size):
+        if free_in[c] == 0:
             continue
-        for q in range(c * CHUNK, min((c + 1) * CHUNK, free.weight.size)):
-            if free.weight[q] and holds(ONLY, q, free.points, growth.own, costs):
-                growth.found[count] = q
-                count += 1
-                mass += free.weight[q]
+        for j in range(kind.size):
+            if kind[j] == SET:
+                if bits[j] & some[c, j] == 0:
+                    break
+            elif last[c, j] < low[j] or first[c, j] > high[j]:
+                break
+        else:
+            for q in range(c * CHUNK, min((c + 1) * CHUNK, weight.size)):
+                if weight[q] == 0:
+                    continue
+                for j in range(kind.size):
+                    code = points[q, j]
+                    if kind[j] == SET:
+                        if not bits[j] & (np.uint64(1) << np.uint64(code)):
+                            break
+                    elif code < low[j] or code > high[j]:
+                        break
+                else:
+                    found[count] = q
+                    count += 1
+                    mass += weight[q]
     return count, mass
-
-
-# A loop that calls what is compiled apart counts references to all its arrays in every turn, which takes ten
-# times as long as the little that is done there: so loops over points stand alone.
 
 
 @inner
 def _within_reach(limit: float, free: Free, growth: Growth, costs: Costs) -> Any:
     """Write down which points the cell may take in for up to `limit` -> (how many, the next above it)."""
-    own, d, left, beyond = growth.own, costs.kind.size, 0, np.inf
-    for c in range(growth.chunks.size.size):
-        if _apart(c, growth, costs, beyond - own.cost[0]):
+    kind, scale, own, chunks = costs.kind, costs.scale, growth.own, growth.chunks
+    low, high, bits, cost, d = own.low[0], own.high[0], own.bits[0], own.cost[0], costs.kind.size
+    first, last, some, free_in = chunks.low, chunks.high, chunks.bits, chunks.size
+    points, weight, maybe, more = free.points, free.weight, growth.maybe, growth.more
+    left, beyond = 0, np.inf
+    for c in range(free_in.size):
+        if free_in[c] == 0:
             continue
-        for q in range(c * CHUNK, min((c + 1) * CHUNK, free.weight.size)):
-            if free.weight[q] == 0:
+        adds, most = 0.0, (beyond - cost) * d
+        for j in range(d):  # no point of the chunk adds less
+            if kind[j] == SET:
+                if bits[j] & some[c, j] == 0:
+                    adds += scale[j]
+            elif last[c, j] < low[j]:
+                adds += cell_loss(j, last[c, j], high[j], costs) - cell_loss(j, low[j], high[j], costs)
+            elif first[c, j] > high[j]:
+                adds += cell_loss(j, low[j], first[c, j], costs) - cell_loss(j, low[j], high[j], costs)
+            if adds > most:
+                break
+        if adds > most:
+            continue
+        for q in range(c * CHUNK, min((c + 1) * CHUNK, weight.size)):
+            if weight[q] == 0:
                 continue
-            adds = dearer(ONLY, q, free.points, own, costs, beyond - own.cost[0])
-            if own.cost[0] + adds > limit:
-                beyond = min(beyond, own.cost[0] + adds)
+            adds, most = 0.0, (beyond - cost) * d
+            for j in range(d):
+                code = points[q, j]
+                if kind[j] == SET:
+                    if not bits[j] & (np.uint64(1) << np.uint64(code)):
+                        adds += scale[j]
+                elif code < low[j]:
+                    adds += cell_loss(j, code, high[j], costs) - cell_loss(j, low[j], high[j], costs)
+                elif code > high[j]:
+                    adds += cell_loss(j, low[j], code, costs) - cell_loss(j, low[j], high[j], costs)
+                if adds > most:
+                    break
+            if adds > most:
+                continue
+            if cost + adds / d > limit:
+                beyond = min(beyond, cost + adds / d)
             else:
-                growth.maybe[left], growth.more[left] = q, adds * d
+                maybe[left], more[left] = q, adds
                 left += 1
     return left, beyond
 

@@ -34,7 +34,7 @@ LOOK = 1.5  # times what a cell costs at least: so far it is looked for
 FIRST = 1.0  # of the mean cost so far: so far cells are looked for at first
 PER_SEED = 25  # where cells are grown: of k records one in so many is a seed
 LARGE = 2**17  # from so many records on time matters more
-PER_SEED_IN_LARGE, BLOCK_IN_LARGE = 3, 2000
+PER_SEED_IN_LARGE, BLOCK_IN_LARGE = 5, 3000
 Labels = NDArray[np.int32]
 Points = NDArray[np.int64]
 
