@@ -38,7 +38,7 @@ from incrowd.publishing import draft as drafting
 from incrowd.publishing import rows as rows_made
 from incrowd.publishing.pipeline import Form, Release, publish_to
 from incrowd.publishing.rows import MatchProbability, RandomizedAssignment
-from incrowd.release.folder import read_rows
+from incrowd.release.data_files import read_rows
 from incrowd.verifier.claims import kd_tree
 
 QUASI = ("age", "sex", "place")

@@ -39,7 +39,7 @@ from incrowd.publishing.large import (
 )
 from incrowd.publishing.large_stages import drafted
 from incrowd.publishing.pipeline import Form
-from incrowd.release.folder import data_files
+from incrowd.release.data_files import data_files
 
 METHODS = (*["mondrian"] * 5, "hilbert", "ring", "kja-direct")
 L_KINDS = ("distinct", "entropy", "recursive", "frequency")

@@ -25,7 +25,8 @@ from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.audit import LINKS
-from incrowd.release.folder import ReleaseFolder, read_buckets, read_rows
+from incrowd.release.data_files import read_buckets, read_rows
+from incrowd.release.folder import ReleaseFolder
 
 FORMS = {"csv": Form(), "parquet": Form("parquet"), "typed": Form("parquet", typed=True)}
 EACH_FORM = pytest.mark.parametrize("form", FORMS)

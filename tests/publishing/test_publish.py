@@ -23,7 +23,7 @@ from incrowd.errors import InputError, Refused
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
-from incrowd.release.folder import read_rows
+from incrowd.release.data_files import read_rows
 from incrowd.schema import Claim, Column, Kind, Role, Schema
 
 K = 4

@@ -18,7 +18,7 @@ from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, publish_to
-from incrowd.release.folder import read_rows
+from incrowd.release.data_files import read_rows
 from incrowd.release.typed import as_cells
 from incrowd.schema import Column, Kind, Role, Schema
 

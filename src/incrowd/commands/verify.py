@@ -16,7 +16,8 @@ from incrowd.policy import Policy
 from incrowd.policy.exposures import check_exact_columns, check_names
 from incrowd.publishing.engine_choice import check_engine, resources_of
 from incrowd.publishing.request import Request, requested
-from incrowd.release.folder import ReleaseFolder, data_files, read_file
+from incrowd.release.data_files import data_files, read_file
+from incrowd.release.folder import ReleaseFolder
 from incrowd.release.typed import written_again
 from incrowd.reports.datasheet import datasheet
 from incrowd.schema import MANIFEST, Source, Verdict

@@ -27,7 +27,8 @@ from incrowd.publishing.large import (
 from incrowd.publishing.large_join import JoinedTables
 from incrowd.publishing.large_stages import claimed_of, schema_of
 from incrowd.publishing.request import Request
-from incrowd.release.folder import ReleaseFolder, data_files
+from incrowd.release.data_files import data_files
+from incrowd.release.folder import ReleaseFolder
 from incrowd.release.stage import audit_folder, private_folder
 from incrowd.schema import RECORDS, Schema, Verdict
 from incrowd.verifier import Expected

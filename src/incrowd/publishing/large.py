@@ -41,7 +41,7 @@ from incrowd.publishing.large_stages import drafted
 from incrowd.publishing.pipeline import Form, WrittenRelease
 from incrowd.publishing.request import Request, requested
 from incrowd.release.audit import AUDIT, POLICY, SCHEMA, kept_of_policy, schema_as_dict
-from incrowd.release.folder import data_files
+from incrowd.release.data_files import data_files
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.stage import commit, stage
 from incrowd.reports.datasheet import FILE as DATASHEET

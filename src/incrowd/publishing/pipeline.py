@@ -31,7 +31,7 @@ from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
 from incrowd.publishing.suppression import Saved
 from incrowd.release.audit import AUDIT, LINKS, POLICY, SCHEMA, kept_of_policy, schema_as_dict
-from incrowd.release.folder import read_buckets, read_rows
+from incrowd.release.data_files import read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.stage import audit_folder, commit, private_folder, stage
 from incrowd.release.typed import typed_columns

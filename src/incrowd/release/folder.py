@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,10 +34,10 @@ from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.policy.parts import Population
 from incrowd.release.audit import LINKS, SCHEMA, AuditedRequest, schema_from_dict
 from incrowd.release.buckets import BucketCounts, bucket_counts
+from incrowd.release.data_files import read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES, PublishedHierarchy, read_hierarchies
 from incrowd.release.stage import audit_folder
-from incrowd.release.typed import as_cells
 from incrowd.schema import (
     CLASSES,
     FORMAT_VERSION,
@@ -56,7 +56,6 @@ JOINED, EVEN_PRESENCE = "k-join-anonymity", "even-presence"
 PEOPLE, PRIVATE = "people", "private"  # the columns that say how many people of a class are private
 BUCKETS = "apart"  # the key of the manifest that says that sensitive values are published in buckets
 PUBLIC = "public"  # the key of the manifest that names the public table
-PARTS = "data"  # the folder of a release whose rows are in several files
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,33 +422,6 @@ def is_folder(release: object) -> bool:
     if isinstance(release, ReleaseFolder):
         return True
     return isinstance(release, str | os.PathLike) and Path(release).is_dir()
-
-
-def read_rows(folder: Path, schema: Callable[[], Schema]) -> Table:
-    """The rows of a release as cells; only typed columns of Parquet need the schema."""
-    files = data_files(folder)
-    if not files:
-        return tables.unprotected_table(tables.read(folder / "data.csv"))
-    return read_file(files[0] if files[0].parent == folder else folder / PARTS, schema())
-
-
-def read_file(path: Path, schema: Schema) -> Table:
-    """A Parquet file of rows, or a folder of them, as cells."""
-    return as_cells(tables.read(path, lists=True), schema)
-
-
-def data_files(folder: Path) -> list[Path]:
-    """The Parquet files that hold the rows of a release, in order: data.parquet, or those in data/."""
-    whole = folder / "data.parquet"
-    return [whole] if whole.exists() else sorted((folder / PARTS).glob("*.parquet"))
-
-
-def read_buckets(folder: Path) -> Table:
-    """The file of sensitive values by bucket."""
-    parquet = folder / "sensitive.parquet"
-    if parquet.exists():
-        return tables.read(parquet)
-    return tables.unprotected_table(tables.read(folder / "sensitive.csv"))
 
 
 def manifest_schema(manifest: Mapping[str, Any], where: Path) -> Schema:
