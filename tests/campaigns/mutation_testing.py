@@ -15,6 +15,7 @@ import importlib.util
 import json
 import math
 import os
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -26,7 +27,15 @@ TESTS = Path(__file__).parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS.parent / "src")]
 
 import pytest  # noqa: E402
-from campaigns.mutants import SOURCE, Mutant, every_mutant, module_file, mutated  # noqa: E402
+from campaigns.mutants import (  # noqa: E402
+    SOURCE,
+    Key,
+    Mutant,
+    every_mutant,
+    module_file,
+    mutants_of,
+    mutated,
+)
 from campaigns.mutation_laboratory import (  # noqa: E402
     ENDLESS,
     NOTICED,
@@ -116,8 +125,24 @@ def digest() -> str:
     return found.hexdigest()
 
 
-def write_log(path: Path, again: bool, control_only: bool, shown: Callable[[str], object]) -> None:
-    """Judge all mutants that the log does not have, and keep beside it what the control found.
+def newer_than(commit: str) -> list[Mutant]:
+    """The mutants of lines that the verifier did not have then."""
+
+    def shown(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=SOURCE, check=True, capture_output=True, text=True).stdout
+
+    then: set[Key] = set()
+    for name in shown("ls-tree", "-r", "--name-only", commit, ".").splitlines():
+        if name.endswith(".py"):
+            source = shown("show", f"{commit}:./{name}")
+            then |= {mutant.key for mutant in mutants_of(SOURCE / name, source)}
+    return [mutant for mutant in every_mutant() if mutant.key not in then]
+
+
+def write_log(
+    path: Path, again: bool, control_only: bool, mutants: Sequence[Mutant], shown: Callable[[str], object]
+) -> None:
+    """Judge those mutants that the log does not have, and keep beside it what the control found.
 
     After a change everything is done anew; `again` keeps of an older log who was noticed, and runs new tests
     only in the control.
@@ -140,13 +165,13 @@ def write_log(path: Path, again: bool, control_only: bool, shown: Callable[[str]
         if control_only:
             return
         for most in (FIRST_ROUND, math.inf):
-            for number, mutant in enumerate(every_mutant()):
+            for number, mutant in enumerate(mutants):
                 if known.get(mutant.key, [PUT_OFF])[0] == PUT_OFF:
                     known[mutant.key] = [*laboratory.judge(mutant, most)]
                     with path.open("a", encoding="utf-8") as log:
                         log.write(json.dumps([*mutant.key, *known[mutant.key]], ensure_ascii=False) + "\n")
-                    shown(f"\r{number + 1} of {len(every_mutant())}, round {1 + (most > FIRST_ROUND)}   ")
-        whole = [json.dumps([*m.key, *known[m.key]], ensure_ascii=False) for m in every_mutant()]
+                    shown(f"\r{number + 1} of {len(mutants)}, round {1 + (most > FIRST_ROUND)}   ")
+        whole = [json.dumps([*m.key, *known[m.key]], ensure_ascii=False) for m in mutants]
         path.write_text("\n".join(whole) + "\n", encoding="utf-8")
 
     with_tests(work)
@@ -173,6 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Run the tests of the verifier against its mutants.")
     parser.add_argument("--log", type=Path, help="judge every mutant, and write down how each ended")
     parser.add_argument("--again", action="store_true", help="judge only who was not noticed before")
+    parser.add_argument("--since", metavar="COMMIT", help="judge only mutants of lines that came later")
     parser.add_argument("--control", action="store_true", help="run the control alone")
     parser.add_argument("--serve", action="store_true", help="judge the mutants whose numbers come in")
     parser.add_argument(
@@ -187,7 +213,8 @@ def main() -> None:
     elif words.serve:
         serve(words.quick)
     elif words.log:
-        write_log(words.log, words.again, words.control, sys.stderr.write)
+        mutants = newer_than(words.since) if words.since else every_mutant()
+        write_log(words.log, words.again, words.control, mutants, sys.stderr.write)
 
 
 if __name__ == "__main__":
