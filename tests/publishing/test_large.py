@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from support.engine_tables import by_engine
 
 import incrowd
 from incrowd.commands.verify import verify
+from incrowd.engines import in_duckdb
 from incrowd.engines.in_duckdb import DuckEngine
 from incrowd.engines.resources import Resources
 from incrowd.errors import IncrowdError, InputError, NotVerified, PolicyError, TableError
@@ -125,6 +127,40 @@ def test_rows_that_get_lost_on_the_way_are_noticed(tmp_path: Path, monkeypatch: 
     with pytest.raises(TableError, match="after shuffling the rows there are"):
         by_engine(TABLE, POLICY, tmp_path)
     assert left_in(tmp_path) == {"table.parquet"}
+
+
+@pytest.mark.parametrize(("method", "form"), [("mondrian", "parquet"), ("ring", "csv")])
+def test_shuffled_in_pieces_or_at_once_rows_have_the_same_order(
+    method: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By keys of the operating system, here known ones; of so many rows that a file has two blocks."""
+    real, pieces = DuckEngine._keys, list[int]()
+
+    def with_known_keys(engine: DuckEngine) -> str:
+        monkeypatch.setattr(engine, "_entropy", random.Random(7).randbytes)
+        return real(engine)
+
+    real_pieces = DuckEngine._shuffle_in_pieces
+
+    def counted(engine: DuckEngine, rows: str, shown: str, many: int) -> None:
+        pieces.append(many)
+        real_pieces(engine, rows, shown, many)
+
+    monkeypatch.setattr(DuckEngine, "_keys", with_known_keys)
+    monkeypatch.setattr(DuckEngine, "_shuffle_in_pieces", counted)
+    policy = Policy(**ROLES, privacy={"k": 4}, method=method)
+    many = Table.of({name: [*column] * 2_100 for name, column in COLUMNS.items()})
+    found = []
+    for bytes_a_key in (32, 10_000):
+        monkeypatch.setattr(in_duckdb, "BYTES_A_KEY", bytes_a_key)
+        folder = tmp_path / str(bytes_a_key)
+        folder.mkdir()
+        release = by_engine(many, policy, folder, form)
+        found.append((release.folder / f"data.{form}").read_bytes())
+        assert verify(release.folder, folder / f"table.{form}", policy).passed
+    assert pieces == [15]
+    assert found[0] == found[1] or method == "ring"  # who is behind a row of a ring is drawn apart
+    assert len(found[0]) > 100_000
 
 
 def test_too_little_room_is_said_before_anything_is_done(

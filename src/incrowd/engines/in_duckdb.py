@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from incrowd.engines.ordered import RowOrder
 from incrowd.engines.resources import Resources, check_room
-from incrowd.engines.session import duck_session
+from incrowd.engines.session import duck_session, parquet_sql, quoted_text, remove
 from incrowd.engines.sorted_rows import SortingEngine, parts_of
 from incrowd.engines.table_files import Inputs
 from incrowd.kernels import hilbert
@@ -22,6 +22,7 @@ KEYS_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 1_000_000
 BYTES_A_COLUMN = 20  # on the disk, for a row: its keys, the sorted rows, what is spilled, and the labels
 OTHER_COLUMNS = 4
+BYTES_A_KEY, BYTES_A_CELL = 32, 32  # in memory, of a row that is shuffled: key and class, and a private text
 
 
 @contextmanager
@@ -48,9 +49,36 @@ class DuckEngine(SortingEngine):
         else:
             keyed = f"(SELECT * FROM {self.coded} POSITIONAL JOIN {keys}) c"
             rows = f"{keyed} JOIN {self.classes} m USING ({words})"
-        self.local.save(f"SELECT g{private} FROM {rows} ORDER BY key", self._shuffled.path)
+        size = self.table.rows * (BYTES_A_KEY + BYTES_A_CELL * len(self.private))
+        if (pieces := -(-size // (self._resources.for_database // 4))) > 1:
+            self._shuffle_in_pieces(f"SELECT key, g{private} FROM {rows}", f"g{private}", pieces)
+        else:
+            self.local.save(f"SELECT g{private} FROM {rows} ORDER BY key", self._shuffled.path)
         for path in (self.folder / "keys").iterdir():
             path.unlink()
+
+    def _shuffle_in_pieces(self, rows: str, shown: str, pieces: int) -> None:
+        """Part rows by ranges of their keys, sort each piece in memory, and put them end to end.
+
+        DuckDB can sort what does not fit into its memory, too. What it needs then depends on how its threads
+        happen to be scheduled, and at times it is more than it may use.
+        """
+        parted, done = self.folder / "pieces", self.folder / "sorted_pieces"
+        done.mkdir(mode=0o700)
+        piece = f"((key >> 32) * {pieces} >> 32)::INTEGER AS piece"
+        self.local.save(f"SELECT *, {piece} FROM ({rows}) r", parted, by="piece")
+        for number in range(pieces):
+            if (folder := parted / f"piece={number}").exists():  # of few rows none may have such a key
+                found = parquet_sql(folder / "*.parquet")
+                self.local.save(f"SELECT {shown} FROM {found} ORDER BY key", done / f"{number:06}.parquet")
+                remove(folder)
+        # What a file looks like depends on the blocks that its rows come in: in one file they are whole.
+        listed = ", ".join(quoted_text(str(path)) for path in sorted(done.iterdir()))
+        self.local.save(
+            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)", self._shuffled.path
+        )
+        remove(parted)
+        remove(done)
 
     def _keys(self) -> str:
         """A file of 64-bit numbers from the operating system, one for each row."""

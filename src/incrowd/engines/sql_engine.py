@@ -9,6 +9,7 @@ release on their way to its files.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +81,7 @@ def fields_of(bits: Sequence[int]) -> list[Field]:
     return found
 
 
-class SqlEngine:
+class SqlEngine(ABC):
     """An `Engine` over a session whose private folder is given; `local` is DuckDB beside the program."""
 
     name = "duckdb"
@@ -371,9 +372,9 @@ class SqlEngine:
         rows = self.local.number(f"SELECT count(*) FROM {self._shuffled.sql}")
         self._check(rows, "shuffling the rows", self.table.rows - self._without_row)
 
+    @abstractmethod
     def _shuffle(self) -> None:
         """Write `shuffled.parquet`, a file or a folder of files: class g and private texts p0, p1, …"""
-        raise NotImplementedError
 
     def publish(self, classes: ClassCells, columns: Sequence[str], target: Path, form: str) -> Sequence[Path]:
         return write_rows(self._shuffled, classes, columns, target, form)
