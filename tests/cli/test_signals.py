@@ -201,8 +201,8 @@ def test_a_parquet_reader_does_not_outlive_a_run_that_was_killed(tmp_path: Path)
     """The kernel ends it with its parent; nobody else could."""
     script = (
         "import os, signal, subprocess, sys\n"
-        "from incrowd.tables import parquet_reader\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'from incrowd.tables import parquet_reader as p\\n"
+        "from incrowd.tables import parquet_child\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'from incrowd.tables import parquet_child as p\\n"
         "p.end_with_parent(); print(flush=True)\\nwhile True: pass'], stdout=-1)\n"
         "child.stdout.readline()\n"
         "print(child.pid, flush=True)\n"
