@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from support.parsed import parsed
 
 import incrowd
 
@@ -111,9 +112,7 @@ def module_of(path: Path) -> str:
 @cache
 def trees() -> dict[str, ast.Module]:
     """All modules, parsed once and not before a test asks."""
-    return {
-        module_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))
-    }
+    return {module_of(path): tree for path, tree in parsed(ROOT).items()}
 
 
 @cache
