@@ -6,11 +6,13 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from support.parsed import parsed
 
 import incrowd
 
@@ -107,8 +109,23 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-TREES = {module_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
-BY_MODULE = pytest.mark.parametrize("module", [name for name in TREES if name != "incrowd"])
+@cache
+def trees() -> dict[str, ast.Module]:
+    """All modules, parsed once and not before a test asks."""
+    return {module_of(path): tree for path, tree in parsed(ROOT).items()}
+
+
+@cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """What fences ask about a module: few of its nodes, found once for all fences."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Name, ast.Attribute, ast.Call, ast.Assert)
+    return tuple(node for node in ast.walk(tree) if isinstance(node, kinds))
+
+
+def offenders(fence: Callable[[str, ast.AST], list[str]]) -> dict[str, list[str]]:
+    """What a fence finds, by module. A test for each module would take longer than all fences."""
+    found = {module: fence(module, tree) for module, tree in trees().items() if module != "incrowd"}
+    return {module: names for module, names in found.items() if names}
 
 
 def part_of(module: str) -> str:
@@ -118,7 +135,7 @@ def part_of(module: str) -> str:
 
 def imports(tree: ast.AST) -> Iterator[str]:
     """Every name that is imported anywhere in a module, also inside functions, in full."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -129,15 +146,15 @@ def imports(tree: ast.AST) -> Iterator[str]:
 def own(tree: ast.AST) -> set[str]:
     """The modules of incrowd that a module imports. The version is everybody's to read."""
     named = {name for name in imports(tree) if name.split(".")[0] == "incrowd"} - {"incrowd.__version__"}
-    return {name if name in TREES else name.rpartition(".")[0] for name in named}
+    return {name if name in trees() else name.rpartition(".")[0] for name in named}
 
 
 def uses(tree: ast.AST) -> set[str]:
     """Names called or looked up that matter to the fences: plain, or as `module.name`."""
-    plain = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    plain = {node.id for node in nodes(tree) if isinstance(node, ast.Name)}
     dotted = {
         f"{node.value.id}.{node.attr}"
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
     return plain | dotted
@@ -174,9 +191,7 @@ def strange_draws(module: str, tree: ast.AST) -> list[str]:
 
 def unsafe(tree: ast.AST) -> list[str]:
     called = {
-        node.func.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        node.func.id for node in nodes(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     return sorted(UNSAFE & (called | {name.split(".")[0] for name in imports(tree)}))
 
@@ -194,51 +209,54 @@ def test_there_are_at_most_seven_floors() -> None:
 
 
 def test_every_part_has_a_level() -> None:
-    assert {part_of(module) for module in TREES} - {"incrowd"} <= set(LEVEL)
+    assert {part_of(module) for module in trees()} - {"incrowd"} <= set(LEVEL)
 
 
-@BY_MODULE
-def test_imports_go_down_only(module: str) -> None:
-    assert not climbs(module, TREES[module]), f"{module} must not import these"
+def test_imports_go_down_only() -> None:
+    assert not offenders(climbs), "these must not import what they do"
 
 
 def test_no_import_cycles() -> None:
-    assert not cycle({name: own(tree) - {name} for name, tree in TREES.items() if name != "incrowd"})
+    assert not cycle({name: own(tree) - {name} for name, tree in trees().items() if name != "incrowd"})
 
 
 def test_the_package_itself_imports_nothing_of_its_own() -> None:
     """Names are loaded when asked for; what type checkers read costs nothing."""
-    at_once = [node for node in TREES["incrowd"].body if isinstance(node, ast.Import | ast.ImportFrom)]
+    at_once = [node for node in trees()["incrowd"].body if isinstance(node, ast.Import | ast.ImportFrom)]
     assert not own(ast.Module(list(at_once), []))
 
 
-@BY_MODULE
-def test_each_heavy_library_has_one_door(module: str) -> None:
-    assert not strange_doors(module, TREES[module])
+def test_each_heavy_library_has_one_door() -> None:
+    assert not offenders(strange_doors)
 
 
-@BY_MODULE
-def test_chance_comes_from_where_it_may(module: str) -> None:
-    assert not strange_draws(module, TREES[module])
+def test_chance_comes_from_where_it_may() -> None:
+    assert not offenders(strange_draws)
 
 
-@BY_MODULE
-def test_nothing_runs_text_or_loads_objects(module: str) -> None:
-    assert not unsafe(TREES[module])
+def test_nothing_runs_text_or_loads_objects() -> None:
+    assert not offenders(lambda _, tree: unsafe(tree))
+
+
+def test_every_module_is_looked_at() -> None:
+    """A fence that all modules stand outside of finds all of them."""
+    everywhere = offenders(lambda module, _: [module])
+    assert set(everywhere) == {module_of(path) for path in ROOT.rglob("*.py")} - {"incrowd"}
+    assert {"incrowd.verifier.checks", "incrowd.kernels.jit", "incrowd.cli.app"} <= set(everywhere)
 
 
 def test_the_verifier_needs_the_standard_library_numpy_and_scipy_only() -> None:
     allowed = {*sys.stdlib_module_names, "numpy", "scipy", "incrowd"}
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         if part_of(module) == "verifier":
             assert {name.split(".")[0] for name in imports(tree)} <= allowed, module
 
 
 def test_the_verifier_does_not_assert() -> None:
     """`python -O` would leave assertions out."""
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         if part_of(module) == "verifier":
-            assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)], module
+            assert not [node for node in nodes(tree) if isinstance(node, ast.Assert)], module
 
 
 def test_files_have_a_subject_and_an_end() -> None:
@@ -280,7 +298,7 @@ def test_the_process_that_talks_to_the_browser_holds_no_data() -> None:
 
 def test_nothing_but_its_command_imports_the_studio() -> None:
     importers = {
-        module for module, tree in TREES.items() if any("incrowd.studio" in name for name in own(tree))
+        module for module, tree in trees().items() if any("incrowd.studio" in name for name in own(tree))
     }
     assert {module for module in importers if part_of(module) != "studio"} == {"incrowd.cli.studio"}
 

@@ -11,10 +11,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
+from support.parsed import parsed
 from support.places import TESTS
 
 # What fails by itself where a claim does not hold.
@@ -67,10 +67,8 @@ def said(function: ast.FunctionDef) -> set[str]:
     return names | ({"assert"} if any(isinstance(node, ast.Assert) for node in nodes) else set())
 
 
-@cache
 def trees() -> dict[str, ast.AST]:
-    paths = sorted(TESTS.rglob("*.py"))
-    return {str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    return {str(path.relative_to(TESTS)): tree for path, tree in parsed(TESTS).items()}
 
 
 @pytest.mark.quick

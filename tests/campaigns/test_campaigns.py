@@ -41,7 +41,7 @@ def test_no_fault_but_those_known_to_be_open(name: str) -> None:
 
 def test_candidates_find_who_is_certain_where_cuts_are_adapted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "drawn_way", lambda _, k: AdaptiveRefinement(k))
-    assert run(CAMPAIGNS["candidates for a private table"], 25, SEED).unexplained()
+    assert run(CAMPAIGNS["candidates for a private table"], 8, SEED).unexplained()
 
 
 @pytest.mark.parametrize("kind", ["rows", "values"])
@@ -55,7 +55,7 @@ def test_the_hold_out_finds_a_program_without_chance(kind: str, monkeypatch: pyt
         monkeypatch.setattr(holdout, "MINIMALITY", "nothing")
         monkeypatch.setattr(holdout, "requests_guarded", lambda: [("lexicographic", "frequency")])
         monkeypatch.setattr(holdout, "KINDS", [holdout.values_of_any_method])
-    found = run(CAMPAIGNS["hold-out"], 12 if kind == "rows" else 80, SEED)
+    found = run(CAMPAIGNS["hold-out"], 6 if kind == "rows" else 20, SEED)
     assert set(found.unexplained()) == {"above the promise"}
 
 

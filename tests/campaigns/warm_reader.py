@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from incrowd.tables import parquet_reader
+from incrowd.tables import parquet_child, parquet_reader
 
 STARTED_ANEW = 50  # one in so many files
 
@@ -67,7 +67,7 @@ def _serve(descriptor: int, asked: int, told: int) -> NoReturn:
             if other != descriptor:
                 _close(other)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 -- for good
-        parquet_reader._serve(descriptor)
+        parquet_child.serve(descriptor)
         sys.stdout.flush()
         code = 0
     finally:

@@ -143,13 +143,21 @@ def assert_published(ran: subprocess.CompletedProcess[str], place: Path, clinic:
     assert verify(place / "out", clinic / "patients.csv").passed
 
 
+@pytest.fixture(scope="module")
+def calls(clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> int:
+    """How many functions a run calls to which no signal is sent."""
+    parent = tmp_path_factory.mktemp("whole")
+    (parent / "work").mkdir()
+    (parent / "tmp").mkdir()
+    whole = run(AT_CALL, parent / "work", int(signal.SIGINT), 0, *publishing(clinic))
+    return int(whole.stdout.split("calls ")[1])
+
+
 @pytest.mark.parametrize("sent", SIGNALS, ids=lambda sent: sent.name)
 def test_wherever_a_signal_comes_it_is_one_sentence_or_a_whole_release(
-    clinic: Path, place: Path, sent: signal.Signals
+    clinic: Path, place: Path, calls: int, sent: signal.Signals
 ) -> None:
     """From the first import over the last line: points spread evenly over all calls of a run."""
-    whole = run(AT_CALL, place, int(sent), 0, *publishing(clinic))
-    calls = int(whole.stdout.split("calls ")[1])
     assert calls > 10_000
     wanted = max(POINTS // 3, 2)
     ends = []
@@ -201,8 +209,8 @@ def test_a_parquet_reader_does_not_outlive_a_run_that_was_killed(tmp_path: Path)
     """The kernel ends it with its parent; nobody else could."""
     script = (
         "import os, signal, subprocess, sys\n"
-        "from incrowd.tables import parquet_reader\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'from incrowd.tables import parquet_reader as p\\n"
+        "from incrowd.tables import parquet_child\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'from incrowd.tables import parquet_child as p\\n"
         "p.end_with_parent(); print(flush=True)\\nwhile True: pass'], stdout=-1)\n"
         "child.stdout.readline()\n"
         "print(child.pid, flush=True)\n"

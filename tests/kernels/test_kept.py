@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import int64
-from support.commands import incrowd
 
 from incrowd.kernels import compiling, jit, kept
 
@@ -195,11 +194,12 @@ def test_who_waits_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_after_kernels_the_usual_methods_compile_nothing() -> None:
-    assert incrowd("kernels").code == 0
-    again = subprocess.run(
-        [sys.executable, "-c", KERNELS, "kernels", "--json"], capture_output=True, check=True
-    )
-    assert json.loads(again.stdout) == {"compiled": 0, "folder": str(kept.own_folder())}
+    """Said by a new process; the first one may still have to compile them."""
+    command = [sys.executable, "-c", KERNELS, "kernels", "--json"]
+    said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    if said["compiled"]:
+        said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert said == {"compiled": 0, "folder": str(kept.own_folder())}
 
 
 def test_a_warning_is_one_sentence(place: Path) -> None:

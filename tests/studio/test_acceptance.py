@@ -40,8 +40,13 @@ from incrowd.studio import views
 
 ALL = os.environ.get("INCROWD_SEEDS") == "all"
 SCREENS = [f"/{name}" for name, _ in views.STEPS]
-LOOKS = [(w, d) for w in (1280, 400, 320) for d in (False, True)] if ALL else [(1280, False), (400, True)]
 NARROW = (400, 320)
+# Each screen by night at every width, light and dark; by day once, in turn wide and light or narrow and dark.
+EVERY_LOOK = [(width, dark) for width in (1280, *NARROW) for dark in (False, True)]
+LOOKS = {
+    path: EVERY_LOOK if ALL else [((1280, False), (400, True))[place % 2]]
+    for place, path in enumerate(SCREENS)
+}
 FIRST_EDIT = "age"
 
 
@@ -125,19 +130,27 @@ def seen(tour: Tour) -> Tour:
         tour.surfer.go(page, "/check")
         page.click(".foot .btn.main")
         page.wait_for_selector(".verdict.good")
-    for width, dark in LOOKS:
+    for width, dark in EVERY_LOOK:
+        paths = [path for path in SCREENS if (width, dark) in LOOKS[path]]
+        if not paths:
+            continue
         with tour.surfer.page(width, dark, bypass_csp=True) as page:
-            for path in SCREENS:
+            for path in paths:
                 tour.surfer.go(page, path)
                 page.wait_for_selector("text=The release is being read", state="detached")
                 page.evaluate(
                     "document.querySelectorAll('main details').forEach((one) => { one.open = true })"
                 )
                 tour.flaws[f"{path} {width} {dark}"] = tour.surfer.flaws(page)
-    for width in NARROW:
-        with tour.surfer.page(width) as page:
-            for path in SCREENS:
-                tour.surfer.go(page, path)
+    with tour.surfer.page(
+        NARROW[0]
+    ) as page:  # as everybody sees it, with its policy; one page in both widths
+        for path in SCREENS:
+            tour.surfer.go(page, path)
+            for width in NARROW:
+                page.set_viewport_size({"width": width, "height": 900})
+                if ALL:  # and loaded in it
+                    tour.surfer.go(page, path)
                 tour.too_wide[f"{path} {width}"] = tour.surfer.too_wide(page)
     return tour
 
@@ -234,7 +247,7 @@ def test_04_no_sideways_scroll_at_400_and_320(tour: Tour) -> None:
 
 def test_05_axe_finds_nothing(tour: Tour) -> None:
     assert {place: flaws for place, flaws in seen(tour).flaws.items() if flaws} == {}
-    assert len(tour.flaws) == len(SCREENS) * len(LOOKS)
+    assert len(tour.flaws) == sum(map(len, LOOKS.values())) >= len(SCREENS)
 
 
 def test_06_nothing_leaves_this_computer(tour: Tour) -> None:

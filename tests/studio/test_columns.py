@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,26 @@ from typer.testing import CliRunner
 from incrowd.cli.app import app
 from incrowd.policy import Policy
 from incrowd.studio.pages import number
+
+
+@pytest.fixture(scope="module")
+def desk(demo_table: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    """A studio with 400 patients open: most of what a test takes is to open them."""
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "patients.csv").write_bytes(demo_table.read_bytes())
+    with Visitor(folder) as found:
+        found.open("patients.csv")
+        yield found
+
+
+@pytest.fixture
+def shared(desk: Visitor) -> Iterator[Visitor]:
+    """The same for several tests, which change nothing but the policy; it is taken back afterwards."""
+    first = desk.studio.session.text
+    yield desk
+    while desk.studio.session.undoes and desk.studio.session.text != first:
+        desk.post("/undo")
+    assert desk.policy.read_text() == first
 
 
 def ran(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, about: str, *more: str) -> Any:
@@ -39,7 +60,7 @@ def facts(page: str) -> list[str]:
 
 
 def test_the_risk_is_that_of_the_command_after_every_change(
-    at_table: Visitor, monkeypatch: pytest.MonkeyPatch
+    shared: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, to in (
         ("admitted", "drop"),
@@ -47,9 +68,9 @@ def test_the_risk_is_that_of_the_command_after_every_change(
         ("visit_type", "quasi_identifier"),
         ("age", "drop"),
     ):
-        page = role(at_table, name, to)
-        (risk,) = ran(at_table, monkeypatch, "The risk of this policy")["risks"]
-        mine = at_table.get("/risk").json()
+        page = role(shared, name, to)
+        (risk,) = ran(shared, monkeypatch, "The risk of this policy")["risks"]
+        mine = shared.get("/risk").json()
         assert {key: mine[key] for key in risk} == risk
         shown = [risk["unique"], risk["below_5"] - risk["unique"], risk["below_10"] - risk["below_5"]]
         shown += [risk["rows"] - risk["below_10"], risk["smallest"]]
@@ -57,15 +78,15 @@ def test_the_risk_is_that_of_the_command_after_every_change(
 
 
 def test_what_one_column_and_three_tell_is_that_of_the_command(
-    at_table: Visitor, monkeypatch: pytest.MonkeyPatch
+    shared: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(at_table.studio.folder)
-    page = at_table.get("/columns").text
+    monkeypatch.chdir(shared.studio.folder)
+    page = shared.get("/columns").text
     triples = re.findall(r"<li><span>(\w+) \+ (\w+) \+ (\w+)</span><b>([\d.]+) %</b>", page)
     assert triples
     sets = [",".join(three[:3]) for three in triples] + ["age", "sex", "diagnosis"]
     arguments = [part for known in sets for part in ("--risk", known)]
-    policy = str(at_table.policy)
+    policy = str(shared.policy)
     result = CliRunner().invoke(app, ["inspect", "patients.csv", "-p", policy, *arguments, "--json"])
     risks = {tuple(risk["columns"]): risk for risk in json.loads(result.output)["risks"]}
     for *columns, share in triples:
@@ -73,87 +94,87 @@ def test_what_one_column_and_three_tell_is_that_of_the_command(
         assert float(share) == pytest.approx(100 * found["unique"] / found["rows"], abs=0.06)
     for name in ("age", "sex", "diagnosis"):
         left = re.findall(
-            rf'id="column-{at_table.column(name)}".*?≈ ([\d,.]+) (?:people|person)', page, re.DOTALL
+            rf'id="column-{shared.column(name)}".*?≈ ([\d,.]+) (?:people|person)', page, re.DOTALL
         )
         assert left[0] == number(risks[(name,)]["mean_size"])
 
 
-def test_a_change_says_what_it_did_and_undo_takes_it_back(at_table: Visitor) -> None:
-    role(at_table, "admitted", "drop")
-    before = at_table.policy.read_bytes()
-    first = at_table.get("/risk").json()["unique"]
-    page = role(at_table, "zip", "drop")
-    now = at_table.get("/risk").json()["unique"]
+def test_a_change_says_what_it_did_and_undo_takes_it_back(shared: Visitor) -> None:
+    role(shared, "admitted", "drop")
+    before = shared.policy.read_bytes()
+    first = shared.get("/risk").json()["unique"]
+    page = role(shared, "zip", "drop")
+    now = shared.get("/risk").json()["unique"]
     assert f"<b>zip to Drop</b>: {number(first - now)} fewer stand alone" in page
     assert "You chose Drop." in page
     assert 'aria-label="Undo: zip to Drop"' in page
     assert "<ins>" in page
-    assert "zip" in Policy.load(at_table.policy).drop
-    page = at_table.post("/undo", back="/columns").text
+    assert "zip" in Policy.load(shared.policy).drop
+    page = shared.post("/undo", back="/columns").text
     assert "Undone: zip to Drop." in page
     assert 'aria-label="Redo: zip to Drop"' in page
-    assert at_table.policy.read_bytes() == before
-    at_table.post("/redo")
-    assert at_table.get("/risk").json()["unique"] == now
+    assert shared.policy.read_bytes() == before
+    shared.post("/redo")
+    assert shared.get("/risk").json()["unique"] == now
 
 
-def test_several_columns_are_one_step(at_table: Visitor) -> None:
-    before = at_table.policy.read_bytes()
-    ticked = [str(at_table.column(name)) for name in ("age", "sex", "zip")]
-    page = at_table.post("/columns/several", column=ticked, role="drop").text
+def test_several_columns_are_one_step(shared: Visitor) -> None:
+    before = shared.policy.read_bytes()
+    ticked = [str(shared.column(name)) for name in ("age", "sex", "zip")]
+    page = shared.post("/columns/several", column=ticked, role="drop").text
     assert "3 columns to Drop" in page
-    assert set(Policy.load(at_table.policy).drop) == {"age", "sex", "zip"}
-    at_table.post("/undo")
-    assert at_table.policy.read_bytes() == before
-    assert "no column is ticked" in at_table.post("/columns/several", role="drop").text
-    assert "choose a role" in at_table.post("/columns/several", column=ticked, role="king").text
-    assert at_table.policy.read_bytes() == before
+    assert set(Policy.load(shared.policy).drop) == {"age", "sex", "zip"}
+    shared.post("/undo")
+    assert shared.policy.read_bytes() == before
+    assert "no column is ticked" in shared.post("/columns/several", role="drop").text
+    assert "choose a role" in shared.post("/columns/several", column=ticked, role="king").text
+    assert shared.policy.read_bytes() == before
 
 
-def test_suggestions_come_back_with_one_click(at_table: Visitor) -> None:
-    roles = dict(Policy.load(at_table.policy).roles())
+def test_suggestions_come_back_with_one_click(shared: Visitor) -> None:
+    roles = dict(Policy.load(shared.policy).roles())
     for name, to in (("age", "sensitive"), ("ssn", "entity"), ("cost", "keep")):
-        role(at_table, name, to)
-    at_table.post("/columns/suggested")
-    assert dict(Policy.load(at_table.policy).roles()) == roles
+        role(shared, name, to)
+    shared.post("/columns/suggested")
+    assert dict(Policy.load(shared.policy).roles()) == roles
 
 
-def test_examples_of_identifiers_are_shown_when_asked_only(at_table: Visitor) -> None:
-    names = at_table.studio.folder.joinpath("patients.csv").read_text().splitlines()[1].split(",")[0]
-    page = at_table.get("/columns").text
+def test_examples_of_identifiers_are_shown_when_asked_only(shared: Visitor) -> None:
+    names = shared.studio.folder.joinpath("patients.csv").read_text().splitlines()[1].split(",")[0]
+    page = shared.get("/columns").text
     assert names not in page
-    assert names in at_table.get(f"/columns?examples={at_table.column('name')}").text
+    assert names in shared.get(f"/columns?examples={shared.column('name')}").text
 
 
-def test_without_a_quasi_identifier_the_page_says_what_to_do(at_table: Visitor) -> None:
+def test_without_a_quasi_identifier_the_page_says_what_to_do(shared: Visitor) -> None:
     page = ""
-    for name, each in dict(Policy.load(at_table.policy).roles()).items():
+    for name, each in dict(Policy.load(shared.policy).roles()).items():
         if each == "quasi_identifier":
-            page = role(at_table, name, "drop")
+            page = role(shared, name, "drop")
     assert "No column is a quasi-identifier." in page
     assert "It needs a quasi-identifier." in page
-    assert at_table.get("/risk").json() is None
+    assert shared.get("/risk").json() is None
     assert re.search(
         r'class="attention"><a href="/columns"[^>]*title="no column is a quasi-identifier"', page
     )
 
 
-def test_a_near_unique_keep_names_the_exposure_before_it_blocks(at_table: Visitor) -> None:
-    page = role(at_table, "admitted", "keep")
+def test_a_near_unique_keep_names_the_exposure_before_it_blocks(shared: Visitor) -> None:
+    page = role(shared, "admitted", "keep")
     assert "Accept near-unique-keep" in page
-    page = at_table.post("/columns/accept", exposure="near-unique-keep").text
-    assert Policy.load(at_table.policy).accept == ("near-unique-keep",)
+    page = shared.post("/columns/accept", exposure="near-unique-keep").text
+    assert Policy.load(shared.policy).accept == ("near-unique-keep",)
     assert "Accept near-unique-keep" not in page
-    assert "not one of these columns" in at_table.post("/columns/accept", exposure="all").text
-    assert Policy.load(at_table.policy).accept == ("near-unique-keep",)
+    assert "not one of these columns" in shared.post("/columns/accept", exposure="all").text
+    assert Policy.load(shared.policy).accept == ("near-unique-keep",)
 
 
-def test_what_cannot_be_is_refused_in_a_sentence(at_table: Visitor) -> None:
-    role(at_table, "ssn", "entity")
-    before = at_table.policy.read_bytes()
-    assert "ssn is the entity, and there is one" in role(at_table, "name", "entity")
-    assert "there is no such column" in at_table.post("/columns/400", role="drop").text
-    assert at_table.policy.read_bytes() == before
+def test_what_cannot_be_is_refused_in_a_sentence(shared: Visitor) -> None:
+    role(shared, "ssn", "entity")
+    before = shared.policy.read_bytes()
+    assert "ssn is the entity, and there is one" in role(shared, "name", "entity")
+    assert "there is no such column" in shared.post("/columns/400", role="drop").text
+    assert shared.policy.read_bytes() == before
 
 
 def test_the_costs_are_those_of_the_command_and_the_advice_is_one_step(

@@ -43,10 +43,11 @@ class CountedTable:
         """The columns of the first rows, or of every n-th if there are many more."""
         opened = gzip.open if self.file.endswith(".gz") else open
         with opened(self.path, "rt", encoding="utf-8", newline="") as file:
-            records = list(csv.DictReader(file))
+            header, *records = csv.reader(file)
         step = max(1, len(records) // self.rows)
-        names = [*self.quasi, self.sensitive]
-        return {name: [record[name] for record in records[::step][: self.rows]] for name in names}
+        places = {name: header.index(name) for name in [*self.quasi, self.sensitive]}
+        chosen = records[::step][: self.rows]
+        return {name: [record[place] for record in chosen] for name, place in places.items()}
 
 
 TABLES = {

@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,23 +81,35 @@ class Draws:
         return bool(self.path)
 
 
+DRAWING = ("shuffled", "draws_below", "draw_below")
+
+
+@cache
+def _places(_modules: int) -> tuple[tuple[Any, str], ...]:
+    """Where the program has functions that draw; found anew whenever more modules are loaded."""
+    return tuple(
+        (module, word)
+        for name, module in list(sys.modules.items())
+        if name.startswith("incrowd") and name not in ORDER_OF_ROWS
+        for word in DRAWING
+        if word in vars(module)
+    )
+
+
 @contextmanager
 def _replayed(draws: Draws) -> Iterator[None]:
     """Every module of the program draws from here, but for the order of rows."""
-    own = {name: getattr(assign, name) for name in ("shuffled", "draws_below", "draw_below")}
+    own = {word: getattr(assign, word) for word in DRAWING}
     changed = []
-    for name, module in list(sys.modules.items()):
-        if not name.startswith("incrowd") or name in ORDER_OF_ROWS:
-            continue
-        for word, function in own.items():
-            if getattr(module, word, None) is function:
-                setattr(module, word, getattr(draws, word))
-                changed.append((module, word, function))
+    for module, word in _places(len(sys.modules)):
+        if getattr(module, word) is own[word]:
+            setattr(module, word, getattr(draws, word))
+            changed.append((module, word))
     try:
         yield
     finally:
-        for module, word, function in changed:
-            setattr(module, word, function)
+        for module, word in changed:
+            setattr(module, word, own[word])
 
 
 def outcomes(run: Callable[[], View], most: int = 5_000) -> Outcomes:

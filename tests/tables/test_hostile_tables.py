@@ -28,7 +28,7 @@ from incrowd.errors import TableError
 from incrowd.flow import Table
 from incrowd.tables import as_frame, checked_files, csv_reader, read, write_csv, write_parquet
 from incrowd.tables.checked_files import CELL_LIMIT, NAME_LIMIT, ROW_LIMIT
-from incrowd.tables.parquet_reader import connection
+from incrowd.tables.parquet_child import connection
 
 CANARY = "Jane-Roe-HIV"
 SAID = CANARY.encode()

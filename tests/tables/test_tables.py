@@ -628,3 +628,12 @@ def test_the_door_is_light() -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_the_child_that_opens_parquet_starts_with_little() -> None:
+    """It is started for each file: numpy alone would take as long as all else that it does."""
+    looked_for = "{'numpy', 'incrowd.flow', 'json'}"
+    code = f"import sys, incrowd.tables.parquet_child; print({looked_for} & set(sys.modules))"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.strip() == "{'json'}"

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Promise, Switch, catalogue, option_names
 from incrowd.errors import Infeasible, PolicyError, unknown
 from incrowd.flow import Microdata, Neighbourhoods, Partition
-from incrowd.long_work import Progress
+from incrowd.long_work import Progress, silent
 from incrowd.policy.exposures import UNSAFE_IDENTITY, UNSAFE_MATCHES, UNSAFE_ONE_SIDED, KnownExposure
 
 REVISITED = "Gionis, Mazza, Tassa: k-Anonymization Revisited"
@@ -331,8 +331,11 @@ def watched(progress: Progress, clock: NDArray[np.int64], rows: int) -> Iterator
     """Report ``clock[1] / rows`` to `progress` while the body runs without the interpreter's lock.
 
     What `progress` raises is raised here after the body, which should end soon once ``clock[0]`` is below 0.
-    Of several threads each has a line of the `clock`.
+    Of several threads each has a line of the `clock`. Where nobody watches, no thread is started for it.
     """
+    if progress is silent:
+        yield
+        return
     over = threading.Event()
     raised: list[Exception] = []
 

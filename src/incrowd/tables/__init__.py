@@ -23,13 +23,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from incrowd.flow import Table
-from incrowd.tables.csv_writer import protected, unprotected, unprotected_table, write_csv
-from incrowd.tables.files import read, read_standard_input
-
 if TYPE_CHECKING:
+    from incrowd.flow import Table
+    from incrowd.tables.csv_writer import protected as protected
+    from incrowd.tables.csv_writer import unprotected as unprotected
+    from incrowd.tables.csv_writer import unprotected_table as unprotected_table
+    from incrowd.tables.csv_writer import write_csv as write_csv
+    from incrowd.tables.files import read as read
+    from incrowd.tables.files import read_standard_input as read_standard_input
     from incrowd.tables.frames import Native
     from incrowd.tables.parquet_writer import Typed
 
@@ -43,6 +47,17 @@ __all__ = [
     "write_csv",
     "write_parquet",
 ]
+
+_HOMES = {"read": "files", "read_standard_input": "files"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when asked for: the child that opens a Parquet file is a module here, and needs none of it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'csv_writer')}"), name)
+    globals()[name] = found
+    return found
 
 
 def write_parquet(

@@ -70,7 +70,7 @@ def read_duckdb(descriptor: int, sql: str) -> TypedRows:
     """Read from a DuckDB file; only run inside the child of `isolated_reader`."""
     import duckdb
 
-    from incrowd.tables.parquet_reader import connection
+    from incrowd.tables.parquet_child import connection
 
     path = f"/dev/fd/{descriptor}"
     try:

@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 from incrowd.errors import TableError
 from incrowd.flow import Table
 from incrowd.tables.checked_files import check_shape, check_texts, chosen, too_large
-from incrowd.tables.parquet_reader import NULL, end_with_parent, limit, sent_rows, start_child
+from incrowd.tables.parquet_child import NULL, end_with_parent, limit
+from incrowd.tables.parquet_reader import sent_rows, start_child
 from incrowd.tables.texts import cell_text, column_of
 from incrowd.tables.typed_rows import TypedRows
 

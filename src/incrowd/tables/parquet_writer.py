@@ -16,7 +16,7 @@ from incrowd.errors import TableError
 from incrowd.flow import Codes, Table
 from incrowd.schema import Kind
 from incrowd.tables.checked_files import check_names, create
-from incrowd.tables.parquet_reader import connection
+from incrowd.tables.parquet_child import connection
 
 _BIGINT = 2**63
 _DECIMAL_DIGITS = 38

@@ -117,11 +117,17 @@ def test_the_tree_finds_what_a_look_at_all_pairs_finds(
     assert groups_of(group(Agglomerative(5, distance, measure, modified), table)) == expected
 
 
+# What sets of records cost, by their table and the measure: the same for every distance, found once.
+COSTS: dict[tuple[tuple[Any, ...], str], dict[frozenset[int], float]] = {}
+
+
 def naive_by_rows(
     table: CodeTable, k: int, distance: str, measure: str, modified: bool
 ) -> set[frozenset[int]]:
     """The greedy algorithm once more, remembering distances: the plain twin takes minutes here."""
-    costs: dict[frozenset[int], float] = {}
+    if len(COSTS) > 4:  # of a hundred seeds they would fill the memory
+        COSTS.clear()
+    costs = COSTS.setdefault((tuple(table.points), measure), {})
 
     def cost(members: frozenset[int]) -> float:
         if members not in costs:
