@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from incrowd.commands.inspect.profile import ColumnProfile
@@ -11,6 +12,9 @@ from incrowd.values import read_number
 
 LONGEST_CELL = 200
 EXAMPLES = 3
+_DIGITS = re.compile(
+    r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?"
+)  # whatever can be read as a plain number is so written
 
 
 def rows(opened: OpenTable, start: int, count: int, columns: tuple[int, int]) -> list[list[str | None]]:
@@ -68,8 +72,8 @@ def why_this_kind(opened: OpenTable, found: ColumnProfile) -> str:
 
 def _numbers(opened: OpenTable, name: str) -> int:
     markers = {"", None, *opened.profile.missing}
-    texts = (text for text in opened.table.column(name).texts if text not in markers)
-    return sum(read_number(text) is not None for text in texts if text is not None)
+    texts = [text for text in opened.table.column(name).texts if text is not None and text not in markers]
+    return sum(read_number(text) is not None for text in filter(_DIGITS.fullmatch, texts))
 
 
 def examples(opened: OpenTable, column: str, count: int = EXAMPLES) -> list[str]:
