@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.commands.inspect.column_facts import counted_texts, numbered_values
+from incrowd.commands.inspect.column_facts import counted_texts, numbered_values, texts_at
 from incrowd.commands.inspect.levels import LevelCounts, Levels, levels_of
 from incrowd.commands.inspect.risks import (
     LARGEST_COMBINATION,
@@ -169,12 +169,12 @@ class KnownColumns:
 def _numbered(column: TextColumn, said: Described, missing: frozenset[str], name: str) -> Codes:
     """As `numbered_values`, by what the texts mean and not by how they are written."""
     counts, gone = counted_texts(column, missing)
-    real = np.flatnonzero((counts > 0) & ~gone).tolist()
-    texts = [column.texts[place] or "" for place in real]
+    real = (counts > 0) & ~gone
+    texts = texts_at(column, real)
     how = read_as(said, texts, [], name)
     number = np.zeros(len(column.texts), np.int32)
     if how.kind not in (Kind.NUMERIC, Kind.DATE):  # a text is its own value, and texts are distinct
-        number[real] = np.arange(1, len(real) + 1)
+        number[real] = np.arange(1, len(texts) + 1)
         return number[column.codes]
     seen: dict[str, int] = {}
     values = map(value_text, read_column(texts, how.kind, how.format, name))
