@@ -102,7 +102,8 @@ def releases_of(project: Project) -> list[Published]:
     """The project's own releases, the oldest first; a stage that a crash left is none."""
     folder = project.inside("releases")
     found = [path for path in _folders(folder, 1) if _is_release(path)]
-    return [Published(path, path.name, own=True) for path in sorted(found, key=_written)]
+    place = f"{project.folder.name}/{folder.name}"
+    return [Published(path, f"{place}/{path.name}", own=True) for path in sorted(found, key=_written)]
 
 
 def releases_below(start: Path, besides: Iterable[Published]) -> list[Published]:
