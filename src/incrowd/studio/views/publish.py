@@ -15,6 +15,7 @@ from incrowd.errors import InputError
 from incrowd.studio import pages, show, views, words
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of
+from incrowd.studio.hierarchy_drafts import DRAFTS
 from incrowd.studio.jobs import REFUSED, Job
 from incrowd.studio.pages import table_needed
 from incrowd.studio.project import TableFile, project_for, read_bytes, write_whole
@@ -312,8 +313,8 @@ def _copied(old: Path, new: Path, policy: str) -> None:
         (new / "hierarchies").mkdir(mode=0o700, parents=True)
         new.chmod(0o700)
         for path in sorted((old / "hierarchies").iterdir()):
-            content = None if path.is_symlink() or not path.is_file() else path.read_bytes()
-            if content is not None:
+            if path.is_file() and not path.is_symlink() and path.name != DRAFTS:
+                content = path.read_bytes()
                 write_whole(new / "hierarchies" / path.name, content)
         write_whole(new / "policy.toml", policy.encode())
     except OSError as error:
