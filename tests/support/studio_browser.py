@@ -22,8 +22,8 @@ RULES = {
         "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     }
 }
-# Milliseconds after which a test gives up on work. It takes seconds, also on a busy machine; but where kernels
-# have changed they are compiled first, at a low priority.
+# Milliseconds after which a test gives up on work. It takes seconds, also on a busy machine; but kernels that
+# have changed are compiled first, at a low priority.
 PATIENCE = 300_000
 VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {
