@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import json
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from support.parsed import parsed
 
 import incrowd
+from incrowd.studio import questions
 
 pytestmark = pytest.mark.quick
 ROOT = Path(incrowd.__file__).parent
@@ -288,12 +291,41 @@ def test_looking_costs_nothing_heavy(script: str) -> None:
     assert json.loads(ran.stderr) == ["sys"]  # the probe does see what is loaded
 
 
+def test_a_method_is_looked_up_without_its_loops() -> None:
+    """Who asks what a method promises does not wait for numba."""
+    script = f"from incrowd.algorithms.base import all_methods; assert len(all_methods()) > 10; {LOADED}"
+    ran = subprocess.run(
+        [sys.executable, "-c", script, "numba", "scipy", "sys"], capture_output=True, text=True
+    )
+    assert json.loads(ran.stderr) == ["sys"]
+
+
 def test_the_process_that_talks_to_the_browser_holds_no_data() -> None:
     """Neither tables nor numbers are loaded there: the bench has them."""
     script = f"import incrowd.studio.server; {LOADED}"
     heavy = ("numpy", "pydantic", "numba", "duckdb", "incrowd.flow", "incrowd.tables", "sys")
     ran = subprocess.run([sys.executable, "-c", script, *heavy], capture_output=True, text=True)
     assert json.loads(ran.stderr) == ["sys"]
+
+
+def test_a_question_of_the_studio_imports_its_own_module_alone() -> None:
+    """Of every module of questions, all that it lists is found, and with it no other module."""
+    names = [module.name for module in pkgutil.iter_modules(questions.__path__)]
+    listed = {
+        asked: function
+        for name in names
+        for asked, function in getattr(import_module(f"{questions.__name__}.{name}"), "QUESTIONS", {}).items()
+    }
+    assert len(listed) > 30
+    assert {asked: questions.question(asked) for asked in listed} == listed
+    with pytest.raises(KeyError):
+        questions.question("no such question")
+    script = (
+        "import sys; from incrowd.studio.questions import question; question('columns')\n"
+        "print(*(m for m in sys.modules if m.startswith('incrowd.studio.questions.')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert set(loaded.split()) == {f"{questions.__name__}.{name}" for name in ("rows", "open_table")}
 
 
 def test_nothing_but_its_command_imports_the_studio() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from incrowd.commands.inspect import preview as previewing
 from incrowd.commands.inspect.column_facts import numbered_values
 from incrowd.commands.inspect.preview import PRIVATE, previewed
 from incrowd.commands.inspect.profile import profiled
+from incrowd.commands.inspect.risks import telling_combinations
 from incrowd.encode import encode
 from incrowd.errors import Exposure, InputError, PolicyError, TableError
 from incrowd.examples import write_example
@@ -47,6 +49,60 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # ---- risk of any columns
+
+WIDE = ("a", "b", "c", "d", "e")
+wide_rows = st.lists(st.tuples(*(st.integers(0, most) for most in (1, 2, 3, 9, 30))), min_size=1, max_size=40)
+
+
+def counted_by_hand(rows: list[tuple[int, ...]], names: tuple[str, ...], sizes: tuple[int, ...]) -> list[Any]:
+    """All combinations, the most telling columns first; then those with most unique rows first."""
+    column = {name: [row[WIDE.index(name)] for row in rows] for name in names}
+    telling = sorted(names, key=lambda name: sum(n * n for n in Counter(column[name]).values()))
+    found = []
+    for size in sizes:
+        for columns in combinations(telling, size):
+            counts = Counter(zip(*(column[name] for name in columns), strict=True))
+            found.append((columns, sum(count == 1 for count in counts.values())))
+    return sorted(found, key=lambda each: (-each[1], len(each[0])))
+
+
+@given(wide_rows, st.integers(1, 12), st.sampled_from([(2,), (3,), (2, 3)]))
+def test_telling_combinations_are_those_of_counting_all(
+    rows: list[tuple[int, ...]], most: int, sizes: tuple[int, ...]
+) -> None:
+    codes = {name: np.array([row[j] for row in rows]) for j, name in enumerate(WIDE)}
+    found, _ = telling_combinations(codes, 10**6, sizes=sizes, most=most)
+    assert [(one.columns, one.unique) for one in found] == counted_by_hand(rows, WIDE, sizes)[:most]
+
+
+@given(
+    wide_rows,
+    st.lists(st.sets(st.sampled_from(WIDE), min_size=3).map(sorted), min_size=1, max_size=5),
+    st.integers(1, 4),
+)
+def test_what_was_counted_under_another_policy_stays_right(
+    rows: list[tuple[int, ...]], sets: list[list[str]], most: int
+) -> None:
+    table = Table.of({name: [str(row[j]) for row in rows] for j, name in enumerate(WIDE)})
+    known = KnownColumns.of(table, Policy(quasi_identifiers=list(WIDE)))
+    for names in sets:
+        known = known.under(Policy(quasi_identifiers=names))
+        found, bounded = known.telling(known.quasi_identifiers(), most)
+        assert [(one.columns, one.unique) for one in found] == counted_by_hand(rows, tuple(names), (3,))[
+            :most
+        ]
+        assert not bounded
+
+
+def test_a_column_that_is_read_otherwise_is_counted_again() -> None:
+    table = Table.of({"x": ["1", "1.0", "2"], "y": ["a", "a", "b"], "z": ["p", "p", "p"]})
+    names = ["x", "y", "z"]
+    as_texts = KnownColumns.of(
+        table, Policy(quasi_identifiers={"x": {"type": "categorical"}, "y": {}, "z": {}})
+    )
+    assert as_texts.telling(names, 1)[0][0].unique == 3
+    as_numbers = as_texts.under(Policy(quasi_identifiers={"x": {"type": "numeric"}, "y": {}, "z": {}}))
+    assert as_numbers.telling(names, 1)[0][0].unique == 1
 
 
 @given(lines, st.integers(2, 5))

@@ -14,14 +14,16 @@ from typing import Any
 
 import pytest
 from support.studio_browser import Surfer
-from support.studio_visitor import Visitor
+from support.studio_visitor import Visitor, patients
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app
 from incrowd.commands.publish import publish
+from incrowd.errors import InputError
 from incrowd.policy import Policy
-from incrowd.studio import release_list
+from incrowd.studio import releases
 from incrowd.studio.attack_rows import attack_rows, widest
+from incrowd.studio.project import TableFile, opened
 from incrowd.studio.questions.check import question_sql
 from incrowd.studio.views import check
 
@@ -61,11 +63,11 @@ def ran(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, about: str, *more: st
 
 def did(visitor: Visitor, what: str, **fields: Any) -> str:
     """A heavy one: asked for, and waited for."""
-    answer = visitor.post(f"/check/{what}", of="0", **fields)
+    answer = visitor.post(f"/check/{what}", of=visitor.release(), **fields)
     assert answer.status_code == 200
     job = visitor.wait_for_job(f"check_{what}")
     assert job.state == "done", job.sentence
-    return str(visitor.get("/check?of=0").text)
+    return str(visitor.get(f"/check?of={visitor.release()}").text)
 
 
 def test_without_a_release_it_says_what_to_do(at_table: Visitor) -> None:
@@ -135,13 +137,13 @@ def test_a_release_from_elsewhere_is_checked_against_the_policy_here(at_table: V
     assert "from/a-colleague/release-1" in page
     assert "linked" not in page
     assert "checked against the policy of this project" in page
-    (number,) = re.findall(r'<option value="(\d+)" selected>from/a-colleague', page)
-    at_table.post("/check/verify", of=number, against="policy")
+    (key,) = re.findall(r'<option value="(\w+)" selected>from/a-colleague', page)
+    at_table.post("/check/verify", of=key, against="policy")
     job = at_table.wait_for_job("check_verify")
     assert job.state == "done", job.sentence
     assert not job.result["passed"]  # the policy here asks for another method
     assert "manifest" in [each["name"] for each in job.result["checks"] if not each["passed"]]
-    page = at_table.get(f"/check?of={number}").text
+    page = at_table.get(f"/check?of={key}").text
     assert "Rejected" in page
 
 
@@ -151,16 +153,16 @@ def test_a_table_of_another_tool_is_audited(at_table: Visitor, monkeypatch: pyte
         ages = [(int(row["age"]) // 20 * 20, row["sex"]) for row in csv.DictReader(file)]
     lines = ["age,sex", *(f'"[{low},{low + 19}]",{sex}' for low, sex in ages)]
     (at_table.studio.folder / "other-tool.csv").write_text("\n".join(lines) + "\n")
-    (number,) = re.findall(r'<option value="(\d+)">other-tool.csv', at_table.get("/check").text)
-    assert "Verify" not in at_table.get(f"/check?of={number}").text.replace("Check", "")
-    at_table.post("/check/audit", of=number, against="policy")
+    (key,) = re.findall(r'<option value="(\w+)">other-tool.csv', at_table.get("/check").text)
+    assert "Verify" not in at_table.get(f"/check?of={key}").text.replace("Check", "")
+    at_table.post("/check/audit", of=key, against="policy")
     refused = at_table.wait_for_job("check_audit")
     assert refused.state == "refused"  # the policy's other quasi-identifiers are not in this table
-    assert refused.sentence in unescape(at_table.get(f"/check?of={number}").text)
-    at_table.post("/check/audit", of=number, against="")
+    assert refused.sentence in unescape(at_table.get(f"/check?of={key}").text)
+    at_table.post("/check/audit", of=key, against="")
     found = at_table.wait_for_job("check_audit")
     assert found.state == "done", found.sentence
-    page = at_table.get(f"/check?of={number}").text
+    page = at_table.get(f"/check?of={key}").text
     assert "Known to outsiders: age, sex (all columns that both tables have)." in page
     said = ran(at_table, monkeypatch, "Who fits which row")
     assert {key: found.result[key] for key in said} == said
@@ -172,7 +174,7 @@ def test_answers_are_those_of_the_command(at_check: Visitor, monkeypatch: pytest
     numbers = {name: n for n, name in re.findall(r'id="c(\d+)-name">([^<]+)<', page)}
     age, sex, cost = numbers["age"], numbers["sex"], numbers["cost"]
     asked: dict[str, Any] = {
-        "of": "0",
+        "of": at_check.release(),
         "mode": "form",
         f"c{age}-low": "30",
         f"c{age}-high": "60",
@@ -194,7 +196,7 @@ def test_answers_are_those_of_the_command(at_check: Visitor, monkeypatch: pytest
     assert [unescape(v) for v in re.findall(r'<tr><th scope="row">([^<]*)</th><td class="n">', page)][
         -len(said["groups"]) :
     ] == [group["value"] for group in said["groups"]]
-    at_check.post("/check/ask", of="0", mode="sql", sql="SELECT MAX(age) WHERE sex = 'M'")
+    at_check.post("/check/ask", of=at_check.release(), mode="sql", sql="SELECT MAX(age) WHERE sex = 'M'")
     assert ran(at_check, monkeypatch, "Ask")["aggregate"] == "MAX"
     questions_that_cannot_be_answered_say_why(at_check)
     learning_needs_an_extra(at_check, monkeypatch)
@@ -211,7 +213,7 @@ UNANSWERED: list[tuple[dict[str, Any], str]] = [
 
 def questions_that_cannot_be_answered_say_why(visitor: Visitor) -> None:
     for fields, sentence in UNANSWERED:
-        page = visitor.post("/check/ask", of="0", **fields).text
+        page = visitor.post("/check/ask", of=visitor.release(), **fields).text
         (problem,) = re.findall(r'<p class="pad bad-text" role="alert">(.*?)</p>', page, re.DOTALL)
         assert sentence in unescape(problem)
 
@@ -227,19 +229,20 @@ def test_names_and_values_are_quoted_in_sql() -> None:
 
 def test_reports_are_written_into_the_project_and_run_nothing(at_check: Visitor) -> None:
     at_check.get("/check")
-    missing = at_check.get("/check/report/0/readers")
+    missing = at_check.get(f"/check/report/{at_check.release()}/readers")
     assert missing.status_code == 422
     assert "was not written yet" in missing.text
     kinds = ("readers", "private") if ALL else ("readers",)  # a private one attacks, too
     for kind in kinds:
         did(at_check, "report", kind=kind)
-        answer = at_check.get(f"/check/report/0/{kind}")
+        answer = at_check.get(f"/check/report/{at_check.release()}/{kind}")
         assert answer.status_code == 200
         assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
         assert "allow-scripts" not in answer.headers["content-security-policy"]
         assert "<script" not in answer.text
         assert answer.headers["cache-control"] == "no-store"
-        assert "attachment" in at_check.get(f"/check/report/0/{kind}?save=1").headers["content-disposition"]
+        saved = at_check.get(f"/check/report/{at_check.release()}/{kind}?save=1")
+        assert "attachment" in saved.headers["content-disposition"]
     written = "".join(path.read_text() for path in at_check.studio.open.project.inside("jobs").iterdir())
     first = (at_check.studio.folder / "patients.csv").read_text().splitlines()[1].split(",")
     for cell in (*first[:2], "Pneumonia", "Married", "Bachelor"):  # only names and counts are in jobs
@@ -248,9 +251,9 @@ def test_reports_are_written_into_the_project_and_run_nothing(at_check: Visitor)
     assert len(pages) == len(kinds)
     assert {path.stat().st_mode & 0o777 for path in pages} == {0o600}
     for forged in (
-        "/check/report/0/other",
+        f"/check/report/{at_check.release()}/other",
         "/check/report/7/readers",
-        "/check/report/0/..%2f..%2fpolicy.toml",
+        f"/check/report/{at_check.release()}/..%2f..%2fpolicy.toml",
     ):
         assert at_check.get(forged).status_code in (404, 422)
 
@@ -261,7 +264,9 @@ def learning_needs_an_extra(at_check: Visitor, monkeypatch: pytest.MonkeyPatch) 
     page = at_check.get("/check").text
     assert "pip install 'incrowd[learn]'" in page
     assert 'action="/check/learn"' not in page
-    assert "needs scikit-learn" in at_check.post("/check/learn", of="0", target="diagnosis").text
+    assert (
+        "needs scikit-learn" in at_check.post("/check/learn", of=at_check.release(), target="diagnosis").text
+    )
     assert at_check.studio.jobs.latest("check_learn") is None
 
 
@@ -273,35 +278,73 @@ def test_what_is_learnt_is_that_of_the_command(at_check: Visitor) -> None:
 
 
 @pytest.mark.skipif(not ALL, reason="attacks take seconds; by night")
-def test_two_releases_are_attacked_together(at_check: Visitor, made: Path) -> None:
+def test_two_releases_are_attacked_together(
+    at_check: Visitor, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     brought(made, at_check.studio.open.project.inside("releases"), "release-2")
-    page = at_check.get("/check").text
-    (other,) = re.findall(r'<label for="also".*?<option value="(\d+)">release-\d</option>', page, re.DOTALL)
-    (number,) = re.findall(r'<option value="(\d+)" selected>release-\d', page)
-    assert other != number
-    at_check.post("/check/attack", of=number, also=other)
+    for screen in ("check", "publish"):  # either has a form for it, and what was found stands on Check
+        page = at_check.get(f"/{screen}").text
+        (form,) = re.findall(
+            r'<form method="post" action="/check/attack"[^>]*>(?:(?!</form>).)*name="also".*?</form>',
+            page,
+            re.DOTALL,
+        )
+        assert at_check.release("release-2") in form
+    first, second = at_check.release("release-1"), at_check.release("release-2")
+    answer = at_check.post("/check/attack", of=first, also=second)
+    assert str(answer.url).endswith(f"/check?of={first}")
     job = at_check.wait_for_job("check_attack")
     assert job.state == "done", job.sentence
-    assert any(each["name"].startswith("composition") for each in job.result["attacks"])
-
-
-def test_numbers_mean_the_same_folder_for_ever_and_links_are_not_followed(tmp_path: Path) -> None:
-    numbers = release_list.Numbers()
-    own = tmp_path / "own"
-    for name in ("own/b", "deep/a/b/c", "deep/.hidden/x"):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "release.json").write_text("{}")
-    (tmp_path / "link").symlink_to(tmp_path / "own" / "b")
-    (tmp_path / "odd").mkdir()
-    (tmp_path / "odd" / "release.json").symlink_to(tmp_path / "own" / "b" / "release.json")
-    found = release_list.releases_in(own, tmp_path, numbers)
-    assert [(each.place, each.own, each.number) for each in found] == [
-        ("own/b", True, 0),
-        ("deep/a/b/c", False, 1),
+    page = at_check.get(f"/check?of={first}").text
+    assert "Attacked together with <b>release-2</b>" in page
+    assert "The two releases together leave" in page
+    assert f'<option value="{second}" selected>release-2' in page
+    printed = ran(at_check, monkeypatch, "Attack")
+    assert printed["outcome"] == job.result["outcome"]
+    found = [each for each in job.result["attacks"] if each["name"].startswith("composition")]
+    assert [each["name"] for each in printed["attacks"] if each["name"].startswith("composition")] == [
+        each["name"] for each in found
     ]
+    stale = "have changed since"
+    assert stale not in page
+    release_2 = at_check.studio.open.project.inside("releases") / "release-2"
+    (release_2 / "README.md").touch()
+    assert stale in at_check.get(f"/check?of={first}").text  # the second one's files count, too
+
+
+def test_two_releases_must_be_two_of_the_list(at_check: Visitor) -> None:
+    key = at_check.release()
+    assert "choose two different releases" in at_check.post("/check/attack", of=key, also=key).text
+    for forged in ("1", "../release-1", "f" * 12):
+        assert "not in the list any more" in at_check.post("/check/attack", of=key, also=forged).text
+    assert at_check.studio.jobs.latest("check_attack") is None
+
+
+def test_a_key_stays_with_its_folder_and_links_are_not_followed(tmp_path: Path) -> None:
+    table = patients(tmp_path, 5)
+    project = opened(tmp_path / "patients.incrowd", TableFile(table))
+    own = project.inside("releases")
+    for path in (own / "b", own / "c", own / "c.audit", tmp_path / "deep/a/b/c", tmp_path / "deep/.hidden/x"):
+        path.mkdir(parents=True)
+        (path / "release.json").write_text("{}")
+    (tmp_path / "link").symlink_to(own / "b")
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "release.json").symlink_to(own / "b" / "release.json")
+    mine = releases.releases_of(project)
+    assert [(each.name, each.own) for each in mine] == [("b", True), ("c", True)]
+    others = releases.releases_below(tmp_path, mine)
+    assert [(each.place, each.own) for each in others] == [("deep/a/b/c", False)]
+    keys = {each.path: each.key for each in (*mine, *others)}
+    assert len(set(keys.values())) == 3
     shutil.rmtree(own / "b")
-    again = release_list.releases_in(own, tmp_path, numbers)
-    assert [(each.place, each.number) for each in again] == [("deep/a/b/c", 1)]
+    project.close()
+    project = opened(tmp_path / "patients.incrowd", TableFile(table))
+    for each in (*releases.releases_of(project), *others):
+        assert each.key == keys[each.path]
+        assert releases.meant(each.key, [*mine, *others]).path == each.path
+    with pytest.raises(InputError, match="not in the list any more"):
+        releases.meant(keys[own / "b"], releases.releases_of(project))
+    project.close()
 
 
 @pytest.mark.parametrize(
@@ -315,7 +358,7 @@ def test_numbers_mean_the_same_folder_for_ever_and_links_are_not_followed(tmp_pa
     ],
 )
 def test_a_manifest_that_anybody_wrote_is_said_in_words(said: Any, words: str) -> None:
-    assert release_list.promise_of(said) == words
+    assert releases.promise_of(said) == words
 
 
 def test_marks_of_attacks_lie_on_one_scale() -> None:
@@ -348,7 +391,7 @@ def test_the_screen_is_accessible_and_fits(surfer: Surfer, made: Path) -> None:
         page.fill("[name=c0-low]", "30")
         page.click("#ask form button >> nth=0")
         page.wait_for_selector(".answer")
-        assert page.url.endswith("/check?of=0")
+        assert re.search(r"/check\?of=[0-9a-f]{12}$", page.url)
     found: dict[str, Any] = {}
     for width, dark in LOOKS:
         with surfer.page(width, dark, bypass_csp=True) as page:

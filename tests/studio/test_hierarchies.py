@@ -23,6 +23,7 @@ from incrowd.commands.inspect import KnownColumns
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import read_levels
 from incrowd.policy import Policy
+from incrowd.studio import hierarchy_drafts
 from incrowd.studio import hierarchy_forms as forms
 from incrowd.studio.pages import number
 
@@ -157,6 +158,71 @@ def test_the_preview_is_what_the_release_uses(at_table: Visitor, tmp_path: Path)
     with (tmp_path / "release" / "data.csv").open(encoding="utf-8", newline="") as file:
         published = {row["zip"] for row in csv.DictReader(file)}
     assert published <= {label for row in rows for label in row}
+
+
+def drafts_of(folder: Path) -> Path:
+    return folder / "patients.incrowd" / "hierarchies" / ".drafts.json"
+
+
+def test_a_draft_is_there_after_a_restart_until_it_is_used(tmp_path: Path) -> None:
+    patients(tmp_path, 200)
+    file = "".join(f"{level};{level[0]};*\n" for level in EDUCATION[:-1])  # one value is absent
+    with Visitor(tmp_path) as visitor:
+        visitor.open("patients.csv")
+        zip_, education, age = (visitor.column(name) for name in ("zip", "education", "age"))
+        visitor.post(f"/hierarchies/{zip_}/draft", builder="prefix", prefix="3")
+        visitor.post(f"/hierarchies/{education}/import", text=file)
+        visitor.post(f"/hierarchies/{age}/draft", builder="intervals", intervals="10, 5")  # does not nest
+        before = visitor.policy.read_bytes()
+        pages = [text_of(visitor.get(f"/hierarchies/{n}").text) for n in (zip_, education, age)]
+        assert "1 of 7 values" in pages[1]
+    kept = drafts_of(tmp_path)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    with Visitor(tmp_path) as visitor:
+        visitor.open("patients.csv")
+        assert "a hierarchy is looked at, and not used yet" in text_of(visitor.get("/table").text)
+        assert [text_of(visitor.get(f"/hierarchies/{n}").text) for n in (zip_, education, age)] == pages
+        assert visitor.policy.read_bytes() == before
+        visitor.post(f"/hierarchies/{age}/discard")
+        visitor.post(f"/hierarchies/{education}/replace", how="complete")
+        use(visitor, "zip", builder="prefix", prefix="3")
+        assert json.loads(kept.read_bytes()) == {}
+        visitor.post("/undo")
+        assert hierarchy(visitor, "zip") is None
+        assert hierarchy(visitor, "education") is not None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[1]",
+        b'{"zip": {"builder": "prefix"}}',
+        b'{"zip": 3, "age": null}',
+        b"[" * 100_000,
+        json.dumps({"zip": {**forms.fields_of({}), "builder": "file", "file": "../../other.csv"}}).encode(),
+    ],
+)
+def test_drafts_that_somebody_else_wrote_do_no_harm(tmp_path: Path, content: bytes) -> None:
+    patients(tmp_path, 50)
+    (tmp_path.parent / "other.csv").write_text("04101;canary;*\n")
+    drafts_of(tmp_path).parent.mkdir(parents=True)
+    drafts_of(tmp_path).write_bytes(content)
+    with Visitor(tmp_path) as visitor:
+        visitor.open("patients.csv")
+        for name in ("zip", "age"):
+            page = visitor.get(f"/hierarchies/{visitor.column(name)}")
+            assert page.status_code == 200
+            assert "canary" not in page.text
+
+
+@pytest.mark.parametrize("builder", [one.name for one in forms.BUILDERS])
+def test_every_form_is_kept_as_it_was_typed(builder: str) -> None:
+    typed = forms.typed_fields({"builder": [builder], "dates": ["month"], "mean": ["yes"]}) | {"file": ""}
+    assert hierarchy_drafts._is_form(json.loads(json.dumps(typed)))
+    assert hierarchy_drafts._is_form(
+        json.loads(json.dumps(forms.fields_of({"hierarchy": "hierarchies/a-1.csv"})))
+    )
 
 
 def test_a_draft_is_shown_and_changes_nothing_until_it_is_used(at_table: Visitor) -> None:

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.places import ROOT
-from support.studio_browser import Surfer
+from support.studio_browser import PATIENCE, Surfer
 from support.studio_commands import run_shown
 from support.studio_visitor import Visitor, patients
 
@@ -24,7 +25,6 @@ from incrowd.studio.releases import CHECKS, wanted_name
 
 HEAVY = 12_000
 RELEASE, LOSS = "The release of this policy", "The loss by column of the last release"
-TOGETHER = "Two releases attacked together"
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_its_numbers_are_those_of_the_command_that_it_shows(published: Visitor) 
     assert job is not None
     assert (job.state, job.result) == (DONE, {"release": "release-1"})
     assert "release-1: published and verified" in text
-    losses = text_of(published.get("/releases/1/details"))
+    losses = text_of(published.get(f"/releases/{published.release('release-1')}/details"))
     measured = run_shown(published, "publish", LOSS)
     for name, said in measured["columns"].items():
         found = re.search(rf" {name} (?:too coarse to ask )?([\d.]+) %", losses.partition("What was lost")[2])
@@ -107,7 +107,7 @@ def test_its_numbers_are_those_of_the_command_that_it_shows(published: Visitor) 
 
 
 def test_it_says_what_is_given_away_and_what_is_not_promised(published: Visitor) -> None:
-    text = text_of(published.get("/releases/1"))
+    text = text_of(published.get(f"/releases/{published.release('release-1')}"))
     folder = published.studio.open.project.inside("releases")
     for path in (folder / "release-1").iterdir():
         assert path.name in text
@@ -119,13 +119,13 @@ def test_it_says_what_is_given_away_and_what_is_not_promised(published: Visitor)
 def test_rows_before_and_after_are_those_of_the_files(published: Visitor) -> None:
     folder = published.studio.open.project.inside("releases") / "release-1"
     published_rows = (folder / "data.csv").read_text()
-    page = published.get("/releases/1/details").text
+    page = published.get(f"/releases/{published.release('release-1')}/details").text
     after = [html.unescape(cell) for cell in re.findall(r'<td class="after[^>]*>([^<]+)</td>', page)]
     ranges = [cell for cell in after if re.fullmatch(r"\[\d+,\d+\]", cell)]
     assert ranges
     assert all(f'"{cell}"' in published_rows for cell in ranges)
-    assert page == published.get("/releases/1/details").text.replace("\r", "")
-    assert "What was lost" in published.get("/releases/1?all=yes").text
+    assert page == published.get(f"/releases/{published.release('release-1')}/details").text.replace("\r", "")
+    assert "What was lost" in published.get(f"/releases/{published.release('release-1')}?all=yes").text
 
 
 def test_jobs_hold_no_cell(published: Visitor) -> None:
@@ -136,22 +136,19 @@ def test_jobs_hold_no_cell(published: Visitor) -> None:
     assert "Pneumonia" not in kept
 
 
-def test_two_releases_are_attacked_together(published: Visitor) -> None:
-    while len([name for name in inside(published) if not name.endswith(".audit")]) < 2:
-        publish(published)
-    published.post("/publish/together", first="1", second="2")
-    job = published.wait_for_job("together")
-    assert (job.state, job.asked["names"]) == (DONE, ["release-1", "release-2"])
-    text = text_of(published.get("/publish"))
-    assert f"release-1 with release-2: {job.result['headline']}" in text
-    assert "Nothing is promised about two releases; this is what was found." in text
-    printed = run_shown(published, "publish", TOGETHER)
-    assert printed["outcome"] == job.result["outcome"]
-    assert [one for one in printed["attacks"] if one["name"].startswith("composition")] == [
-        one for one in job.result["attacks"] if one["name"].startswith("composition")
-    ]
-    assert "choose two different releases" in published.post("/publish/together", first="1", second="1").text
-    assert "no such release" in published.post("/publish/together", first="1", second="77").text
+def test_an_address_means_the_same_release_when_another_is_gone(published: Visitor) -> None:
+    publish(published, "short-lived")
+    gone = published.release("short-lived")
+    publish(published, "later")
+    address = f"/releases/{published.release('later')}"
+    assert "later: published and verified" in text_of(published.get(address))
+    for path in published.studio.open.project.inside("releases").glob("short-lived*"):
+        shutil.rmtree(path)
+    assert "later: published and verified" in text_of(published.get(address))
+    answer = published.get(f"/releases/{gone}")
+    assert (answer.status_code, "not in the list any more" in answer.text) == (422, True)
+    for path in published.studio.open.project.inside("releases").glob("later*"):
+        shutil.rmtree(path)
 
 
 def test_a_release_of_another_policy_says_so(published: Visitor) -> None:
@@ -162,7 +159,7 @@ def test_a_release_of_another_policy_says_so(published: Visitor) -> None:
         assert "Publish and verify" in page.text  # this policy has no release yet
         assert "another policy or table" in text_of(page)
         assert ", out of date: published with another policy or table" in text_of(page)
-        old = text_of(published.get("/releases/1"))
+        old = text_of(published.get(f"/releases/{published.release('release-1')}"))
         assert "It was made with another policy or another content of the table." in old
     finally:
         published.post("/undo")
@@ -317,14 +314,15 @@ def test_from_a_table_to_a_verified_release_in_a_browser(surfer: Surfer) -> None
         surfer.go(page, "/publish")
         page.wait_for_selector(".pairs")
         page.click("text=Publish and verify")
-        page.wait_for_selector(".banner h1:has-text('published and verified')", timeout=60_000)
+        page.wait_for_selector(".banner h1:has-text('published and verified')", timeout=PATIENCE)
         page.wait_for_selector(".histogram")
         assert page.locator("[data-job]").count() == 0
         assert "Published and verified: 400 rows." in page.text_content("#said")
     flaws = {}
     for width, dark in ((1280, False), (400, True), (320, False)):
         with surfer.page(width, dark, bypass_csp=True) as page:
-            surfer.go(page, "/releases/1")
+            surfer.go(page, "/publish")
+            page.click(".earlier-table a")
             page.wait_for_selector(".histogram")
             flaws[f"done {width}"] = (surfer.flaws(page), surfer.too_wide(page))
     with surfer.page(400, bypass_csp=True) as page:

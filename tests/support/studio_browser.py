@@ -22,6 +22,9 @@ RULES = {
         "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     }
 }
+# Milliseconds after which a test gives up on work. It takes seconds, also on a busy machine; but kernels that
+# have changed are compiled first, at a low priority.
+PATIENCE = 300_000
 VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {
   console.error("CSP " + event.violatedDirective);

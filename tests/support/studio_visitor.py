@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from incrowd.examples import write_example
 from incrowd.studio.app import build
 from incrowd.studio.guard import Keys
+from incrowd.studio.releases import releases_of
 from incrowd.studio.state import Studio
 
 PORT = 8765
@@ -91,6 +92,11 @@ class Visitor:
     @property
     def policy(self) -> Path:
         return self.studio.open.project.policy
+
+    def release(self, name: str = "") -> str:
+        """What pages call a release of the project: of this name, else the newest."""
+        found = releases_of(self.studio.open.project)
+        return next(each.key for each in reversed(found) if name in ("", each.name))
 
     def column(self, name: str) -> int:
         table = self.studio.open.table

@@ -51,11 +51,9 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     said = []
     for each in found["attacks"]:
         name, won, details = each["name"], each["attack"]["won"], each["details"]
-        if name == "composition" and won:
-            said.append(
-                f"Nothing is promised about two releases. Together they leave {won:,.0f} people "
-                f"({each['attack']['share']:.1%}) fewer than {details['k']} candidates."
-            )
+        if name == "composition":
+            left = f"{won:,.0f} people ({each['attack']['share']:.1%})" if won else "nobody"
+            said.append(f"The two releases together leave {left} fewer than {details['k']} candidates.")
         if name.startswith("composition-") and details.get("persons_with_one_value"):
             said.append(
                 f"Two releases together leave one value of {name.removeprefix('composition-')} to "

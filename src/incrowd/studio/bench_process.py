@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from incrowd.studio import child
-from incrowd.studio.questions import all_questions
+from incrowd.studio.questions import question
 from incrowd.studio.questions.open_table import OpenTable, read_table
 
 
@@ -13,7 +13,6 @@ def serve() -> None:
     """One question a line, one answer a line."""
     lines, out = child.talk()
     child.quiet_end()
-    known = all_questions()
     table: OpenTable | None = None
     for message in child.messages(lines):
         try:
@@ -22,7 +21,7 @@ def serve() -> None:
                 table = read_table(**message["about"])
                 answer: Any = table.summary()
             else:
-                answer = known[message["ask"]](table, **message["about"])
+                answer = question(message["ask"])(table, **message["about"])
             child.say(out, {"answer": answer})
         except Exception as error:
             child.say(out, child.refusal(error))

@@ -1,10 +1,13 @@
 """A hierarchy before it is used: the column that is edited, and a draft of what somebody typed.
 
-A draft is kept in memory, shown as the policy would have it, and never in the policy until it is used.
+A draft is shown as the policy would have it, and never in the policy until it is used. What was typed is kept
+in the project, for its owner alone, so that it is there after a restart; what follows from it is found out
+again, since the table or the policy may be others then.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +17,11 @@ from starlette.requests import Request
 from incrowd.errors import IncrowdError, InputError
 from incrowd.studio import hierarchy_files as files
 from incrowd.studio import hierarchy_forms as forms
+from incrowd.studio.project import Project, write_whole
 from incrowd.studio.state import Studio, column_number
+
+DRAFTS = ".drafts.json"  # in the folder of hierarchies: it may hold values that somebody typed
+_TYPED = "hierarchies as typed"
 
 
 @dataclass(frozen=True)
@@ -69,16 +76,69 @@ async def subject_of(request: Request, studio: Studio) -> Subject:
     return Subject(name, number, keys[name], facts["described"][name], profile["kind"], **words)
 
 
-def draft_of(studio: Studio, name: str) -> Draft | None:
-    found: Draft | None = studio.open.drafts.get(f"hierarchy of {name}")
+async def draft_of(studio: Studio, subject: Subject) -> Draft | None:
+    """The draft of a column; after a restart from what was typed before it."""
+    known, name = studio.open.drafts, f"hierarchy of {subject.name}"
+    typed = _typed(studio).get(subject.name)
+    if name not in known and typed is not None:
+        own = forms.fields_of(subject.said)["file"]
+        file = typed["file"] if typed["file"] == own or files.is_own(typed["file"]) else ""
+        known[name] = await tried(studio, subject, {**typed, "file": file})
+    found: Draft | None = known.get(name)
     return found
 
 
 def keep_draft(studio: Studio, name: str, draft: Draft | None) -> None:
+    """Keep a draft, in memory and in the project; None takes it away."""
+    known, typed = studio.open.drafts, _typed(studio)
+    if draft is None and name not in typed:
+        return
     if draft is None:
-        studio.open.drafts.pop(f"hierarchy of {name}", None)
+        known.pop(f"hierarchy of {name}", None)
+        del typed[name]
     else:
-        studio.open.drafts[f"hierarchy of {name}"] = draft
+        known[f"hierarchy of {name}"] = draft
+        typed[name] = dict(draft.fields)
+    project = studio.open.project
+    if not project.read_only:
+        write_whole(project.inside(files.FOLDER) / DRAFTS, json.dumps(typed).encode())
+
+
+def with_draft(studio: Studio) -> set[str]:
+    """The columns of which something was typed and is not used yet."""
+    return set(_typed(studio))
+
+
+def _typed(studio: Studio) -> dict[str, dict[str, Any]]:
+    """The fields of each draft by column, read from the project once."""
+    known = studio.open.drafts
+    if _TYPED not in known:
+        known[_TYPED] = _read(studio.open.project)
+    found: dict[str, dict[str, Any]] = known[_TYPED]
+    return found
+
+
+def _read(project: Project) -> dict[str, dict[str, Any]]:
+    """What an earlier studio kept; what is no form of hierarchies is left out."""
+    try:
+        said = json.loads(files.text_of(project.inside(files.FOLDER) / DRAFTS))
+    except (InputError, ValueError, RecursionError):
+        return {}
+    return (
+        {name: fields for name, fields in said.items() if _is_form(fields)} if isinstance(said, dict) else {}
+    )
+
+
+def _is_form(fields: Any) -> bool:
+    form = forms.fields_of({})
+    return (
+        isinstance(fields, dict)
+        and fields.keys() == form.keys()
+        and all(type(fields[name]) is type(value) for name, value in form.items())
+        and all(
+            isinstance(part, str) for value in fields.values() if isinstance(value, list) for part in value
+        )
+    )
 
 
 async def as_drafted(studio: Studio, subject: Subject, draft: Draft) -> Subject:

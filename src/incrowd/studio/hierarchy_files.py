@@ -32,6 +32,12 @@ def kept(project: Project, column: str, text: str) -> str:
     return f"{FOLDER}/{path.name}"
 
 
+def is_own(file: str) -> bool:
+    """Is this how a policy names a file that lies in the project?"""
+    folder, _, name = file.partition("/")
+    return folder == FOLDER and bool(name) and "/" not in name and not name.startswith(".")
+
+
 def stem_of(column: str) -> str:
     """The name of a column as a name of files has it."""
     plain = re.sub(r"[^a-z0-9_]+", "-", column.casefold(), flags=re.ASCII).strip("-")

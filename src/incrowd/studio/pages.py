@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -49,7 +50,9 @@ def table_needed(handler: Handler) -> Handler:
 async def _not_ready(request: Request, studio: Studio) -> Response:
     here = studio.open
     template = "unreadable.html.j2" if here.problem else "opening.html.j2"
-    return await render(request, template, "table", file=here.project.table, problem=here.problem)
+    page = await render(request, template, "table", file=here.project.table, problem=here.problem)
+    page.background = BackgroundTask(compiled)  # while somebody waits anyway: no later page waits for it
+    return page
 
 
 async def render(request: Request, template: str, screen: str, status: int = 200, **context: Any) -> Response:
@@ -191,6 +194,13 @@ def choices(facts: Mapping[str, Any]) -> str:
 
 
 # Templates
+
+
+@cache
+def compiled() -> None:
+    """Read all templates, which is done once."""
+    for name in templates().list_templates(extensions=["j2"]):
+        templates().get_template(name)
 
 
 @cache

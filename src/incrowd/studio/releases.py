@@ -1,20 +1,31 @@
-"""The releases of a project: folders that have their final name, in the order in which they were made."""
+"""Releases, and tables that other tools published: found on disk, and known to pages by a key of their own.
+
+A key stays with a folder: it is the same after a restart, and when other releases have come or gone. No path
+comes from a page: a key is looked for among what was found.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from incrowd.errors import InputError
+from incrowd.schema import MANIFEST
 from incrowd.studio.project import Project
 
 PRIVATE = ".audit"
-MANIFEST = "release.json"
+MOST_FOUND = 200  # of each kind that a page lists
+MOST_FOLDERS = 2_000  # that are looked into
+DEEPEST = 5  # folders below the start folder: another project's releases are four below it
+LONGEST_MANIFEST = 1 << 24
 # What the verifier's checks look at, as docs/promise.md has them; a test compares the names.
 CHECKS = {
     "files": "only the files that the manifest names, byte for byte",
@@ -38,12 +49,18 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 
 
 @dataclass(frozen=True)
-class Release:
-    """A folder of the project: its number in pages, and what tells one content of it from another."""
+class Published:
+    """A release, or a table that some tool published; `own` if it is a release of the open project."""
 
-    number: int
     path: Path
-    stamp: str
+    place: str
+    is_release: bool = True
+    own: bool = False
+
+    @property
+    def key(self) -> str:
+        """What pages call it."""
+        return sha256(os.fsencode(self.path)).hexdigest()[:12]
 
     @property
     def name(self) -> str:
@@ -53,6 +70,121 @@ class Release:
     def private(self) -> Path:
         """What must not be given away, beside it."""
         return self.path.with_name(self.name + PRIVATE)
+
+    @property
+    def audited(self) -> bool:
+        """Is what must not be published beside it, with roles and hierarchies?"""
+        return self.is_release and (self.private / "schema.json").is_file()
+
+    @property
+    def stamp(self) -> str:
+        """Other files give another stamp; what was found out with the old one is out of date."""
+        known = sha256()
+        with suppress(OSError):
+            for path in sorted(_files(self.path)) if self.is_release else [self.path]:
+                facts = path.lstat()
+                known.update(f"{path.name}\0{facts.st_size}\0{facts.st_mtime_ns}\0{facts.st_ino}\n".encode())
+        return known.hexdigest()[:16]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            yield from path.iterdir()
+        else:
+            yield path
+
+
+# What is there
+
+
+def releases_of(project: Project) -> list[Published]:
+    """The project's own releases, the oldest first; a stage that a crash left is none."""
+    folder = project.inside("releases")
+    found = [path for path in _folders(folder, 1) if _is_release(path)]
+    place = f"{project.folder.name}/{folder.name}"
+    return [Published(path, f"{place}/{path.name}", own=True) for path in sorted(found, key=_written)]
+
+
+def releases_below(start: Path, besides: Iterable[Published]) -> list[Published]:
+    """Releases in and below a folder, besides those that are known."""
+    known = {each.path for each in besides}
+    found = [path for path in _folders(start, DEEPEST) if _is_release(path) and path not in known]
+    return [Published(path, os.path.relpath(path, start)) for path in found[:MOST_FOUND]]
+
+
+def published_tables(paths: Iterable[Path], original: Path) -> list[Published]:
+    """Tables that may have been published by another tool."""
+    found = [path for path in paths if path.resolve() != original.resolve()]
+    return [Published(path, path.name, is_release=False) for path in found[:MOST_FOUND]]
+
+
+def meant(key: str, known: Iterable[Published]) -> Published:
+    """The one that a page calls so."""
+    for each in known:
+        if each.key == key:
+            return each
+    raise InputError("this release is not in the list any more; choose again")
+
+
+def _is_release(path: Path) -> bool:
+    if path.name.endswith(PRIVATE):
+        return False
+    with suppress(OSError):
+        return stat.S_ISREG((path / MANIFEST).lstat().st_mode)
+    return False
+
+
+def _written(path: Path) -> tuple[int, Path]:
+    """When a release came; of two at once, the name decides."""
+    with suppress(OSError):
+        return (path / MANIFEST).lstat().st_ctime_ns, path
+    return 0, path
+
+
+def _folders(start: Path, deepest: int) -> Iterator[Path]:
+    """Folders below a folder, level by level; no links, none that are hidden, not endlessly many."""
+    level, seen = [start], 0
+    for _ in range(deepest):
+        below: list[Path] = []
+        for folder in level:
+            seen += 1
+            if seen > MOST_FOLDERS:
+                return
+            with suppress(OSError), os.scandir(folder) as entries:
+                inside = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+                below += [folder / name for name in inside if not name.startswith(".")]
+        yield from below
+        level = below
+
+
+# What it says
+
+
+def manifest_of(found: Published) -> Mapping[str, Any] | None:
+    """What a release says of itself; None if it cannot be read."""
+    try:
+        handle = os.open(found.path / MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(handle, "rb") as file:
+            said = json.loads(file.read(LONGEST_MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def promise_of(manifest: Mapping[str, Any] | None) -> str:
+    """What a release claims, in a few words; from a file that anybody may have written."""
+    if manifest is None:
+        return "its manifest cannot be read"
+    try:
+        claims = [
+            ", ".join(f"{key} = {value}" for key, value in each["parameters"].items()) or str(each["model"])
+            for each in manifest["claims"]
+        ]
+        method = str(manifest["method"]["name"])
+    except (KeyError, TypeError, AttributeError):
+        return "it does not say what it promises"
+    return ", ".join([*dict.fromkeys(claims), method])[:200] if claims else f"it promises nothing, {method}"
 
 
 def as_sentence(text: str, names: Sequence[str]) -> str:
@@ -67,17 +199,7 @@ def as_sentence(text: str, names: Sequence[str]) -> str:
     return text if own else text[:1].upper() + text[1:]
 
 
-def releases_of(project: Project) -> list[Release]:
-    """All releases, the oldest first; a stage that a crash left is none, and links are not followed."""
-    found = []
-    for path in project.inside("releases").iterdir():
-        if path.name.startswith(".") or path.name.endswith(PRIVATE):
-            continue
-        with suppress(OSError):
-            about = (path / MANIFEST).lstat()
-            if stat.S_ISREG(about.st_mode) and not path.is_symlink():
-                found.append((about.st_ctime_ns, path, f"{about.st_ino}-{about.st_ctime_ns}"))
-    return [Release(number, path, stamp) for number, (_, path, stamp) in enumerate(sorted(found), 1)]
+# Names and files
 
 
 def new_name(project: Project) -> str:

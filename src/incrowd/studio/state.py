@@ -129,8 +129,9 @@ class Studio:
         """What every screen asks first is counted while somebody waits anyway: later pages do not block."""
         await self.bench.ask("columns")
         words = {"text": here.session.text, "folder": str(here.project.folder)}
-        with suppress(Refusal):  # a policy that does not fit is said on the pages
-            await self.bench.ask("near_unique", **words)
+        for question in ("near_unique", "one_column", "risk", "triples"):
+            with suppress(Refusal):  # a policy that does not fit is said on the pages
+                await self.bench.ask(question, **words)
 
     async def ready(self, patience: float = PATIENCE) -> bool:
         """Has the table been read, or will it be in a moment?"""

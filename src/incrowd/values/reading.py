@@ -327,7 +327,7 @@ def _eight_digits(texts: Sequence[str]) -> Reading | Ambiguous | None:
 
 def _date(texts: Sequence[str]) -> Reading | Ambiguous | None:
     """As dates; None if no notation fits every text."""
-    may_be_timed = dates.split_time(texts[0]) or any(":" in text for text in texts)
+    may_be_timed = dates.split_time(texts[0]) or ":" in "".join(texts)
     parts = dates.split_times(texts) if may_be_timed else []
     timed = any(parts)
     days: Sequence[str] = texts

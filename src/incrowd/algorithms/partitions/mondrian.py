@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,17 @@ from incrowd.kernels import mondrian as kernels
 from incrowd.long_work import WORTH_THREADS, Progress, side_by_side, threads
 from incrowd.predicate import Predicate, ValueDomain
 
+if TYPE_CHECKING:  # else whoever looks the method up would load numba
+    Prepared = tuple[
+        kernels.Points, kernels.Points, kernels.CutRules, cuts.Geometry, kernels.Queries, cuts.Work
+    ]
+
 CHOICES = ("widest", "round-robin", "gain", "workload")
 ENOUGH_DUPLICATES = 0.5  # compress equal records if at most this share of them is distinct
 PROBE = 10_000
 EVEN_SHARE = 1.2  # times its share of the rows, a part may keep a thread busy
 Ints = NDArray[np.int64]
 FORM = 'workload = ["age BETWEEN 20 AND 40 AND sex = \'F\'", {where = "age <= 36", weight = 2}]'
-Prepared = tuple[kernels.Points, kernels.Points, kernels.CutRules, cuts.Geometry, kernels.Queries, cuts.Work]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,16 @@ def counted_texts(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """How many rows have each text, and which texts mean missing."""
     counts = np.bincount(column.codes, minlength=len(column.texts))
-    missing = np.fromiter(
-        (t is None or t in means_missing for t in column.texts), np.bool_, len(column.texts)
-    )
+    missing = np.zeros(len(column.texts), np.bool_)
+    for met in {None, *means_missing}.intersection(column.texts):
+        missing[column.texts.index(met)] = True
     return counts, missing
+
+
+def texts_at(column: TextColumn, real: NDArray[np.bool_]) -> list[str]:
+    """The distinct texts of a column that are marked."""
+    some = column.texts if real.all() else [column.texts[code] for code in np.flatnonzero(real).tolist()]
+    return [text or "" for text in some]
 
 
 def numbered_values(column: TextColumn, means_missing: frozenset[str]) -> Codes:
@@ -38,10 +44,11 @@ def numbered_values(column: TextColumn, means_missing: frozenset[str]) -> Codes:
 def facts_of(name: str, column: TextColumn, means_missing: frozenset[str]) -> Facts:
     counts, missing = counted_texts(column, means_missing)
     real = (counts > 0) & ~missing
-    texts = [column.texts[code] or "" for code in np.flatnonzero(real).tolist()]
+    texts = texts_at(column, real)
     reading = _by_days(reading_of(texts, name))
     kind = reading.kind
-    lengths = [len(text) for text in texts] or [0]
+    lengths = list(map(len, texts)) or [0]
+    signs = "".join(texts)
     return Facts(
         name=name,
         kind=kind,
@@ -54,9 +61,9 @@ def facts_of(name: str, column: TextColumn, means_missing: frozenset[str]) -> Fa
         mean_length=sum(lengths) / len(lengths),
         consecutive=len(texts) == len(column) > 1 and _consecutive(texts, reading),
         pattern=pattern_of(texts),
-        spaced=2 * sum(" " in text.strip() for text in texts) > len(texts),
+        spaced=" " in signs and 2 * sum(" " in text.strip() for text in texts) > len(texts),
         reading=reading,
-        decimal=any("." in text or "," in text for text in texts),
+        decimal="." in signs or "," in signs,
         middle=_median(texts, counts[real], reading) if names.is_a_weight(name) else None,
     )
 

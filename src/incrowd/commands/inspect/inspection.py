@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from incrowd.commands.inspect.known_columns import KnownColumns
 from incrowd.commands.inspect.levels import LevelCounts
-from incrowd.commands.inspect.preview import Preview, previewed
 from incrowd.commands.inspect.risks import Risk
 from incrowd.errors import PolicyError, option
 from incrowd.flow import Table
 from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.results import Result, Row
+
+if TYPE_CHECKING:
+    from incrowd.commands.inspect.preview import Preview
 
 EVERY = "all"  # in the place of a column: each that has a hierarchy
 
@@ -94,6 +96,12 @@ def inspected(
         k,
         tuple(known.risk_of(names, k) for names in sets),
         tuple(known.level_counts(name, k) for name in columns),
-        previewed(table, policy, preview, watch) if policy is not None and preview else None,
+        _previewed(table, policy, preview, watch) if policy is not None and preview else None,
         known,
     )
+
+
+def _previewed(table: Table, policy: Policy, rows: int, watch: Watch) -> Preview:
+    from incrowd.commands.inspect.preview import previewed  # all of publishing, which nothing else needs here
+
+    return previewed(table, policy, rows, watch)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.commands.inspect.column_facts import counted_texts, numbered_values
+from incrowd.commands.inspect.column_facts import counted_texts, numbered_values, texts_at
 from incrowd.commands.inspect.levels import LevelCounts, Levels, levels_of
 from incrowd.commands.inspect.risks import (
+    LARGEST_COMBINATION,
     MOST_ROWS_READ,
     Combination,
+    Counted,
     Risk,
     risk_of,
     telling_combinations,
@@ -23,7 +25,7 @@ from incrowd.flow import Codes, Table, TextColumn
 from incrowd.policy import Policy
 from incrowd.policy.columns import read_as
 from incrowd.policy.parts import Described, Quasi
-from incrowd.schema import Role
+from incrowd.schema import Kind, Role
 from incrowd.values import read_column, same_name, value_text
 
 
@@ -40,6 +42,7 @@ class KnownColumns:
     policy: Policy | None = None
     _codes: dict[str, Codes] = field(default_factory=dict)
     _levels: dict[str, Levels] = field(default_factory=dict)
+    _counted: Counted = field(default_factory=Counted)
 
     @classmethod
     def of(cls, table: Table, policy: Policy | None = None) -> KnownColumns:
@@ -49,7 +52,7 @@ class KnownColumns:
         return cls(table, frozenset({""} if policy is None else policy.missing), policy)
 
     def under(self, policy: Policy) -> KnownColumns:
-        """The same table as another policy reads it; what both read alike is not numbered again.
+        """The same table as another policy reads it; what both read alike is not numbered or counted again.
 
         Examples
         --------
@@ -63,13 +66,18 @@ class KnownColumns:
         other = KnownColumns.of(self.table, policy)
         alike = [name for name in self._codes if self._read_as(name) == other._read_as(name)]
         other._codes.update({name: self._codes[name] for name in alike})
-        return other
+        return replace(other, _counted=self._counted.of(alike))
 
     def telling(
-        self, columns: Sequence[str], most_rows_read: int = MOST_ROWS_READ
-    ) -> tuple[Combination, ...]:
-        """The pairs and triples of these columns that single out most rows; the search reads so many rows."""
-        return telling_combinations({name: self.codes(name) for name in columns}, most_rows_read)[0]
+        self, columns: Sequence[str], most: int, most_rows_read: int = MOST_ROWS_READ
+    ) -> tuple[tuple[Combination, ...], str]:
+        """The triples (pairs, of two columns) that single out most rows, and which columns were left out.
+
+        The search reads so many rows at most; what was counted before is not counted again.
+        """
+        size = min(len(columns), LARGEST_COMBINATION)
+        codes = {name: self.codes(name) for name in columns}
+        return telling_combinations(codes, most_rows_read, self._counted, (size,), most)
 
     def risk_of(
         self, columns: Sequence[str], k: int | None = None, levels: Mapping[str, int] | None = None
@@ -161,11 +169,14 @@ class KnownColumns:
 def _numbered(column: TextColumn, said: Described, missing: frozenset[str], name: str) -> Codes:
     """As `numbered_values`, by what the texts mean and not by how they are written."""
     counts, gone = counted_texts(column, missing)
-    real = np.flatnonzero((counts > 0) & ~gone).tolist()
-    texts = [column.texts[place] or "" for place in real]
+    real = (counts > 0) & ~gone
+    texts = texts_at(column, real)
     how = read_as(said, texts, [], name)
+    number = np.zeros(len(column.texts), np.int32)
+    if how.kind not in (Kind.NUMERIC, Kind.DATE):  # a text is its own value, and texts are distinct
+        number[real] = np.arange(1, len(texts) + 1)
+        return number[column.codes]
     seen: dict[str, int] = {}
     values = map(value_text, read_column(texts, how.kind, how.format, name))
-    number = np.zeros(len(column.texts), np.int32)
     number[real] = [seen.setdefault(value, len(seen) + 1) for value in values]
     return number[column.codes]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from heapq import heappush, heappushpop
 from itertools import combinations
-from math import comb
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,28 +76,82 @@ def _class_sizes(columns: Iterable[Codes]) -> NDArray[np.int64]:
     return group_sizes(codes, [int(column.max()) + 1 for column in codes])
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted of columns, so that those that are asked for again are not read again."""
+
+    values: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unique: dict[frozenset[str], int] = field(default_factory=dict)
+
+    def of(self, names: Iterable[str]) -> Counted:
+        """What is about these columns alone."""
+        kept = frozenset(names)
+        return Counted(
+            {name: counts for name, counts in self.values.items() if name in kept},
+            {columns: rows for columns, rows in self.unique.items() if columns <= kept},
+        )
+
+
 def telling_combinations(
-    codes: Mapping[str, Codes], most_rows_read: int
+    codes: Mapping[str, Codes],
+    most_rows_read: int,
+    counted: Counted | None = None,
+    sizes: Iterable[int] = range(2, LARGEST_COMBINATION + 1),
+    most: int = MOST_COMBINATIONS_SHOWN,
 ) -> tuple[tuple[Combination, ...], str]:
-    """Pairs and triples of the most telling columns that single out most rows."""
-    telling = sorted(codes, key=lambda name: _agreement(codes[name]))
+    """Pairs and triples of the most telling columns that single out most rows.
+
+    No combination of values can single out more than one row: so those that have too few to reach the best
+    ones are not counted.
+
+    Examples
+    --------
+    >>> known = {"age": np.array([0, 1, 2, 2]), "sex": np.array([0, 0, 0, 1]), "job": np.array([0, 1, 1, 1])}
+    >>> telling_combinations(known, 100, most=1)[0]
+    (Combination(columns=('age', 'sex'), unique=4),)
+    """
+    counted = Counted() if counted is None else counted
+    for name in codes:
+        if name not in counted.values:
+            counted.values[name] = _values(codes[name])
+    telling = sorted(codes, key=lambda name: counted.values[name][1])
     width = _affordable(len(telling), len(next(iter(codes.values()), ())), most_rows_read)
-    found = [
-        Combination(columns, int((_class_sizes(codes[name] for name in columns) == 1).sum()))
-        for size in range(2, LARGEST_COMBINATION + 1)
-        for columns in combinations(telling[:width], size)
-    ]
-    found.sort(key=lambda combination: (-combination.unique, len(combination.columns)))
+    every = [columns for size in sizes for columns in combinations(telling[:width], size)]
+    possible = [prod(counted.values[name][0] for name in columns) for columns in every]
+    best: list[int] = []
+    found: dict[int, int] = {}  # by the place in `every`, which decides between equals
+    for place in sorted(range(len(every)), key=lambda place: -possible[place]):
+        if len(best) == most and possible[place] < best[0]:
+            break
+        columns = frozenset(every[place])
+        if columns not in counted.unique:
+            counted.unique[columns] = int((_class_sizes(codes[name] for name in every[place]) == 1).sum())
+        found[place] = counted.unique[columns]
+        if len(best) < most:
+            heappush(best, found[place])
+        else:
+            heappushpop(best, found[place])
+    first = sorted(found, key=lambda place: (-found[place], len(every[place]), place))[:most]
     left_out = len(telling) - width
     bounded = (
         f"pairs and triples of the {width} most identifying quasi-identifiers only" if left_out > 0 else ""
     )
-    return tuple(found[:MOST_COMBINATIONS_SHOWN]), bounded
+    return tuple(Combination(every[place], found[place]) for place in first), bounded
+
+
+def _values(codes: Codes) -> tuple[int, int]:
+    """How many values there are, and how many ordered pairs of rows agree: the fewer, the more it tells."""
+    counts = np.bincount(codes)
+    return int((counts > 0).sum()), _pairs_alike(counts)
 
 
 def _agreement(codes: Codes) -> int:
     """Ordered pairs of rows with the same value: the fewer, the more the column tells."""
-    return sum(count * count for count in np.bincount(codes).tolist())
+    return _pairs_alike(np.bincount(codes))
+
+
+def _pairs_alike(counts: NDArray[np.int64]) -> int:
+    return sum(count * count for count in counts.tolist())
 
 
 def _affordable(columns: int, rows: int, most_rows_read: int) -> int:

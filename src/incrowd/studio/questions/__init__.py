@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib.abc import InspectLoader
+from importlib.util import find_spec
 from typing import Any
 
 Question = Callable[..., Any]
 
+_known: dict[str, Question] = {}
 
-def all_questions() -> Mapping[str, Question]:
-    """The questions of every module of this package, by name."""
-    found: dict[str, Question] = {}
-    for module in pkgutil.iter_modules(__path__):
-        found |= getattr(importlib.import_module(f"{__name__}.{module.name}"), "QUESTIONS", {})
-    return found
+
+def question(name: str) -> Question:
+    """A question by its name.
+
+    Only modules whose source names it are imported: all of them take longer than reading a middling table.
+    """
+    for module in pkgutil.iter_modules(__path__) if name not in _known else ():
+        spec = find_spec(f"{__name__}.{module.name}")
+        source = (
+            spec.loader.get_source(spec.name) if spec and isinstance(spec.loader, InspectLoader) else None
+        )
+        if source is None or f'"{name}": ' in source.rpartition("\nQUESTIONS = ")[2]:
+            _known.update(getattr(importlib.import_module(f"{__name__}.{module.name}"), "QUESTIONS", {}))
+    return _known[name]

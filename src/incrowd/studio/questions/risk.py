@@ -14,7 +14,7 @@ from incrowd.studio.questions.open_table import OpenTable
 from incrowd.values import same_name
 
 SHOWN_TRIPLES = 4
-QUICK_ROWS = 30_000_000  # that may be read to find the worst triples while somebody waits
+QUICK_ROWS = 100_000_000  # that may be read to find the worst triples while somebody waits
 
 
 def risk(opened: OpenTable, text: str, folder: str) -> dict[str, Any] | None:
@@ -32,16 +32,18 @@ def risk(opened: OpenTable, text: str, folder: str) -> dict[str, Any] | None:
 def one_column(opened: OpenTable, text: str, folder: str) -> dict[str, dict[str, Any]]:
     """For each column by itself: among how many people one is left to guess, and how many stand alone."""
     policy = Policy.from_text(text, folder)
-    found = {}
-    for name in opened.table.names:
-        key = ("one column", name, _reading(policy, name))
-        if key not in opened.remembered:
-            opened.remembered[key] = _alone(opened, policy, name)
-        found[name] = opened.remembered[key]
-    return found
+    return {name: _alone(opened, policy, name) for name in opened.table.names}
 
 
 def _alone(opened: OpenTable, policy: Policy, name: str) -> dict[str, Any]:
+    key = ("one column", name, _reading(policy, name))
+    if key not in opened.remembered:
+        opened.remembered[key] = _counted_alone(opened, policy, name)
+    found: dict[str, Any] = opened.remembered[key]
+    return found
+
+
+def _counted_alone(opened: OpenTable, policy: Policy, name: str) -> dict[str, Any]:
     try:
         found = KnownColumns.of(opened.table, policy).risk_of([name])
     except IncrowdError as error:
@@ -63,30 +65,37 @@ def _reading(policy: Policy, name: str) -> tuple[Any, ...]:
     return described, policy.missing, policy.entity
 
 
-def triples(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]:
-    """The two or three quasi-identifiers that single out most people."""
+def triples(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
+    """The three quasi-identifiers (two, if there are no more) that single out most people; what was left out.
+
+    Where people have several rows they are ranked by rows, and counted by people.
+    """
     known = opened.known(text, folder)
     names = known.quasi_identifiers()
-    found = known.telling(names, QUICK_ROWS) if len(names) > 1 else ()
-    threes = [one for one in found if len(one.columns) == 3] or list(found)
-    return [
-        {"columns": list(one.columns), "unique": known.risk_of(one.columns).unique}
-        for one in threes[:SHOWN_TRIPLES]
-    ]
+    found, bounded = known.telling(names, SHOWN_TRIPLES, QUICK_ROWS) if len(names) > 1 else ((), "")
+    return {
+        "bounded": bounded,
+        "worst": [
+            {
+                "columns": list(one.columns),
+                "unique": one.unique if known.persons is None else known.risk_of(one.columns).unique,
+            }
+            for one in found
+        ],
+    }
 
 
 def near_unique_columns(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]:
     """Columns that are published unchanged though their values single people out, and the exposure's name."""
     policy = Policy.from_text(text, folder)
-    alone = one_column(opened, text, folder)
     rows = len(opened.table)
     found = []
     by_plain = {same_name(name): name for name in opened.table.names}
     for plain, role in policy.roles():
         name = by_plain.get(plain)
-        if name is None:
+        if name is None or role not in (Role.KEEP, Role.SENSITIVE):
             continue
-        count = alone[name]["alone"]
+        count = _alone(opened, policy, name)["alone"]
         exposure = None
         if role is Role.KEEP and count > UNIQUE_SHARE * rows:
             exposure = NEAR_UNIQUE_KEEP

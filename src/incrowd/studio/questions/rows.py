@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from incrowd.commands.inspect.profile import ColumnProfile
@@ -11,6 +12,9 @@ from incrowd.values import read_number
 
 LONGEST_CELL = 200
 EXAMPLES = 3
+MOST_COUNTED = 10_000  # distinct values of which each is read, only to say why a column is no number
+WORDS = "Its values are words, not numbers or dates."
+_DIGIT = re.compile("[0-9]")
 
 
 def rows(opened: OpenTable, start: int, count: int, columns: tuple[int, int]) -> list[list[str | None]]:
@@ -58,18 +62,20 @@ def why_this_kind(opened: OpenTable, found: ColumnProfile) -> str:
         return f"All {found.distinct:,} values are numbers{how}."
     if found.kind is Kind.DATE:
         return f"All {found.distinct:,} values are dates, written {found.format or 'yyyy-mm-dd'}."
-    numbers = _numbers(opened, found.name)
+    markers = {"", None, *opened.profile.missing}
+    column = opened.table.column(found.name)
+    texts = [text for text in column.texts if text is not None and text not in markers]
+    signs = "".join(texts)
+    plain = signs.isascii() and signs.isdecimal()  # not each has to be read then
+    if len(texts) > MOST_COUNTED and not plain and any(read_number(text) is None for text in texts):
+        words = not _DIGIT.search(signs)
+        return WORDS if words else f"Not all of its {found.distinct:,} values are numbers."
+    numbers = len(texts) if plain else sum(read_number(text) is not None for text in texts)
     if not numbers or not found.distinct:
-        return "Its values are words, not numbers or dates."
+        return WORDS
     if numbers >= found.distinct:
         return "Its values are digits, but they number or code things: they are not added up."
     return f"{found.distinct - numbers:,} of {found.distinct:,} values are no numbers."
-
-
-def _numbers(opened: OpenTable, name: str) -> int:
-    markers = {"", None, *opened.profile.missing}
-    texts = (text for text in opened.table.column(name).texts if text not in markers)
-    return sum(read_number(text) is not None for text in texts if text is not None)
 
 
 def examples(opened: OpenTable, column: str, count: int = EXAMPLES) -> list[str]:

@@ -22,21 +22,21 @@ from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import REPORT_POLICY, field_of, form_of
 from incrowd.studio.jobs import DONE, Job
 from incrowd.studio.pages import table_needed
-from incrowd.studio.paging import asked_number
-from incrowd.studio.release_list import (
-    Found,
-    Numbers,
-    chosen,
+from incrowd.studio.releases import (
+    MOST_FOUND,
+    Published,
     manifest_of,
+    meant,
     promise_of,
-    releases_in,
-    tables_in,
+    published_tables,
+    releases_below,
+    releases_of,
 )
 from incrowd.studio.session import Session
 from incrowd.studio.show import Shown
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
-from incrowd.studio.views.start import tables_in as tables_of
+from incrowd.studio.views.start import tables_in
 
 VERIFY, ATTACK, AUDIT, REPORT, LEARN = (
     "check_verify",
@@ -55,8 +55,7 @@ SHOWN_COLUMNS = 40  # that have conditions of their own in the form; SQL has all
 class Looked:
     """What this screen keeps while the studio runs; questions and answers are on no disk."""
 
-    numbers: Numbers = field(default_factory=Numbers)
-    found: Found | None = None
+    found: Published | None = None
     asked: dict[Path, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -67,25 +66,22 @@ def _looked(studio: Studio) -> Looked:
     return _LOOKED.setdefault(studio.session, Looked())
 
 
-async def _lists(studio: Studio) -> tuple[list[Found], list[Found]]:
-    """Releases, and tables of the start folder; looked for in a thread, since disks can be slow."""
-    project, numbers = studio.open.project, _looked(studio).numbers
-    own, start = project.inside("releases"), studio.folder
-    found = await asyncio.to_thread(releases_in, own, start, numbers)
-    files = await asyncio.to_thread(tables_of, start)
-    others = tables_in((path for path, _ in files), start, numbers, project.table.path)
-    return found, others
+async def _lists(studio: Studio) -> tuple[list[Published], list[Published]]:
+    """Releases, own ones first and the newest of them; and tables of the start folder.
+
+    They are looked for in a thread, since disks can be slow.
+    """
+    project = studio.open.project
+    own = (await asyncio.to_thread(releases_of, project))[: -MOST_FOUND - 1 : -1]
+    others = await asyncio.to_thread(releases_below, studio.folder, own)
+    files = await asyncio.to_thread(tables_in, studio.folder)
+    return [*own, *others], published_tables((path for path, _ in files), project.table.path)
 
 
-async def _meant(request: Request, studio: Studio) -> Found:
+async def _meant(request: Request, studio: Studio) -> Published:
     """The release that a form is about."""
-    number = field_of(request, "of")
-    found = chosen(
-        int(number) if number.isdecimal() else -1, [each for some in await _lists(studio) for each in some]
-    )
-    if found is None:
-        raise InputError("there is no release yet; publish one first")
-    _looked(studio).found = found
+    releases, tables = await _lists(studio)
+    found = _looked(studio).found = meant(field_of(request, "of"), [*releases, *tables])
     return found
 
 
@@ -93,8 +89,8 @@ async def _meant(request: Request, studio: Studio) -> Found:
 async def show_check(request: Request) -> Response:
     studio = studio_of(request)
     releases, others = await _lists(studio)
-    number = asked_number(request, "of")
-    found = chosen(number, [*releases, *others] if number is not None else releases)
+    key = request.query_params.get("of", "")
+    found = meant(key, [*releases, *others]) if key else next(iter(releases), None)
     _looked(studio).found = found
     context: dict[str, Any] = {
         "found": found,
@@ -104,15 +100,15 @@ async def show_check(request: Request) -> Response:
     }
     if found is None:
         return await pages.render(request, "check.html.j2", "check", **context)
-    manifest = manifest_of(found) if found.release else None
+    manifest = manifest_of(found) if found.is_release else None
     rows = manifest.get("rows", {}) if manifest else {}
     context |= {
-        "promise": promise_of(manifest) if found.release else "",
+        "promise": promise_of(manifest) if found.is_release else "",
         "rows": rows.get("published") if isinstance(rows, dict) else None,
         "facts_of": _facts_of(manifest),
         "policy_fits": not found.audited,
         "jobs": {kind: _job(studio, kind, found) for kind in (VERIFY, ATTACK, AUDIT, LEARN)},
-        "reports": [_report(studio, found, kind) for kind in PAGES] if found.release else [],
+        "reports": [_report(studio, found, kind) for kind in PAGES] if found.is_release else [],
         "stamp": found.stamp,
         "can_learn": find_spec("sklearn") is not None,
         **_attacks(_job(studio, ATTACK, found)),
@@ -134,21 +130,32 @@ def _facts_of(manifest: Any) -> list[dict[str, str]]:
 # Jobs of one release
 
 
-def _job(studio: Studio, kind: str, found: Found, **more: Any) -> dict[str, Any]:
+def _job(studio: Studio, kind: str, found: Published, **more: Any) -> dict[str, Any]:
     """The newest job of a kind about this release, and whether it is about these very files."""
     job = studio.jobs.latest(kind, release=str(found.path), **more)
     return {"job": job, "fits": job is not None and _fits(studio, job, found)}
 
 
-def _fits(studio: Studio, job: Job, found: Found) -> bool:
+def _fits(studio: Studio, job: Job, found: Published) -> bool:
     policy = not job.asked.get("asked") or job.policy == studio.session.digest
-    return policy and job.table == studio.open.digest and job.asked.get("stamp") == found.stamp
+    stamp = _stamp(found, _second(job))
+    return policy and job.table == studio.open.digest and job.asked.get("stamp") == stamp
+
+
+def _second(job: Job) -> Published | None:
+    """The release that was attacked together with the first."""
+    also = job.asked.get("also")
+    return Published(Path(also), "") if also else None
+
+
+def _stamp(found: Published, second: Published | None) -> str:
+    return found.stamp if second is None else f"{found.stamp}-{second.stamp}"
 
 
 def _attacks(known: dict[str, Any]) -> dict[str, Any]:
     job = known["job"]
     if job is None or job.state != DONE:
-        return {"attacks": [], "unpromised": [], "remarks": [], "scale": 0.0}
+        return {"attacks": [], "unpromised": [], "remarks": [], "scale": 0.0, "second": None}
     found = job.result["attacks"]
     bounded = [each for each in found if each["limit"] is not None]
     others = [each for each in found if each["limit"] is None]
@@ -158,6 +165,7 @@ def _attacks(known: dict[str, Any]) -> dict[str, Any]:
         "unpromised": attack_rows(others, 1.0),
         "remarks": remarks(job.result),
         "scale": scale,
+        "second": _second(job),
     }
 
 
@@ -165,17 +173,9 @@ async def _start(request: Request, kind: str, label: str, **words: Any) -> Respo
     """Start a job about the release of the form, and go back to it."""
     studio = studio_of(request)
     found = await _meant(request, studio)
-    asked = "policy" if field_of(request, "against") == "policy" else ""
-    await studio.start(
-        kind,
-        "check",
-        label.format(found.name),
-        release=str(found.path),
-        stamp=found.stamp,
-        asked=asked,
-        **words,
-    )
-    return RedirectResponse(f"/check?of={found.number}", 303)
+    about = {"asked": "policy" if field_of(request, "against") == "policy" else "", "stamp": found.stamp}
+    await studio.start(kind, "check", label.format(found.name), release=str(found.path), **(about | words))
+    return RedirectResponse(f"/check?of={found.key}", 303)
 
 
 @table_needed
@@ -185,11 +185,17 @@ async def verify(request: Request) -> Response:
 
 @table_needed
 async def attack(request: Request) -> Response:
-    """Every attack on one release, or on two together."""
+    """Every attack on one release, or on two together; roles and promises are those of the first."""
     studio, also = studio_of(request), field_of(request, "also")
-    other = chosen(int(also), (await _lists(studio))[0]) if also.isdecimal() else None
-    words = {} if other is None else {"also": str(other.path)}
-    return await _start(request, ATTACK, "Attack {}", **words)
+    found = await _meant(request, studio)
+    second = meant(also, (await _lists(studio))[0]) if also else None
+    if found == second:
+        raise InputError("choose two different releases")
+    words = {"asked": "" if found.audited else "policy", "stamp": _stamp(found, second)}
+    words |= {} if second is None else {"also": str(second.path)}
+    return await _start(
+        request, ATTACK, "Attack {} together with another" if second else "Attack {}", **words
+    )
 
 
 @table_needed
@@ -212,13 +218,13 @@ async def learn(request: Request) -> Response:
 # Reports: pages of their own, which run nothing
 
 
-def _page_file(studio: Studio, found: Found, kind: str) -> Path:
+def _page_file(studio: Studio, found: Published, kind: str) -> Path:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", found.name)[:60]
     known = sha256(str(found.path).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return studio.open.project.inside("reports") / f"{plain}-{known}.{kind}.html"
 
 
-def _report(studio: Studio, found: Found, kind: str) -> dict[str, Any]:
+def _report(studio: Studio, found: Published, kind: str) -> dict[str, Any]:
     known = _job(studio, REPORT, found, private=PAGES.index(kind))
     return known | {"kind": kind, "there": _page_file(studio, found, kind).is_file()}
 
@@ -239,8 +245,8 @@ async def read_report(request: Request) -> Response:
     """A report as it was written; it may run nothing and reach nothing."""
     studio, kind = studio_of(request), str(request.path_params["kind"])
     releases, _ = await _lists(studio)
-    found = chosen(int(request.path_params["number"]), releases)
-    page = None if found is None or kind not in PAGES else _page_file(studio, found, kind)
+    found = meant(request.path_params["key"], releases)
+    page = None if kind not in PAGES else _page_file(studio, found, kind)
     if page is None or page.is_symlink() or not page.is_file():
         raise InputError("this report was not written yet; go back to Check and write it")
     headers = {"content-security-policy": REPORT_POLICY}
@@ -252,7 +258,7 @@ async def read_report(request: Request) -> Response:
 # Ask
 
 
-async def _questions(request: Request, studio: Studio, found: Found, rows: Any) -> dict[str, Any]:
+async def _questions(request: Request, studio: Studio, found: Published, rows: Any) -> dict[str, Any]:
     """The form of questions, if it is quick to open or somebody wants it; what was asked last."""
     nothing: dict[str, Any] = {
         "columns": None,
@@ -261,7 +267,7 @@ async def _questions(request: Request, studio: Studio, found: Found, rows: Any) 
         "more_columns": 0,
         "later_asked": False,
     }
-    if not found.release:
+    if not found.is_release:
         return nothing
     last = _looked(studio).asked.get(found.path)
     published = rows.get("published") if isinstance(rows, dict) else None
@@ -296,7 +302,7 @@ async def ask(request: Request) -> Response:
     """A question by form or in SQL; it and its answer stay in memory."""
     studio = studio_of(request)
     found = await _meant(request, studio)
-    if not found.release:
+    if not found.is_release:
         raise InputError("questions are asked to a release; this is a table")
     fields = {name: values[-1] for name, values in form_of(request).items() if name not in ("token", "back")}
     words: dict[str, Any] = {"release": str(found.path), "stamp": found.stamp}
@@ -310,7 +316,7 @@ async def ask(request: Request) -> Response:
     except IncrowdError as refusal:
         noted["problem"] = refusal.on_the_command_line
     _looked(studio).asked[found.path] = noted
-    return RedirectResponse(f"/check?of={found.number}", 303)
+    return RedirectResponse(f"/check?of={found.key}", 303)
 
 
 def _form(fields: dict[str, str], columns: list[dict[str, Any]]) -> dict[str, Any]:
@@ -353,7 +359,7 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
         return ()
     audited = _last_asked(studio, AUDIT, found)
     shown = release_commands.auditing(studio, found.path, bool(audited["asked"]), int(audited.get("k") or 0))
-    if not found.release:
+    if not found.is_release:
         return (shown,)
     asked = _looked(studio).asked.get(found.path)
     sql = asked["answer"]["sql"] if asked and asked["answer"] else "SELECT COUNT(*)"
@@ -366,7 +372,7 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
     )
 
 
-def _last_asked(studio: Studio, kind: str, found: Found) -> Mapping[str, Any]:
+def _last_asked(studio: Studio, kind: str, found: Published) -> Mapping[str, Any]:
     """How it was asked last; if never, as the page would ask."""
     job = studio.jobs.latest(kind, release=str(found.path))
     return {"asked": "" if found.audited else "policy"} if job is None else job.asked
@@ -379,6 +385,6 @@ ROUTES = (
     post("/check/audit", audit),
     post("/check/learn", learn),
     post("/check/report", make_report),
-    get("/check/report/{number:int}/{kind:str}", read_report),
+    get("/check/report/{key}/{kind:str}", read_report),
     post("/check/ask", ask),
 )

@@ -60,7 +60,7 @@ async def show_columns(request: Request) -> Response:
         risk=risk,
         problem=problem,
         change=await _last_change(studio, risk),
-        triples=await studio.ask_policy("triples") if risk else [],
+        triples=await studio.ask_policy("triples") if risk else None,
         exposed=await studio.ask_policy("near_unique"),
         preview=await _preview(studio, columns, asked),
         costs=studio.jobs.latest(COSTS),

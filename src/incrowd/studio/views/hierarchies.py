@@ -1,6 +1,6 @@
 """Screen 3, Hierarchies: how each quasi-identifier is generalized, what its levels are, and the risk there.
 
-What somebody types is a draft until it is used: kept in memory, shown as it would be, and never in the
+What somebody types is a draft until it is used: kept in the project, shown as it would be, and never in the
 policy. Every file is written once under a new name, so undo finds the hierarchy that was there before.
 """
 
@@ -28,6 +28,7 @@ from incrowd.studio.hierarchy_drafts import (
     policy_words,
     subject_of,
     tried,
+    with_draft,
 )
 from incrowd.studio.pages import table_needed
 from incrowd.studio.paging import asked_number
@@ -72,7 +73,7 @@ async def show_one(request: Request) -> Response:
     """The editor of one column."""
     studio = studio_of(request)
     subject = await subject_of(request, studio)
-    draft = draft_of(studio, subject.name)
+    draft = await draft_of(studio, subject)
     saved = subject
     if draft is not None and not draft.problem:
         subject = await as_drafted(studio, subject, draft)
@@ -198,7 +199,7 @@ async def look(request: Request) -> Response:
     """Show what somebody typed as it would be; nothing is written."""
     studio = studio_of(request)
     subject = await subject_of(request, studio)
-    draft: Draft | None = await tried(studio, subject, _typed(request, studio, subject))
+    draft: Draft | None = await tried(studio, subject, await _typed(request, studio, subject))
     if draft is not None and not draft.problem:
         drafted = await as_drafted(studio, subject, draft)
         draft = None if drafted.text == subject.text else draft
@@ -206,9 +207,9 @@ async def look(request: Request) -> Response:
     return pages.back(request, f"/hierarchies/{subject.number}")
 
 
-def _typed(request: Request, studio: Studio, subject: Subject) -> dict[str, Any]:
+async def _typed(request: Request, studio: Studio, subject: Subject) -> dict[str, Any]:
     """The fields of the form. A file is the imported one, or that of the policy: none comes by its path."""
-    draft = draft_of(studio, subject.name)
+    draft = await draft_of(studio, subject)
     known = draft.fields["file"] if draft is not None else forms.fields_of(subject.said)["file"]
     return forms.typed_fields(form_of(request)) | {"file": known}
 
@@ -218,7 +219,7 @@ async def use(request: Request) -> Response:
     """Use what somebody typed: one step of undo. What does not fit is refused beside the form."""
     studio = studio_of(request)
     subject = await subject_of(request, studio)
-    draft = await tried(studio, subject, _typed(request, studio, subject))
+    draft = await tried(studio, subject, await _typed(request, studio, subject))
     if draft.problem:
         keep_draft(studio, subject.name, draft)
         return pages.back(request, f"/hierarchies/{subject.number}")
@@ -285,7 +286,7 @@ async def replace_by_file(request: Request) -> Response:
     """Use an imported file after its coverage was shown: as it is, or with the absent values added."""
     studio = studio_of(request)
     subject = await subject_of(request, studio)
-    draft = draft_of(studio, subject.name)
+    draft = await draft_of(studio, subject)
     if draft is None or draft.coverage is None:
         raise InputError("no file was imported for this column; import one first")
     if field_of(request, "how") == "complete":
@@ -310,7 +311,7 @@ async def move(request: Request) -> Response:
     subject = await subject_of(request, studio)
     if field_of(request, "digest") != studio.session.digest:
         raise InputError("the policy has changed since this page was shown; look again, then move")
-    draft = draft_of(studio, subject.name)
+    draft = await draft_of(studio, subject)
     if draft is not None and not draft.problem:
         subject = await as_drafted(studio, subject, draft)
     level, what = field_of(request, "level"), field_of(request, "do")
@@ -349,7 +350,7 @@ async def step(studio: Studio) -> StepState:
     problems = await studio.ask("hierarchy_problems", **policy_words(studio, facts))
     if problems:
         return StepState(views.ATTENTION, problems[0])
-    if any(name.startswith("hierarchy of ") for name in studio.open.drafts):
+    if any(facts["roles"].get(name) == "quasi_identifier" for name in with_draft(studio)):
         return StepState(views.ATTENTION, "a hierarchy is looked at, and not used yet")
     return StepState(views.DONE if studio.open.project.seen("hierarchies") else views.TO_DO)
 

@@ -15,16 +15,26 @@ from incrowd.errors import InputError
 from incrowd.studio import pages, show, views, words
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of
+from incrowd.studio.hierarchy_drafts import DRAFTS
 from incrowd.studio.jobs import REFUSED, Job
 from incrowd.studio.pages import table_needed
 from incrowd.studio.project import TableFile, project_for, read_bytes, write_whole
-from incrowd.studio.releases import CHECKS, Release, as_sentence, files_in, new_name, releases_of, wanted_name
+from incrowd.studio.releases import (
+    CHECKS,
+    Published,
+    as_sentence,
+    files_in,
+    meant,
+    new_name,
+    releases_of,
+    wanted_name,
+)
 from incrowd.studio.show import Shown
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
 from incrowd.studio.views.start import tables_in
 
-PUBLISH, TOGETHER = "publish", "together"
+PUBLISH = "publish"
 FORMS = {
     "csv": "CSV",
     "parquet": "Parquet, cells as texts",
@@ -66,10 +76,10 @@ async def show_publish(request: Request) -> Response:
 async def show_release(request: Request) -> Response:
     """An earlier release."""
     studio = studio_of(request)
-    return await _rendered(request, studio, _numbered(studio, request.path_params["number"]))
+    return await _rendered(request, studio, _of_key(request, studio))
 
 
-async def _rendered(request: Request, studio: Studio, release: Release | None) -> Response:
+async def _rendered(request: Request, studio: Studio, release: Published | None) -> Response:
     job = studio.jobs.latest(PUBLISH)
     ready = await studio.ask_policy("readiness")
     facts = None if release is None else await _facts(studio, release)
@@ -101,7 +111,6 @@ async def _rendered(request: Request, studio: Studio, release: Release | None) -
         details=details,
         draft=draft,
         listed=all_known,
-        together=studio.jobs.latest(TOGETHER),
         tables=[path.name for path in studio.files],
         elsewhere={name for _, name, _ in views.present()},
     )
@@ -110,14 +119,12 @@ async def _rendered(request: Request, studio: Studio, release: Release | None) -
 # What is known
 
 
-def _numbered(studio: Studio, number: int) -> Release:
-    found = next((one for one in releases_of(studio.open.project) if one.number == number), None)
-    if found is None:
-        raise InputError("there is no such release in this project; choose one from the list")
-    return found
+def _of_key(request: Request, studio: Studio) -> Published:
+    """The release that an address means."""
+    return meant(request.path_params["key"], releases_of(studio.open.project))
 
 
-async def _facts(studio: Studio, release: Release) -> dict[str, Any]:
+async def _facts(studio: Studio, release: Published) -> dict[str, Any]:
     found: dict[str, Any] = await studio.ask("release_facts", path=str(release.path), stamp=release.stamp)
     return found
 
@@ -142,7 +149,7 @@ async def _is_current(studio: Studio, facts: Mapping[str, Any]) -> bool:
     return bool(facts["policy"] == policy and facts["table"][:32] == studio.open.digest)
 
 
-async def _matching(studio: Studio) -> Release | None:
+async def _matching(studio: Studio) -> Published | None:
     """The newest release that was made with the policy as it is, of the table as it is."""
     return next((one["release"] for one in await _listed(studio) if one["current"]), None)
 
@@ -203,7 +210,7 @@ def _other_tables(studio: Studio) -> list[Path]:
     return [path for path in found if path.resolve() != own]
 
 
-async def _details(studio: Studio, release: Release) -> dict[str, Any]:
+async def _details(studio: Studio, release: Published) -> dict[str, Any]:
     """Read from the release and the table; of another table nothing is shown."""
     facts = await _facts(studio, release)
     if facts["table"][:32] != studio.open.digest:
@@ -226,7 +233,7 @@ async def _draft(studio: Studio) -> dict[str, Any]:
 async def details(request: Request) -> Response:
     """Rows before and after, loss by column and sizes of classes: loaded after the page."""
     studio = studio_of(request)
-    found = await _details(studio, _numbered(studio, request.path_params["number"]))
+    found = await _details(studio, _of_key(request, studio))
     page = pages.templates().get_template("publish_details.html.j2")
     return HTMLResponse(page.render(details=found, parts=_parts()))
 
@@ -278,25 +285,6 @@ async def accept(request: Request) -> Response:
 
 
 @table_needed
-async def attack_together(request: Request) -> Response:
-    """Attack two releases together: a job."""
-    studio = studio_of(request)
-    numbers = [field_of(request, name) for name in ("first", "second")]
-    if not all(number.isdecimal() and len(number) < 10 for number in numbers) or numbers[0] == numbers[1]:
-        raise InputError("choose two different releases")
-    first, second = (_numbered(studio, int(number)) for number in numbers)
-    await studio.start(
-        TOGETHER,
-        "publish",
-        f"Attack {first.name} with {second.name}",
-        release=str(first.path),
-        also=str(second.path),
-        names=[first.name, second.name],
-    )
-    return pages.back(request, "/publish")
-
-
-@table_needed
 async def next_table(request: Request) -> Response:
     """The same policy for another table: a project of its own, which tells what no longer fits."""
     studio = studio_of(request)
@@ -325,8 +313,8 @@ def _copied(old: Path, new: Path, policy: str) -> None:
         (new / "hierarchies").mkdir(mode=0o700, parents=True)
         new.chmod(0o700)
         for path in sorted((old / "hierarchies").iterdir()):
-            content = None if path.is_symlink() or not path.is_file() else path.read_bytes()
-            if content is not None:
+            if path.is_file() and not path.is_symlink() and path.name != DRAFTS:
+                content = path.read_bytes()
                 write_whole(new / "hierarchies" / path.name, content)
         write_whole(new / "policy.toml", policy.encode())
     except OSError as error:
@@ -368,27 +356,15 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
                 f"import incrowd as ic\nprint(ic.measure({last!r}, {show.table_python(studio)}))",
             )
         )
-    together = studio.jobs.latest(TOGETHER)
-    if together is not None:
-        first, second = (show.place(studio, project.inside("releases") / n) for n in together.asked["names"])
-        found.append(
-            Shown(
-                "Two releases attacked together",
-                f"incrowd attack {quote(first)} --original {table} --also {quote(second)}",
-                "import incrowd as ic\n"
-                f"print(ic.attack({first!r}, {show.table_python(studio)}, also={second!r}))",
-            )
-        )
     return tuple(found)
 
 
 ROUTES = (
     get("/publish", show_publish),
     get("/publish/draft", draft),
-    get("/releases/{number:int}", show_release),
-    get("/releases/{number:int}/details", details),
+    get("/releases/{key}", show_release),
+    get("/releases/{key}/details", details),
     post("/publish/start", start),
     post("/publish/accept", accept),
-    post("/publish/together", attack_together),
     post("/publish/next", next_table),
 )
