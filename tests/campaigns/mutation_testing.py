@@ -109,7 +109,10 @@ def anew(asked: Path, told: Path) -> None:
     number, seconds = json.loads(asked.read_text(encoding="utf-8"))
     mutant = every_mutant()[number]
     sys.meta_path.insert(0, Finder(mutant))
-    importlib.import_module(mutant.module)  # or pytest, which collects its examples, would load it unchanged
+    # or pytest, which collects their examples, would load this one unchanged and run others twice, so that
+    # their classes were two, and tests failed that have nothing to do with the mutant
+    for name in sorted({each.module for each in every_mutant()}):
+        importlib.import_module(name)
 
     def work(session: pytest.Session) -> None:
         if not isinstance(sys.modules[mutant.module].__loader__, Finder):

@@ -154,6 +154,21 @@ def test_what_only_the_policy_tells_is_remarked() -> None:
     assert remark("a", "a") == remark("a", asked=Fraction(1, 2)) == ""
 
 
+@pytest.mark.parametrize("left_out", [0, 1])
+def test_rows_at_the_places_of_their_records_are_refused(left_out: int) -> None:
+    """Every second of 40; those between are exchanged, so that hardly any are neighbours in both tables.
+
+    Who has no row has no place either: without the first record, all others move up.
+    """
+    texts = [f"{place:02}" for place in range(40)]
+    shown = [text if place % 2 else texts[(place + 18) % 40] for place, text in enumerate(texts)]
+    records = original(*["nobody"][:left_out], *texts)
+    may = Fraction(1, 2) if left_out else None
+    verdict = found(records, PublishedTables(rows(*shown)), max_suppression=may)
+    words = "the rows are in the order of the original table, or in one that follows it"
+    assert failed(verdict) == ("order", words)
+
+
 # Totals
 
 

@@ -103,6 +103,25 @@ def test_short_and_long_cells_get_the_numbers_of_their_texts(
     assert not coder.quoted.any()
 
 
+@pytest.mark.parametrize("bits", [0, 1, 16])
+@pytest.mark.parametrize("same", ["", "12345678", "x" * 16, "x" * 32])
+def test_any_number_of_cells_that_begin_alike_are_told_apart(
+    same: str, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table of what is known begins with room for 63 and is doubled; with few slots it knows few."""
+    monkeypatch.setattr(csv_file, "SLOT_BITS", bits)
+    for count in (62, 63, 64, 65, 126, 127, 128, 129):
+        cells = [f"{same}{place:03}" for place in range(count)]
+        grid = CsvGrid.of("".join(f"{cell}\n" for cell in cells).encode(), ",", 1)
+        assert grid is not None
+        numbers = Numbering()
+        coder = CellCoder(numbers)
+        for _ in range(2):
+            codes = grid.codes(0, coder)
+            assert [list(numbers)[code] for code in codes] == cells
+        assert len(numbers) == count
+
+
 def test_cells_that_need_quotes_are_known() -> None:
     grid = CsvGrid.of(b'a,"b,c"\n"d",e\n"f\ng",h\n', ",", 2)
     assert grid is not None
@@ -149,6 +168,9 @@ def test_files_are_read_in_pieces_of_any_size(
         b"a,b\n1,2\n\n",
         b'a,b\n1,"2"\n',
         b'a,b\n"x""y","z"\n',
+        b"a\n\nx\n",
+        b"a\nx\n\n",
+        b'a\n\n"x,"\n',
     ],
 )
 def test_what_is_not_written_in_its_one_form_is_refused(content: bytes, tmp_path: Path) -> None:
@@ -160,7 +182,7 @@ def test_what_is_not_written_in_its_one_form_is_refused(content: bytes, tmp_path
     assert list(written(tmp_path / "t.csv", content))
 
 
-@pytest.mark.parametrize("content", [b'a,b\n"1,",2\n', b'a,b\n1,2\n"x""y",z\n', b'a\n""\n'])
+@pytest.mark.parametrize("content", [b'a,b\n"1,",2\n', b'a,b\n1,2\n"x""y",z\n', b'a\n""\n', b'a\n""\n"b,"\n'])
 def test_what_is_written_in_its_one_form_is_read(content: bytes, tmp_path: Path) -> None:
     rows = written(tmp_path / "t.csv", content, canonical=True)
     names, found = list(rows.names), list(rows)

@@ -12,7 +12,7 @@ from forgeries import buckets, classes
 from forgeries.beside import with_totals
 from forgeries.classes import METHOD, Release, described, good, manifest_text
 
-from incrowd.schema import MANIFEST
+from incrowd.schema import MANIFEST, Claim, Column, Role, Schema
 from incrowd.verifier import CsvRows, Expected, verify
 from incrowd.verifier import folder as module
 from incrowd.verifier.failure import CheckFailed
@@ -131,6 +131,67 @@ def test_signs_beyond_ascii_stand_in_the_manifest_as_they_are(tmp_path: Path) ->
     assert "♀" in text
     path.write_text(json.dumps(json.loads(text), indent=2) + "\n", encoding="utf-8")
     assert failed() == "bytes"
+
+
+# Parts of the rows
+
+
+def parts_of(folder: Path, *names: str) -> OpenedFolder:
+    """A folder with a manifest and files of these names in data/, empty as they are."""
+    (folder / "data").mkdir()
+    (folder / MANIFEST).write_text("{}", encoding="utf-8")
+    for name in names:
+        (folder / "data" / name).touch()
+    return opened(folder)
+
+
+def opened(folder: Path) -> OpenedFolder:
+    schema, claim = Schema((Column("age", Role.QUASI),)), Claim("k-anonymity", {"k": 2})
+    return OpenedFolder(ReleaseFiles(folder), Expected(schema, [claim], method=METHOD))
+
+
+def test_parts_are_files_of_the_release(tmp_path: Path) -> None:
+    parts = ["part-00000.parquet", "part-00001.parquet"]
+    found = parts_of(tmp_path, *parts)
+    assert found._all_files() == [MANIFEST, *(f"data/{part}" for part in parts)]
+    with pytest.raises(CheckFailed, match="the data are not those that the manifest describes"):
+        found.check_files()
+    said = {f"data/{part}": described(tmp_path / "data" / part) for part in parts}
+    (tmp_path / MANIFEST).write_text(json.dumps({"files": said}), encoding="utf-8")
+    with pytest.raises(CheckFailed) as refused:  # by what reads Parquet, since they are empty
+        found.check_files()
+    assert "manifest" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [],
+        ["part-00001.parquet"],
+        ["part-00000.parquet", "part-00002.parquet"],
+        ["part-00000.parquet", "notes.txt"],
+        ["part-0.parquet"],
+    ],
+)
+def test_parts_are_numbered_without_a_gap(names: list[str], tmp_path: Path) -> None:
+    with pytest.raises(CheckFailed, match="the files in data are not exactly its numbered parts"):
+        parts_of(tmp_path, *names).check_files()
+
+
+def test_the_folder_of_parts_is_one(tmp_path: Path) -> None:
+    """Neither a file nor a link to a folder elsewhere."""
+    elsewhere, release = tmp_path / "elsewhere", tmp_path / "release"
+    for folder in (elsewhere, release):
+        folder.mkdir()
+    (elsewhere / "part-00000.parquet").touch()
+    (release / MANIFEST).write_text("{}", encoding="utf-8")
+    (release / "data").symlink_to(elsewhere, target_is_directory=True)
+    with pytest.raises(CheckFailed, match="data is not a folder"):
+        opened(release).check_files()
+    (release / "data").unlink()
+    (release / "data").touch()
+    with pytest.raises(CheckFailed, match="data is not a folder"):
+        opened(release).check_files()
 
 
 # Parts of the manifest

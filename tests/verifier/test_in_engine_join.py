@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,18 @@ from verifier.test_join import verified_folder
 
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, duck_session
-from incrowd.schema import Verdict
+from incrowd.schema import Column, Kind, Role, Schema, Verdict
 from incrowd.verifier import CsvRows, Expected
-from incrowd.verifier.in_engine import ClassWitness, EngineFiles, JoinedOriginals, verify_in_engine
+from incrowd.verifier.failure import CheckFailed
+from incrowd.verifier.in_engine import (
+    ClassWitness,
+    EngineFiles,
+    JoinedOriginals,
+    checks,
+    verify_in_engine,
+)
+from incrowd.verifier.in_engine.people import CountedPeople, read_people
+from incrowd.verifier.in_engine.relations import Relation
 
 UNSPOILABLE = (ValueError, KeyError, StopIteration, IndexError, TypeError)
 NIGHT = os.environ.get("INCROWD_SEEDS") == "all"
@@ -97,6 +106,26 @@ def test_a_good_release_is_accepted(make: Callable[[], Joined], tmp_path: Path, 
     assert verdict.facts["own"] == OWN
 
 
+def test_the_order_of_a_large_table_is_seen_on_whole_classes(
+    tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = spoiled("")
+    assert release is not None
+    verified_folder(release, tmp_path)
+
+    def remark(most: int) -> str:
+        monkeypatch.setattr(checks, "MOST_IN_ORDER", most)
+        verdict = verified(release, tmp_path, session)
+        assert verdict.passed
+        return next(check.detail for check in verdict.checks if check.name == "order")
+
+    rows = len(release.rows)
+    assert remark(rows) == ""
+    sizes = session.arrays("SELECT n FROM numbered_ ORDER BY number")["n"]
+    assert remark(rows // 3) == f"seen on {sizes[:: -(-rows // (rows // 3))].sum()} rows of whole classes"
+    assert remark(3) == "not tested: fewer than 20 rows"
+
+
 FORGED = [name for name in JOIN_FORGERIES if spoiled(name) is not None]
 
 
@@ -121,6 +150,52 @@ def test_most_forgeries_are_tried(tmp_path: Path) -> None:
         assert release is not None
         rejected += not verified_folder(release, tmp_path / str(place), hinted=True).passed
     assert rejected >= 30
+
+
+# Who counts
+
+IDS = Schema((Column("id", Role.IDENTIFIER), Column("age", Role.QUASI, Kind.NUMERIC)), frozenset(["", "?"]))
+
+
+def people_of(
+    session: DuckSession,
+    own: Sequence[tuple[str | None, str]],
+    public: Sequence[tuple[str | None, str]],
+    **more: Any,
+) -> CountedPeople:
+    """Who counts of two tables of ids and ages."""
+    tables = {}
+    for name, lines in (("mine_", own), ("theirs_", public)):
+        cells = np.empty((len(lines), 2), object)
+        for place, line in enumerate(lines):
+            cells[place] = line
+        session.load(name, {"id": cells[:, 0], "age": cells[:, 1]}, {"id": "VARCHAR", "age": "VARCHAR"})
+        tables[name] = Relation(name, ("id", "age"), {"id": f"{name}.id", "age": f"{name}.age"})
+    return read_people(session, JoinedOriginals(tables["mine_"], tables["theirs_"], "id", **more), IDS)
+
+
+def test_unless_it_was_accepted_everybody_is_in_the_public_table(session: DuckSession) -> None:
+    public = [("a", "30"), ("b", "40"), ("c", "50")]
+    found = people_of(session, [("a", "30"), ("b", "40")], public)
+    assert (found.own, found.everyone, found.public_rows, found.second_rows) == (2, 3, 3, None)
+    own = [("a", "30"), ("d", "40")]
+    with pytest.raises(CheckFailed, match="1 records of the original table are not, or not beyond doubt"):
+        people_of(session, own, public)
+    found = people_of(session, own, public, blind=False)
+    assert (found.own, found.everyone) == (2, 4)
+
+
+@pytest.mark.parametrize("nobody", ["", "?", None])
+@pytest.mark.parametrize("blind", [False, True])
+def test_everybody_of_the_original_has_an_id(nobody: str | None, blind: bool, session: DuckSession) -> None:
+    with pytest.raises(CheckFailed, match="a record of the original table has no id"):
+        people_of(session, [("a", "30"), (nobody, "40")], [("a", "30"), (nobody, "40")], blind=blind)
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_everybody_of_the_original_has_an_id_alone(blind: bool, session: DuckSession) -> None:
+    with pytest.raises(CheckFailed, match="two records of the original table have the same id"):
+        people_of(session, [("a", "30"), ("a", "40")], [("a", "30"), ("b", "40")], blind=blind)
 
 
 def nobody(release: Joined, session: Any) -> ClassWitness:

@@ -21,10 +21,18 @@ from incrowd.verifier.columns import Numbering
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.folder import CSV, HIERARCHIES_FILE, TOTALS_FILE
-from incrowd.verifier.in_engine import ClassWitness, EngineFiles, verify_in_engine
+from incrowd.verifier.in_engine import (
+    ClassWitness,
+    EngineFiles,
+    JoinedOriginals,
+    verify_in_engine,
+    whole_numbers,
+)
 from incrowd.verifier.in_engine import relations as module
 from incrowd.verifier.in_engine.checks import EngineChecks
 from incrowd.verifier.in_engine.claims import CountedClasses, check_counted
+from incrowd.verifier.in_engine.parted import PartedTruth
+from incrowd.verifier.in_engine.people import CountedPeople
 from incrowd.verifier.in_engine.relations import (
     DistinctTexts,
     Packing,
@@ -35,6 +43,7 @@ from incrowd.verifier.in_engine.relations import (
     text_sql,
 )
 from incrowd.verifier.in_engine.truth import QuasiColumn, TruthInEngine
+from incrowd.verifier.in_engine.whole_numbers import WholeNumberColumn
 
 AGE, ILL = Column("age", Role.QUASI, Kind.NUMERIC), Column("ill", Role.SENSITIVE)
 SCHEMA = Schema((AGE, ILL), frozenset([""]))
@@ -65,6 +74,7 @@ def truth(
     rows: Pairs,
     cells: Sequence[str] = (),
     private: Sequence[str] = ("ill",),
+    kind: type[TruthInEngine] = TruthInEngine,
 ) -> TruthInEngine:
     original = relation(session, "orig_", records, "age", "ill")
     released = relation(session, "rel_", rows, "age", "ill")
@@ -72,7 +82,7 @@ def truth(
     domain = ColumnDomain(AGE, texts.texts, frozenset([""]))
     shown = cells or sorted({str(age) for age, _ in rows})
     column = QuasiColumn(AGE, domain, texts, shown, domain.regions(shown))
-    return TruthInEngine(session, original, released, [column], private)
+    return kind(session, original, released, [column], private)
 
 
 PEOPLE: Pairs = [("1", "a"), ("2", "b"), ("5", "a"), ("6", "a"), (None, "c")]
@@ -88,6 +98,16 @@ def witness(session: DuckSession, *lines: tuple[str | None, str]) -> ClassWitnes
 
 
 TRUE = [("1", "[1,2]"), ("2", "[1,2]"), ("5", "[5,6]"), ("6", "[5,6]"), (None, "missing")]
+
+
+def parted(session: DuckSession, *lines: tuple[str | None, str, str | None, int]) -> ClassWitness:
+    """How many records of which value and private part are in the class of which cell."""
+    found = witness(session, *((value, cell) for value, cell, _, _ in lines))
+    relation(session, "wr_", [(*line[:3], str(line[3])) for line in lines], "v0", "class", "p0", "n")
+    return found
+
+
+ONE_EACH = [(value, cell, ill, 1) for (value, cell), (_, ill) in zip(TRUE, PEOPLE, strict=True)]
 
 
 # Relations
@@ -233,6 +253,29 @@ def in_any_order(session: DuckSession) -> Callable[[str], dict[str, Any]]:
     return arrays
 
 
+def test_lines_that_take_back_what_others_say_show_nothing(session: DuckSession) -> None:
+    """Two records want the only row that holds them. The lines of a third make room for one of them."""
+    people: Pairs = [("1", "a"), ("2", "a"), ("5", "a")]
+    found = truth(session, people, [("[1,5]", "a"), ("5", "a"), ("5", "a")], kind=PartedTruth)
+    found.count()
+    here = [("1", "[1,5]", "a", 1), ("2", "[1,5]", "a", 1)]
+    with pytest.raises(CheckFailed, match="1 lines of the witness are about no record"):
+        found.check_witness(parted(session, *here, ("5", "[1,5]", "a", -1), ("5", "5", "a", 2)))
+    found.check_witness(parted(session, *here, ("5", "5", "a", 1)))
+    with pytest.raises(CheckFailed, match="1 rows describe no record of their class"):
+        found.compare()
+
+
+def test_a_class_has_one_number(session: DuckSession) -> None:
+    found = truth(session, PEOPLE, ROWS, kind=PartedTruth)
+    found.count()
+    told = parted(session, *ONE_EACH)
+    session.run("INSERT INTO wc_ SELECT '[1,2]' AS class, c0 FROM wc_ WHERE class = '[5,6]'")
+    with pytest.raises(CheckFailed, match="1 classes of the witness have the number of another one"):
+        found.check_witness(told)
+
+
+@pytest.mark.parametrize("kind", [TruthInEngine, PartedTruth])
 @pytest.mark.parametrize(
     ("most", "rows", "records"),
     [
@@ -243,19 +286,19 @@ def in_any_order(session: DuckSession) -> Callable[[str], dict[str, Any]]:
     ],
 )
 def test_some_classes_at_equal_steps(
-    most: int, rows: list[int], records: list[int], session: DuckSession
+    most: int, rows: list[int], records: list[int], kind: type[TruthInEngine], session: DuckSession
 ) -> None:
-    found = truth(session, PEOPLE, ROWS)
+    found = truth(session, PEOPLE, ROWS, kind=kind)
     found.count()
-    found.check_witness(witness(session, *TRUE))
+    found.check_witness(parted(session, *ONE_EACH) if kind is PartedTruth else witness(session, *TRUE))
     found.number_classes()
     mixed: Any = SimpleNamespace(run=session.run, number=session.number, arrays=in_any_order(session))
     found._session = mixed
-    place, kind, record_place, record_kind = found.sampled(most)
+    place, row_kind, record_place, record_kind = found.sampled(most)
     assert sorted(place.tolist()) == rows
     assert sorted(record_place.tolist()) == records
-    assert sorted(kind.tolist()) == sorted(record_kind.tolist())
-    shown = {k: ROWS[p][1] for p, k in zip(place.tolist(), kind.tolist(), strict=True)}
+    assert sorted(row_kind.tolist()) == sorted(record_kind.tolist())
+    shown = {k: ROWS[p][1] for p, k in zip(place.tolist(), row_kind.tolist(), strict=True)}
     held = {k: PEOPLE[p][1] for p, k in zip(record_place.tolist(), record_kind.tolist(), strict=True)}
     assert shown == held
     assert len(shown) == len({(ROWS[p][0], ROWS[p][1]) for p in place.tolist()})
@@ -286,6 +329,19 @@ def test_values_are_counted_by_class() -> None:
         check_counted(Claim("k-anonymity", {"k": 4}), SCHEMA, np.array([7, 3]), lambda _: whole)
     with pytest.raises(CheckFailed):
         check_counted(claim, SCHEMA, np.array([7, 3]), lambda _: whole)
+
+
+def test_claims_that_neither_counts_nor_rings_show_are_not_checked() -> None:
+    rings: Any = SimpleNamespace(witnessed=lambda k: k == 2)
+    sizes, factor = np.array([7, 3]), Claim("k-factor", {"k": 2})
+
+    def nothing(_: str) -> Any:
+        raise AssertionError("no values are asked for")
+
+    assert check_counted(factor, SCHEMA, sizes, nothing, rings) == 2
+    for claim, given in ((factor, None), (Claim("kk-anonymity", {"k": 2}), rings)):
+        with pytest.raises(CheckFailed, match="not checked by an engine"):
+            check_counted(claim, SCHEMA, sizes, nothing, given)
 
 
 # Checks
@@ -356,6 +412,32 @@ def test_tables_that_an_engine_does_not_verify(
         checks(session, **more).schema()
 
 
+def test_a_public_table_is_given_where_a_claim_is_about_it(session: DuckSession) -> None:
+    found = checks(session)
+    private: Any = found._given
+    found._given = JoinedOriginals(private, private, "id")
+    with pytest.raises(CheckFailed, match="a public table is given, but no claim is about it"):
+        found.schema()
+
+
+def test_published_columns_have_names_of_their_own(session: DuckSession) -> None:
+    found = checks(session)
+    found._release = EngineFiles(Path(), Relation("rel_", ("age", "age"), {"age": "rel_.age"}))
+    with pytest.raises(CheckFailed, match="two published columns have the same name"):
+        found.schema()
+
+
+@pytest.mark.parametrize("totals", [False, True])
+def test_with_totals_every_text_is_read(
+    totals: bool, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else so many whole numbers are left to the database."""
+    monkeypatch.setattr(whole_numbers, "MANY", 0)
+    found = checks(session, totals=totals)
+    found.cells()
+    assert [type(each) for each in found._quasi] == [QuasiColumn if totals else WholeNumberColumn]
+
+
 def test_all_cells_have_their_one_form(session: DuckSession) -> None:
     good = checks(session)
     good.cells()
@@ -399,6 +481,73 @@ def test_everybody_has_a_row(more: dict[str, Any], words: str, session: DuckSess
     else:
         assert found.rows() == ""
         assert found.facts == {"rows": 5, "suppressed": 0}
+
+
+def with_others(
+    session: DuckSession, counts: tuple[int, int, int, int | None] = (5, 5, 8, 6), **more: Any
+) -> EngineChecks:
+    """Own people, everyone, and the rows of the public table and of the second source; five have rows."""
+    found = checks(session, **more)
+    found._original, found._released = found._given, found._release.rows  # type: ignore[assignment]
+    found._people = CountedPeople(*counts, found._original)
+    stated: Any = found._folder.stated
+    stated.public_rows, stated.second_rows = more.get("public_rows"), more.get("second_rows")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("counts", "more", "words"),
+    [
+        ((5, 5, 8, 6), {}, ""),
+        ((3, 7, 8, None), {"public_rows": 8, "suppressed": 0, "max_suppression": "as stated"}, ""),
+        ((3, 7, 8, 6), {"public_rows": 8, "second_rows": 6}, ""),
+        ((3, 7, 8, 6), {"public_rows": 9}, "a different number of rows for the public table"),
+        ((3, 7, 8, 6), {"public_rows": 8, "second_rows": 5}, "a different number of rows for"),
+        ((3, 7, 8, None), {"second_rows": 5}, "a different number of rows for"),
+        ((3, 7, 8, 6), {"suppressed": 1}, "no row may be suppressed"),
+        ((3, 7, 8, 6), {"stated_share": 1}, "no row may be suppressed"),
+        ((3, 7, 8, 6), {"suppressed": 0, "stated_share": 1}, "no row may be suppressed"),
+        ((3, 7, 8, 6), {"max_suppression": 1}, "no row may be suppressed"),
+        ((6, 7, 8, 6), {}, "5 rows, fewer than the 6 people"),
+        ((3, 4, 8, 6), {}, "5 rows, more than the 4 people"),
+    ],
+)
+def test_rows_of_two_tables(
+    counts: tuple[int, int, int, int | None], more: dict[str, Any], words: str, session: DuckSession
+) -> None:
+    found = with_others(session, counts, **more)
+    if words:
+        with pytest.raises(CheckFailed, match=words):
+            found.rows()
+    else:
+        assert found.rows() == ""
+        assert found.facts == {"rows": 5, "suppressed": 0}
+
+
+def test_with_others_claims_are_about_everyone(session: DuckSession) -> None:
+    found = with_others(session, joined=True)
+    nothing: Any = SimpleNamespace(values_of=None)
+    found._truth, found._sizes = nothing, np.array([2, 3])
+    assert found.claim(Claim("k-join-anonymity", {"k": 2})) == "reaches 2"
+    with pytest.raises(CheckFailed, match="the claim is about the original table only"):
+        found.claim(K2)
+
+
+def test_match_probabilities_are_verified_of_rings_alone(session: DuckSession) -> None:
+    found = checks(session)
+    found.cells()
+    found.private()
+    stated: Any = found._folder.stated
+    stated.match_probability = {"drawn": "1", "least": "1"}
+    with pytest.raises(CheckFailed, match="match probabilities are verified of rings alone"):
+        found.match_probability()
+
+
+def test_it_is_said_where_the_order_of_some_rows_was_looked_at(session: DuckSession) -> None:
+    found = checks(session)
+    found.facts["rows"] = 5
+    assert found._seen(5) == ""
+    assert found._seen(4) == "seen on 4 rows of whole classes"
 
 
 def test_there_are_as_many_rows_as_records(session: DuckSession) -> None:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, duck_session
 from incrowd.schema import Claim, Verdict
 from incrowd.verifier import CsvRows, Expected
+from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.in_engine import ClassWitness, EngineFiles, rings, verify_in_engine
 
 TWO = [*ring(N // 2, K), *ring(N // 2, K, N // 2)]
@@ -143,6 +145,82 @@ def test_rings_are_not_trusted(name: str, tmp_path: Path, session: DuckSession) 
     caught_by, lie = LIES[name]
     verdict = verified(two_rings(), tmp_path, session, lie)
     assert next(check.name for check in verdict.failures) == caught_by
+
+
+def test_a_row_with_the_value_of_a_record_that_it_does_not_hold(tmp_path: Path, session: DuckSession) -> None:
+    """Two rows of a ring exchange their values, and the witness says who would be behind them."""
+    release = two_rings()
+    rows = [release.rows[release.truth.index(record)] for record in (0, 6)]
+    rows[0][2], rows[1][2] = rows[1][2], rows[0][2]
+    verdict = verified(
+        release, tmp_path, session, "UPDATE w_records SET behind = 6 - behind WHERE class IN (0, 6)"
+    )
+    failed = [(check.name, check.detail) for check in verdict.failures]
+    assert failed[0] == ("truth", "2 values of code are not in the cells of their class")
+
+
+@pytest.mark.parametrize("name", rings.PLACES)
+def test_every_line_has_a_place(name: str, tmp_path: Path, session: DuckSession) -> None:
+    lie = f"UPDATE w_records SET {name} = NULL WHERE class IN (3, 4)"
+    failed = [(check.name, check.detail) for check in verified(two_rings(), tmp_path, session, lie).failures]
+    assert failed[0] == ("truth", f"2 lines of the witness have no {name}")
+
+
+# A k-factor
+
+SIZES = {0: 5, 1: 3, 7: 4}  # of three rings, by their numbers
+
+
+def shown_by(session: DuckSession, sizes: dict[int, int], holds: np.ndarray) -> rings.RingTruth:
+    """Rings in which line i is of record i and row i, and which row holds which record."""
+    part = np.repeat([*sizes], [*sizes.values()]).astype(np.int64)
+    place = np.array([place for size in sizes.values() for place in range(size)], np.int64)
+    line = np.arange(part.size)
+    session.load("ring_", {"part": part, "place": place, "v0": line, "c0": line})
+    found: Any = object.__new__(rings.RingTruth)
+    regions = SimpleNamespace(hold=lambda cells, ranks: holds[cells, ranks])
+    found._session, found._quasi = session, [SimpleNamespace(regions=regions)]
+    return cast(rings.RingTruth, found)
+
+
+def from_each_on(sizes: dict[int, int], k: int) -> np.ndarray:
+    """Every row holds k records from its place on."""
+    holds = np.zeros((sum(sizes.values()),) * 2, bool)
+    first = 0
+    for size in sizes.values():
+        for row in range(size):
+            holds[first + row, first + (row + np.arange(k)) % size] = True
+        first += size
+    return holds
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 6, 8, 9, 100])
+def test_every_row_holds_the_k_records_from_its_place_on(
+    at_once: int, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rings, "ROWS_AT_ONCE", at_once)
+    holds = from_each_on(SIZES, 2)
+    assert shown_by(session, SIZES, holds).shows_factor(2)
+    assert not shown_by(session, SIZES, holds).shows_factor(3)
+    for row, record in np.argwhere(holds).tolist():
+        one_less = holds.copy()
+        one_less[row, record] = False
+        assert not shown_by(session, SIZES, one_less).shows_factor(2)
+
+
+def test_no_ring_shows_more_than_it_has_records(session: DuckSession) -> None:
+    """Around a ring of three, the fourth record would be the first one again."""
+    found = shown_by(session, SIZES, np.ones((12, 12), bool))
+    assert [k for k in range(-1, 7) if found.shows_factor(k)] == [1, 2, 3]
+    found = shown_by(session, {}, np.ones((1, 1), bool))
+    assert not any(found.shows_factor(k) for k in range(3))
+
+
+def test_rings_tell_nothing_else(session: DuckSession) -> None:
+    found = rings.WitnessedRings(shown_by(session, SIZES, from_each_on(SIZES, 2)))
+    assert [found.witnessed(k) for k in (1, 2, 3, 2)] == [True, True, False, True]
+    with pytest.raises(CheckFailed, match="verify in memory"):
+        found.degrees  # noqa: B018
 
 
 def test_a_k_that_is_too_high_is_not_confirmed(tmp_path: Path, session: DuckSession) -> None:

@@ -99,6 +99,8 @@ def held(
 )
 @example(texts=["", None, "7"], cells=["missing"])
 @example(texts=["7"], cells=[])
+@example(texts=["0", "7", "100"], cells=["7"])
+@example(texts=["0", "7", "-3", "100"], cells=["[-3,7]", "0", "{missing|[-3,0]}", "[0,100]", "missing"])
 def test_cells_hold_what_they_hold_text_by_text(
     session: DuckSession, texts: list[str | None], cells: list[str]
 ) -> None:
@@ -186,6 +188,10 @@ def test_no_value_of_a_witness_reaches_beyond_the_ranks(value: str, session: Duc
         found.load_values(session, 0, witness(session, ["7", value]))
 
 
-@pytest.mark.parametrize("texts", [[str(-(2**62)), "5"], ["", None]], ids=["too far apart", "nothing"])
+@pytest.mark.parametrize(
+    "texts",
+    [[str(-(2**62)), "5"], ["5", str(2**62 + 5)], ["", None]],
+    ids=["too far below", "too far above", "nothing"],
+)
 def test_numbers_without_ranks_are_read_the_old_way(texts: list[str | None], session: DuckSession) -> None:
     assert by_database(session, texts, ["missing"]) is None
