@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import io
 import re
 import zipfile
@@ -290,10 +289,9 @@ class _Slots:
 
     def one_of_each_free(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of those who want one slot, the last, if it is free."""
-        places = np.arange(1, slots.size + 1)
-        free = self._cell[slots] == 0
-        self._cell[slots[free]] = places[free]
-        last = np.flatnonzero(free & (self._cell[slots] == places))
+        free = np.flatnonzero(self._cell[slots] == 0)
+        self._cell[slots[free]] = free
+        last = free[self._cell[slots[free]] == free]
         self._cell[slots[free]] = 0
         return last
 
@@ -320,8 +318,7 @@ def _mixed(words: Sequence[Words]) -> Words:
 
 def _slots(mixed: Words, shift: int) -> NDArray[np.int64]:
     """The slot that each cell wants: some of its bits, from the highest on or further below."""
-    some = (mixed << np.uint64(shift)) >> np.uint64(64 - SLOT_BITS)
-    return some.view(np.int64)
+    return ((mixed << np.uint64(shift)) >> np.uint64(64 - SLOT_BITS)).view(np.int64)
 
 
 class _Long(dict[bytes, int]):
@@ -378,10 +375,9 @@ class CsvGrid:
                 return None
             first, last = np.searchsorted(ends, quotes).reshape(-1, 2).T
             ends = np.delete(ends, _runs(first, last - first))
-            quotes = quotes[::2]
         if not ends.size or ends.size % width or not _aligned(text[ends].reshape(-1, width)):
             return None
-        with_quotes = np.bincount(np.searchsorted(ends, quotes) % width, minlength=width) > 0
+        with_quotes = np.bincount(np.searchsorted(ends, quotes[::2]) % width, minlength=width) > 0
         return cls(data, ends.reshape(-1, width), with_quotes)
 
     def quoted(self, column: int) -> NDArray[np.bool_]:
@@ -391,9 +387,8 @@ class CsvGrid:
 
     def quoted_as_needed(self, column: int, coder: CellCoder, codes: Codes) -> bool:
         """Are exactly those cells of a column in quotes that need them? Their numbers are `codes`."""
-        if not self._with_quotes[column]:
-            return True  # what needs quotes and has none was cut at its comma or line feed
-        return bool((self.quoted(column) == coder.quoted[codes]).all())
+        # what needs quotes and has none was cut at its comma or line feed
+        return not self._with_quotes[column] or bool((self.quoted(column) == coder.quoted[codes]).all())
 
     def _starts(self, column: int) -> NDArray[np.int64]:
         """Where each cell of a column starts, at its quote if it has one."""
@@ -453,10 +448,3 @@ def _aligned(cuts: NDArray[np.uint8]) -> bool:
     """Does every line end after as many cells as there are columns?"""
     feeds = cuts == LINE_FEED
     return bool(feeds[:, -1].all()) and not feeds[:, :-1].any()
-
-
-def fingerprint(path: Path) -> dict[str, Any]:
-    """What a manifest says of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"sha256": digest, "bytes": file.tell()}
