@@ -291,7 +291,7 @@ class _Slots:
         """Of those who want one slot, the last, if it is free."""
         free = np.flatnonzero(self._cell[slots] == 0)
         self._cell[slots[free]] = free
-        last = free[self._cell[slots[free]] == free]
+        last: NDArray[np.int64] = free[self._cell[slots[free]] == free]
         self._cell[slots[free]] = 0
         return last
 
