@@ -160,6 +160,8 @@ def spread_quasi_identifiers(
 
 def _bins_of(column: TextColumn, original: TextColumn, of: Ints, name: str) -> Ints:
     """The bin of each row of a column whose texts are those of the original."""
+    if column.texts is original.texts:  # as in a release that has just been made: nothing to look up
+        return of[column.codes]
     known = {text: of[place] for place, text in enumerate(original.texts)}
     places = [known.get(text, -1) for text in column.texts]
     met = np.bincount(column.codes, minlength=len(places)) > 0

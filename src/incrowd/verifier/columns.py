@@ -158,7 +158,9 @@ def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
     for codes, radix in zip(columns, sizes, strict=True):
         if size * radix >= 2**62:
             key, size = _ranked(key, size)
-        key, size = key * radix + codes, size * radix
+        key *= radix
+        key += codes
+        size *= radix
     return _ranked(key, size)[0]
 
 
