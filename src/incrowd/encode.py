@@ -163,8 +163,9 @@ def _domain(met: _Met) -> _Domain:
 
 def _measured(met: _Met) -> _Domain:
     """Numbers and dates in their order, missing first."""
-    order = sorted(set(met.values))
-    texts, position = [value_text(value) for value in order], offsets(order)
+    known = dict(zip(met.values, met.texts, strict=True))
+    order = sorted(known)
+    texts, position = [known[value] for value in order], offsets(order)
     if not met.gone:
         return _Domain(tuple(texts), -1, position)
     return _Domain(("", *texts), 0, [0.0, *position])

@@ -280,6 +280,8 @@ def test_a_total_below_nobody_is_refused() -> None:
         ([0, 1, 1], [0, 1, 0, 1], "different numbers of rows"),
         ([0, 1, 1, 0], [0, 1, 0], "more or fewer rows"),
         ([0, 1, 1, 0], [0, 1, 0, 2], "a cell that its column has not"),
+        ([0, 1, 1, -1], [0, 1, 0, 1], "below 0"),
+        ([0, 1, 1, 0], [0, 1, 0, -1], "below 0"),
     ],
 )
 def test_columns_that_do_not_fit_together_are_refused(
@@ -302,5 +304,18 @@ def test_few_rows_are_counted_like_many(rows: list[tuple[int, int, float]], whol
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(two_way, "WORTH_COMPILING", 0)
         many = two_way._counted(first, second, people, (4, 5))
+        narrow = [
+            two_way._counted_rows(first.astype(kind), second.astype(kind), (4, 5))
+            for kind in (np.uint8, np.int64)
+        ]
     assert few.dtype == many.dtype == people.dtype
     assert few.tolist() == many.tolist()
+    each = two_way._counted(first, second, np.ones(len(rows), np.int64), (4, 5)).tolist()
+    assert two_way._counted_rows(first, second, (4, 5)).tolist() == each
+    assert [found.tolist() for found in narrow] == [each, each]
+
+
+def test_many_bins_are_not_cut_to_a_byte() -> None:
+    numbers = np.arange(300)
+    column = SpreadColumn("a", numbers, numbers, np.eye(300))
+    assert column.narrow_truth.tolist() == column.narrow_cell.tolist() == numbers.tolist()

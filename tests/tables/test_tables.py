@@ -29,6 +29,7 @@ from support.places import DATA
 from incrowd import long_work
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
+from incrowd.kernels.csv_cells import number_cells
 from incrowd.schema import Kind
 from incrowd.tables import (
     as_frame,
@@ -128,9 +129,10 @@ CELLS = st.lists(st.lists(TRICKY | TEXTS, min_size=3, max_size=3), min_size=1, m
     delimiter=st.sampled_from(",;\t|"),
     end=st.sampled_from(["\n", "\r\n"]),
     block=st.integers(1, 60),
+    compiled=st.booleans(),
 )
 def test_csv_agrees_with_the_standard_library(
-    rows: list[list[str]], delimiter: str, end: str, block: int
+    rows: list[list[str]], delimiter: str, end: str, block: int, compiled: bool
 ) -> None:
     out = io.StringIO()
     # the standard library leaves a carriage return unquoted, which no reader can take back
@@ -141,6 +143,7 @@ def test_csv_agrees_with_the_standard_library(
     with pytest.MonkeyPatch.context() as patch:  # blocks of a few bytes: every cut is tried
         patch.setattr(csv_reader, "BLOCK", max(block, 8))
         patch.setattr(csv_reader, "WIDE_BLOCK", max(block, 8))
+        patch.setattr(csv_reader, "WORTH_COMPILED", 0 if compiled else 1_000_000)
         table = from_bytes(out.getvalue().encode())
     assert list(table) == [tuple(row) for row in rows]
 
@@ -240,12 +243,36 @@ def test_first_rows_agree_with_a_search(texts: list[str]) -> None:
     codes, leads = csv_reader.numbered(first)
     assert [cells[leads[code]] for code in codes] == cells
     assert leads.tolist() == sorted(set(first.tolist()))
+    compiled = csv_reader.by_kernel(buffer, starts, ends)
+    assert [part.tolist() for part in compiled] == [codes.tolist(), leads.tolist()]
 
 
 def test_cells_that_all_collide_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_reader, "_mixed", lambda hashes, words: np.zeros_like(hashes))
     table = from_bytes(b"a\n" + b"".join(b"%d\n" % (row % 50) for row in range(200)))
     assert table.column("a").rows() == [str(row % 50) for row in range(200)]
+
+
+def test_cells_that_collide_in_compiled_code_are_told_apart_without_it() -> None:
+    odd, start = 0x9E3779B97F4A7C15, 0xCBF29CE484222325
+
+    def slot(cell: bytes) -> int:
+        mixed = start
+        for byte in cell:
+            mixed = (mixed ^ byte) * odd % 2**64
+            mixed ^= mixed >> 29
+        return mixed % 128
+
+    cells = [cell for cell in (b"%04d" % number for number in range(10_000)) if slot(cell) == 7][:40] * 2
+    starts = np.arange(0, 4 * len(cells), 4, dtype=np.int32)
+    buffer = np.frombuffer(b"".join(cells) + bytes(csv_reader.PADDING), dtype=np.uint8)
+    for few, given_up in ((16, False), (40, True)):
+        some, slots = starts[:few], np.full(128, -1, np.int32)
+        found = number_cells(buffer, some, some + 4, slots, np.empty_like(some), np.empty_like(some))
+        assert found == (-1 if given_up else few)
+    codes, leads = csv_reader.by_kernel(buffer, starts[:64], starts[:64] + 4)
+    assert codes.tolist() == [*range(40), *range(24)]
+    assert leads.tolist() == [*range(40)]
 
 
 def test_a_column_forgets_texts_that_no_row_says() -> None:

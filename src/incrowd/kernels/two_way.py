@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.kernels.arrays import Floats, Ints
+from incrowd.kernels.arrays import AnyInts, Floats, Ints
 from incrowd.kernels.jit import kernel
 
 
@@ -28,3 +28,10 @@ def count_pairs(first: Ints, second: Ints, people: Floats | Ints, table: Floats 
     """Cells of rows (r,), people (r,) -> people of each pair of cells (c, c); whole numbers or not."""
     for row in range(people.size):
         table[first[row], second[row]] += people[row]
+
+
+@kernel
+def count_rows(first: AnyInts, second: AnyInts, table: Ints) -> None:
+    """Cells of rows (r,) -> rows of each pair of cells (c, c)."""
+    for row in range(first.size):
+        table[first[row], second[row]] += 1

@@ -49,10 +49,24 @@ class SpreadColumn:
         return int(self.share.shape[1])
 
     @cached_property
+    def narrow_truth(self) -> NDArray[Any]:
+        """The truth in as few bytes as its bins need: it is read once for each other column."""
+        return _narrow(self.truth, self.size)
+
+    @cached_property
+    def narrow_cell(self) -> NDArray[Any]:
+        """The cells in as few bytes."""
+        return _narrow(self.cell, len(self.share))
+
+    @cached_property
     def spans(self) -> Ints:
         """From which bin to before which other one each cell reaches: (c, 2)."""
         some = self.share > 0
         return np.stack([some.argmax(axis=1), self.size - some[:, ::-1].argmax(axis=1)], axis=1)
+
+
+def _narrow(numbers: Ints, size: int) -> NDArray[Any]:
+    return numbers.astype(np.uint8) if size <= 256 else numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +85,8 @@ class SpreadTable:
             raise ValueError("published columns have more or fewer rows than people stand behind")
         if any(column.cell.max(initial=-1) >= len(column.share) for column in self.columns):
             raise ValueError("a row has a cell that its column has not")
+        if any(part.min(initial=0) < 0 for column in self.columns for part in (column.truth, column.cell)):
+            raise ValueError("a bin or a cell has a number below 0")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,6 +160,8 @@ def spread_quasi_identifiers(
 
 def _bins_of(column: TextColumn, original: TextColumn, of: Ints, name: str) -> Ints:
     """The bin of each row of a column whose texts are those of the original."""
+    if column.texts is original.texts:  # as in a release that has just been made: nothing to look up
+        return of[column.codes]
     known = {text: of[place] for place, text in enumerate(original.texts)}
     places = [known.get(text, -1) for text in column.texts]
     met = np.bincount(column.codes, minlength=len(places)) > 0

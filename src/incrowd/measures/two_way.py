@@ -248,7 +248,7 @@ def _pair_errors(
 ) -> tuple[float, float]:
     """The error of a pair: of the estimate, and of the product of both margins."""
     first, second = table.columns[i], table.columns[j]
-    true = _counted(first.truth, second.truth, np.ones(first.truth.size, np.int64), (first.size, second.size))
+    true = _counted_rows(first.narrow_truth, second.narrow_truth, (first.size, second.size))
     single = np.multiply.outer(margins[i], margins[j])
     return _variation(true, _estimated(table, distinct, i, j)), _variation(true, single)
 
@@ -265,6 +265,19 @@ def _counted(first: Ints, second: Ints, people: NDArray[Any], shape: tuple[int, 
     return table
 
 
+def _counted_rows(first: NDArray[Any], second: NDArray[Any], shape: tuple[int, int]) -> Ints:
+    """Rows (r,) of each pair of cells."""
+    if first.size < WORTH_COMPILING:
+        return np.bincount(first.astype(np.int64) * shape[1] + second, minlength=shape[0] * shape[1]).reshape(
+            shape
+        )
+    from incrowd.kernels import two_way
+
+    table = np.zeros(shape, np.int64)
+    two_way.count_rows(first, second, table)
+    return table
+
+
 def _variation(true: Ints, other: NDArray[Any]) -> float:
     """Half the sum of differences between shares."""
     people, shown = max(int(true.sum()), 1), other.sum()
@@ -273,10 +286,14 @@ def _variation(true: Ints, other: NDArray[Any]) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Distinct:
-    """The distinct rows of a table without its exact columns: their cells by column, and their people."""
+    """The distinct rows of a table without its exact columns: their cells by column, and their people.
+
+    ``alone`` says that behind each row of the table stands one person.
+    """
 
     cells: Mapping[int, Ints]
     people: Floats
+    alone: bool
 
     @classmethod
     def of(cls, table: SpreadTable) -> _Distinct:
@@ -285,7 +302,8 @@ class _Distinct:
         sizes = [len(table.columns[place].share) for place in spread]
         first, which = distinct_rows(cells, sizes, table.people.size)
         people = np.bincount(which, table.people, first.size).astype(np.float64)
-        return cls({place: cell[first] for place, cell in zip(spread, cells, strict=True)}, people)
+        alone = bool((table.people == 1).all())
+        return cls({place: cell[first] for place, cell in zip(spread, cells, strict=True)}, people, alone)
 
 
 def _estimated(table: SpreadTable, distinct: _Distinct, i: int, j: int) -> NDArray[Any]:
@@ -294,6 +312,8 @@ def _estimated(table: SpreadTable, distinct: _Distinct, i: int, j: int) -> NDArr
     if first.lines is not None and second.lines is not None and table.counts is not None:
         key = first.lines * second.size + second.lines
         return np.bincount(key, table.counts, first.size * second.size).reshape(first.size, second.size)
+    if first.exact and second.exact and distinct.alone:
+        return _counted_rows(first.narrow_cell, second.narrow_cell, (first.size, second.size))
     if first.exact or second.exact:
         cells, people = (first.cell, second.cell), table.people
     else:

@@ -7,7 +7,7 @@ guessed and nothing is skipped: what breaks a rule is refused with its line numb
 
 A cell of up to 64 bytes becomes a few 64-bit words; equal cells are found by hashing the words and comparing
 them in full, so a collision costs time and never a wrong code. Cells hold no NUL, so padding with zeros
-distinguishes cells of different length.
+distinguishes cells of different length. Of a large table, compiled code does the same byte by byte.
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 Offsets = NDArray[np.int32]
 Words = NDArray[np.uint64]
+# Numbers the distinct cells of a buffer as they are met: (codes (n,), row where each is met first).
+_Number = Callable[[Bytes, Offsets, Offsets], "tuple[Offsets, NDArray[np.integer]]"]
 
 BLOCK = 4 * 1024 * 1024  # bytes parsed at once: the working arrays stay near the processor's cache
 WIDE_BLOCK = 32 * 1024 * 1024  # ... unless rows are so long that it would hold only a few
 FEW_ROWS = 1000
+WORTH_COMPILED = 1_000_000  # cells after which compiled code is worth loading
 DELIMITERS = b",;\t|~"
 _NAMED = {ord(";"): "semicolons", ord("\t"): "tabs", ord("|"): "bars (|)", ord("~"): "tildes (~)"}
 _LF, _CR, _QUOTE = b'\n\r"'
@@ -99,11 +102,12 @@ def read_rows(
     rows = 0
     for block in blocks:
         ends = block.row_cells(delimiter, len(names))
+        number = by_kernel if rows * len(builders) >= WORTH_COMPILED else by_words
         rows += len(ends)
         if unread and not block.surely_sound(ends):
             for place in places:  # what is wrong is said of the first column in which it is
-                _Builder(names[place]).take(block, *block.cells(ends, place))
-        works = [partial(_take, builder, block, ends, place) for place, builder in builders.items()]
+                _Builder(names[place]).take(block, *block.cells(ends, place), by_words)
+        works = [partial(_take, builder, block, ends, place, number) for place, builder in builders.items()]
         side_by_side(works, len(ends))
     nothing = TextColumn(np.broadcast_to(np.zeros(1, np.int32), (rows,)), (None,))  # takes no memory
     columns = (builders[place].column() if place in builders else nothing for place in places)
@@ -111,8 +115,8 @@ def read_rows(
     return Table(kept, tuple(columns), unread=frozenset(names[place] for place in unread))
 
 
-def _take(builder: _Builder, block: Block, ends: Places, place: int) -> None:
-    builder.take(block, *block.cells(ends, place))
+def _take(builder: _Builder, block: Block, ends: Places, place: int, number: _Number) -> None:
+    builder.take(block, *block.cells(ends, place), number)
 
 
 def _names(header: Block, delimiter: int) -> list[str]:
@@ -139,9 +143,9 @@ class _Builder:
         self._texts: list[str] = []
         self._codes: list[Codes] = []
 
-    def take(self, block: Block, starts: Codes, ends: Codes) -> None:
+    def take(self, block: Block, starts: Codes, ends: Codes, number: _Number) -> None:
         """Add the cells of a block."""
-        codes, leads = numbered(first_rows(block.buffer, starts, ends))
+        codes, leads = number(block.buffer, starts, ends)
         cells = block.contents(starts[leads], ends[leads])
         known = np.fromiter(map(self._known.get, cells, repeat(-1)), np.int32, leads.size)
         for new in np.flatnonzero(known < 0).tolist():
@@ -349,6 +353,21 @@ def _is_utf_8(data: bytes) -> bool:
         return data.isascii() or bool(data.decode())
     except UnicodeDecodeError:
         return False
+
+
+def by_kernel(buffer: Bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, NDArray[np.integer]]:
+    """Number cells by compiled code, which takes its time to load."""
+    from incrowd.kernels.csv_cells import number_cells
+
+    codes, leads = np.empty_like(starts), np.empty_like(starts)
+    slots = np.full(1 << (2 * starts.size - 1).bit_length(), -1, np.int32)
+    count = number_cells(buffer, starts, ends, slots, codes, leads)
+    return by_words(buffer, starts, ends) if count < 0 else (codes, leads[:count])
+
+
+def by_words(buffer: Bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, NDArray[np.integer]]:
+    """Number cells without compiled code."""
+    return numbered(first_rows(buffer, starts, ends))
 
 
 def first_rows(buffer: Bytes, starts: Offsets, ends: Offsets) -> Places:

@@ -25,6 +25,7 @@ _FORMULA = re.compile(r"(^|[;\t\r\n])(?='*[=+\-@\t\r])")
 _PROTECTED = re.compile(r"(^|[;\t\r\n])'(?='*[=+\-@\t\r])")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
+_AS_IT_IS = re.compile(r'[^=+\-@\t\r\n",]+')  # nothing to protect and nothing to quote
 _NAME_NEEDS_QUOTES = re.compile(r'[",\r\n;\t|~]')  # the header is where a reader looks for the delimiter
 
 
@@ -74,7 +75,10 @@ def _parts(table: Table) -> Iterator[bytes]:
     # a row that is one empty cell would be an empty line, which most readers skip
     empty = '""' if len(table.names) == 1 else ""
     yield (",".join(_quoted(protected(name), _NAME_NEEDS_QUOTES) for name in table.names) + "\n").encode()
-    cells = [[_cell(text, empty) for text in column.texts] for column in table.columns]
+    cells = [
+        [text if text and _AS_IT_IS.fullmatch(text) else _cell(text, empty) for text in column.texts]
+        for column in table.columns
+    ]
     join = _by_python if len(table) < WORTH_COMPILED else _by_kernel
     yield from join([column.codes for column in table.columns], cells)
 

@@ -139,9 +139,8 @@ def _csv_blocks(rows: CsvRows, picks: Picks, what: str) -> Iterator[list[Codes]]
             continue
         codes = [grid.codes(place, coder) for place, coder in coders]
         if rows.canonical:
-            quoted = zip(coders, codes, strict=True)
-            same = all((grid.quoted(place) == coder.quoted[found]).all() for (place, coder), found in quoted)
-            require(same, f"{what} {NOT_CANONICAL}")
+            for (place, coder), found in zip(coders, codes, strict=True):
+                require(grid.quoted_as_needed(place, coder, found), f"{what} {NOT_CANONICAL}")
         yield codes
 
 
@@ -160,7 +159,9 @@ def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
     for codes, radix in zip(columns, sizes, strict=True):
         if size * radix >= 2**62:
             key, size = _ranked(key, size)
-        key, size = key * radix + codes, size * radix
+        key *= radix
+        key += codes
+        size *= radix
     return _ranked(key, size)[0]
 
 

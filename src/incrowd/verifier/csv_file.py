@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import io
 import re
 import zipfile
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.verifier.failure import require
 
-BYTES_AT_ONCE = 2**19
+BYTES_AT_ONCE = 2**21
 NOT_CANONICAL = "is not written in its one form: line ends, blank lines or quotes that nothing needs"
 DELIMITERS = ",;\t|~"
 LARGEST_CELL = 2**31 - 1
@@ -35,6 +34,7 @@ QUOTE, LINE_FEED = ord('"'), ord("\n")
 WORD = 8  # bytes that fit into one number
 WORDS = (1, 2, 4, 8, 16)  # numbers that a cell may be made of; longer ones are compared as bytes
 SLOT_BITS = 16
+_SHIFTS = (0, 16)  # two slots for each cell: by its highest bits, and by others
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 _KEEP = np.array([(1 << (8 * length)) - 1 for length in range(WORD + 1)], np.uint64)
@@ -230,7 +230,7 @@ class TextNumbers(Protocol):
 class CellCoder:
     """Numbers the cells of one column, remembering them in tables of slots, one for each length in words.
 
-    A cell whose slot is taken by another is looked up in `numbers` each time: slower, never wrong.
+    A cell whose two slots are taken by others is looked up in `numbers` each time: slower, never wrong.
     """
 
     def __init__(self, numbers: TextNumbers) -> None:
@@ -244,63 +244,81 @@ class CellCoder:
 
     def codes(self, words: Sequence[Words]) -> Codes:
         """The number of each cell, given as its bytes in one or more words (the first byte lowest)."""
-        known, slots = self._known[len(words)], _slots(words)
-        found = known.numbers(words, slots)
+        known, mixed = self._known[len(words)], _mixed(words)
+        found = known.numbers(words, mixed)
         unknown = np.flatnonzero(found < 0)
-        if unknown.size:  # one cell for each slot is learnt, and with it all that are equal to it
-            known.learn(*self._first(words, slots, unknown))
-            found[unknown] = known.numbers([word[unknown] for word in words], slots[unknown])
-            unknown = unknown[found[unknown] < 0]
+        for shift in _SHIFTS:
+            if unknown.size:  # one cell for each free slot is learnt, and with it all that are equal to it
+                cells, slots = [word[unknown] for word in words], _slots(mixed[unknown], shift)
+                one = known.one_of_each_free(slots)
+                chosen = [cell[one] for cell in cells]
+                known.learn(chosen, slots[one], np.array(self.long.of_all(_bytes(chosen)), np.int32))
+                found[unknown] = known.numbers(cells, mixed[unknown])
+                unknown = unknown[found[unknown] < 0]
         if unknown.size:
             found[unknown] = self.long.of_all(_bytes([word[unknown] for word in words]))
         return found
 
-    def _first(
-        self, words: Sequence[Words], slots: NDArray[np.uint64], unknown: NDArray[np.int64]
-    ) -> tuple[list[Words], NDArray[np.uint64], Codes]:
-        """One of the unknown cells for each slot that one of them wants, with its number."""
-        chosen, place = np.unique(slots[unknown], return_index=True)
-        cells = [word[unknown[place]] for word in words]
-        return cells, chosen, np.array(self.long.of_all(_bytes(cells)), np.int32)
-
 
 class _Slots:
-    """Cells of so many words that are known by number: each has one slot, and a slot one cell."""
+    """Cells of so many words that are known by number: each has one of its two slots, and a slot one cell."""
 
     def __init__(self, width: int) -> None:
-        self._cell = np.zeros(1 << SLOT_BITS, np.int32)
+        self._cell = np.zeros(1 << SLOT_BITS, np.int64)
         self._words = np.zeros((width, 64), np.uint64)  # of each cell; the first is none, as is its number
         self._number = np.full(64, -1, np.int32)
         self._count = 1
 
-    def numbers(self, words: Sequence[Words], slots: NDArray[np.uint64]) -> Codes:
+    def numbers(self, words: Sequence[Words], mixed: Words) -> Codes:
         """The number of each cell; -1 if it is not known."""
+        found, same = self._in_slots(words, _slots(mixed, _SHIFTS[0]))
+        if same.all():
+            return found
+        other = np.flatnonzero(~same)
+        again, there = self._in_slots([word[other] for word in words], _slots(mixed[other], _SHIFTS[1]))
+        found[other] = np.where(there, again, np.int32(-1))
+        return found
+
+    def _in_slots(self, words: Sequence[Words], slots: NDArray[np.int64]) -> tuple[Codes, NDArray[np.bool_]]:
+        """The number of the cell in each slot (-1: none), and whether it is the cell that is looked for."""
         cell = self._cell[slots]
         same = self._words[0][cell] == words[0]
         for known, word in zip(self._words[1:], words[1:], strict=True):
             same &= known[cell] == word
-        return np.where(same, self._number[cell], np.int32(-1))
+        return self._number[cell], same
 
-    def learn(self, words: Sequence[Words], slots: NDArray[np.uint64], numbers: Codes) -> None:
-        """Remember cells that want different slots, where these are free."""
+    def one_of_each_free(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of those who want one slot, the last, if it is free."""
         free = np.flatnonzero(self._cell[slots] == 0)
-        end = self._count + free.size
+        self._cell[slots[free]] = free
+        last: NDArray[np.int64] = free[self._cell[slots[free]] == free]
+        self._cell[slots[free]] = 0
+        return last
+
+    def learn(self, words: Sequence[Words], slots: NDArray[np.int64], numbers: Codes) -> None:
+        """Remember cells that want different slots, which are free."""
+        end = self._count + slots.size
         while end > self._number.size:
             self._words = np.concatenate([self._words, np.zeros_like(self._words)], axis=1)
             self._number = np.concatenate([self._number, self._number])
-        self._cell[slots[free]] = np.arange(self._count, end)
+        self._cell[slots] = np.arange(self._count, end)
         for known, word in zip(self._words, words, strict=True):
-            known[self._count : end] = word[free]
-        self._number[self._count : end] = numbers[free]
+            known[self._count : end] = word
+        self._number[self._count : end] = numbers
         self._count = end
 
 
-def _slots(words: Sequence[Words]) -> NDArray[np.uint64]:
-    """The slot that each cell wants."""
+def _mixed(words: Sequence[Words]) -> Words:
+    """One number for each cell, in which all its bits have a say."""
     mixed = words[0] * SPREAD
     for word in words[1:]:
         mixed = (mixed ^ (mixed >> np.uint64(32)) ^ word) * SPREAD
-    return mixed >> np.uint64(64 - SLOT_BITS)
+    return mixed
+
+
+def _slots(mixed: Words, shift: int) -> NDArray[np.int64]:
+    """The slot that each cell wants: some of its bits, from the highest on or further below."""
+    return ((mixed << np.uint64(shift)) >> np.uint64(64 - SLOT_BITS)).view(np.int64)
 
 
 class _Long(dict[bytes, int]):
@@ -335,8 +353,8 @@ def _bytes(words: Sequence[Words]) -> list[bytes]:
 class CsvGrid:
     """The cells of some lines: `ends` (n, width) are the places of the sign after each."""
 
-    def __init__(self, data: bytes, ends: NDArray[np.int64], quotes: bool) -> None:
-        self._data, self._ends, self._quotes = data, ends, quotes
+    def __init__(self, data: bytes, ends: NDArray[np.int64], with_quotes: NDArray[np.bool_]) -> None:
+        self._data, self._ends, self._with_quotes = data, ends, with_quotes
         longest = WORD * WORDS[-1]
         self._text = np.frombuffer(data + bytes(longest), np.uint8)
         # Every place of the text, read as the eight bytes that start there.
@@ -359,12 +377,18 @@ class CsvGrid:
             ends = np.delete(ends, _runs(first, last - first))
         if not ends.size or ends.size % width or not _aligned(text[ends].reshape(-1, width)):
             return None
-        return cls(data, ends.reshape(-1, width), quotes.size > 0)
+        with_quotes = np.bincount(np.searchsorted(ends, quotes[::2]) % width, minlength=width) > 0
+        return cls(data, ends.reshape(-1, width), with_quotes)
 
     def quoted(self, column: int) -> NDArray[np.bool_]:
         """Which cells of a column are in quotes."""
         starts = self._starts(column)
-        return self._text[starts] == QUOTE if self._quotes else np.zeros(starts.size, np.bool_)
+        return self._text[starts] == QUOTE if self._with_quotes[column] else np.zeros(starts.size, np.bool_)
+
+    def quoted_as_needed(self, column: int, coder: CellCoder, codes: Codes) -> bool:
+        """Are exactly those cells of a column in quotes that need them? Their numbers are `codes`."""
+        # what needs quotes and has none was cut at its comma or line feed
+        return not self._with_quotes[column] or bool((self.quoted(column) == coder.quoted[codes]).all())
 
     def _starts(self, column: int) -> NDArray[np.int64]:
         """Where each cell of a column starts, at its quote if it has one."""
@@ -375,7 +399,7 @@ class CsvGrid:
     def codes(self, column: int, coder: CellCoder) -> Codes:
         """The number of each cell of a column."""
         starts, ends = self._starts(column), self._ends[:, column]
-        if self._quotes:
+        if self._with_quotes[column]:
             quoted = self._text[starts] == QUOTE
             starts, ends = starts + quoted, ends - quoted
         length = ends - starts
@@ -384,6 +408,8 @@ class CsvGrid:
             return coder.codes(self._in_words(starts, length, 1))
         found, least = np.empty(length.size, np.int32), -1
         for width in WORDS:
+            if longest <= least:
+                break
             some = np.flatnonzero((length > least) & (length <= WORD * width))
             if some.size:
                 found[some] = coder.codes(self._in_words(starts[some], length[some], width))
@@ -422,10 +448,3 @@ def _aligned(cuts: NDArray[np.uint8]) -> bool:
     """Does every line end after as many cells as there are columns?"""
     feeds = cuts == LINE_FEED
     return bool(feeds[:, -1].all()) and not feeds[:, :-1].any()
-
-
-def fingerprint(path: Path) -> dict[str, Any]:
-    """What a manifest says of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"sha256": digest, "bytes": file.tell()}

@@ -17,7 +17,8 @@ from incrowd.verifier.checks import Checklist, ReleaseChecks
 from incrowd.verifier.claims.join import PublicTable, stated_rows
 from incrowd.verifier.claims.registry import hides_suppression
 from incrowd.verifier.columns import RowSource
-from incrowd.verifier.csv_file import CsvRows, fingerprint
+from incrowd.verifier.csv_file import CsvRows
+from incrowd.verifier.digests import fingerprint
 from incrowd.verifier.failure import CheckFailed, exactly, require
 from incrowd.verifier.parquet_footer import check_container
 from incrowd.verifier.request import (

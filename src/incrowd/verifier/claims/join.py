@@ -31,7 +31,8 @@ from incrowd.verifier.columns import (
     fold,
     numbers_of,
 )
-from incrowd.verifier.csv_file import Codes, CsvRows, fingerprint
+from incrowd.verifier.csv_file import Codes, CsvRows
+from incrowd.verifier.digests import fingerprint
 from incrowd.verifier.failure import CheckFailed, exactly, require, whole
 from incrowd.verifier.values import value
 
