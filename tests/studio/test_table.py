@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,14 @@ from support.studio_visitor import BROWSER, Visitor
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app
+from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.studio.pages import number
+from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.rows import CODES, DIGITS, WORDS, columns
 from incrowd.studio.views.start import OTHERS, TEXTS, readable
 from incrowd.tables import files
+from incrowd.values import read_number
 
 
 def test_the_start_page_lists_tables_and_no_links(visitor: Visitor) -> None:
@@ -94,6 +99,31 @@ def test_a_kind_that_does_not_fit_is_refused_before_it_is_written(at_table: Visi
     page = at_table.post(f"/table/kind/{age}", kind="categorical", format="").text
     assert "you said so" in page
     assert Policy.load(at_table.policy).quasi_identifiers["age"].type == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda i: f"{'abcdefghij'[i % 10]}{'klmnopqrst'[i // 10 % 10]}", WORDS),
+        (lambda i: f"P{i:05d}", DIGITS),
+        (lambda i: f"2024-{1 + i % 12:02d}-{1 + i // 12 % 28:02d}" if i else "in spring", DIGITS),
+        (lambda i: f"0{i}", CODES),
+        (lambda i: f"{i}.5" if i else "about 3", "1 of {n} distinct values is not a number."),
+        (lambda i: f"{i}e2" if i % 3 else f"{i}x", "{others} of {n} distinct values are not numbers."),
+        (lambda i: "7" * (38 + i) if i < 5 else f"A{i}", "{others} of {n} distinct values are not numbers."),
+    ],
+)
+@pytest.mark.parametrize("distinct", [30, 12_000])
+def test_why_a_column_is_no_number_is_counted_in_all_its_values(
+    made: Callable[[int], str], says: str, distinct: int
+) -> None:
+    """The counts are exact, however many distinct values there are; rows that repeat them do not count."""
+    cells = [made(i) for i in range(distinct)]
+    known = {*cells}
+    table = Table.of({"x": [*cells, *cells[:7], ""]})
+    (found,) = columns(OpenTable(table, size=0, digest=""))
+    others = sum(read_number(text) is None for text in known)
+    assert found["why"] == says.format(n=f"{len(known):,}", others=f"{others:,}")
 
 
 def test_dates_in_two_ways_wait_for_an_answer(visitor: Visitor) -> None:
