@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from incrowd.studio.pages import number
 from incrowd.studio.questions.open_table import OpenTable
 from incrowd.studio.questions.rows import CODES, DIGITS, WORDS, columns
 from incrowd.studio.views.start import OTHERS, TEXTS, readable
-from incrowd.tables import files
+from incrowd.studio.views.table import QUERY
+from incrowd.tables import databases, files
 from incrowd.values import read_number
 
 
@@ -188,6 +191,29 @@ def test_a_file_that_cannot_be_read_asks_how(visitor: Visitor) -> None:
     assert visitor.run(visitor.studio.ready, 60)
     assert "größe" in visitor.get("/table").text
     assert "--encoding cp850" in visitor.get("/command").text
+
+
+def test_a_database_asks_which_table_and_takes_no_query(visitor: Visitor) -> None:
+    """What is asked is kept in the project, where no value of a person belongs: a query can hold one."""
+    with contextlib.closing(sqlite3.connect(visitor.studio.folder / "clinic.sqlite")) as database:
+        for name in ("patients", "select few"):
+            database.execute(f'CREATE TABLE "{name}" (age INTEGER, sex TEXT)')
+            database.executemany(
+                f'INSERT INTO "{name}" VALUES (?, ?)', [(i % 40, "FM"[i % 2]) for i in range(80)]
+            )
+        database.commit()
+    visitor.get("/")
+    visitor.post("/start/file", follow=False, file="0")
+    assert not visitor.run(visitor.studio.ready, 60)
+    assert "clinic.sqlite has 2 tables: patients, select few" in visitor.get("/table").text
+    for query in ("SELECT * FROM patients WHERE age = 39", "select few"):
+        assert "make a view of this query first" in visitor.post("/table/reading", sql=query).text
+    assert "patients WHERE" not in (visitor.studio.open.project.folder / "project.toml").read_text()
+    visitor.post("/table/reading", follow=False, sql="patients")
+    assert visitor.run(visitor.studio.ready, 60)
+    assert "All 80 rows were read" in visitor.get("/table").text
+    assert "inspect clinic.sqlite --sql patients" in visitor.get("/command").text
+    assert QUERY.pattern == databases._QUERY.pattern
 
 
 def test_the_studio_knows_the_names_that_the_reader_knows() -> None:
