@@ -70,6 +70,15 @@ def test_without_a_comparison_the_form_proposes_one(at_table: Visitor) -> None:
     assert "5 Compare , to do" in text_of(page)
 
 
+def test_methods_that_count_rows_cannot_be_ticked_where_persons_have_several(at_table: Visitor) -> None:
+    at_table.post("/guarantee/entity", entity=str(at_table.column("ssn")))
+    page = at_table.get("/compare").text
+    assert re.search(r'value="mondrian" id="method-mondrian" checked', page)
+    for name in ("ring", "kfactor", "kk", "anatomy"):
+        assert re.search(rf'value="{name}" id="method-{name}" disabled', page), name
+    assert "skipped: entity: with non-homogeneous methods k counts rows, not persons" in page
+
+
 def test_its_numbers_are_those_of_the_command_that_it_shows(compared: Visitor) -> None:
     printed = run_shown(compared, "compare", ABOUT)
     job = latest(compared)

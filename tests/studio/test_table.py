@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,10 +14,15 @@ from support.studio_visitor import BROWSER, Visitor
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app
+from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.studio.pages import number
+from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.rows import CODES, DIGITS, WORDS, columns
 from incrowd.studio.views.start import OTHERS, TEXTS, readable
-from incrowd.tables import files
+from incrowd.studio.views.table import QUERY
+from incrowd.tables import databases, files
+from incrowd.values import read_number
 
 
 def test_the_start_page_lists_tables_and_no_links(visitor: Visitor) -> None:
@@ -96,6 +104,31 @@ def test_a_kind_that_does_not_fit_is_refused_before_it_is_written(at_table: Visi
     assert Policy.load(at_table.policy).quasi_identifiers["age"].type == "categorical"
 
 
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda i: f"{'abcdefghij'[i % 10]}{'klmnopqrst'[i // 10 % 10]}", WORDS),
+        (lambda i: f"P{i:05d}", DIGITS),
+        (lambda i: f"2024-{1 + i % 12:02d}-{1 + i // 12 % 28:02d}" if i else "in spring", DIGITS),
+        (lambda i: f"0{i}", CODES),
+        (lambda i: f"{i}.5" if i else "about 3", "1 of {n} distinct values is not a number."),
+        (lambda i: f"{i}e2" if i % 3 else f"{i}x", "{others} of {n} distinct values are not numbers."),
+        (lambda i: "7" * (38 + i) if i < 5 else f"A{i}", "{others} of {n} distinct values are not numbers."),
+    ],
+)
+@pytest.mark.parametrize("distinct", [30, 12_000])
+def test_why_a_column_is_no_number_is_counted_in_all_its_values(
+    made: Callable[[int], str], says: str, distinct: int
+) -> None:
+    """The counts are exact, however many distinct values there are; rows that repeat them do not count."""
+    cells = [made(i) for i in range(distinct)]
+    known = {*cells}
+    table = Table.of({"x": [*cells, *cells[:7], ""]})
+    (found,) = columns(OpenTable(table, size=0, digest=""))
+    others = sum(read_number(text) is None for text in known)
+    assert found["why"] == says.format(n=f"{len(known):,}", others=f"{others:,}")
+
+
 def test_dates_in_two_ways_wait_for_an_answer(visitor: Visitor) -> None:
     rows = "\n".join(f"0{1 + i % 9}/0{1 + i % 7}/2020,{i % 5}" for i in range(40))
     (visitor.studio.folder / "d.csv").write_text(f"birth date,sex\n{rows}\n")
@@ -158,6 +191,29 @@ def test_a_file_that_cannot_be_read_asks_how(visitor: Visitor) -> None:
     assert visitor.run(visitor.studio.ready, 60)
     assert "größe" in visitor.get("/table").text
     assert "--encoding cp850" in visitor.get("/command").text
+
+
+def test_a_database_asks_which_table_and_takes_no_query(visitor: Visitor) -> None:
+    """What is asked is kept in the project, where no value of a person belongs: a query can hold one."""
+    with contextlib.closing(sqlite3.connect(visitor.studio.folder / "clinic.sqlite")) as database:
+        for name in ("patients", "select few"):
+            database.execute(f'CREATE TABLE "{name}" (age INTEGER, sex TEXT)')
+            database.executemany(
+                f'INSERT INTO "{name}" VALUES (?, ?)', [(i % 40, "FM"[i % 2]) for i in range(80)]
+            )
+        database.commit()
+    visitor.get("/")
+    visitor.post("/start/file", follow=False, file="0")
+    assert not visitor.run(visitor.studio.ready, 60)
+    assert "clinic.sqlite has 2 tables: patients, select few" in visitor.get("/table").text
+    for query in ("SELECT * FROM patients WHERE age = 39", "select few"):
+        assert "make a view of this query first" in visitor.post("/table/reading", sql=query).text
+    assert "patients WHERE" not in (visitor.studio.open.project.folder / "project.toml").read_text()
+    visitor.post("/table/reading", follow=False, sql="patients")
+    assert visitor.run(visitor.studio.ready, 60)
+    assert "All 80 rows were read" in visitor.get("/table").text
+    assert "inspect clinic.sqlite --sql patients" in visitor.get("/command").text
+    assert QUERY.pattern == databases._QUERY.pattern
 
 
 def test_the_studio_knows_the_names_that_the_reader_knows() -> None:

@@ -39,6 +39,7 @@ from incrowd.flow import Microdata, Table
 from incrowd.long_work import Progress, Watch, unwatched
 from incrowd.measures.bounds import CLASSES, NONE, LossBound, check_effort, loss_bound
 from incrowd.measures.bounds import QUICK as QUICK_BOUND
+from incrowd.models.k_anonymity import CountOfRows
 from incrowd.policy import Policy, needed
 from incrowd.policy.exposures import check_names
 from incrowd.publishing.pipeline import Release
@@ -340,9 +341,11 @@ def unfit(asked: Policy) -> str:
     if recipe.needs_plain and asked.privacy.plain is None:
         return f"{asked.method} protects outliers: give [privacy.plain]"
     try:
-        requested(asked)
+        promised = requested(asked).promised
     except (PolicyError, Exposure) as error:
         return _words(error)
+    if asked.entity is not None:
+        return next((f"entity: {each.of_persons}" for each in promised if isinstance(each, CountOfRows)), "")
     return ""
 
 

@@ -51,12 +51,12 @@ class Bench:
         self._open = False
         self.died = 0  # how often it had to be opened again
 
-    async def open_table(self, path: str, encoding: str = "", sheet: str = "") -> dict[str, Any]:
-        """Read a table. What is known of it afterwards: rows, columns, notes of reading, size, digest."""
+    async def open_table(self, table: Mapping[str, str]) -> dict[str, Any]:
+        """Read a table, given as `Source` takes it; say rows, columns, notes of reading, size and digest."""
         async with self._lock:
             await self._end()
             self._remembered.clear()
-            self._table = {"path": path, "encoding": encoding, "sheet": sheet}
+            self._table = table
             return await self._opened()
 
     async def ask(self, question: str, **about: Any) -> Any:

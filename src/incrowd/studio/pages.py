@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
+from markupsafe import Markup
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -209,6 +210,8 @@ def templates() -> Environment:
     made.filters |= {
         "number": number,
         "percent": percent,
+        "tenths": tenths,
+        "breakable": breakable,
         "people": people,
         "bytes": size_words,
         "meaning": words.meaning,
@@ -239,6 +242,29 @@ def percent(part: float, whole: float = 1.0) -> str:
     if 99.95 <= share < 100:
         return "> 99.9 %"
     return f"{share:.1f} %" if share % 1 else f"{share:.0f} %"
+
+
+def tenths(share: float) -> str:
+    """A share in a column of shares: all with one decimal, so that they can be compared by eye.
+
+    Examples
+    --------
+    >>> percent(0.5), tenths(0.5), tenths(0.0999), tenths(0.00001), tenths(0)
+    ('50 %', '50.0 %', '10.0 %', '< 0.1 %', '0 %')
+    """
+    said = percent(share)
+    return said if "." in said or share in (0, 1) else said.replace(" %", ".0 %")
+
+
+def breakable(name: str) -> Markup:
+    """The name of a column that may go on in the next line after an underscore, not in the midst of a word.
+
+    Examples
+    --------
+    >>> breakable("payer_code<")
+    Markup('payer_<wbr>code&lt;')
+    """
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def people(count: float) -> str:

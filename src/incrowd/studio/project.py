@@ -37,6 +37,7 @@ class TableFile:
     path: Path
     encoding: str = ""
     sheet: str = ""
+    sql: str = ""  # a table or a view of a database
     dropped: bool = False  # the file is a copy inside the project
     size: int = 0
     digest: str = ""
@@ -162,6 +163,7 @@ def _described(folder: Path) -> TableFile:
             Path(said["path"]),
             str(said.get("encoding", "")),
             str(said.get("sheet", "")),
+            str(said.get("sql", "")),
             bool(said.get("dropped", False)),
             int(said.get("size", 0)),
             str(said.get("digest", "")),
@@ -175,6 +177,7 @@ def _project_text(table: TableFile) -> str:
         "path": str(table.path),
         "encoding": table.encoding,
         "sheet": table.sheet,
+        "sql": table.sql,
         "dropped": table.dropped,
         "size": table.size,
         "digest": table.digest,

@@ -33,6 +33,7 @@ def table_words(studio: Studio) -> str:
     words = [quote(place(studio, file.path))]
     words += [f"--encoding {quote(file.encoding)}"] if file.encoding else []
     words += [f"--sheet {quote(file.sheet)}"] if file.sheet else []
+    words += [f"--sql {quote(file.sql)}"] if file.sql else []
     return " ".join(words)
 
 
@@ -40,9 +41,8 @@ def table_python(studio: Studio) -> str:
     """The table as Python names it."""
     file = studio.open.project.table
     path = repr(place(studio, file.path))
-    more = "".join(
-        f", {key}={value!r}" for key, value in (("encoding", file.encoding), ("sheet", file.sheet)) if value
-    )
+    said = {"encoding": file.encoding, "sheet": file.sheet, "sql": file.sql}
+    more = "".join(f", {key}={value!r}" for key, value in said.items() if value)
     return f"ic.Source({path}{more})" if more else path
 
 

@@ -112,7 +112,7 @@ class Studio:
         project = here.project
         file = project.table
         try:
-            found = await self.bench.open_table(str(file.path), file.encoding, file.sheet)
+            found = await self.bench.open_table(_words(file))
             if not here.session.started and not project.read_only:
                 here.session.begin(await self.bench.ask("first_policy", name=file.name))
             elif not here.session.started:
@@ -209,8 +209,7 @@ class Studio:
 
     def table_words(self) -> dict[str, str]:
         """The table as `Source` takes it."""
-        file = self.open.project.table
-        return {"path": str(file.path), "encoding": file.encoding, "sheet": file.sheet}
+        return _words(self.open.project.table)
 
     def say(self, sentence: str, bad: bool = False, link: str = "", link_words: str = "") -> None:
         """Show a sentence on the next page."""
@@ -233,6 +232,11 @@ class Studio:
         if self.opened is not None and self.opened.jobs.running is not None:
             self.touch()
         return max(self.idle_minutes * 60 - (time.monotonic() - self.last_action), 0.0)
+
+
+def _words(file: TableFile) -> dict[str, str]:
+    """A table as `Source` takes it."""
+    return {"path": str(file.path), "encoding": file.encoding, "sheet": file.sheet, "sql": file.sql}
 
 
 def studio_of(request: Request) -> Studio:

@@ -49,9 +49,9 @@ class OpenTable:
         return self._known[1]
 
 
-def read_table(path: str, encoding: str = "", sheet: str = "") -> OpenTable:
+def read_table(path: str, encoding: str = "", sheet: str = "", sql: str = "") -> OpenTable:
     """Read a file whole."""
-    table = tables.read(Source(path, encoding, sheet))
+    table = tables.read(Source(path, encoding, sheet, sql))
     if not len(table):
         raise TableError(f"{Path(path).name} has no rows, so there is nothing to look at")
     digest, size = sha256(), 0

@@ -12,9 +12,13 @@ from incrowd.values import read_number
 
 LONGEST_CELL = 200
 EXAMPLES = 3
-MOST_COUNTED = 10_000  # distinct values of which each is read, only to say why a column is no number
 WORDS = "Its values are words, not numbers or dates."
+DIGITS = "Its values have digits in them, but are neither plain numbers nor dates written alike."
+CODES = "Its values are digits, but they number or code things: they are not added up."
 _DIGIT = re.compile("[0-9]")
+# Most texts are numbers, or are not, by their shape alone; reading them would take ten times as long.
+_SURELY = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{1,20})?")
+_PERHAPS = frozenset("+-.0123456789")  # how all other numbers begin
 
 
 def rows(opened: OpenTable, start: int, count: int, columns: tuple[int, int]) -> list[list[str | None]]:
@@ -59,23 +63,28 @@ def why_this_kind(opened: OpenTable, found: ColumnProfile) -> str:
         return f"{found.note[:1].upper()}{found.note[1:]}. Until you say, it is taken as written."
     if found.kind is Kind.NUMERIC:
         how = f", written {found.format}" if found.format else ""
-        return f"All {found.distinct:,} values are numbers{how}."
+        return f"All {found.distinct:,} distinct values are numbers{how}."
     if found.kind is Kind.DATE:
-        return f"All {found.distinct:,} values are dates, written {found.format or 'yyyy-mm-dd'}."
+        return f"All {found.distinct:,} distinct values are dates, written {found.format or 'yyyy-mm-dd'}."
     markers = {"", None, *opened.profile.missing}
     column = opened.table.column(found.name)
     texts = [text for text in column.texts if text is not None and text not in markers]
     signs = "".join(texts)
-    plain = signs.isascii() and signs.isdecimal()  # not each has to be read then
-    if len(texts) > MOST_COUNTED and not plain and any(read_number(text) is None for text in texts):
-        words = not _DIGIT.search(signs)
-        return WORDS if words else f"Not all of its {found.distinct:,} values are numbers."
-    numbers = len(texts) if plain else sum(read_number(text) is not None for text in texts)
-    if not numbers or not found.distinct:
+    if not _DIGIT.search(signs):
         return WORDS
-    if numbers >= found.distinct:
-        return "Its values are digits, but they number or code things: they are not added up."
-    return f"{found.distinct - numbers:,} of {found.distinct:,} values are no numbers."
+    others = 0 if signs.isascii() and signs.isdecimal() else _no_numbers(texts)
+    if not others:
+        return CODES
+    if others == len(texts):
+        return DIGITS
+    what = "is not a number" if others == 1 else "are not numbers"
+    return f"{others:,} of {len(texts):,} distinct values {what}."
+
+
+def _no_numbers(texts: list[str]) -> int:
+    """How many texts are no plain numbers."""
+    odd = [text for text in texts if not _SURELY.fullmatch(text)]
+    return sum(text[0] not in _PERHAPS or read_number(text) is None for text in odd)
 
 
 def examples(opened: OpenTable, column: str, count: int = EXAMPLES) -> list[str]:

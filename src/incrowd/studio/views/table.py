@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starlette.requests import Request
@@ -20,6 +21,9 @@ ROWS_A_PAGE = 50
 COLUMNS_A_PAGE = 60
 KINDS = ("numeric", "date", "categorical")
 MOST_MARKERS = 100
+QUERY = re.compile(
+    r"\s*(?:SELECT|WITH|FROM|VALUES|TABLE)\b", re.IGNORECASE
+)  # as the reader of databases has it
 
 
 @table_needed
@@ -120,11 +124,13 @@ async def set_missing(request: Request) -> Response:
 
 
 async def set_reading(request: Request) -> Response:
-    """Encoding and sheet of a file that could not be read."""
+    """Encoding, sheet, or table of a database, of a file that could not be read."""
     studio = studio_of(request)
-    studio.open.project.changed(
-        encoding=field_of(request, "encoding").strip(), sheet=field_of(request, "sheet").strip()
-    )
+    given = {key: field_of(request, key).strip() for key in ("encoding", "sheet", "sql")}
+    if QUERY.match(given["sql"]):
+        # Conditions of a query can hold values of people, and it would be kept in the project.
+        raise InputError("the studio opens a table or a view of a database; make a view of this query first")
+    studio.open.project.changed(**given)
     studio.read_again()
     return RedirectResponse("/table", 303)
 
