@@ -122,6 +122,26 @@ def test_any_number_of_cells_that_begin_alike_are_told_apart(
         assert len(numbers) == count
 
 
+@pytest.mark.parametrize("length", [4, 12, 20])
+def test_cells_that_were_met_are_not_looked_up_again(length: int) -> None:
+    """Two slots are enough for all of these, many of which share their first."""
+    for pieces in (1, 40):
+        cells = [str(number).zfill(length) for number in range(2000)]
+        coder, numbers = CellCoder(met := Numbering()), []
+        for first in range(0, 2000, 2000 // pieces):
+            lines = "\n".join(cells[first : first + 2000 // pieces]) + "\n"
+            grid = CsvGrid.of(lines.encode(), ",", 1)
+            assert grid is not None
+            numbers += grid.codes(0, coder).tolist()
+        assert numbers == [met[cell] for cell in cells]
+        asked: list[bytes] = []
+        coder.long.of_all = lambda some, asked=asked: asked.extend(some)  # type: ignore
+        again = CsvGrid.of(("\n".join(cells) + "\n").encode(), ",", 1)
+        assert again is not None
+        assert again.codes(0, coder).tolist() == numbers
+        assert not asked
+
+
 def test_cells_that_need_quotes_are_known() -> None:
     grid = CsvGrid.of(b'a,"b,c"\n"d",e\n"f\ng",h\n', ",", 2)
     assert grid is not None
