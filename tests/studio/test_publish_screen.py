@@ -51,7 +51,8 @@ def publish(visitor: Visitor, name: str = "", form: str = "csv") -> Job:
 
 
 def text_of(page: Any) -> str:
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text)))
+    shown = page.text.replace("<wbr>", "")  # where a name may be broken
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown)))
 
 
 def inside(visitor: Visitor) -> set[str]:

@@ -113,6 +113,8 @@ def test_a_kind_that_does_not_fit_is_refused_before_it_is_written(at_table: Visi
         (lambda i: f"0{i}", CODES),
         (lambda i: f"{i}.5" if i else "about 3", "1 of {n} distinct values is not a number."),
         (lambda i: f"{i}e2" if i % 3 else f"{i}x", "{others} of {n} distinct values are not numbers."),
+        (lambda i: f".{i}" if i % 2 else f"two\n{i}", "{others} of {n} distinct values are not numbers."),
+        (lambda i: f"+{i}." if i % 2 else f"{i}\r", "{others} of {n} distinct values are not numbers."),
         (lambda i: "7" * (38 + i) if i < 5 else f"A{i}", "{others} of {n} distinct values are not numbers."),
     ],
 )

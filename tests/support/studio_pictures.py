@@ -84,7 +84,10 @@ def visit(surfer: Surfer) -> None:
         camera.shot("Hierarchies: none is needed; choose one where readers expect groups", "hierarchies")
         page.click("a[href='/hierarchies/4']")
         page.wait_for_selector("h1:has-text('zip')")
-        camera.shot("The levels that the release would use, value by value")
+        page.check("[name=builder][value=prefix]")
+        page.fill("#prefix", "3, 1")
+        page.wait_for_selector("#preview .levels")
+        camera.shot("Try one: the levels that the release would use, value by value", to="#preview")
         surfer.go(page, "/guarantee")
         camera.shot("Guarantee: what is promised, in a sentence, and what is not", "guarantee")
         _next(page, "at what price")
@@ -92,8 +95,10 @@ def visit(surfer: Surfer) -> None:
         page.wait_for_selector("[data-job]")
         page.wait_for_selector("[data-job]", state="detached", timeout=300_000)
         page.wait_for_selector(".frontier svg")
+        page.wait_for_selector("text=A draft is being made", state="detached")
         camera.shot("Compare: every mark is a verified release; less is better in both directions", "compare")
         _next(page, "Publish")
+        page.wait_for_selector("text=A draft is being made", state="detached")
         camera.shot("Publish: the promise, a draft of some records, name and format")
         page.click(".foot .btn.main")
         page.wait_for_selector("h1:has-text('published and verified')", timeout=300_000)
@@ -104,7 +109,9 @@ def visit(surfer: Surfer) -> None:
         for waits in (".verdict.good", "table.attacks"):
             page.click(".foot .btn.main")
             page.wait_for_selector(waits, timeout=300_000)
-        camera.shot("Check: verify again, also a release from elsewhere; attack it", "check")
+        camera.shot(
+            "Check: verify again, also a release from elsewhere; attack it", "check", to=".verdict.good"
+        )
         page.fill("[name=c0-low]", "30")
         page.select_option("[name=c1-is]", index=1)
         page.click("#ask form button >> nth=0")
@@ -126,12 +133,11 @@ def _next(page: Any, title: str) -> None:
 
 def main() -> None:
     PLACE.mkdir(exist_ok=True)
-    with (
-        contextmanager(chromium)() as browser,
-        tempfile.TemporaryDirectory() as folder,
-        program_in(Path(folder)) as program,
-    ):
-        visit(Surfer(browser, program))
+    with contextmanager(chromium)() as browser, tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "clinic"  # pages show its name
+        folder.mkdir()
+        with program_in(folder) as program:
+            visit(Surfer(browser, program))
     if (PLACE / "studio-tour.webp").stat().st_size > MOST_BYTES:
         sys.exit("the tour is too large; lower its quality or its width")
 

@@ -13,12 +13,12 @@ from incrowd.values import read_number
 LONGEST_CELL = 200
 EXAMPLES = 3
 WORDS = "Its values are words, not numbers or dates."
-DIGITS = "Its values have digits in them, but are neither plain numbers nor dates written alike."
+DIGITS = "Its values are texts, some with digits: none is a plain number, nor are they dates written alike."
 CODES = "Its values are digits, but they number or code things: they are not added up."
 _DIGIT = re.compile("[0-9]")
-# Most texts are numbers, or are not, by their shape alone; reading them would take ten times as long.
-_SURELY = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{1,20})?")
-_PERHAPS = frozenset("+-.0123456789")  # how all other numbers begin
+# Lines that look like numbers, and which of them surely are: to read each text takes ten times as long.
+_SHAPE = re.compile(r"^[+-]?[0-9]*+\.?[0-9]*+(?:[eE][+-]?[0-9]++)?$", re.MULTILINE)
+_SURELY = re.compile(r"[+-]?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?")
 
 
 def rows(opened: OpenTable, start: int, count: int, columns: tuple[int, int]) -> list[list[str | None]]:
@@ -72,7 +72,7 @@ def why_this_kind(opened: OpenTable, found: ColumnProfile) -> str:
     signs = "".join(texts)
     if not _DIGIT.search(signs):
         return WORDS
-    others = 0 if signs.isascii() and signs.isdecimal() else _no_numbers(texts)
+    others = 0 if signs.isascii() and signs.isdecimal() else _no_numbers(texts, signs)
     if not others:
         return CODES
     if others == len(texts):
@@ -81,10 +81,12 @@ def why_this_kind(opened: OpenTable, found: ColumnProfile) -> str:
     return f"{others:,} of {len(texts):,} distinct values {what}."
 
 
-def _no_numbers(texts: list[str]) -> int:
-    """How many texts are no plain numbers."""
-    odd = [text for text in texts if not _SURELY.fullmatch(text)]
-    return sum(text[0] not in _PERHAPS or read_number(text) is None for text in odd)
+def _no_numbers(texts: list[str], signs: str) -> int:
+    """How many texts are no plain numbers; all are looked at in one sweep, since there can be a million."""
+    if "\n" in signs:
+        return sum(read_number(text) is None for text in texts)
+    alike = _SHAPE.findall("\n".join(texts))
+    return len(texts) - sum(bool(_SURELY.fullmatch(text)) or read_number(text) is not None for text in alike)
 
 
 def examples(opened: OpenTable, column: str, count: int = EXAMPLES) -> list[str]:
