@@ -23,8 +23,10 @@ from incrowd.algorithms.base import Algorithm, all_methods
 from incrowd.errors import IncrowdError, NotVerified
 from incrowd.flow import Table
 from incrowd.publishing import draft as drafting
+from incrowd.publishing import pipeline
 from incrowd.publishing.pipeline import publish_to
 from incrowd.publishing.render import manifest, published_table
+from incrowd.tables.csv_writer import write_csv
 
 METHODS = all_methods()
 
@@ -147,25 +149,25 @@ def boast(rng: random.Random, _: type[Algorithm]) -> Any:
 
 
 def publish_the_original(_: random.Random, __: type[Algorithm]) -> Any:
-    real = tables.write_csv
+    real = write_csv
 
     def write(table: Any, path: Path) -> None:
         real(table, path)
         if path.name == "data.csv":
             path.write_bytes((path.parents[2] / "table.csv").read_bytes())
 
-    return patched(tables, "write_csv", write)
+    return patched(pipeline, "write_csv", write)
 
 
 def half_a_file(rng: random.Random, _: type[Algorithm]) -> Any:
-    real = tables.write_csv
+    real = write_csv
 
     def write(table: Any, path: Path) -> None:
         real(table, path)
         data = path.read_bytes()
         path.write_bytes(data[: rng.randrange(len(data))])
 
-    return patched(tables, "write_csv", write)
+    return patched(pipeline, "write_csv", write)
 
 
 BREAKS: dict[str, Break] = {

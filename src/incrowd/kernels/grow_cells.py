@@ -125,7 +125,7 @@ def _within_reach(limit: float, free: Free, growth: Growth, costs: Costs) -> Any
             if cost + adds / d > limit:
                 beyond = min(beyond, cost + adds / d)
             else:
-                maybe[left], more[left] = q, adds
+                maybe[left], more[left] = q, adds / d * d
                 left += 1
     return left, beyond
 

@@ -39,6 +39,7 @@ from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
 from incrowd.results import Attempt, Result, Row
 from incrowd.schema import MANIFEST, Role, Source, Verdict
+from incrowd.tables.csv_writer import write_csv
 from incrowd.verifier import (
     PublicTable,
     PublishedTables,
@@ -299,20 +300,20 @@ def _links(made: Draft) -> dict[str, Any]:
 def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
     data = folder / f"data.{form.format}"
     if form.format == "csv":
-        tables.write_csv(made.table, data)
+        write_csv(made.table, data)
     else:
         typed = typed_columns(made.data, made.regions, made.table.names) if form.typed else None
         tables.write_parquet(made.table, data, typed)
     manifest = {**made.manifest, "files": {data.name: _described(data)}}
     if made.buckets is not None:
         values = folder / f"sensitive.{form.format}"
-        write = tables.write_csv if form.format == "csv" else tables.write_parquet
+        write = write_csv if form.format == "csv" else tables.write_parquet
         write(made.buckets.table, values)
         manifest["apart"] = {"file": values.name, **manifest["apart"]}
         manifest["files"][values.name] = _described(values)
     for name, table in ((HIERARCHIES_FILE, made.hierarchies), (TOTALS_FILE, made.totals)):
         if table is not None:
-            tables.write_csv(table, folder / name)
+            write_csv(table, folder / name)
             manifest["files"][name] = _described(folder / name)
     (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8")
     manifest["files"][DATASHEET] = _described(folder / DATASHEET)
