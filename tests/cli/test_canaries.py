@@ -191,9 +191,17 @@ OF_DRAFTING = (
 )
 STEPS = (
     *OF_DRAFTING,
-    *("_write_release", "_verified", "_fingerprint", "schema_as_dict", "commit", "typed_columns"),
+    *(
+        "_write_release",
+        "_verified",
+        "_fingerprint",
+        "schema_as_dict",
+        "commit",
+        "typed_columns",
+        "write_csv",
+    ),
 )
-OF_TABLES = ("read", "write_csv", "write_parquet")
+OF_TABLES = ("read", "write_parquet")
 SECRET = "kanari-name-7"
 PROBLEMS: dict[str, Callable[[], BaseException]] = {
     "a bug": lambda: RuntimeError(SECRET),
