@@ -48,6 +48,26 @@ def at_table(tmp_path: Path, demo_table: Path) -> Iterator[Visitor]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def desk(demo_table: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    """The same for all tests of a file, which change nothing but the policy, and take that back."""
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "patients.csv").write_bytes(demo_table.read_bytes())
+    with Visitor(folder) as found:
+        found.open("patients.csv")
+        yield found
+
+
+@pytest.fixture
+def clean(desk: Visitor) -> Iterator[Visitor]:
+    """This studio, and afterwards the policy as it was."""
+    first = desk.studio.session.text
+    yield desk
+    while desk.studio.session.undoes and desk.studio.session.text != first:
+        desk.post("/undo")
+    assert desk.policy.read_text() == first
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Chromium, started once; skipped where there is none."""

@@ -29,6 +29,7 @@ import pytest
 from studio.test_guard import FORGED
 from support.canaries import MARK, NUMBERS, write_table
 from support.studio_browser import Surfer, program_in
+from support.studio_commands import ran
 from support.studio_program import Program
 from support.studio_visitor import BROWSER, Visitor, patients
 from typer.testing import CliRunner
@@ -153,34 +154,6 @@ def seen(tour: Tour) -> Tour:
                     tour.surfer.go(page, path)
                 tour.too_wide[f"{path} {width}"] = tour.surfer.too_wide(page)
     return tour
-
-
-@pytest.fixture(scope="module")
-def desk(demo_table: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    """A studio without a browser, with 400 patients open; who edits the policy takes it back."""
-    folder = tmp_path_factory.mktemp("desk")
-    (folder / "patients.csv").write_bytes(demo_table.read_bytes())
-    with Visitor(folder) as found:
-        found.open("patients.csv")
-        yield found
-
-
-@pytest.fixture
-def clean(desk: Visitor) -> Iterator[Visitor]:
-    """The same, and afterwards the policy as it was."""
-    first = desk.studio.session.text
-    yield desk
-    while desk.studio.session.undoes and desk.studio.session.text != first:
-        desk.post("/undo")
-    assert desk.policy.read_text() == first
-
-
-def ran(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, about: str, *more: str) -> Any:
-    monkeypatch.chdir(visitor.studio.folder)
-    (line,) = set(re.findall(rf"# {about}\n(incrowd .*)", visitor.get("/command").text))
-    result = CliRunner().invoke(app, [*shlex.split(line)[1:], *more, "--json"])
-    assert result.exit_code == 0, result.output
-    return json.loads(result.output)
 
 
 def published(visitor: Visitor, name: str) -> Any:
@@ -447,12 +420,16 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
 
         async def first_part() -> None:
             async for each in visitor.studio.jobs.changes(job.id):
-                if each.parts:
+                if each.parts:  # it stands still, so that it cannot be done before it is cancelled
+                    assert visitor.studio.jobs.pid is not None
+                    os.kill(visitor.studio.jobs.pid, signal.SIGSTOP)
                     return
 
         visitor.run(first_part)
         looks = [visitor.get("/compare").text for _ in range(2)]
         visitor.post(f"/jobs/{job.id}/cancel")
+        assert visitor.studio.jobs.pid is not None
+        os.kill(visitor.studio.jobs.pid, signal.SIGCONT)
         ended = visitor.wait_for_job("compare")
         after = visitor.get("/compare").text
         visitor.post("/compare/run", follow=False, **asked)

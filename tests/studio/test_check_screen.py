@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
-import shlex
 import shutil
 from html import unescape
 from pathlib import Path
@@ -14,10 +12,9 @@ from typing import Any
 
 import pytest
 from support.studio_browser import Surfer
+from support.studio_commands import ran
 from support.studio_visitor import Visitor, patients
-from typer.testing import CliRunner
 
-from incrowd.cli.app import app
 from incrowd.commands.publish import publish
 from incrowd.errors import InputError
 from incrowd.policy import Policy
@@ -51,14 +48,6 @@ def at_check(at_table: Visitor, made: Path) -> Visitor:
     """A studio with the demo table open, and a release in its project."""
     brought(made, at_table.studio.open.project.inside("releases"))
     return at_table
-
-
-def ran(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, about: str, *more: str) -> Any:
-    monkeypatch.chdir(visitor.studio.folder)
-    (line,) = re.findall(rf"# {about}\n(incrowd .*)", visitor.get("/command").text)
-    result = CliRunner().invoke(app, [*shlex.split(line)[1:], *more, "--json"])
-    assert result.exit_code in (0, 1, 3), result.output
-    return json.loads(result.output)
 
 
 def did(visitor: Visitor, what: str, **fields: Any) -> str:

@@ -4,48 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.studio_commands import ran
 from support.studio_visitor import Visitor
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app
 from incrowd.policy import Policy
 from incrowd.studio.pages import number
-
-
-@pytest.fixture(scope="module")
-def desk(demo_table: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    """A studio with 400 patients open: most of what a test takes is to open them."""
-    folder = tmp_path_factory.mktemp("desk")
-    (folder / "patients.csv").write_bytes(demo_table.read_bytes())
-    with Visitor(folder) as found:
-        found.open("patients.csv")
-        yield found
-
-
-@pytest.fixture
-def shared(desk: Visitor) -> Iterator[Visitor]:
-    """The same for several tests, which change nothing but the policy; it is taken back afterwards."""
-    first = desk.studio.session.text
-    yield desk
-    while desk.studio.session.undoes and desk.studio.session.text != first:
-        desk.post("/undo")
-    assert desk.policy.read_text() == first
-
-
-def ran(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, about: str, *more: str) -> Any:
-    """A command that the page shows, run where the studio was started, as JSON."""
-    monkeypatch.chdir(visitor.studio.folder)
-    shown = visitor.get("/command").text
-    (line,) = re.findall(rf"# {about}\n(incrowd .*)", shown)
-    result = CliRunner().invoke(app, [*shlex.split(line)[1:], *more, "--json"])
-    assert result.exit_code == 0, result.output
-    return json.loads(result.output)
 
 
 def role(visitor: Visitor, name: str, role: str) -> str:
@@ -60,7 +28,7 @@ def facts(page: str) -> list[str]:
 
 
 def test_the_risk_is_that_of_the_command_after_every_change(
-    shared: Visitor, monkeypatch: pytest.MonkeyPatch
+    clean: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, to in (
         ("admitted", "drop"),
@@ -68,9 +36,9 @@ def test_the_risk_is_that_of_the_command_after_every_change(
         ("visit_type", "quasi_identifier"),
         ("age", "drop"),
     ):
-        page = role(shared, name, to)
-        (risk,) = ran(shared, monkeypatch, "The risk of this policy")["risks"]
-        mine = shared.get("/risk").json()
+        page = role(clean, name, to)
+        (risk,) = ran(clean, monkeypatch, "The risk of this policy")["risks"]
+        mine = clean.get("/risk").json()
         assert {key: mine[key] for key in risk} == risk
         shown = [risk["unique"], risk["below_5"] - risk["unique"], risk["below_10"] - risk["below_5"]]
         shown += [risk["rows"] - risk["below_10"], risk["smallest"]]
@@ -78,15 +46,15 @@ def test_the_risk_is_that_of_the_command_after_every_change(
 
 
 def test_what_one_column_and_three_tell_is_that_of_the_command(
-    shared: Visitor, monkeypatch: pytest.MonkeyPatch
+    clean: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(shared.studio.folder)
-    page = shared.get("/columns").text
+    monkeypatch.chdir(clean.studio.folder)
+    page = clean.get("/columns").text
     triples = re.findall(r"<li><span>(\w+) \+ (\w+) \+ (\w+)</span><b>([\d.]+) %</b>", page)
     assert triples
     sets = [",".join(three[:3]) for three in triples] + ["age", "sex", "diagnosis"]
     arguments = [part for known in sets for part in ("--risk", known)]
-    policy = str(shared.policy)
+    policy = str(clean.policy)
     result = CliRunner().invoke(app, ["inspect", "patients.csv", "-p", policy, *arguments, "--json"])
     risks = {tuple(risk["columns"]): risk for risk in json.loads(result.output)["risks"]}
     for *columns, share in triples:
@@ -94,87 +62,87 @@ def test_what_one_column_and_three_tell_is_that_of_the_command(
         assert float(share) == pytest.approx(100 * found["unique"] / found["rows"], abs=0.06)
     for name in ("age", "sex", "diagnosis"):
         left = re.findall(
-            rf'id="column-{shared.column(name)}".*?≈ ([\d,.]+) (?:people|person)', page, re.DOTALL
+            rf'id="column-{clean.column(name)}".*?≈ ([\d,.]+) (?:people|person)', page, re.DOTALL
         )
         assert left[0] == number(risks[(name,)]["mean_size"])
 
 
-def test_a_change_says_what_it_did_and_undo_takes_it_back(shared: Visitor) -> None:
-    role(shared, "admitted", "drop")
-    before = shared.policy.read_bytes()
-    first = shared.get("/risk").json()["unique"]
-    page = role(shared, "zip", "drop")
-    now = shared.get("/risk").json()["unique"]
+def test_a_change_says_what_it_did_and_undo_takes_it_back(clean: Visitor) -> None:
+    role(clean, "admitted", "drop")
+    before = clean.policy.read_bytes()
+    first = clean.get("/risk").json()["unique"]
+    page = role(clean, "zip", "drop")
+    now = clean.get("/risk").json()["unique"]
     assert f"<b>zip to Drop</b>: {number(first - now)} fewer stand alone" in page
     assert "You chose Drop." in page
     assert 'aria-label="Undo: zip to Drop"' in page
     assert "<ins>" in page
-    assert "zip" in Policy.load(shared.policy).drop
-    page = shared.post("/undo", back="/columns").text
+    assert "zip" in Policy.load(clean.policy).drop
+    page = clean.post("/undo", back="/columns").text
     assert "Undone: zip to Drop." in page
     assert 'aria-label="Redo: zip to Drop"' in page
-    assert shared.policy.read_bytes() == before
-    shared.post("/redo")
-    assert shared.get("/risk").json()["unique"] == now
+    assert clean.policy.read_bytes() == before
+    clean.post("/redo")
+    assert clean.get("/risk").json()["unique"] == now
 
 
-def test_several_columns_are_one_step(shared: Visitor) -> None:
-    before = shared.policy.read_bytes()
-    ticked = [str(shared.column(name)) for name in ("age", "sex", "zip")]
-    page = shared.post("/columns/several", column=ticked, role="drop").text
+def test_several_columns_are_one_step(clean: Visitor) -> None:
+    before = clean.policy.read_bytes()
+    ticked = [str(clean.column(name)) for name in ("age", "sex", "zip")]
+    page = clean.post("/columns/several", column=ticked, role="drop").text
     assert "3 columns to Drop" in page
-    assert set(Policy.load(shared.policy).drop) == {"age", "sex", "zip"}
-    shared.post("/undo")
-    assert shared.policy.read_bytes() == before
-    assert "no column is ticked" in shared.post("/columns/several", role="drop").text
-    assert "choose a role" in shared.post("/columns/several", column=ticked, role="king").text
-    assert shared.policy.read_bytes() == before
+    assert set(Policy.load(clean.policy).drop) == {"age", "sex", "zip"}
+    clean.post("/undo")
+    assert clean.policy.read_bytes() == before
+    assert "no column is ticked" in clean.post("/columns/several", role="drop").text
+    assert "choose a role" in clean.post("/columns/several", column=ticked, role="king").text
+    assert clean.policy.read_bytes() == before
 
 
-def test_suggestions_come_back_with_one_click(shared: Visitor) -> None:
-    roles = dict(Policy.load(shared.policy).roles())
+def test_suggestions_come_back_with_one_click(clean: Visitor) -> None:
+    roles = dict(Policy.load(clean.policy).roles())
     for name, to in (("age", "sensitive"), ("ssn", "entity"), ("cost", "keep")):
-        role(shared, name, to)
-    shared.post("/columns/suggested")
-    assert dict(Policy.load(shared.policy).roles()) == roles
+        role(clean, name, to)
+    clean.post("/columns/suggested")
+    assert dict(Policy.load(clean.policy).roles()) == roles
 
 
-def test_examples_of_identifiers_are_shown_when_asked_only(shared: Visitor) -> None:
-    names = shared.studio.folder.joinpath("patients.csv").read_text().splitlines()[1].split(",")[0]
-    page = shared.get("/columns").text
+def test_examples_of_identifiers_are_shown_when_asked_only(clean: Visitor) -> None:
+    names = clean.studio.folder.joinpath("patients.csv").read_text().splitlines()[1].split(",")[0]
+    page = clean.get("/columns").text
     assert names not in page
-    assert names in shared.get(f"/columns?examples={shared.column('name')}").text
+    assert names in clean.get(f"/columns?examples={clean.column('name')}").text
 
 
-def test_without_a_quasi_identifier_the_page_says_what_to_do(shared: Visitor) -> None:
+def test_without_a_quasi_identifier_the_page_says_what_to_do(clean: Visitor) -> None:
     page = ""
-    for name, each in dict(Policy.load(shared.policy).roles()).items():
+    for name, each in dict(Policy.load(clean.policy).roles()).items():
         if each == "quasi_identifier":
-            page = role(shared, name, "drop")
+            page = role(clean, name, "drop")
     assert "No column is a quasi-identifier." in page
     assert "It needs a quasi-identifier." in page
-    assert shared.get("/risk").json() is None
+    assert clean.get("/risk").json() is None
     assert re.search(
         r'class="attention"><a href="/columns"[^>]*title="no column is a quasi-identifier"', page
     )
 
 
-def test_a_near_unique_keep_names_the_exposure_before_it_blocks(shared: Visitor) -> None:
-    page = role(shared, "admitted", "keep")
+def test_a_near_unique_keep_names_the_exposure_before_it_blocks(clean: Visitor) -> None:
+    page = role(clean, "admitted", "keep")
     assert "Accept near-unique-keep" in page
-    page = shared.post("/columns/accept", exposure="near-unique-keep").text
-    assert Policy.load(shared.policy).accept == ("near-unique-keep",)
+    page = clean.post("/columns/accept", exposure="near-unique-keep").text
+    assert Policy.load(clean.policy).accept == ("near-unique-keep",)
     assert "Accept near-unique-keep" not in page
-    assert "not one of these columns" in shared.post("/columns/accept", exposure="all").text
-    assert Policy.load(shared.policy).accept == ("near-unique-keep",)
+    assert "not one of these columns" in clean.post("/columns/accept", exposure="all").text
+    assert Policy.load(clean.policy).accept == ("near-unique-keep",)
 
 
-def test_what_cannot_be_is_refused_in_a_sentence(shared: Visitor) -> None:
-    role(shared, "ssn", "entity")
-    before = shared.policy.read_bytes()
-    assert "ssn is the entity, and there is one" in role(shared, "name", "entity")
-    assert "there is no such column" in shared.post("/columns/400", role="drop").text
-    assert shared.policy.read_bytes() == before
+def test_what_cannot_be_is_refused_in_a_sentence(clean: Visitor) -> None:
+    role(clean, "ssn", "entity")
+    before = clean.policy.read_bytes()
+    assert "ssn is the entity, and there is one" in role(clean, "name", "entity")
+    assert "there is no such column" in clean.post("/columns/400", role="drop").text
+    assert clean.policy.read_bytes() == before
 
 
 def test_the_costs_are_those_of_the_command_and_the_advice_is_one_step(

@@ -19,7 +19,9 @@ from support.canaries import MARK, NUMBERS, write_table
 from support.studio_program import Program
 from support.studio_visitor import Visitor, patients
 
+from incrowd.kernels.compiling import SENTENCE
 from incrowd.policy import Policy
+from incrowd.studio import pages
 from incrowd.studio.jobs import Busy, Job, Jobs
 from incrowd.studio.project import TableFile, opened
 
@@ -67,6 +69,28 @@ def test_a_job_that_is_cancelled_writes_nothing(tmp_path: Path) -> None:
         assert visitor.studio.jobs.pid is None
         assert "Cancelled" in visitor.get("/columns").text
         assert visitor.get("/jobs/000009/events").status_code == 422
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled here")
+def test_compiling_is_said_where_a_job_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))  # where nothing is compiled yet
+    patients(tmp_path, 400)
+    with Visitor(tmp_path) as visitor:
+        visitor.open("patients.csv")
+        visitor.post("/publish/start", name="first", form="csv")
+        job = visitor.studio.jobs.latest("publish")
+        assert job is not None
+
+        async def said() -> str:
+            async for each in visitor.studio.jobs.changes(job.id):
+                if each.compiling:
+                    return pages.time_left(each)
+            return ""
+
+        assert visitor.run(said) == SENTENCE
+        assert SENTENCE in visitor.get("/publish").text
+        visitor.post(f"/jobs/{job.id}/cancel")
+        assert not visitor.wait_for_job("publish").compiling
 
 
 def test_events_tell_how_far_a_job_is(at_table: Visitor) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.studio_visitor import Visitor
+from typer.testing import CliRunner
 
+from incrowd.cli.app import app
 from incrowd.studio import views
 
 
@@ -35,3 +39,14 @@ def run_shown(visitor: Visitor, screen: str, about: str) -> dict[str, Any]:
     assert done.stdout, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def ran(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, about: str, *more: str, codes: tuple[int, ...] = (0,)
+) -> Any:
+    """The same in the test's own process, found in the list of all commands by what it is about."""
+    monkeypatch.chdir(visitor.studio.folder)
+    (line,) = set(re.findall(rf"# {about}\n(incrowd .*)", visitor.get("/command").text))
+    result = CliRunner().invoke(app, [*shlex.split(line)[1:], *more, "--json"])
+    assert result.exit_code in codes, result.output
+    return json.loads(result.output)

@@ -10,7 +10,7 @@ import typer
 
 from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary, finish
-from incrowd.kernels.compiling import compiling
+from incrowd.kernels.compiling import SENTENCE, compiling
 
 
 @app.command()
@@ -29,8 +29,8 @@ def kernels(
     Example: incrowd kernels --for-all
     """
     with boundary(as_json):
-        compiling.for_all = for_all
-        compiling.tell = None if as_json else lambda: typer.echo(screen.COMPILING, err=True)
+        compiling.for_all, compiling.everything = for_all, True
+        compiling.tell = None if as_json else lambda: typer.echo(SENTENCE, err=True)
         _publish_examples()
         from incrowd.kernels.kept import BESIDE, own_folder
 

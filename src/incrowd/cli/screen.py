@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from incrowd.kernels.compiling import compiling
+from incrowd.kernels.compiling import SENTENCE, compiling
 from incrowd.long_work import STEPS, Progress, unwatched
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from incrowd.long_work import Watch
 
-COMPILING = "compiling, once on this machine: from a quarter of a minute to a minute"
 PATIENCE = 2.0  # seconds before a bar appears
 
 ANONYMITY = {  # kinds of anonymity, as measures and audits name them
@@ -172,7 +171,7 @@ def watching(quiet: bool) -> Iterator[Watch]:
         return lambda done: bar.update(task_id, completed=done)
 
     timer.start()
-    compiling.tell = lambda: bar.console.print(COMPILING, highlight=False)
+    compiling.tell = lambda: bar.console.print(SENTENCE, highlight=False)
     try:
         yield watch
     finally:

@@ -1,8 +1,10 @@
-"""Who is told that kernels are being compiled. Knows nothing of numba, so that it costs nothing to import."""
+"""What is compiled, and who is told of it. It imports no numba."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+SENTENCE = "compiling, once on this machine: from a quarter of a minute to a minute"
 
 
 class Compiling:
@@ -12,6 +14,7 @@ class Compiling:
         self.functions = 0
         self.tell: Callable[[], None] | None = None
         self.for_all = False  # keep what is compiled beside the program, not in the user's own folder
+        self.everything = False  # also what only large tables need
 
     def begins(self) -> None:
         """Count a function that must be compiled."""

@@ -122,7 +122,7 @@ def _within_reach(limit: float, free: Free, growth: Growth, costs: Costs) -> Any
                     break
             if adds > most:
                 continue
-            if cost + adds / d > limit:
+            if cost + adds / d > limit + SAME:
                 beyond = min(beyond, cost + adds / d)
             else:
                 maybe[left], more[left] = q, adds / d * d
@@ -144,7 +144,7 @@ def _sorted_out(left: int, count: int, limit: float, free: Free, growth: Growth,
             growth.found[count] = q
             count += 1
             mass += free.weight[q]
-        elif cost + adds / d > limit:
+        elif cost + adds / d > limit + SAME:
             beyond = min(beyond, cost + adds / d)
         else:
             maybe[kept], more[kept] = q, adds
@@ -183,7 +183,8 @@ def grown(need: int, p: int, limit: float, free: Free, growth: Growth, costs: Co
     """Grow a cell around point p until it holds `need` free records -> (cost, points, records).
 
     Every step takes in the point that makes the cell dearer by the least. Above `limit` it stops with no
-    points, and what it says is what the cell costs at least.
+    points, and what it says is what the cell costs at least. What costs just `limit` but for rounding counts
+    as within it: else a point could be too far at first and lie inside in the end.
     """
     own, d = growth.own, costs.kind.size
     copy(ONLY, own, p, growth.each)
@@ -205,7 +206,11 @@ def grown(need: int, p: int, limit: float, free: Free, growth: Growth, costs: Co
 
 @kernel
 def keep(p: int, growth: Growth) -> None:
-    """Remember the cell as that around point p."""
+    """Remember the cell as that around point p, by what it grew over.
+
+    A node of a tree may hold more points, beyond these bounds. They stay free when its turn comes: that costs
+    about the same (measured on the demo: .2123 against .2125 where the node takes them in).
+    """
     copy(p, growth.kept, ONLY, growth.own)
     growth.known[p] = True
 

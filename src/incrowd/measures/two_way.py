@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, distinct_rows
+from incrowd.kernels.compiling import compiling
 from incrowd.measures.published import Published
 from incrowd.measures.spread import (
     OriginalAndRelease,
@@ -255,7 +256,7 @@ def _pair_errors(
 
 def _counted(first: Ints, second: Ints, people: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
     """People (r,) of each pair of cells, added in their order. Of few rows it is not worth compiling."""
-    if people.size < WORTH_COMPILING:
+    if people.size < WORTH_COMPILING and not compiling.everything:
         found = np.bincount(first * shape[1] + second, people, shape[0] * shape[1])
         return found.reshape(shape).astype(people.dtype)  # whole numbers are exact up to 2^53
     from incrowd.kernels import two_way
@@ -267,7 +268,7 @@ def _counted(first: Ints, second: Ints, people: NDArray[Any], shape: tuple[int, 
 
 def _counted_rows(first: NDArray[Any], second: NDArray[Any], shape: tuple[int, int]) -> Ints:
     """Rows (r,) of each pair of cells."""
-    if first.size < WORTH_COMPILING:
+    if first.size < WORTH_COMPILING and not compiling.everything:
         return np.bincount(first.astype(np.int64) * shape[1] + second, minlength=shape[0] * shape[1]).reshape(
             shape
         )

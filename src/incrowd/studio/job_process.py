@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from incrowd import long_work
+from incrowd.kernels.compiling import compiling
 from incrowd.studio import child
 
 NICENESS = 10
@@ -35,6 +36,10 @@ class Reporter:
         """Something that is ready before the rest; it is kept also if the rest never comes."""
         self._say({"part": found})
 
+    def compiling(self) -> None:
+        """The present step takes longer this one time."""
+        self._say({"compiling": True})
+
     def _share(self, done: float) -> None:
         now = time.monotonic()
         if done >= 1 or now - self._last >= SECONDS_BETWEEN:
@@ -56,6 +61,7 @@ def run() -> None:
     request = next(child.messages(lines))
     child.end_with_parent(lines)
     reporter = Reporter(out)
+    compiling.tell = reporter.compiling
     request.pop("stamp", None)  # kept with the job: of which files its result speaks
     work = importlib.import_module(f"incrowd.studio.work.{request.pop('kind')}")
     try:

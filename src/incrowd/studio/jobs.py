@@ -42,6 +42,7 @@ class Job:
     state: str = RUNNING
     step: str = ""
     share: float | None = None
+    compiling: bool = False  # the present step takes longer, this one time
     started: float = 0.0
     seconds: float | None = None
     parts: tuple[Any, ...] = ()
@@ -169,7 +170,9 @@ class Jobs:
         async for line in of:
             message = json.loads(line)
             if "step" in message:
-                job = replace(job, step=message["step"], share=None)
+                job = replace(job, step=message["step"], share=None, compiling=False)
+            elif "compiling" in message:
+                job = replace(job, compiling=True)
             elif "share" in message:
                 job = replace(job, share=message["share"])
             elif "part" in message:
@@ -182,7 +185,7 @@ class Jobs:
         await self._note(self._ended(job, last))
 
     def _ended(self, job: Job, last: Mapping[str, Any]) -> Job:
-        job = replace(job, seconds=round(time.time() - job.started, 3), share=None)
+        job = replace(job, seconds=round(time.time() - job.started, 3), share=None, compiling=False)
         if "result" in last:
             state = CANCELLED if last.get("stopped") else DONE
             return replace(job, state=state, result=last["result"])

@@ -18,10 +18,12 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from incrowd.kernels.compiling import SENTENCE
 from incrowd.reports.templates import templates_in
 from incrowd.studio import views, words
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of
+from incrowd.studio.jobs import Job
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import Handler, Step
 
@@ -216,6 +218,7 @@ def templates() -> Environment:
         "bytes": size_words,
         "meaning": words.meaning,
         "duration": duration,
+        "time_left": time_left,
     }
     made.globals |= {
         "roles": words.ROLES,
@@ -285,6 +288,13 @@ def duration(seconds: float) -> str:
     if seconds < 1:
         return "less than a second"
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def time_left(job: Job) -> str:
+    """How long the present step will take, or why that is not known."""
+    if job.compiling:
+        return SENTENCE
+    return "" if job.time_left is None else f"about {duration(job.time_left)} left"
 
 
 def parted(counts: Sequence[int], width: float = 100.0) -> list[tuple[float, float]]:

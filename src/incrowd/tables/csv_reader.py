@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError, option
 from incrowd.flow import Codes, Table, TextColumn
+from incrowd.kernels.compiling import compiling
 from incrowd.long_work import side_by_side
 from incrowd.tables.checked_files import (
     CELL_LIMIT,
@@ -102,7 +103,7 @@ def read_rows(
     rows = 0
     for block in blocks:
         ends = block.row_cells(delimiter, len(names))
-        number = by_kernel if rows * len(builders) >= WORTH_COMPILED else by_words
+        number = by_kernel if compiling.everything or rows * len(builders) >= WORTH_COMPILED else by_words
         rows += len(ends)
         if unread and not block.surely_sound(ends):
             for place in places:  # what is wrong is said of the first column in which it is

@@ -14,6 +14,7 @@ import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table
+from incrowd.kernels.compiling import compiling
 from incrowd.tables.checked_files import create
 from incrowd.tables.texts import column_of
 
@@ -79,7 +80,7 @@ def _parts(table: Table) -> Iterator[bytes]:
         [text if text and _AS_IT_IS.fullmatch(text) else _cell(text, empty) for text in column.texts]
         for column in table.columns
     ]
-    join = _by_python if len(table) < WORTH_COMPILED else _by_kernel
+    join = _by_kernel if compiling.everything or len(table) >= WORTH_COMPILED else _by_python
     yield from join([column.codes for column in table.columns], cells)
 
 

@@ -41,12 +41,11 @@ async def events(request: Request) -> Response:
 
 def progress(job: Job) -> dict[str, object]:
     """What the page shows of a job that runs."""
-    left = job.time_left
     return {
         "state": job.state,
         "step": words.STEPS.get(job.step, job.step),
         "share": job.share,
-        "left": "" if left is None else f"about {pages.duration(left)} left",
+        "left": pages.time_left(job),
         "parts": len(job.parts),
     }
 
