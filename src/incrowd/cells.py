@@ -1,4 +1,4 @@
-r"""The text of a published cell: escaping values, and taking a cell apart again.
+r"""A published cell taken apart again.
 
 A cell is ``*``, ``missing``, a value or label, a range ``[lo,hi]``, or a set ``{a|b}`` of such atoms. Signs
 of this syntax inside a value have a backslash before them.
@@ -9,22 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from incrowd.schema import ESCAPED, EVERYTHING, MISSING
+from incrowd.schema import EVERYTHING, MISSING
 
-_ESCAPES = {ord(sign): "\\" + sign for sign in ESCAPED}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _SIGN = re.compile(r"\\.|[^\\]|\\$", re.DOTALL)
-
-
-def escaped(text: str) -> str:
-    r"""A value or label as it stands in a cell.
-
-    Examples
-    --------
-    >>> print(escaped("a|b"), escaped("901***"), escaped("missing"))
-    a\|b 901\*\*\* \missing
-    """
-    return "\\" + text if text == MISSING else text.translate(_ESCAPES)
 
 
 def unescaped(atom: str) -> str:

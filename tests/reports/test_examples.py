@@ -8,7 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from incrowd.cells import escaped
 from incrowd.encode import encode
 from incrowd.flow import Table
 from incrowd.measures import published
@@ -16,6 +15,7 @@ from incrowd.policy import Policy
 from incrowd.reports.cell_words import cell_words, shown_cell, typical_cell
 from incrowd.reports.examples import RecordSearch, chosen_rows, examples_with_records, row_losses
 from incrowd.reports.ordering import order_of
+from incrowd.values import escaped
 
 CELLS = {"F": {"F"}, "M": {"M"}, "{F|M}": {"F", "M"}, "{M|X}": {"M", "X"}, "*": {"F", "M", "X"}}
 records = st.tuples(st.sampled_from("FMX"), st.sampled_from("ab"))

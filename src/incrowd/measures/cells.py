@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.cells import escaped, range_ends, set_body, split_atoms
+from incrowd.cells import range_ends, set_body, split_atoms
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes
 from incrowd.schema import EVERYTHING, MISSING, Kind, Shape
-from incrowd.values import Number, offsets, read_date, read_number
+from incrowd.values import Number, escaped, offsets, read_date, read_number
 
 Run = tuple[int, int]
 _MIXING = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15], np.uint64)  # all odd

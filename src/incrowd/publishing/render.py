@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from incrowd import __version__
 from incrowd.assign import Entropy, shuffled
-from incrowd.cells import escaped
 from incrowd.errors import PolicyError
 from incrowd.flow import (
     Assignment,
@@ -26,6 +25,7 @@ from incrowd.flow import (
     distinct_rows,
 )
 from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Role, Schema, Shape
+from incrowd.values import escaped
 
 GROUP, COUNT = "group", "count"  # columns of a release with buckets
 PEOPLE, PRIVATE = "people", "private"  # columns of a joined release that says how many people are private

@@ -13,12 +13,12 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.cells import escaped
 from incrowd.errors import Infeasible
 from incrowd.flow import Attribute, Cells, Microdata, Table
 from incrowd.measures.totals import HEADER
 from incrowd.publishing.render import cell_texts
 from incrowd.schema import EVERYTHING, MISSING, Shape
+from incrowd.values import escaped
 
 PARTS = 50  # a line of numbers or dates holds at least one in so many rows
 

@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from incrowd.cells import atoms, escaped, range_ends, read_cell
+from incrowd.cells import atoms, range_ends, read_cell
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
 from incrowd.tables.parquet_writer import Members, Span, Typed, write_parquet
-from incrowd.values import number_text, read_number
+from incrowd.values import escaped, number_text, read_number
 
 ENDS = ("_lo", "_hi", "_missing")
 

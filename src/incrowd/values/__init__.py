@@ -1,4 +1,4 @@
-"""How a text becomes a value, exactly: numbers as whole numbers or decimals, dates as days.
+"""How a text becomes a value, exactly, and a text again: numbers as whole numbers or decimals, dates as days.
 
 Two texts are one value if their canonical texts agree: ``1``, ``01`` and ``1.0`` are the number ``1``.
 Nothing passes through a binary float on the way, so 0.1 stays one tenth and long numbers keep every digit.
@@ -13,6 +13,7 @@ from incrowd.values.reading import (
     Reading,
     Value,
     canonical_format,
+    escaped,
     format_problem,
     kind_of_format,
     offsets,
@@ -33,6 +34,7 @@ __all__ = [
     "Reading",
     "Value",
     "canonical_format",
+    "escaped",
     "format_problem",
     "kind_of_format",
     "number_text",

@@ -16,7 +16,7 @@ from datetime import date
 from decimal import Decimal
 
 from incrowd.errors import PolicyError, TableError
-from incrowd.schema import Kind
+from incrowd.schema import ESCAPED, MISSING, Kind
 from incrowd.values import dates, numbers
 from incrowd.values.dates import EXCEL, FROM, ISO, MILLISECONDS, RARE, SECONDS, TIME, date_reader, read_date
 from incrowd.values.numbers import (
@@ -39,6 +39,7 @@ _NAME_OF_A_DATE = re.compile(r"date|time|dob|birth|born|day|^dt|dt$|_(?:at|on)$"
 _LIKELY_YEARS = range(1900, 2100)
 _SERIALS = (10_000, 73_051)  # 1927 to 2100
 _SECONDS = (946_684_800, 2_051_222_400)  # 2000 to 2035
+_ESCAPES = {ord(sign): "\\" + sign for sign in ESCAPED}
 _MIDNIGHT = "00:00"
 _TIMES_DIFFER = "the time of day differs, and only days are published"
 
@@ -153,6 +154,17 @@ def value_text(value: Value) -> str:
     if isinstance(value, str):
         return value
     return value.isoformat() if isinstance(value, date) else number_text(value)
+
+
+def escaped(text: str) -> str:
+    r"""A value or label as it stands in a cell.
+
+    Examples
+    --------
+    >>> print(escaped("a|b"), escaped("901***"), escaped("missing"))
+    a\|b 901\*\*\* \missing
+    """
+    return "\\" + text if text == MISSING else text.translate(_ESCAPES)
 
 
 def read_column(texts: Sequence[str], kind: Kind, format: str = "", column: str = "") -> list[Value]:
