@@ -43,6 +43,14 @@ def test_signs_are_those_of_fractions(data: st.DataObject, spans: tuple[int, ...
             for width, span in zip(row, spans, strict=True)
         )
         assert sign_of(rows[:count], weights[:count], settled) == (whole > 0) - (whole < 0)
+    near = [
+        [abs(width) for width in drawn[0]],
+        [max(abs(a) + b, 0) for a, b in zip(drawn[0], nudge, strict=True)],
+    ]
+    for pair in (near, [near[0], near[0]], [list(map(abs, row)) for row in drawn]):
+        settled.widths[:2] = pair
+        sums = [sum(map(Fraction, row, spans)) for row in pair]
+        assert exact.compare_rows(settled) == (sums[0] > sums[1]) - (sums[0] < sums[1])
 
 
 def test_the_least_difference_of_eight_prime_spans_is_told() -> None:

@@ -200,6 +200,20 @@ def test_after_kernels_the_usual_methods_compile_nothing() -> None:
     if said["compiled"]:
         said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     assert said == {"compiled": 0, "folder": str(kept.own_folder())}
+    there = {path.name.partition("-")[0] for path in (kept.own_folder() / kept.machine()).iterdir()}
+    assert {
+        "csv_cells.number_cells",
+        "csv_rows.join_cells",
+        "two_way.count_pairs",
+    } <= there
+
+
+def test_what_is_compiled_ahead_ends_with_it() -> None:
+    watched = compiling.Compiling()
+    with watched.ahead(lambda: None, for_all=True):
+        assert watched.everything
+        assert watched.for_all
+    assert (watched.tell, watched.for_all, watched.everything) == (None, False, False)
 
 
 def test_a_warning_is_one_sentence(place: Path) -> None:

@@ -29,9 +29,9 @@ def kernels(
     Example: incrowd kernels --for-all
     """
     with boundary(as_json):
-        compiling.for_all, compiling.everything = for_all, True
-        compiling.tell = None if as_json else lambda: typer.echo(SENTENCE, err=True)
-        _publish_examples()
+        tell = None if as_json else lambda: typer.echo(SENTENCE, err=True)
+        with compiling.ahead(tell, for_all):
+            _publish_examples()
         from incrowd.kernels.kept import BESIDE, own_folder
 
         folder = BESIDE if for_all else own_folder()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 SENTENCE = "compiling, once on this machine: from a quarter of a minute to a minute"
 
@@ -15,6 +16,15 @@ class Compiling:
         self.tell: Callable[[], None] | None = None
         self.for_all = False  # keep what is compiled beside the program, not in the user's own folder
         self.everything = False  # also what only large tables need
+
+    @contextmanager
+    def ahead(self, tell: Callable[[], None] | None, for_all: bool) -> Iterator[None]:
+        """Compile before anybody waits for it: everything that runs meanwhile."""
+        self.tell, self.for_all, self.everything = tell, for_all, True
+        try:
+            yield
+        finally:
+            self.tell, self.for_all, self.everything = None, False, False
 
     def begins(self) -> None:
         """Count a function that must be compiled."""

@@ -63,6 +63,20 @@ def sign(rows: int, spans: Spans) -> Any:
 
 
 @kernel
+def compare_rows(spans: Spans) -> Any:
+    """Is the sum of the first row of widths less than that of the second (-1), equal (0), or more (1)?
+
+    What is equal in both is taken away before anything is divided: most ties are between equal rows.
+    """
+    widths, differ = spans.widths, False
+    for j in range(spans.span.size):
+        widths[0, j] -= widths[1, j]
+        differ |= widths[0, j] != 0
+    spans.times[0] = 1
+    return sign(1, spans) if differ else 0
+
+
+@kernel
 def below(gap: float, weight: int, rows: int, spans: Spans) -> Any:
     """Is a sum below 0? `gap` is the same in floats, `weight` the sum of its weights; widths are laid out."""
     if abs(gap) > spans.slack * weight:

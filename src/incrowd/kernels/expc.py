@@ -14,7 +14,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import Floats, Ints
 from incrowd.kernels.closure import codes_between, count_of
-from incrowd.kernels.exact import sign
+from incrowd.kernels.exact import compare_rows
 from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.plain_corners import (
     APART,
@@ -139,64 +139,75 @@ class ExpcState(NamedTuple):
     test: OutlierTest
 
 
-@kernel
-def stretched(low: Ints, high: Ints, row: int, domain: CornerDomain, box: Ints) -> Any:
-    """What the group's row costs at least with anybody between these codes (d,), but for rounding.
+# A row that is taken out of an array, and an array that is passed on, are counted as references, which takes
+# longer than the little that is done with them: so rows are named by their place, and small steps inlined.
+
+
+@inlined
+def stretched(low: Ints, high: Ints, at: int, row: int, domain: CornerDomain, box: Ints) -> Any:
+    """What the group's row costs at least with anybody between codes low[at]..high[at], but for rounding.
 
     How wide its cells are is laid out in a row of widths.
     """
-    total, widths = 0.0, domain.spans.widths
-    for j in range(low.size):
-        column, a, b, start, end, cell = domain.column[j], low[j], high[j], box[LOW, j], box[HIGH, j], WIDTH
-        if column[KIND] == SET:
+    columns, axis, leaf, nodes = domain.column, domain.axis, domain.leaf, domain.node
+    widths, share, total = domain.spans.widths, domain.spans.share, 0.0
+    for j in range(columns.shape[0]):
+        a, b, first, last, cell = low[at, j], high[at, j], box[LOW, j], box[HIGH, j], WIDTH
+        kind, apart, start = columns[j, KIND], columns[j, APART], columns[j, START]
+        if kind == SET:
             bits = np.uint64(box[MASK, j])
             wide = count_of(bits) - (1 if bits & codes_between(a, b) else 0)
-        elif column[KIND] == LINE:
-            at = column[START]
-            wide = domain.axis[at + max(end, a)] - domain.axis[at + min(start, b)]
-        elif column[APART] and a == 0 and end <= 0:  # all are missing, or may be
+        elif kind == LINE:
+            wide = axis[start + max(last, a)] - axis[start + min(first, b)]
+        elif apart and a == 0 and last <= 0:  # all are missing, or may be
             wide = np.int64(0)
         else:
-            if column[APART]:  # missing is code 0, beside all sets
-                cell = MORE if start == 0 or b == 0 else WIDTH
-                start = box[REAL, j]
+            if apart:  # missing is code 0, beside all sets
+                cell = MORE if first == 0 or b == 0 else WIDTH
+                first = box[REAL, j]
                 if a == 0:  # it may be missing: then nothing need be stretched
-                    a, b = start, start
-            start, end = min(start, b), max(end, a)
-            wide = domain.node[node_over(column[START], start, end, domain.leaf, domain.node), cell]
+                    a, b = first, first
+            wide = nodes[node_over(start, min(first, b), max(last, a), leaf, nodes), cell]
         widths[row, j] = wide
-        total += wide * domain.spans.share[j]
+        total += wide * share[j]
     return total
 
 
 @inner
-def compared(low: Ints, high: Ints, codes: Ints, domain: CornerDomain, box: Ints) -> Any:
+def compared(low: Ints, high: Ints, at: int, codes: Ints, other: int, domain: CornerDomain, box: Ints) -> Any:
     """Does the row cost less with anybody between these codes than with others (-1), as much (0), or more?"""
-    stretched(low, high, FIRST_ROW, domain, box)
-    stretched(codes, codes, SECOND_ROW, domain, box)
-    domain.spans.times[0], domain.spans.times[1] = 1, -1
-    return sign(2, domain.spans)
+    stretched(low, high, at, FIRST_ROW, domain, box)
+    stretched(codes, codes, other, SECOND_ROW, domain, box)
+    return compare_rows(domain.spans)
 
 
 @inlined
 def precedes(
-    gap: float, behind: bool, low: Ints, high: Ints, codes: Ints, domain: CornerDomain, box: Ints
+    gap: float,
+    behind: bool,
+    low: Ints,
+    high: Ints,
+    at: int,
+    codes: Ints,
+    other: int,
+    domain: CornerDomain,
+    box: Ints,
 ) -> Any:
-    """Does anybody between codes low..high (d,) come before a record with other codes?
+    """Does anybody between codes low[at]..high[at] come before a record with the codes of another?
 
     By loss, then by record. `gap` is by how much they cost more, in floats; `behind` whether the record of
-    the others is smaller.
+    the other is smaller.
     """
     if abs(gap) > 2 * domain.spans.slack:
         return gap < 0
-    order = compared(low, high, codes, domain, box) if domain.spans.slack else 0
+    order = compared(low, high, at, codes, other, domain, box) if domain.spans.slack else 0
     return order < 0 or (order == 0 and not behind)
 
 
-@inner
-def away(j: int, low: int, high: int, domain: CornerDomain, box: Ints) -> Any:
+@inlined
+def away(j: int, low: int, high: int, columns: Ints, axis: Ints, box: Ints) -> Any:
     """How far the codes low..high lie from the group's, at least."""
-    at, axis = domain.column[j, START], domain.axis
+    at = columns[j, START]
     return max(axis[at + box[LOW, j]] - axis[at + high], axis[at + low] - axis[at + box[HIGH, j]], 0)
 
 
@@ -221,17 +232,16 @@ def changes(codes: Ints, domain: CornerDomain, box: Ints) -> Any:
     return False
 
 
-@kernel
-def eligible(kind: int, low: Ints, high: Ints, domain: CornerDomain, box: Ints, near: Ints) -> Any:
-    """Can anybody between these codes (d,) be one who is looked for? Exact for a single record."""
-    for j in range(low.size):
+@inlined
+def eligible(kind: int, low: Ints, high: Ints, at: int, domain: CornerDomain, box: Ints, near: Ints) -> Any:
+    """Can anybody between codes low[at]..high[at] be one who is looked for? Exact for a single record."""
+    columns, axis = domain.column, domain.axis
+    for j in range(near.size):
+        a, b, start = low[at, j], high[at, j], columns[j, START]
         if kind == NEAR:
-            if away(j, low[j], high[j], domain, box) <= near[j]:
+            if away(j, a, b, columns, axis, box) <= near[j]:
                 return True
-            continue
-        at, axis = domain.column[j, START], domain.axis
-        inside = axis[at + low[j]] > axis[at + box[LOW, j]]
-        if inside and axis[at + high[j]] < axis[at + box[HIGH, j]]:
+        elif axis[start + a] > axis[start + box[LOW, j]] and axis[start + b] < axis[start + box[HIGH, j]]:
             return False
     return kind == ON_BOUNDS
 
@@ -239,28 +249,33 @@ def eligible(kind: int, low: Ints, high: Ints, domain: CornerDomain, box: Ints, 
 @inner
 def measure_near(who: int, expc: ExpcState) -> None:
     """How far the nearest free record lies in each column: of all, or of those that bring a new value."""
-    domain, pool, group = expc.domain, expc.pool, expc.group
-    near, stack, box = expc.search.near, expc.search.stack, group.box[0]
+    nodes, points, codes, lows, highs = (
+        expc.pool.node,
+        expc.pool.point,
+        expc.pool.codes,
+        expc.pool.low,
+        expc.pool.high,
+    )
+    columns, axis, has = expc.domain.column, expc.domain.axis, expc.group.has
+    near, stack, box = expc.search.near, expc.search.stack, expc.group.box[0]
     near[:] = NOBODY
     stack[0], top = 0, 1
     while top:
         top -= 1
         v = stack[top]
-        better = False
-        if pool.node[v, BELOW] != NOBODY:
+        better, child = False, nodes[v, CHILD]
+        if nodes[v, BELOW] != NOBODY:
             for j in range(near.size):
-                better |= away(j, pool.low[v, j], pool.high[v, j], domain, box) < near[j]
-        child = pool.node[v, CHILD]
+                better |= away(j, lows[v, j], highs[v, j], columns, axis, box) < near[j]
         if better and child >= 0:
             stack[top], stack[top + 1] = child, child + 1
             top += 2
         elif better:
-            for p in range(pool.node[v, BEGIN], pool.node[v, END]):
-                passed = who == NEW_VALUE and group.has[pool.point[p, VALUE]] > 0
-                if pool.point[p, SMALLEST] != NOBODY and not passed:
+            for p in range(nodes[v, BEGIN], nodes[v, END]):
+                passed = who == NEW_VALUE and has[points[p, VALUE]] > 0
+                if points[p, SMALLEST] != NOBODY and not passed:
                     for j in range(near.size):
-                        code = pool.codes[p, j]
-                        near[j] = min(near[j], away(j, code, code, domain, box))
+                        near[j] = min(near[j], away(j, codes[p, j], codes[p, j], columns, axis, box))
 
 
 @inner
@@ -269,54 +284,58 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
 
     By loss, then by record. Of all, of those that change what the group says, or that bring a new value.
     """
-    domain, pool, group, search = expc.domain, expc.pool, expc.group, expc.search
+    domain, group, search = expc.domain, expc.group, expc.search
     box, found, costs, near = group.box[0], search.found, search.cost, search.near
-    stack, bound = search.stack, search.least
+    stack, bound, has = search.stack, search.least, group.has
+    nodes, points, all_codes, lows, highs = (
+        expc.pool.node,
+        expc.pool.point,
+        expc.pool.codes,
+        expc.pool.low,
+        expc.pool.high,
+    )
     count, last = 0, found[BATCH]
     stack[0], bound[0], top = 0, 0.0, 1
     while top:
         top -= 1
         v, least = stack[top], bound[top]
-        node = pool.node[v]
         if count == most:
-            worst, low, high = found[count - 1], pool.low[v], pool.high[v]
-            gap, behind = least - costs[count - 1], node[BELOW] > pool.point[worst, SMALLEST]
-            if not precedes(gap, behind, low, high, pool.codes[worst], domain, box):
+            worst = found[count - 1]
+            gap, behind = least - costs[count - 1], nodes[v, BELOW] > points[worst, SMALLEST]
+            if not precedes(gap, behind, lows, highs, v, all_codes, worst, domain, box):
                 continue
-        if node[CHILD] >= 0:  # children that may hold somebody wait, with what they cost at least
+        if nodes[v, CHILD] >= 0:  # children that may hold somebody wait, with what they cost at least
             held = top
-            for child in range(node[CHILD], node[CHILD] + 2):
-                if pool.node[child, BELOW] == NOBODY:
+            for child in range(nodes[v, CHILD], nodes[v, CHILD] + 2):
+                if nodes[child, BELOW] == NOBODY:
                     continue
-                if not eligible(kind, pool.low[child], pool.high[child], domain, box, near):
+                if not eligible(kind, lows, highs, child, domain, box, near):
                     continue
-                low, high, at = pool.low[child], pool.high[child], top
-                least = stretched(low, high, FIRST_ROW, domain, box)
+                at, least = top, stretched(lows, highs, child, FIRST_ROW, domain, box)
                 if top > held and least >= bound[held]:  # the cheaper is looked at first
                     stack[top], bound[top], at = stack[held], bound[held], held
                 stack[at], bound[at] = child, least
                 top += 1
             continue
-        for p in range(node[BEGIN], node[END]):
-            record, codes = pool.point[p, SMALLEST], pool.codes[p]
-            known = group.has[pool.point[p, VALUE]] > 0
+        for p in range(nodes[v, BEGIN], nodes[v, END]):
+            record, known = points[p, SMALLEST], has[points[p, VALUE]] > 0
             if record == NOBODY or (who == NEW_VALUE and known) or p == last:
                 continue
-            cost = stretched(codes, codes, FIRST_ROW, domain, box)
+            cost = stretched(all_codes, all_codes, p, FIRST_ROW, domain, box)
             if last >= 0:
-                gap, behind = cost - costs[BATCH], record > pool.point[last, SMALLEST]
-                if precedes(gap, behind, codes, codes, pool.codes[last], domain, box):
+                gap, behind = cost - costs[BATCH], record > points[last, SMALLEST]
+                if precedes(gap, behind, all_codes, all_codes, p, all_codes, last, domain, box):
                     continue
             at = count  # its place among the cheapest so far
             while at:
                 other = found[at - 1]
-                gap, behind = cost - costs[at - 1], record > pool.point[other, SMALLEST]
-                if not precedes(gap, behind, codes, codes, pool.codes[other], domain, box):
+                gap, behind = cost - costs[at - 1], record > points[other, SMALLEST]
+                if not precedes(gap, behind, all_codes, all_codes, p, all_codes, other, domain, box):
                     break
                 at -= 1
-            if at == most or not eligible(kind, codes, codes, domain, box, near):
+            if at == most or not eligible(kind, all_codes, all_codes, p, domain, box, near):
                 continue
-            if who == CHANGING and known and not changes(codes, domain, box):
+            if who == CHANGING and known and not changes(all_codes[p], domain, box):
                 continue
             count = min(count + 1, most)
             for i in range(count - 1, at, -1):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.kernels.arrays import Bools, Codes, Ints
-from incrowd.kernels.exact import below, sign
+from incrowd.kernels.exact import below, compare_rows, sign
 from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.topdown import (
     FAR,
@@ -68,11 +68,10 @@ def deal(members: Ints, inside: Bools, a: int, b: int, tree: SplitTree) -> None:
 def nearer(i: int, other: int, box: Ints, tree: SplitTree) -> Any:
     """Does a box (2, d) grow less with point i than with another one?"""
     spans, points = tree.spans, tree.points
-    spans.times[0], spans.times[1] = 1, -1
     for j in range(points.shape[1]):
         spans.widths[0, j] = max(box[0, j] - points[i, j], points[i, j] - box[1, j], 0)
         spans.widths[1, j] = max(box[0, j] - points[other, j], points[other, j] - box[1, j], 0)
-    return sign(2, spans) < 0
+    return compare_rows(spans) < 0
 
 
 @inner
