@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import is_hypothesis_test, settings
+from support.night import NIGHT
 from support.places import DATA
 from support.vacuity import pytest_runtest_call as pytest_runtest_call
 
@@ -45,7 +46,7 @@ settings.register_profile("incrowd", deadline=None, print_blob=True, derandomize
 settings.load_profile("incrowd")
 
 EXAMPLES = float(os.environ.get("INCROWD_EXAMPLES", "0.15"))  # times as many examples of each property
-SEEDS = range(100) if os.environ.get("INCROWD_SEEDS") == "all" else (7,)
+SEEDS = range(100) if NIGHT else (7,)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -123,24 +123,21 @@ from hypothesis import assume, given, settings, strategies as st
 
 @settings(database=None, derandomize=True)
 @given(st.integers(0, 999))
-def test_it(x):
-    assume(x {condition})
+def test_most_are_discarded(x):
+    assume(x % 5 == 0)
+    assert True
+
+@settings(database=None, derandomize=True)
+@given(st.integers(0, 999))
+def test_few_are_discarded(x):
+    assume(x % 5 != 0)
     assert True
 """
 
 
-@pytest.mark.parametrize(
-    ("condition", "passes", "workers"),
-    [
-        pytest.param("% 5 == 0", False, 0, id="most-discarded"),
-        pytest.param("% 5 == 0", False, 1, id="most-discarded-with-xdist"),
-        pytest.param("% 5 != 0", True, 0, id="few-discarded"),
-    ],
-)
-def test_a_property_that_discards_most_examples_fails(
-    condition: str, passes: bool, workers: int, tmp_path: Path
-) -> None:
-    (tmp_path / "test_it.py").write_text(VACUOUS.format(condition=condition))
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_property_that_discards_most_examples_fails(workers: int, tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(VACUOUS)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "support.vacuity", f"--numprocesses={workers}", "test_it.py"],
         cwd=tmp_path,
@@ -148,5 +145,6 @@ def test_a_property_that_discards_most_examples_fails(
         capture_output=True,
         text=True,
     )
-    assert (done.returncode == 0) == passes, done.stdout
-    assert ("examples were discarded" in done.stdout) != passes
+    assert "1 failed, 1 passed" in done.stdout
+    assert "test_most_are_discarded" in done.stdout
+    assert "examples were discarded" in done.stdout

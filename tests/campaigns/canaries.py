@@ -144,4 +144,4 @@ def _search(what: str, text: str, mark: str, source: str) -> None:
         raise Fault(f"a canary in {what}", left[max(0, at - 60) : at + 60])
 
 
-CANARIES = Campaign("canaries", "0 found", case, nightly=2_000, in_ci=6)
+CANARIES = Campaign("canaries", "0 found", case, nightly=2_000, in_ci=4)

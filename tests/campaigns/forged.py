@@ -409,4 +409,4 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-FORGED = Campaign("forged releases", "0 accepted", case, nightly=10_000, in_ci=150)
+FORGED = Campaign("forged releases", "0 accepted", case, nightly=10_000, in_ci=90)

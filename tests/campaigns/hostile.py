@@ -220,4 +220,4 @@ def case(rng: random.Random, folder: Path) -> str:
     return f"{kind.__name__.removeprefix('a_')}: {kind(rng, folder)}"
 
 
-HOSTILE = Campaign("hostile inputs", "0 uncaught", case, nightly=100_000, in_ci=600)
+HOSTILE = Campaign("hostile inputs", "0 uncaught", case, nightly=100_000, in_ci=300)

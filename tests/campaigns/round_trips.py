@@ -90,4 +90,4 @@ class Trip:
         return self.entity or means or hidden
 
 
-ROUND_TRIPS = Campaign("round trips", "0 true releases rejected", case, nightly=16_000, in_ci=40)
+ROUND_TRIPS = Campaign("round trips", "0 true releases rejected", case, nightly=16_000, in_ci=25)

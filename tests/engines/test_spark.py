@@ -24,7 +24,8 @@ from hypothesis import HealthCheck, given, settings
 from publishing.test_join import asked, tables_of
 from support.engine_tables import _source, classes_of_draft, engine_tables, in_memory
 from support.joined_tables import JoinCase, join_cases
-from support.spark_sessions import NIGHT, SMALL, by_night, needs_spark, sql_session
+from support.night import NIGHT
+from support.spark_sessions import SMALL, by_night, needs_spark, sql_session
 
 import incrowd
 from incrowd import tables

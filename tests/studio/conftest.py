@@ -6,16 +6,15 @@ two screens and the 25 statements of `test_acceptance`, which go through all scr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.night import NIGHT
 from support.studio_browser import Surfer, chromium, program_in
 from support.studio_visitor import Visitor, patients
 
-NIGHT = os.environ.get("INCROWD_SEEDS") == "all"
 BY_DAY = {"test_acceptance", "test_columns", "test_guard", "test_session", "test_table", "test_words"}
 LATER = pytest.mark.skip(reason="by night only (INCROWD_SEEDS=all): it starts a studio for each test")
 

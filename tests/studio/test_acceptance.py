@@ -28,6 +28,7 @@ from typing import Any
 import pytest
 from studio.test_guard import FORGED
 from support.canaries import MARK, NUMBERS, write_table
+from support.night import NIGHT
 from support.studio_browser import Surfer, program_in
 from support.studio_commands import ran
 from support.studio_program import Program
@@ -39,13 +40,12 @@ from incrowd.commands.measure import measure
 from incrowd.policy import Policy
 from incrowd.studio import views
 
-ALL = os.environ.get("INCROWD_SEEDS") == "all"
 SCREENS = [f"/{name}" for name, _ in views.STEPS]
 NARROW = (400, 320)
 # Each screen by night at every width, light and dark; by day once, in turn wide and light or narrow and dark.
 EVERY_LOOK = [(width, dark) for width in (1280, *NARROW) for dark in (False, True)]
 LOOKS = {
-    path: EVERY_LOOK if ALL else [((1280, False), (400, True))[place % 2]]
+    path: EVERY_LOOK if NIGHT else [((1280, False), (400, True))[place % 2]]
     for place, path in enumerate(SCREENS)
 }
 FIRST_EDIT = "age"
@@ -150,7 +150,7 @@ def seen(tour: Tour) -> Tour:
             tour.surfer.go(page, path)
             for width in NARROW:
                 page.set_viewport_size({"width": width, "height": 900})
-                if ALL:  # and loaded in it
+                if NIGHT:  # and loaded in it
                     tour.surfer.go(page, path)
                 tour.too_wide[f"{path} {width}"] = tour.surfer.too_wide(page)
     return tour
@@ -246,7 +246,7 @@ def test_08_every_address_refuses_forged_requests(desk: Visitor) -> None:
     ]
     assert len(addresses) > 30
     tried = 0
-    forged = FORGED if ALL else FORGED[::29]
+    forged = FORGED if NIGHT else FORGED[::29]
     desk.client.cookies.clear()
     try:
         for address in addresses:
@@ -304,7 +304,7 @@ def test_11_a_role_change_updates_the_risk_as_inspect_counts_it(
 
 def test_12_risk_is_exact_and_the_last_row_is_reached(tmp_path: Path) -> None:
     """Of a million rows by night."""
-    rows = 1_000_000 if ALL else 5_000
+    rows = 1_000_000 if NIGHT else 5_000
     patients(tmp_path, rows)
     with Visitor(tmp_path) as visitor:
         visitor.open("patients.csv")
@@ -352,7 +352,7 @@ def test_15_any_edits_then_undo_all_give_the_first_bytes(clean: Visitor) -> None
     start = clean.studio.session.now.number
     chance = random.Random(7)
     names = (clean.studio.open.table or {})["columns"]
-    for _ in range(40 if ALL else 12):
+    for _ in range(40 if NIGHT else 12):
         name = chance.choice(names)
         how: dict[str, Any] = {
             "path": f"/columns/{clean.column(name)}",
@@ -461,7 +461,7 @@ def test_19_a_reload_in_a_run_shows_the_same_progress(compared: dict[str, Any]) 
 def test_20_kill_9_leaves_the_last_policy_and_no_half_release(tmp_path: Path) -> None:
     patients(tmp_path, 3_000)
     project = tmp_path / "patients.incrowd"
-    for moment in (0.0, 0.4, 1.2) if ALL else (0.4,):
+    for moment in (0.0, 0.4, 1.2) if NIGHT else (0.4,):
         with Program(tmp_path, "patients.csv") as program:
             program.get("/columns")
             program.send("/columns/4", role="keep")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shutil
 from html import unescape
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.night import NIGHT
 from support.studio_browser import Surfer
 from support.studio_commands import ran
 from support.studio_visitor import Visitor, patients
@@ -23,8 +23,6 @@ from incrowd.studio.attack_rows import attack_rows, widest
 from incrowd.studio.project import TableFile, opened
 from incrowd.studio.questions.check import question_sql
 from incrowd.studio.views import check
-
-ALL = os.environ.get("INCROWD_SEEDS") == "all"
 
 
 @pytest.fixture(scope="session")
@@ -221,7 +219,7 @@ def test_reports_are_written_into_the_project_and_run_nothing(at_check: Visitor)
     missing = at_check.get(f"/check/report/{at_check.release()}/readers")
     assert missing.status_code == 422
     assert "was not written yet" in missing.text
-    kinds = ("readers", "private") if ALL else ("readers",)  # a private one attacks, too
+    kinds = ("readers", "private") if NIGHT else ("readers",)  # a private one attacks, too
     for kind in kinds:
         did(at_check, "report", kind=kind)
         answer = at_check.get(f"/check/report/{at_check.release()}/{kind}")
@@ -259,14 +257,14 @@ def learning_needs_an_extra(at_check: Visitor, monkeypatch: pytest.MonkeyPatch) 
     assert at_check.studio.jobs.latest("check_learn") is None
 
 
-@pytest.mark.skipif(not ALL, reason="training takes seconds; by night")
+@pytest.mark.skipif(not NIGHT, reason="training takes seconds; by night")
 def test_what_is_learnt_is_that_of_the_command(at_check: Visitor) -> None:
     at_check.get("/check")
     page = did(at_check, "learn", target="diagnosis")
     assert re.search(r"<b>diagnosis</b> is predicted right for <b>[\d.]+ %</b>", page)
 
 
-@pytest.mark.skipif(not ALL, reason="attacks take seconds; by night")
+@pytest.mark.skipif(not NIGHT, reason="attacks take seconds; by night")
 def test_two_releases_are_attacked_together(
     at_check: Visitor, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,7 +366,7 @@ def test_marks_of_attacks_lie_on_one_scale() -> None:
 LOOKS = [(width, dark) for width in (1280, 400, 320) for dark in (False, True)]
 
 
-@pytest.mark.skipif(not ALL, reason="one look at all screens is in test_acceptance; more by night")
+@pytest.mark.skipif(not NIGHT, reason="one look at all screens is in test_acceptance; more by night")
 def test_the_screen_is_accessible_and_fits(surfer: Surfer, made: Path) -> None:
     place = Path(f"/proc/{surfer.program.process.pid}/cwd").resolve()
     brought(made, place)

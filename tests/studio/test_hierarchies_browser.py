@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from support.night import NIGHT
 from support.studio_browser import Surfer
 
 from incrowd.policy import Policy
 
 WHOLE = [(width, dark) for width in (1280, 400, 320) for dark in (False, True)]
-LOOKS = WHOLE if os.environ.get("INCROWD_SEEDS") == "all" else [(1280, False), (400, True), (320, False)]
+LOOKS = WHOLE if NIGHT else [(1280, False), (400, True), (320, False)]
 ZIP, EDUCATION = 4, 5
 PATIENCE = 20_000  # milliseconds
 

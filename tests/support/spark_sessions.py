@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.night import NIGHT
 
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import duck_session
 from incrowd.engines.spark_session import SparkSqlSession
 from incrowd.engines.spark_start import spark_session
 
-NIGHT = os.environ.get("INCROWD_SEEDS") == "all"
 WHY_NOT = "" if importlib.util.find_spec("pyspark") else "pyspark is not installed: Spark is not tested"
 if not WHY_NOT and shutil.which("java") is None:
     WHY_NOT = "there is no Java: Spark is not tested"

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from forgeries import classes
 from forgeries.classes import FORGERIES, ILLS, METHOD, Release
-from support.spark_sessions import NIGHT, WHY_NOT, sql_session
+from support.night import NIGHT
+from support.spark_sessions import WHY_NOT, sql_session
 from verifier.test_in_engine import SPOILERS, plain, witness_of
 
 from incrowd.engines.resources import Resources

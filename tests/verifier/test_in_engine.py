@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from forgeries.classes import FORGERIES, METHOD, Release, good, manifest
+from support.night import NIGHT
 
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, duck_session
@@ -43,7 +43,7 @@ def _applicable(name: str) -> bool:
 
 
 SPOILERS = [name for name in FORGERIES if not name.startswith("t_") and _applicable(name)]
-TRIED = SPOILERS if os.environ.get("INCROWD_SEEDS") == "all" else SPOILERS[::4]
+TRIED = SPOILERS if NIGHT else SPOILERS[::4]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from forgeries.classes import METHOD
 from forgeries.join import JOIN_FORGERIES, OWN, Joined, checked, good
+from support.night import NIGHT
 from verifier.test_join import verified_folder
 
 from incrowd.engines.resources import Resources
@@ -29,7 +29,6 @@ from incrowd.verifier.in_engine.people import CountedPeople, read_people
 from incrowd.verifier.in_engine.relations import Relation
 
 UNSPOILABLE = (ValueError, KeyError, StopIteration, IndexError, TypeError)
-NIGHT = os.environ.get("INCROWD_SEEDS") == "all"
 OTHER_WORDS = {
     "cells",
     "rows",

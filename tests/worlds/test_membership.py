@@ -11,7 +11,6 @@ for every belief beforehand in which people are alike, however likely each numbe
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.night import NIGHT
 from support.tables_of_codes import CodeTable
 from support.towns import Disclosed, Town, faults, posterior, towns, value_towns, wrong_about
 
@@ -33,7 +33,6 @@ from incrowd.models import Closeness, DistinctDiversity, EntropyDiversity, Frequ
 from incrowd.publishing.draft import draft
 
 KNOWN = [base for base in BASES if base in all_methods()]
-NIGHT = os.environ.get("INCROWD_SEEDS") == "all"
 TIMES = 20 if NIGHT else 1
 
 

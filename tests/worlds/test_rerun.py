@@ -6,13 +6,13 @@ are small, so that all worlds can be counted. `./run nightly` takes more of them
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.night import NIGHT
 from support.promised import (
     GUARDS,
     HANDED_OUT,
@@ -30,9 +30,8 @@ from support.worlds import TooManyDraws, beliefs
 from incrowd.algorithms.base import all_methods
 from incrowd.errors import Infeasible
 
-NIGHTLY = os.environ.get("INCROWD_SEEDS") == "all"
-TABLES = 40 if NIGHTLY else 2
-RUNS = 20_000 if NIGHTLY else 100
+TABLES = 40 if NIGHT else 2
+RUNS = 20_000 if NIGHT else 100
 
 
 def alone() -> list[Any]:
@@ -59,7 +58,7 @@ def tables(seed: int, count: int) -> Iterator[dict[str, list[str]]]:
     """Random people: few values, so that some are alike."""
     rng = random.Random(seed)
     for _ in range(count):
-        size = rng.choice([4, 5, 5, 6]) if NIGHTLY else rng.choice([4, 5])
+        size = rng.choice([4, 5, 5, 6]) if NIGHT else rng.choice([4, 5])
         yield {f"q{j}": [str(rng.randrange(6)) for _ in range(size)] for j in range(rng.choice([1, 2]))}
 
 

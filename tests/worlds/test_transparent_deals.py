@@ -7,12 +7,12 @@ with more than 1/l, and 1/l is reached wherever a value is as frequent as it may
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.night import NIGHT
 from support.transparent_deals import Classes, Groups, Released, Tuples, by_order, posterior
 from support.transparent_worlds import (
     Small,
@@ -27,7 +27,6 @@ from support.transparent_worlds import (
 from incrowd.algorithms.transparent.method import SplitBucket
 from incrowd.assign import system
 
-NIGHTLY = os.environ.get("INCROWD_SEEDS") == "all"
 BOTH = pytest.mark.parametrize("made", [Classes, Tuples])
 IN_A_ROW = tuple((i,) for i in range(8))
 IN_A_PLANE = ((0, 0), (0, 1), (1, 0), (1, 3), (3, 1), (4, 4), (4, 4), (5, 2))
@@ -45,7 +44,7 @@ MANY_WORLDS = {
     "four colours": Small(IN_A_ROW, values_of((2, 2, 2, 2)), 4, 4),
     "eight alike": Small(((0,),) * 8, values_of((3, 2, 2, 1)), 2, 2),
 }
-CASES = {**NAMED, **MANY_WORLDS} if NIGHTLY else NAMED
+CASES = {**NAMED, **MANY_WORLDS} if NIGHT else NAMED
 
 
 def exactly_as_stated(found: Released) -> Fraction:
@@ -83,10 +82,10 @@ def test_what_the_program_draws_was_gone_through(
 @BOTH
 def test_no_table_gives_more_away(made: type[Released], n: int, rng: np.random.Generator) -> None:
     """Tables of so many people; by night a hundred of each size."""
-    exactly_as_stated(made(drawn_table(rng, n, 5_000 if NIGHTLY else 1_000)))
+    exactly_as_stated(made(drawn_table(rng, n, 5_000 if NIGHT else 1_000)))
 
 
-EVERY = [(n, least) for n in range(4, 9 if NIGHTLY else 7) for least in (2, 3, 4)]
+EVERY = [(n, least) for n in range(4, 9 if NIGHT else 7) for least in (2, 3, 4)]
 
 
 @BOTH

@@ -8,12 +8,12 @@ rings are looked at with as few as six.
 from __future__ import annotations
 
 import itertools
-import os
 from collections import defaultdict
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.night import NIGHT
 from support.transparent_worlds import Small, values_of
 from support.tuple_rows import OneRing, TupleRows, assignments, row_beliefs
 
@@ -22,7 +22,6 @@ from incrowd.algorithms.transparent.method import SplitBucket
 from incrowd.assign import SMALL_RINGS
 from incrowd.flow import Neighbourhoods
 
-NIGHTLY = os.environ.get("INCROWD_SEEDS") == "all"
 AGES = ((0,), (1,), (4,), (9,), (5,), (3,), (3,), (5,), (9,), (4,), (11,), (2,), (7,), (8,))
 
 
@@ -50,7 +49,7 @@ BY_NIGHT = {
     "the program, four values": program(10, (3, 3, 2, 2), 4),
     "the program, windows of three": program(14, (7, 7), 6),
 }
-CASES = {**BY_DAY, **BY_NIGHT} if NIGHTLY else BY_DAY
+CASES = {**BY_DAY, **BY_NIGHT} if NIGHT else BY_DAY
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -81,7 +80,7 @@ def one_ring(tuples: int, first: int, window: int) -> tuple[SplitBucket, int]:
     return SplitBucket(people, np.zeros(people.size, np.int32), (people % 2).astype(np.int32)), 2 * window
 
 
-LAWS = [(3, 2), *SMALL_RINGS] if NIGHTLY else [(3, 2), (4, 3), (5, 4)]
+LAWS = [(3, 2), *SMALL_RINGS] if NIGHT else [(3, 2), (4, 3), (5, 4)]
 
 
 @pytest.mark.parametrize(("tuples", "window"), LAWS)

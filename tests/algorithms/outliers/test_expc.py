@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import vectors
+from support.night import NIGHT
 from support.plain_tables import PlainTable, as_printed, plain_tables
 from twins import plain as naive
 
@@ -93,7 +93,7 @@ def differs(table: PlainTable, loss: str = "zero-based") -> bool:
 )
 def test_ties_are_those_of_fractions(tables: int, spans: tuple[int, ...], rng: np.random.Generator) -> None:
     """None differs; a night tries as many tables as rounded places were tried on."""
-    tables = tables if os.environ.get("INCROWD_SEEDS") == "all" else tables // 5
+    tables = tables if NIGHT else tables // 8
     chosen = [rng.choice(spans, int(rng.integers(1, 4))).tolist() for _ in range(tables)]
     assert sum(differs(odd_table(rng, each), str(rng.choice(LOSSES))) for each in chosen) == 0
 

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.golden import vectors
+from support.night import NIGHT
 from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins import definitions as naive
 
@@ -108,7 +109,7 @@ def test_the_tree_finds_what_a_look_at_all_pairs_finds(
     distance: str, modified: bool, measure: str, rng: np.random.Generator
 ) -> None:
     """More records than the tree has in a leaf, many times over: it is built anew and reshaped."""
-    columns = [rng.integers(0, size, 160) for size in (30, 5, 12)]
+    columns = [rng.integers(0, size, 160 if NIGHT else 110) for size in (30, 5, 12)]
     points = [tuple(int(value) for value in row) for row in zip(*columns, strict=True)]
     middle = [frozenset(range(a, a + 4)) for a in (0, 4, 8)]
     paths = [[frozenset({c}), middle[c // 4], frozenset(range(12))] for c in range(12)]

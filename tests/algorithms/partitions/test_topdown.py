@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.golden import vectors
+from support.night import NIGHT
 from support.tables_of_codes import CodeTable, code_tables, groups_of, ks
 from twins.topdown import Twin, topdown
 
@@ -141,7 +142,7 @@ def test_the_tree_finds_what_a_look_at_all_groups_finds(
     assign: str, merge: str, rng: np.random.Generator
 ) -> None:
     """Many more groups than in small tables: subtrees are left out, emptied and filled again."""
-    points = [tuple(map(int, row)) for row in rng.integers(0, (40, 25, 3), (220, 3))]
+    points = [tuple(map(int, row)) for row in rng.integers(0, (40, 25, 3), (220 if NIGHT else 160, 3))]
     axes: list[tuple[str, Any]] = [
         ("range", [i * i for i in range(40)]),
         ("range", list(range(25))),
