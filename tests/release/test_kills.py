@@ -267,7 +267,7 @@ def test_killed_at_a_call_that_writes_a_run_leaves_a_complete_release_or_none(
     table = server.table.with_name(order.get("source", server.table.name))
     policy = POLICIES[order.get("policy", "plain")]
     released = killed = 0
-    wanted = min(KILLS, 2) if "parquet" in str(order) else KILLS  # a reader of Parquet takes a second to start
+    wanted = min(KILLS, 2) if "parquet" in str(order) else KILLS  # Parquet takes a second to start
     for call in sampled(whole["calls"], wanted):
         parent = tmp_path / str(call)
         parent.mkdir()
