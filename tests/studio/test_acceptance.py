@@ -406,6 +406,13 @@ def test_17_the_shown_command_gives_the_same_claims_and_loss(
     assert losses[0] == pytest.approx(losses[1], abs=1e-9)  # rows are in another order, and so is the sum
 
 
+def test_earlier_choices_stand_on_every_screen(clean: Visitor) -> None:
+    assert published(clean, "chosen").state == "done"  # so Publish shows a release
+    for path in (*SCREENS, f"/hierarchies/{clean.column('age')}", f"/releases/{clean.release('chosen')}"):
+        said = re.findall(r'<p class="choices">.*?</span>(.*?)</p>', clean.get(path).text)
+        assert said == ["7 quasi-identifiers, k = 10, cells"], path
+
+
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """A comparison that is looked at twice while it runs, cancelled after its first trial, and run again."""
