@@ -121,6 +121,30 @@ def test_shares_are_written_in_percent() -> None:
     assert "0.02" in FrontierChart("R", "GCP", points).svg()
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+def test_who_loses_far_more_stands_at_the_edge(narrow: bool) -> None:
+    near = [FrontierPoint("ring", loss, 0.1, f"ring {loss}", best=loss == 0.1) for loss in (0.1, 0.2)]
+    far = [FrontierPoint("incognito", loss, 0.1, f"incognito {loss}") for loss in (0.61, 0.7)]
+    picture = FrontierChart("R", "loss", (*near, *far), shares=True).svg(narrow=narrow)
+    root = ET.fromstring(picture)
+    texts = {each.text for each in root.iter(f"{SPACE}text")}
+    assert {"20%", "61% →", "70% →"} <= texts
+    assert not {"40%", "60%"} & texts  # the scale ends before
+    about = root.find(f"{SPACE}desc")
+    assert about is not None
+    assert "Too dear for the scale, at its edge: incognito 0.61, 61%; incognito 0.7, 70%." in (
+        about.text or ""
+    )
+    marks = {
+        title.text: box
+        for box in root.iter()
+        if (title := box.find(f"{SPACE}title")) is not None and title.text
+    }
+    assert len({tuple(sorted(box.attrib.items())) for box in marks.values()}) == len(marks)  # none on another
+    alone = FrontierChart("R", "loss", (near[0], replace(far[0], best=True)), shares=True).svg(narrow=narrow)
+    assert "→" not in alone  # what is on the frontier is always drawn to scale
+
+
 @given(st.lists(points, min_size=1, max_size=8), st.booleans())
 def test_ids_and_links_change_nothing_else(shown: list[FrontierPoint], narrow: bool) -> None:
     """A link is an element around its mark; what is drawn stays, and without links it is the old file."""

@@ -7,6 +7,7 @@ with the legend below. Words never stand on each other (`reports.labels`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, log
@@ -21,6 +22,8 @@ _WIDE, _NARROW = Area(), Area(width=390, left=62, right=14)
 _SMALL, _NORMAL = 11, 13  # of letters
 _LINE = 20  # of a legend below the picture
 _OWN = 9.5  # of the ring around what the policy asks for
+_FAR_OUT = 2.0  # times as dear as the dearest that matters: beyond that, losses are not drawn to scale
+_APART = 15  # marks at the edge
 _TOUCHED = 12  # around a mark that is a link: 24 pixels across
 _SCHEME = re.compile(r"\s*(?!https?:)[^/?#]*:", re.IGNORECASE)
 POLICY = "what the policy asks for"
@@ -66,12 +69,16 @@ class FrontierPoint:
             raise ValueError("a loss is a number, and a risk a probability above 0")
 
 
+Spot = tuple[FrontierPoint, float, float]  # and where its mark is drawn, in pixels
+
+
 @dataclass(frozen=True, slots=True)
 class FrontierChart:
     """Points over loss, with the risk upwards, where twice as much is always as high.
 
     `shares` says that losses are shares, which are written in percent. `limit` is a risk that somebody can
-    answer for: a line, drawn where it is in the picture.
+    answer for: a line, drawn where it is in the picture. Beaten points that lose far more than all that
+    matters stand at the right edge, with their loss and an arrow: else they would squeeze the others.
 
     Examples
     --------
@@ -100,28 +107,33 @@ class FrontierChart:
         frontier = [point for point in self.points if point.best]
         legend = _Legend.of(list(looks), groups, any(point.own for point in self.points))
         frame = RiskFrame.of(self.points, legend.below(_NARROW) if narrow else _WIDE, self.shares)
+        spots = frame.spots(self.points)
         parts = _beaten(frontier, frame) if len(groups) == 1 else []
         parts += frame.axes(f"← less is better · {self.x_label}", "highest match probability")
         for number, group in enumerate(groups):
             parts += _steps([point for point in frontier if point.group == group], frame, number)
-        labels, leaders = _labels(self.points, frame, narrow)
+        labels, leaders = _labels(spots, frame, narrow)
         parts += [*_limit(self.limit, frame), *leaders]
-        for point in sorted(self.points, key=lambda point: (point.chosen, point.own)):  # on top of others
-            x, y = frame.x(point.loss), frame.y(point.risk)
+        for point, x, y in sorted(spots, key=lambda spot: (spot[0].chosen, spot[0].own)):  # on top of others
             hint = f"{point.words}: {frame.x_text(point.loss)}, {_odds(point.risk)}"
             parts += [_ring(x, y)] if point.own else []
             mark = _mark(looks[point.series], x, y, hint)
             parts.append(_linked(mark, point, (x, y), prefix, hint) if point.id or point.link else mark)
         words = [*parts, *labels, *legend.svg(frame.area, narrow)]
         linked = any(point.link for point in self.points)
-        return svg.picture(self.title, self._about(), words, frame.area, prefix, followed=linked)
+        return svg.picture(self.title, self._about(frame), words, frame.area, prefix, followed=linked)
 
-    def _about(self) -> str:
+    def _about(self, frame: RiskFrame) -> str:
         best = "; ".join(point.words for point in self.points if point.best)
         own = "; ".join(point.words for point in self.points if point.own)
         asked = f" {POLICY[0].upper()}{POLICY[1:]}: {own}." if own else ""
+        far = "; ".join(
+            f"{point.words}, {frame.x_text(point.loss)}" for point in self.points if frame.beyond(point)
+        )
+        edge = f" Too dear for the scale, at its edge: {far}." if far else ""
         return (
-            f"Points over {self.x_label}, highest match probability upwards. On the frontier: {best}.{asked}"
+            f"Points over {self.x_label}, highest match probability upwards. On the frontier: {best}."
+            f"{asked}{edge}"
         )
 
 
@@ -138,7 +150,7 @@ class RiskFrame(Frame):
     @classmethod
     def of(cls, points: Sequence[FrontierPoint], area: Area = _WIDE, shares: bool = False) -> RiskFrame:
         """From a round value below the smallest risk to one above the largest."""
-        losses, risks = [point.loss for point in points], [point.risk for point in points]
+        losses, risks = _to_scale(points), [point.risk for point in points]
         low = next((step for step in _STEPS if step * min(risks) >= 0.999), 1 / min(risks))
         high = max(step for step in _STEPS if step * max(risks) <= 1.001)
         shown = [1 / step for step in _STEPS if high <= step <= low] or [max(risks), min(risks)]
@@ -152,6 +164,21 @@ class RiskFrame(Frame):
         room = (found.x(xs[-1]) - found.x(xs[0])) / (len(xs) - 1)
         return replace(found, x_ticks=xs[:: max(1, -int(-widest // room))])
 
+    def beyond(self, point: FrontierPoint) -> bool:
+        """Is it dearer than the scale reaches?"""
+        return point.loss > self.x_high
+
+    def spots(self, points: Sequence[FrontierPoint]) -> list[Spot]:
+        """Where marks are drawn; of those at the edge the dearest farthest to the right."""
+        found = {place: (self.x(point.loss), self.y(point.risk)) for place, point in enumerate(points)}
+        there = Counter[float]()
+        for place in sorted(found, key=lambda place: -points[place].loss):
+            y = found[place][1]
+            if self.beyond(points[place]):
+                found[place] = self.right - _OWN - _APART * there[y], y
+                there[y] += 1
+        return [(point, *found[place]) for place, point in enumerate(points)]
+
     def x_text(self, value: float) -> str:
         return f"{100 * value:.4g}%" if self.shares else svg.number(value)
 
@@ -162,6 +189,14 @@ class RiskFrame(Frame):
         """A risk in pixels; the smallest keeps clear of the axis, for its label stands below it."""
         share = log(value / self.y_low) / log(self.y_high / self.y_low)
         return self.bottom - _BELOW - share * (self.bottom - self.area.top - _BELOW)
+
+
+def _to_scale(points: Sequence[FrontierPoint]) -> list[float]:
+    """Losses that are drawn to scale: all, unless those that matter would have less than half the width."""
+    every = [point.loss for point in points]
+    dearest = max((point.loss for point in points if point.best or point.own or point.chosen), default=0.0)
+    near = [loss for loss in every if loss <= _FAR_OUT * dearest]
+    return near if near and max(every) > _FAR_OUT * max(near) else every
 
 
 def _mark(look: int, x: float, y: float, hint: str = "") -> str:
@@ -218,22 +253,27 @@ def _dashed(number: int) -> str:
     return f"fill='none' stroke='#777' stroke-width='1.2' stroke-dasharray='{dash or 'none'}'"
 
 
-def _labels(points: Sequence[FrontierPoint], frame: RiskFrame, narrow: bool) -> tuple[list[str], list[str]]:
-    """Words at the frontier and at what the policy asks for, which stands best; lines to those that moved."""
-    named = [point for point in points if point.best or point.own]
-    named.sort(key=lambda point: (not point.own, -point.risk, point.loss))
-    words = [point.brief if narrow and point.brief else point.words for point in named]
+def _labels(spots: Sequence[Spot], frame: RiskFrame, narrow: bool) -> tuple[list[str], list[str]]:
+    """Words at the frontier and at what the policy asks for, which stands best; lines to those that moved.
+
+    What is too dear for the scale has its loss beside it.
+    """
+    named = [spot for spot in spots if spot[0].best or spot[0].own or frame.beyond(spot[0])]
+    named.sort(key=lambda spot: (not spot[0].own, frame.beyond(spot[0]), -spot[0].risk, spot[0].loss))
+    words = [
+        f"{frame.x_text(point.loss)} →"
+        if frame.beyond(point)
+        else (point.brief if narrow and point.brief else point.words)
+        for point, _, _ in named
+    ]
     wanted = [
-        Wanted(frame.x(point.loss), frame.y(point.risk), text_width(said, _SMALL) + 2, _SMALL + 3)
-        for point, said in zip(named, words, strict=True)
+        Wanted(x, y, text_width(said, _SMALL) + 2, _SMALL + 3)
+        for (_, x, y), said in zip(named, words, strict=True)
     ]
-    marks = [
-        Box.around(frame.x(point.loss), frame.y(point.risk), _OWN if point.own else svg.RING)
-        for point in points
-    ]
+    marks = [Box.around(x, y, _OWN if point.own else svg.RING) for point, x, y in spots]
     area = Box(frame.area.left + 2, frame.area.top, frame.right, frame.bottom - 1)
     labels, leaders = [], []
-    for point, said, want, box in zip(named, words, wanted, placed(wanted, area, marks), strict=True):
+    for (point, _, _), said, want, box in zip(named, words, wanted, placed(wanted, area, marks), strict=True):
         if box is None:  # the mark still says it to whoever points at it
             continue
         weight = "font-weight='bold' " if point.own else ""
