@@ -21,7 +21,7 @@ from incrowd.flow import Codes
 Draw = Callable[[Codes], Ints]
 
 DRAWS = 40_000  # of each size
-EDGES = 16_000_000  # to be drawn for all sizes together: large rings are drawn less often
+EDGES = 4_000_000  # to be drawn for all sizes together: large rings are drawn less often
 SIZES = 10  # as many are tried at most, spread evenly
 ENOUGH = 800  # rings of a size, before another size is worth trying
 FEWEST = 8  # however large rings are
