@@ -56,6 +56,13 @@ def silent(done: float) -> None:
     """A progress that nobody watches."""
 
 
+def part_of(progress: Progress, begin: float, share: float) -> Progress:
+    """The progress of a part of a step, which begins there and is so much of it; nobody watches it alone."""
+    if progress is silent:
+        return silent
+    return lambda done: progress(begin + share * done)
+
+
 Watch = Callable[[str], Progress]  # called at the start of each step, with its name
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from incrowd.contracts import AnyLimit, Guard, Limit, Limited, Promise, Switch, catalogue, option_names
 from incrowd.errors import Infeasible, PolicyError, unknown
 from incrowd.flow import Microdata, Neighbourhoods, Partition
-from incrowd.long_work import Progress, silent
+from incrowd.long_work import Progress, part_of, silent
 from incrowd.policy.exposures import UNSAFE_IDENTITY, UNSAFE_MATCHES, UNSAFE_ONE_SIDED, KnownExposure
 
 REVISITED = "Gionis, Mazza, Tassa: k-Anonymization Revisited"
@@ -208,12 +208,12 @@ class Polishable(Algorithm):
     def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
         if not self.polish:
             return self.classes(data, guards, progress)
-        found = self.classes(data, guards, lambda done: progress(done / 2))
+        found = self.classes(data, guards, part_of(progress, 0, 0.5))
         from incrowd.algorithms.costs import priced
         from incrowd.algorithms.polish import polished
 
         table = priced(data, "lm")
-        labels = polished(self.k, table, found.labels, guards, lambda done: progress((1 + done) / 2))
+        labels = polished(self.k, table, found.labels, guards, part_of(progress, 0.5, 0.5))
         return Partition(labels)
 
 

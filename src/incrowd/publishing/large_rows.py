@@ -26,7 +26,7 @@ from incrowd.flow import Attribute, Codes, Microdata, Neighbourhoods, Partition,
 from incrowd.generalize import generalize
 from incrowd.kernels import hilbert as curve
 from incrowd.kernels import ring as rings
-from incrowd.long_work import Progress
+from incrowd.long_work import Progress, part_of
 from incrowd.policy.exposures import single_valued_neighbourhoods
 from incrowd.publishing.large_classes import ClassCollector
 
@@ -87,7 +87,7 @@ class RowMaker:
     def made(self, sensitive: Sequence[Sensitive], resources: Resources, progress: Progress) -> RowsInOrder:
         """Sort, cut, and make what each part publishes."""
         recipe, found = self._recipe, RowsInOrder(ClassCollector(self._attributes), 0)
-        starts = self._parts(resources, lambda done: progress(done / 2))
+        starts = self._parts(resources, part_of(progress, 0, 0.5))
         room = resources.most_records * 250 // (250 + BYTES_A_MEMBER * recipe.k)
         pieces = list(whole_parts(starts, min(max(room, 1), AT_ONCE)))
         for p, q in pieces:

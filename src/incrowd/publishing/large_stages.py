@@ -35,7 +35,7 @@ from incrowd.engines.topcuts import TopCuts
 from incrowd.engines.weighted import classes_of, guards_of
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
-from incrowd.long_work import Watch
+from incrowd.long_work import Watch, part_of
 from incrowd.models.l_diversity import ClassModel
 from incrowd.policy.exposures import CERTAIN_PRESENCE, check_lone_values
 from incrowd.publishing.draft import NOBODY_ELSE
@@ -287,7 +287,7 @@ def _classes(
         return collected, 0
     limit = min(resources.most_records, resources.most_tuples)
     top = TopCuts(engine, coded.attributes, recipe.rules(), limit, CutGuards(engine, models, names))
-    tree = top.grow(rows, lambda done: progress(done / 2))
+    tree = top.grow(rows, part_of(progress, 0, 0.5))
     leaves = tree.leaves()
     for at, block in enumerate(engine.blocks(tree)):
         turn = top.nodes[block.node].turn

@@ -22,7 +22,7 @@ from incrowd.algorithms.partitions.cells import Cells
 from incrowd.algorithms.polish import Polish, polished
 from incrowd.contracts import AnyLimit, register
 from incrowd.flow import Microdata, Neighbourhoods, Partition
-from incrowd.long_work import Progress, silent
+from incrowd.long_work import Progress, part_of, silent
 
 WHOLE = 2**15  # records up to which clusters are tried, too: they take more than in proportion
 NEAR = 1.05  # times the cheapest classes: exchanges hardly save more
@@ -59,7 +59,7 @@ class KFactorNeighbourhoods(Revisited):
             if cost <= near:
                 ring = rings(data, Partition(labels), self.k)
                 done.append(Exchange.of(table, ring.members.reshape(len(data), self.k)))
-                done[-1].run(_within(progress, at, share))
+                done[-1].run(part_of(progress, at, share))
         return min(done, key=lambda work: work.cost).neighbourhoods()  # of equal ones the first
 
     def classes(
@@ -69,7 +69,7 @@ class KFactorNeighbourhoods(Revisited):
 
         Rows of small classes gain most by exchanges, so it is not known beforehand which are better.
         """
-        found = Cells(self.k).group(data, (), lambda share: progress(CELLS * share)).labels
+        found = Cells(self.k).group(data, (), part_of(progress, 0, CELLS)).labels
         if self.measure != "lm":  # which cells does not know
             found = polished(self.k, table, found, (), silent)
         yield found
@@ -77,7 +77,3 @@ class KFactorNeighbourhoods(Revisited):
             work = Polish.of(self.k, table, Agglomerative(self.k, "nc", self.measure).clusters(table, silent))
             work.run()
             yield work.labels()
-
-
-def _within(progress: Progress, at: float, share: float) -> Progress:
-    return lambda done: progress(at + share * done)

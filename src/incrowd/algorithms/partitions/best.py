@@ -25,7 +25,7 @@ from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Partitioner, catal
 from incrowd.errors import IncrowdError
 from incrowd.flow import Microdata, Partition
 from incrowd.generalize import generalize
-from incrowd.long_work import Progress, silent
+from incrowd.long_work import Progress, part_of, silent
 from incrowd.measures import published_from_regions
 from incrowd.results import Attempt
 from incrowd.schema import Shape
@@ -151,7 +151,7 @@ def _compile(data: Microdata) -> None:
 
 def _share_of(progress: Progress, number: int) -> Progress:
     """The progress of one candidate as a share of all."""
-    return lambda done: progress((number + done) / len(CANDIDATES))
+    return part_of(progress, number / len(CANDIDATES), 1 / len(CANDIDATES))
 
 
 def _ended_by(deadline: Deadline, progress: Progress) -> Progress:

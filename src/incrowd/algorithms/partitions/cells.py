@@ -26,7 +26,7 @@ from incrowd.algorithms.polish import Polish, polished, records_of
 from incrowd.contracts import AnyLimit, ColumnWeights, Guard, Limit, register
 from incrowd.flow import Microdata, Partition
 from incrowd.kernels import boxtree, cells, grow_cells, queue
-from incrowd.long_work import Progress, silent
+from incrowd.long_work import Progress, part_of, silent
 
 WHOLE = 2**15  # records that are one block where every column has a tree
 BLOCK = 6000
@@ -96,7 +96,7 @@ class Cells(Algorithm):
             some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
             best = np.unique(labels[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
             block = Block(self.k, some, lattice, guards, rows, cost_of(best, some) / rows.size, per_seed)
-            found = block.filled(deadline, _from(progress, done, rows.size, n))
+            found = block.filled(deadline, part_of(progress, done / n, rows.size / n))
             if found is not None and cost_of(found, some) < cost_of(best, some):
                 best = found
             best = block.polished(best, deadline)
@@ -116,11 +116,7 @@ class _Steps:
         """The progress of the next step, which ends at this share of the whole."""
         begin = self.done
         self.done = max(upto, begin)
-        return lambda done: self.progress(begin + (self.done - begin) * done)
-
-
-def _from(progress: Progress, done: int, more: int, n: int) -> Progress:
-    return lambda share: progress((done + more * share) / n)
+        return part_of(self.progress, begin, self.done - begin)
 
 
 def _runs(labels: Labels, size: int) -> list[Labels]:
