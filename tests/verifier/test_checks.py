@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from incrowd.schema import Claim, Column, Role, Schema, Verdict
 from incrowd.verifier import Expected, PublishedTables, Stated, Witness, verify_rows
+from incrowd.verifier.claims.registry import MODELS, hides_suppression
 
 
 @dataclass
@@ -115,6 +116,23 @@ def test_where_outliers_are_hidden_no_number_is_told() -> None:
     )
     untold = found(original("a"), PublishedTables(rows("a")), [PLAIN], max_suppression=Fraction(1, 2))
     assert failed(untold)[0] == "plain"
+
+
+def test_only_where_outliers_are_hidden() -> None:
+    hiding = [name for name in MODELS if hides_suppression([Claim(name, {})])]
+    assert hiding == ["plain"]
+
+
+def test_in_memory_nothing_is_protected_and_nothing_need_be_canonical() -> None:
+    handed = PublishedTables(rows("a"))
+    assert (handed.protected, handed.canonical) == (False, False)
+    assert handed.beside_undo("'=1") == "'=1"
+
+
+def test_in_memory_any_form_of_a_cell_will_do() -> None:
+    twice = PublishedTables(rows("{b|a}", "{b|a}"))  # in files a comes first
+    assert found(original("a", "b"), twice).passed
+    assert not found(original("a", "b"), replace(twice, canonical=True)).passed
 
 
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1)], ids=str)
