@@ -122,7 +122,7 @@ def remember(keys: Codes, state: Marks, memo: KnownNodes) -> None:
             memo.state[at] = state[q]
 
 
-@inner
+@inlined
 def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the node at ``group.key`` no outlier? YES, NO, or ASK or CROWDED."""
     key, point, tally = group.key, group.point, group.tally
@@ -147,7 +147,7 @@ def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test
     return YES if answer == GOOD else NO
 
 
-@inner
+@inlined
 def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the corner at ``group.key`` an outlier by its quasi-identifiers alone, so with any value?"""
     key, point, d = group.key, group.point, group.key.size - 1
@@ -167,7 +167,7 @@ def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: 
     return YES if memo.state[at] == BAD else NO
 
 
-@inner
+@inlined
 def node_over(start: int, low: int, high: int, leaf: Ints, node: Ints) -> Any:
     """The smallest permissible set over codes low..high."""
     here = leaf[start + low]
