@@ -249,14 +249,8 @@ def eligible(kind: int, low: Ints, high: Ints, at: int, domain: CornerDomain, bo
 @inner
 def measure_near(who: int, expc: ExpcState) -> None:
     """How far the nearest free record lies in each column: of all, or of those that bring a new value."""
-    nodes, points, codes, lows, highs = (
-        expc.pool.node,
-        expc.pool.point,
-        expc.pool.codes,
-        expc.pool.low,
-        expc.pool.high,
-    )
-    columns, axis, has = expc.domain.column, expc.domain.axis, expc.group.has
+    pool, columns, axis, has = expc.pool, expc.domain.column, expc.domain.axis, expc.group.has
+    nodes, points, codes, lows, highs = pool.node, pool.point, pool.codes, pool.low, pool.high
     near, stack, box = expc.search.near, expc.search.stack, expc.group.box[0]
     near[:] = NOBODY
     stack[0], top = 0, 1
@@ -287,13 +281,8 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
     domain, group, search = expc.domain, expc.group, expc.search
     box, found, costs, near = group.box[0], search.found, search.cost, search.near
     stack, bound, has = search.stack, search.least, group.has
-    nodes, points, all_codes, lows, highs = (
-        expc.pool.node,
-        expc.pool.point,
-        expc.pool.codes,
-        expc.pool.low,
-        expc.pool.high,
-    )
+    pool, nodes, points = expc.pool, expc.pool.node, expc.pool.point
+    all_codes, lows, highs = pool.codes, pool.low, pool.high
     count, last = 0, found[BATCH]
     stack[0], bound[0], top = 0, 0.0, 1
     while top:
