@@ -83,12 +83,15 @@ def test_a_kernel_is_compiled_again_when_a_class_that_it_takes_has_another_name(
 
 
 def _asked(kernels: Path) -> str:
-    """What `ask` of the caller in this folder answers, in a process of its own."""
+    """What `ask` of the caller in this folder answers, in a process of its own.
+
+    Python's own kept code would pass for new, where a file changed within a second and kept its length.
+    """
     code = (
         "import pathlib, incrowd.kernels as k, incrowd.kernels.jit as j; "
         f"here = {str(kernels)!r}; k.__path__.append(here); j._HERE = pathlib.Path(here); "
         "from incrowd.kernels.caller import ask; print(ask())"
     )
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-B", "-c", code], capture_output=True, text=True, check=True
     ).stdout.strip()
