@@ -9,12 +9,13 @@ import pytest
 
 from incrowd.verifier import truth as module
 from incrowd.verifier.cell_regions import CellRegion, CellRegions, ListedSets
+from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import CheckFailed
+from incrowd.verifier.matching import Matching, MatchingNetwork
 from incrowd.verifier.truth import (
+    ClassTree,
     CodedTables,
     Kinds,
-    Matching,
-    MatchingNetwork,
     fits,
     person_of_each_row,
     record_of_each_row,
@@ -161,7 +162,7 @@ def test_no_record_is_handed_on_twice() -> None:
 def test_pairs_come_in_pieces_each_once(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAIRS_AT_ONCE", most)
     found = tables([1, 2, 3, 4, 5], [(1, 3), (2, 2), (2, 4), (3, 5), (5, 5)])
-    kinds = Kinds(found, np.arange(5), np.arange(5))
+    kinds = Kinds(found, ClassTree(found), np.arange(5), np.arange(5))
     pieces = [(row.tolist(), record.tolist()) for row, record in kinds._candidates(kinds.rows, kinds.records)]
     pairs = [pair for piece in pieces for pair in zip(*piece, strict=True)]
     assert len(set(pairs)) == len(pairs)
@@ -191,3 +192,80 @@ def test_no_row_has_a_private_part_that_nobody_has(unknown: int) -> None:
     assert fits(everybody, person_of_each_row(everybody, 0, None))
     with pytest.raises(CheckFailed, match="1 rows describe nobody of either table"):
         person_of_each_row(tables(people, rows, shown=[0] * 8 + [unknown]), 0, None)
+
+
+def classes(
+    records: Sequence[tuple[int, int]], rows: Sequence[tuple[int, int]], ranges: Sequence[tuple[int, int]]
+) -> CodedTables:
+    """Records as (rank, private part), rows as (class, private part), the range of ranks of each class."""
+    return CodedTables(
+        record_private=np.array([private for _, private in records], np.int64),
+        record_ranks=[np.array([rank for rank, _ in records], np.int64)],
+        row_private=np.array([private for _, private in rows], np.int64),
+        row_class=np.array([number for number, _ in rows], np.int64),
+        class_cells=[np.arange(len(ranges))],
+        regions=[CellRegions.of([CellRegion(low, high) for low, high in ranges], NO_SETS, 9)],
+    )
+
+
+RECORDS = [(1, 0), (2, 1), (2, 0), (5, 1), (6, 1), (8, 0)]
+ROWS = [(1, 1), (0, 0), (1, 0), (0, 1), (1, 1), (0, 0)]
+
+
+@pytest.mark.parametrize("most", [1, 2, 1000])
+@pytest.mark.parametrize("some", [1, 3, 1000])
+def test_where_classes_do_not_overlap_counting_is_enough(
+    most: int, some: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PAIRS_AT_ONCE", most)
+    monkeypatch.setattr(module, "SOME", some)
+    monkeypatch.setattr(module, "Kinds", None)  # no search
+    apart = classes(RECORDS, ROWS, [(1, 3), (4, 8)])
+    match = record_of_each_row(apart, None)
+    assert match.tolist() == [3, 0, 5, 1, 4, 2]
+    assert fits(apart, match)
+
+
+@pytest.mark.parametrize(
+    ("rows", "ranges"),
+    [
+        pytest.param(ROWS, [(1, 5), (4, 8)], id="one record fits two classes"),
+        pytest.param(ROWS[:-1], [(1, 3), (4, 8)], id="a record has no row"),
+        pytest.param([*ROWS, (0, 0)], [(1, 3), (4, 8)], id="a row more than records"),
+        pytest.param(ROWS, [(1, 3), (4, 6)], id="a record fits no class"),
+        pytest.param([(0, 1), *ROWS[1:]], [(1, 3), (4, 8)], id="a row in the wrong class"),
+        pytest.param([(1, 0), *ROWS[1:]], [(1, 3), (4, 8)], id="a row with another's private part"),
+    ],
+)
+def test_all_else_is_searched(rows: list[tuple[int, int]], ranges: list[tuple[int, int]]) -> None:
+    found = classes(RECORDS, rows, ranges)
+    for some in (1, 1000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "SOME", some)
+            assert module._record_of_each_row_by_counting(found, ClassTree(found)) is None
+    true = (rows == ROWS and ranges[1] == (4, 8)) or len(rows) < len(RECORDS)
+    if true:
+        assert fits(found, record_of_each_row(found, None))
+    else:
+        with pytest.raises(CheckFailed):
+            record_of_each_row(found, None)
+
+
+def test_no_rows_and_no_records_are_no_fault() -> None:
+    nobody = classes([], [], [(1, 3)])
+    assert record_of_each_row(nobody, None).size == 0
+
+
+def test_few_records_are_looked_at_before_all_of_them_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where classes overlap, all records would be looked at for nothing."""
+    asked: list[int] = []
+    plain = module._only_class
+
+    def watched(found: CodedTables, tree: ClassTree, records: Ints) -> object:
+        asked.append(records.size)
+        return plain(found, tree, records)
+
+    monkeypatch.setattr(module, "_only_class", watched)
+    overlapping = tables([1] * 5000, [(1, 2), (1, 3)] * 2500)
+    assert fits(overlapping, record_of_each_row(overlapping, None))
+    assert asked == [1000]

@@ -1,9 +1,9 @@
 """Truth: is there a one-to-one assignment of records to rows in which every row describes its record?
 
 A row may describe a record if its private part (sensitive and kept values) is the record's, text for text,
-and each of its generalized cells holds the record's value. The search is exact. Equal records are one *kind
-of record* with a supply, equal rows one *kind of row* with a demand; demands are met by Dinic's method:
-search breadth first from all unmet rows at once, then augment along shortest paths until none is left.
+and each of its generalized cells holds the record's value. Where every record fits one class alone, counting
+decides. Else the search is exact: equal records are one *kind of record* with a supply, equal rows one *kind
+of row* with a demand, and `matching` meets all demands, or it cannot be done.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.verifier.box_tree import BoxTree, box_tree, boxed
+from incrowd.verifier.box_tree import box_tree, boxed
 from incrowd.verifier.cell_regions import CellRegions
-from incrowd.verifier.columns import Bools, Ints, first_of_each, fold, sums, within
+from incrowd.verifier.columns import Bools, Ints, first_of_each, fold, within
 from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.matching import Given, Matching, MatchingNetwork
 
 PAIRS_AT_ONCE = 2_000_000
+SOME = 1_000  # records that are looked at before all of them are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +41,11 @@ class CodedTables:
     class_cells: Sequence[Ints]
     regions: Sequence[CellRegions]
 
+    @property
+    def private_parts(self) -> int:
+        """One more than the largest number of a private part."""
+        return 1 + int(max(self.record_private.max(initial=0), self.row_private.max(initial=0)))
+
     def consistent(self, rows: Ints, records: Ints) -> Bools:
         """May row i describe record i? (private parts not compared; one row may stand beside several)"""
         classes = self.row_class[rows]
@@ -47,17 +54,44 @@ class CodedTables:
             fits &= regions.hold(cells[classes], ranks[records])
         return fits
 
+    def fitting(self, classes: Ints, records: Ints) -> Ints:
+        """The places i at which class i may describe record i (private parts not compared)."""
+        left = np.arange(classes.size)
+        for cells, regions, ranks in zip(self.class_cells, self.regions, self.record_ranks, strict=True):
+            left = left[regions.hold(cells[classes[left]], ranks[records[left]])]
+        return left
+
+
+class ClassTree:
+    """Which classes may describe a record: a tree over the boxes of all classes."""
+
+    def __init__(self, tables: CodedTables) -> None:
+        boxes = [boxed(*pair) for pair in zip(tables.regions, tables.record_ranks, strict=True)]
+        sides = [
+            [ends[side][c] for ends, c in zip(boxes, tables.class_cells, strict=True)] for side in (0, 1)
+        ]
+        self.tree = box_tree(*sides)
+        self._columns = [(ends[2], ranks) for ends, ranks in zip(boxes, tables.record_ranks, strict=True)]
+
+    def leaves(self, records: Ints) -> Ints:
+        """The leaf of each record."""
+        return self.tree.leaves([place[ranks[records]] for place, ranks in self._columns])
+
 
 def record_of_each_row(tables: CodedTables, links: Ints | None) -> Ints:
     """For each row the record that it describes: those of the links if they all fit, else any that fit."""
     if links is not None and fits(tables, links):
         return links.astype(np.int64)
+    tree = ClassTree(tables)
+    counted = _record_of_each_row_by_counting(tables, tree)
+    if counted is not None:
+        return counted
     match = np.full(tables.row_private.size, -1, np.int64)
     shared = _match_the_unmistakable(tables, match)
     rows = np.flatnonzero(shared[tables.row_private])
     if rows.size:
         records = np.flatnonzero(shared[tables.record_private])
-        Kinds(tables, records, rows).match_into(match)
+        Kinds(tables, tree, records, rows).match_into(match)
     return match
 
 
@@ -72,7 +106,7 @@ def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Int
         return links.astype(np.int64)
     people, rows = tables.record_private.size, tables.row_private.size
     # Backwards, since of equal people the last are taken first: so the own ones go before others.
-    kinds = Kinds(tables, np.arange(people)[::-1], np.arange(rows))
+    kinds = Kinds(tables, ClassTree(tables), np.arange(people)[::-1], np.arange(rows))
     network = kinds.network()
     mine = np.bincount(kinds.record_kind[people - own :], minlength=network.supply.size)
     seated = Matching(network.turned(mine))
@@ -98,6 +132,51 @@ def fits(tables: CodedTables, links: Ints) -> bool:
     return bool(same.all() and tables.consistent(np.arange(rows), links).all())
 
 
+def _record_of_each_row_by_counting(tables: CodedTables, tree: ClassTree) -> Ints | None:
+    """A record for each row where every record fits one class and no other; None where it takes a search.
+
+    Then a class has the right rows if they have, taken together, the private parts of who fits it.
+    """
+    rows, records = tables.row_private.size, tables.record_private.size
+    if not rows or rows != records:
+        return None
+    some = np.arange(0, records, max(1, records // SOME))  # most tables with overlapping classes end here
+    if _only_class(tables, tree, some) is None:
+        return None
+    only = _only_class(tables, tree, np.arange(records))
+    if only is None:
+        return None
+    private = tables.private_parts
+    wanted, given = only * private + tables.record_private, tables.row_class * private + tables.row_private
+    of_record, of_row = np.argsort(wanted, kind="stable"), np.argsort(given, kind="stable")
+    if not np.array_equal(wanted[of_record], given[of_row]):
+        return None
+    match = np.empty(rows, np.int64)
+    match[of_row] = of_record
+    return match
+
+
+def _only_class(tables: CodedTables, classes: ClassTree, records: Ints) -> Ints | None:
+    """The class that may describe each record; None if one has several, or none."""
+    tree, leaf = classes.tree, classes.leaves(records)
+    count = (tree.stop - tree.start)[leaf]
+    only = np.empty(records.size, np.int64)
+    for part in in_parts(count):
+        box = tree.boxes[within(tree.start[leaf[part]], count[part])]
+        place = np.repeat(part, count[part])
+        fit = tables.fitting(box, records[place])
+        if not np.array_equal(place[fit], part):
+            return None
+        only[part] = box[fit]
+    return only
+
+
+def in_parts(count: Ints) -> Iterator[Ints]:
+    """Places in order, in parts whose counts add up to about as many pairs as are looked at together."""
+    parts = np.cumsum(count) // PAIRS_AT_ONCE
+    yield from np.split(np.arange(count.size), np.flatnonzero(np.diff(parts)) + 1)
+
+
 def _match_the_unmistakable(tables: CodedTables, match: Ints) -> Bools:
     """Match rows whose private part only one record has; say which other private parts there are."""
     count = np.bincount(tables.record_private)
@@ -114,9 +193,9 @@ def _match_the_unmistakable(tables: CodedTables, match: Ints) -> Bools:
 class Kinds:
     """Some records and rows, equal ones taken together."""
 
-    def __init__(self, tables: CodedTables, records: Ints, rows: Ints) -> None:
-        self.tables, self.records, self.rows = tables, records, rows
-        private = 1 + int(max(tables.record_private.max(initial=0), tables.row_private.max(initial=0)))
+    def __init__(self, tables: CodedTables, tree: ClassTree, records: Ints, rows: Ints) -> None:
+        self.tables, self.tree, self.records, self.rows = tables, tree, records, rows
+        private = tables.private_parts
         parts = [tables.record_private[records], *(r[records] for r in tables.record_ranks)]
         self.record_kind = fold(parts, [private, *(regions.size for regions in tables.regions)])
         classes = int(tables.row_class.max(initial=0)) + 1
@@ -166,240 +245,29 @@ class Kinds:
         )
 
     def _tested(self, rows: Ints, records: Ints, row: Ints, record: Ints) -> tuple[Ints, Ints]:
-        tables = self.tables
-        classes = tables.row_class[rows]
-        for cells, regions, ranks in zip(
-            tables.class_cells, tables.regions, tables.record_ranks, strict=True
-        ):
-            fits = regions.hold(cells[classes[row]], ranks[records[record]])
-            row, record = row[fits], record[fits]
-        return row, record
+        fit = self.tables.fitting(self.tables.row_class[rows[row]], records[record])
+        return row[fit], record[fit]
 
     def _candidates(self, rows: Ints, records: Ints) -> Iterator[tuple[Ints, Ints]]:
         """Pairs (row, record) with one private part whose class and values meet in a leaf of a tree."""
         tables = self.tables
-        private = 1 + int(max(tables.record_private.max(initial=0), tables.row_private.max(initial=0)))
-        classes, of_row = np.unique(tables.row_class[rows], return_inverse=True)
-        boxes = [boxed(*pair) for pair in zip(tables.regions, tables.record_ranks, strict=True)]
-        cells = [column[classes] for column in tables.class_cells]
-        tree = box_tree(*([ends[side][c] for ends, c in zip(boxes, cells, strict=True)] for side in (0, 1)))
-        ranks = zip(boxes, tables.record_ranks, strict=True)
-        leaf = tree.leaves([ends[2][column[records]] for ends, column in ranks])
-        key, candidate = self._by_leaf(tree, rows, of_row, private)
-        wanted = leaf * private + tables.record_private[records]
+        private = tables.private_parts
+        key, candidate = self._by_leaf(rows, private)
+        wanted = self.tree.leaves(records) * private + tables.record_private[records]
         order = np.argsort(wanted, kind="stable")  # in their order, searches are far quicker
         start = np.searchsorted(key, wanted[order])
         count = np.searchsorted(key, wanted[order], side="right") - start
-        parts = np.cumsum(count) // PAIRS_AT_ONCE
-        for part in np.split(np.arange(records.size), np.flatnonzero(np.diff(parts)) + 1):
+        for part in in_parts(count):
             yield candidate[within(start[part], count[part])], np.repeat(order[part], count[part])
 
-    def _by_leaf(self, tree: BoxTree, rows: Ints, of_row: Ints, private: int) -> tuple[Ints, Ints]:
+    def _by_leaf(self, rows: Ints, private: int) -> tuple[Ints, Ints]:
         """Rows by leaf and private part: the sorted keys of both, and the row of each."""
+        tree, of_row = self.tree.tree, self.tables.row_class[rows]
         by_class = np.argsort(of_row, kind="stable")
-        size = np.bincount(of_row)
+        size = np.bincount(of_row, minlength=self.tables.class_cells[0].size)
         first = np.cumsum(size) - size
         leaf = np.repeat(np.arange(tree.start.size), tree.stop - tree.start)
         row = by_class[within(first[tree.boxes], size[tree.boxes])]
         key = np.repeat(leaf, size[tree.boxes]) * private + self.tables.row_private[rows[row]]
         order = np.argsort(key, kind="stable")
         return key[order], row[order]
-
-
-Given = tuple[Ints, Ints, Ints]  # so many records of a kind to a kind of row: record, row, amount
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MatchingNetwork:
-    """Row kind r may be about the record kinds ``records[starts[r]:starts[r+1]]``."""
-
-    starts: Ints
-    records: Ints
-    demand: Ints
-    supply: Ints
-
-    @classmethod
-    def of_edges(cls, row: Ints, record: Ints, demand: Ints, supply: Ints) -> MatchingNetwork:
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=demand.size))])
-        return cls(starts, record[np.argsort(row, kind="stable")], demand, supply)
-
-    def of(self, row: int) -> Ints:
-        return self.records[self.starts[row] : self.starts[row + 1]]
-
-    @property
-    def row_of_each_edge(self) -> Ints:
-        return np.repeat(np.arange(self.demand.size), np.diff(self.starts))
-
-    def without_the_forced(self) -> tuple[list[Given], MatchingNetwork]:
-        """Give records to rows as long as one of them has no other choice; what is left is to be searched.
-
-        To match what has a single neighbour with it costs nothing (Karp and Sipser): whoever could have had
-        that neighbour instead would leave this one unmatched.
-        """
-        row, record = self.row_of_each_edge, self.records
-        demand, supply = self.demand.copy(), self.supply.copy()
-        given: list[Given] = []
-        before = 2 * row.size
-        while row.size < before - before // 16:  # a few forced ones are found by the search as well
-            before = row.size
-            for records_first in (True, False):
-                ends = (record, row, supply, demand) if records_first else (row, record, demand, supply)
-                amount = _forced(*ends)
-                given.append((record[amount > 0], row[amount > 0], amount[amount > 0]))
-                undecided = (demand[row] > 0) & (supply[record] > 0)
-                row, record = row[undecided], record[undecided]
-        return given, MatchingNetwork.of_edges(row, record, demand, supply)
-
-    def turned(self, wanted: Ints) -> MatchingNetwork:
-        """The same edges with records as rows: so many of each kind of record want a row each."""
-        return MatchingNetwork.of_edges(self.records, self.row_of_each_edge, wanted, self.demand)
-
-
-def _forced(one: Ints, other: Ints, has: Ints, takes: Ints) -> Ints:
-    """What edges give whose `one` end has no other edge; it is subtracted from what both ends have."""
-    amount = np.zeros(one.size, np.int64)
-    single = np.flatnonzero(np.bincount(one, minlength=has.size)[one] == 1)
-    single = single[np.argsort(other[single], kind="stable")]
-    offered, at = has[one[single]], other[single]
-    before = np.cumsum(offered) - offered
-    start = np.full(takes.size, offered.sum())
-    np.minimum.at(start, at, before)
-    amount[single] = np.clip(takes[at] - (before - start[at]), 0, offered)
-    has -= sums(one, amount, has.size)
-    takes -= sums(other, amount, takes.size)
-    return amount
-
-
-class Matching:
-    """A growing assignment of record kinds to row kinds.
-
-    ``given[record]`` says how many of its records each row kind has got.
-    """
-
-    def __init__(self, network: MatchingNetwork) -> None:
-        self.network = network
-        self.unmet: list[int] = network.demand.tolist()
-        self.left: list[int] = network.supply.tolist()
-        self.given: list[dict[int, int]] = [{} for _ in self.left]
-
-    def complete(self) -> bool:
-        """Match as much as can be; is every demand met?"""
-        self._take_what_is_free()
-        while any(self.unmet):
-            levels = self._levels()
-            if levels is None:
-                return False
-            self._augment_all(*levels)
-        return True
-
-    def begin_with(self, other: Matching) -> None:
-        """Take over what was matched in a network turned round.
-
-        Nothing is taken back later: a record may change to another row, but never loses all.
-        """
-        for row, given in enumerate(other.given):
-            for record, amount in given.items():
-                self._give(record, row, amount)
-
-    def all_given(self) -> list[Given]:
-        pairs = [(record, *pair) for record, given in enumerate(self.given) for pair in given.items()]
-        triples = np.array(pairs, np.int64).reshape(-1, 3)
-        return [(triples[:, 0], triples[:, 1], triples[:, 2])]
-
-    def _take_what_is_free(self) -> None:
-        """Rows with the fewest choices choose first."""
-        wanting = np.flatnonzero(self.unmet)
-        choices = np.diff(self.network.starts)[wanting]
-        for row in wanting[np.argsort(choices, kind="stable")].tolist():
-            for record in self.network.of(row).tolist():
-                if not self.unmet[row]:
-                    break
-                if self.left[record]:
-                    self._give(record, row, min(self.unmet[row], self.left[record]))
-
-    def _give(self, record: int, row: int, amount: int) -> None:
-        self.left[record] -= amount
-        self.unmet[row] -= amount
-        self.given[record][row] = self.given[record].get(row, 0) + amount
-
-    def _levels(self) -> tuple[Ints, Ints] | None:
-        """How far each row kind and record kind is from an unmet row; None if no free record is near."""
-        row_level = np.full(len(self.unmet), -1, np.int64)
-        record_level = np.full(len(self.left), -1, np.int64)
-        frontier = [row for row, unmet in enumerate(self.unmet) if unmet]
-        row_level[frontier] = 0
-        depth, found = 0, False
-        while frontier and not found:
-            ahead: list[int] = []
-            for row in frontier:
-                near = self.network.of(row)
-                fresh = near[record_level[near] < 0]
-                record_level[fresh] = depth + 1
-                for record in fresh.tolist():
-                    found = found or self.left[record] > 0
-                    for holder in self.given[record]:
-                        if row_level[holder] < 0:
-                            row_level[holder] = depth + 2
-                            ahead.append(holder)
-            frontier, depth = ahead, depth + 2
-        return (row_level, record_level) if found else None
-
-    def _augment_all(self, row_level: Ints, record_level: Ints) -> None:
-        phase = _Phase(self.network, row_level.tolist(), record_level)
-        for row in np.flatnonzero(row_level == 0).tolist():
-            while self.unmet[row] and self._augment(row, phase):
-                pass
-
-    def _augment(self, start: int, phase: _Phase) -> bool:
-        """Walk depth first from an unmet row to a free record, and hand records on along the way."""
-        rows, via = [start], list[int]()
-        while rows:
-            choices = phase.choices(rows[-1])
-            if not choices:
-                rows.pop()
-                del via[-1:]
-                continue
-            record = choices[-1]
-            if self.left[record]:
-                self._hand_on(rows, [*via, record])
-                return True
-            holder = phase.holder(self.given[record], rows[-1])
-            if holder is None:
-                choices.pop()
-            else:
-                rows.append(holder)
-                via.append(record)
-        return False
-
-    def _hand_on(self, rows: list[int], via: list[int]) -> None:
-        """Each row gets the record after it; the row that had it gets the next."""
-        held = [self.given[record][row] for record, row in zip(via, rows[1:], strict=False)]
-        amount = min(self.unmet[rows[0]], self.left[via[-1]], *held)
-        for record, row in zip(via, rows[1:], strict=False):
-            self.given[record][row] -= amount
-            if not self.given[record][row]:
-                del self.given[record][row]
-        for record, row in zip(via, rows, strict=True):
-            self.given[record][row] = self.given[record].get(row, 0) + amount
-        self.unmet[rows[0]] -= amount
-        self.left[via[-1]] -= amount
-
-
-class _Phase:
-    """What one breadth-first search allows: steps to the next level only, each dead end once."""
-
-    def __init__(self, network: MatchingNetwork, row_level: list[int], record_level: Ints) -> None:
-        self._network = network
-        self._row_level = row_level
-        self._record_level = record_level
-        self._choices: dict[int, list[int]] = {}
-
-    def choices(self, row: int) -> list[int]:
-        if row not in self._choices:
-            near = self._network.of(row)
-            self._choices[row] = near[self._record_level[near] == self._row_level[row] + 1].tolist()
-        return self._choices[row]
-
-    def holder(self, given: dict[int, int], row: int) -> int | None:
-        below = self._row_level[row] + 2
-        return next((h for h in given if self._row_level[h] == below and self.choices(h)), None)
