@@ -47,20 +47,23 @@ SOME_OUTLIERS = "a p and d at which plain Mondrian discloses an outlier (incrowd
 
 
 def asked_setting(text: str) -> Setting:
-    """The p and d that somebody asks for.
+    """The p and d that somebody asks for, and over which columns; over all if none is named.
 
     Examples
     --------
     >>> asked_setting("0.8,0.85").d
     '0.85'
+    >>> asked_setting("0.8,0.85,age+cost").columns
+    ('age', 'cost')
     """
-    p, _, d = text.partition(",")
+    p, d, columns = (*text.split(",", 2), "", "")[:3]
+    over = tuple(name.strip() for name in columns.split("+")) if columns else ()
     try:
-        return Setting(p=p.strip(), d=d.strip(), distinct=2, margin=0)
+        return Setting(p=p.strip(), d=d.strip(), distinct=2, margin=0, columns=over)
     except (IncrowdError, ArithmeticError, ValueError):
         raise InputError(
             f"{option('outliers')} takes p and d with a comma, as in 0.8,0.85: p above 0 and at most 1, "
-            "d above 0"
+            "d above 0; perhaps the columns to measure over, as in 0.8,0.85,age+cost"
         ) from None
 
 

@@ -31,7 +31,11 @@ def attack(
     ] = None,
     outliers: Annotated[
         str | None,
-        typer.Option(metavar="P,D", help="Look for outliers at this p and d, if plain is not promised."),
+        typer.Option(
+            metavar="P,D",
+            help="Look for outliers at this p and d, if plain is not promised; over some columns alone with "
+            "P,D,age+cost.",
+        ),
     ] = None,
     also: Annotated[
         Path | None,

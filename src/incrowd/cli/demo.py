@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +27,14 @@ def demo(
     folder: Annotated[
         Path | None, typer.Option("--folder", help="Where to keep the files; without it they are deleted.")
     ] = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            "--paper",
+            help="The running example of a paper instead: multidimensional, revisited, nonhomogeneous, kja, "
+            "outliers.",
+        ),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """The whole process on an invented table, in under a minute.
@@ -33,16 +42,42 @@ def demo(
     Example: incrowd demo --folder tour
     """
     with boundary(as_json):
-        tour(folder, as_json)
+        tell = _tour if paper is None else _example(paper)
+        if folder is not None:
+            _make(folder)
+            return tell(folder, as_json, True)
+        with tempfile.TemporaryDirectory(prefix="incrowd-demo-") as home, cleaned_by(lambda: _remove(home)):
+            tell(Path(home), as_json, False)
 
 
-def tour(folder: Path | None, as_json: bool) -> None:
-    """Generate the clinic's patients, look at them, publish them, and verify the release once more."""
-    if folder is not None:
-        _make(folder)
-        return _tell(folder, as_json, kept=True)
-    with tempfile.TemporaryDirectory(prefix="incrowd-demo-") as home, cleaned_by(lambda: _remove(home)):
-        _tell(Path(home), as_json, kept=False)
+def _example(paper: str) -> Callable[[Path, bool, bool], None]:
+    """What tells the example of a paper: its table, what goes wrong, what the method does about it."""
+    from incrowd.commands.demo.papers import check_paper, paper_story
+
+    check_paper(paper)
+
+    def tell(home: Path, as_json: bool, kept: bool) -> None:
+        with screen.watching(as_json) as watch:
+            watch("publish")
+            story = paper_story(paper, home)
+        if as_json:
+            screen.print_json(story.to_dict())
+            return
+        out = screen.console()
+        out.print(story.title)
+        for number, step in enumerate(story.steps, 1):
+            out.print(f"{number}. {step.title}")
+            for sentence in step.says:
+                out.print(f"   {sentence}")
+            if step.table is not None:
+                out.print(screen.table("", step.table.header, step.table.rows))
+            if step.command and kept:
+                out.print(f"   $ {step.command}")
+        out.print(f"All experiments of the paper: incrowd reproduce {paper}")
+        if kept:
+            out.print(f"The tables, policies and releases are in {home}; the commands above are run there.")
+
+    return tell
 
 
 def _remove(home: str) -> None:
@@ -58,7 +93,8 @@ def _make(folder: Path) -> None:
         raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
-def _tell(home: Path, as_json: bool, kept: bool) -> None:
+def _tour(home: Path, as_json: bool, kept: bool) -> None:
+    """Generate the clinic's patients, look at them, publish them, and verify the release once more."""
     from incrowd import tables
     from incrowd.commands.inspect import inspect
     from incrowd.commands.verify import verify

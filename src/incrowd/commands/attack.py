@@ -124,7 +124,8 @@ def attack(
     also : path or ReleaseFolder, optional
         Another release of the same people: what both disclose together.
     outliers : str, optional
-        ``p,d``: try to distinguish outliers there, also if nothing is promised about them.
+        ``p,d``: try to distinguish outliers there, also if nothing is promised about them; ``p,d,age+cost``
+        measures distance over these columns alone.
     public : path or frame, optional
         The public table that was joined, in the place of the one that the policy names.
     planted : path or frame, optional
