@@ -22,6 +22,7 @@ from incrowd.contracts import Model, Rule, catalogue, exact, option_names
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Codes
 from incrowd.models import (
+    CandidateDiversity,
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
@@ -92,6 +93,10 @@ EXAMPLES = {
     ),
     "transparent-l-diversity": Example(
         st.builds(TransparentDiversity, st.integers(2, 5), st.just("illness")),
+        lambda model, values, _: naive_transparent.keeps_frequency(values, model.l),
+    ),
+    "candidate-l-diversity": Example(
+        st.builds(CandidateDiversity, st.integers(2, 5), st.just("illness")),
         lambda model, values, _: naive_transparent.keeps_frequency(values, model.l),
     ),
     "t-closeness": Example(

@@ -39,7 +39,7 @@ HANDED_OUT = {
 }
 # What each claim says about beliefs: the model, and whether a belief agrees with it.
 ROWS = ("k-anonymity", "k-factor")
-VALUES = ("frequency-l-diversity", "transparent-l-diversity")
+VALUES = ("frequency-l-diversity", "transparent-l-diversity", "candidate-l-diversity")
 STRUCTURE = ("sensitive-groups", "plain")  # about buckets and distances: for the verifier to count
 
 

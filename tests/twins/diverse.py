@@ -20,6 +20,15 @@ def ring(parts: Sequence[Part], k: int) -> dict[int, list[int]]:
     }
 
 
+def ring_in_groups(groups: Sequence[Part], row: Sequence[int], k: int) -> dict[int, list[int]]:
+    """The same in groups, the records of each as they stand in a row."""
+    return ring([sorted(group, key=row.index) for group in groups], k)
+
+
+def most_frequent(values: Sequence[int]) -> int:
+    return max(Counter(values).values())
+
+
 def eligible(part: Sequence[int], values: Sequence[int], k: int, l: int, per_neighbourhood: bool) -> bool:  # noqa: E741
     most = max(Counter(values[i] for i in part).values(), default=0)
     if len(part) < k:

@@ -115,6 +115,11 @@ class Algorithm(Limited, ABC):
         return ""
 
     @property
+    def by_candidates(self) -> bool:
+        """Of non-homogeneous rows: are sensitive values promised of the k rows that may be anybody's?"""
+        return False
+
+    @property
     def most_present_share(self) -> str | None:
         """The largest share of private people in a class, where their numbers are published; else None."""
         return None

@@ -23,7 +23,7 @@ from incrowd.hierarchy import Hierarchy
 from incrowd.schema import Claim
 
 AT_ONCE = 4_000_000  # counts of a value among candidates that are held at once
-BOUNDS_BELIEF = ("frequency-l-diversity", "transparent-l-diversity")
+BOUNDS_BELIEF = ("frequency-l-diversity", "transparent-l-diversity", "candidate-l-diversity")
 NEAR = 0.01  # numbers so near, as a share of their range, are as good as one
 
 

@@ -79,7 +79,7 @@ def verify(
         ReleaseFiles(folder.path, *_parquet(folder), datasheet),
         rows_of(folder.source, folder.original),
         expected,
-        witness=Witness(links),
+        witness=Witness(links, folder.neighbourhoods),
         public=_public(folder),
         progress=watch("verify"),
         threads=Resources.of(threads=threads).threads,

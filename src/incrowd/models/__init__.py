@@ -26,6 +26,7 @@ from incrowd.models.k_anonymity import (
     SensitiveGroups,
 )
 from incrowd.models.l_diversity import (
+    CandidateDiversity,
     DistinctDiversity,
     DrawnDiversity,
     EntropyDiversity,
@@ -37,6 +38,7 @@ from incrowd.models.plain import Plain, plain_of
 from incrowd.models.t_closeness import Closeness
 
 __all__ = [
+    "CandidateDiversity",
     "Closeness",
     "DistinctDiversity",
     "EntropyDiversity",
@@ -89,13 +91,15 @@ def from_policy(
     transparent: bool = False,
     buckets: bool = False,
     join: JoinTerms = AS_USUAL,
+    by_candidates: bool = False,
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
     `size` is what k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization,
     which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A method that is
     `transparent` keeps l by frequency for one sensitive column, against somebody who re-runs it; where it
-    makes no classes, k is then rounded up to a multiple of l. With a public table and `buckets`, sensitive
+    makes no classes, k is then rounded up to a multiple of l; `by_candidates` says that l is counted in the
+    k rows that may be anybody's. With a public table and `buckets`, sensitive
     values are published in these, and l and t hold for them; `join` says how both tables are joined.
 
     Examples
@@ -120,8 +124,14 @@ def from_policy(
     if size == SensitiveGroups.name:
         return _buckets(given, sensitive)
     if transparent and (size == KAnonymity.name or "l" in given):
-        return _transparent(size, given, sensitive)
+        return _transparent(
+            size, given, sensitive, CandidateDiversity if by_candidates else TransparentDiversity
+        )
     if size != KAnonymity.name:
+        if by_candidates:
+            raise PolicyError(
+                "[privacy]: these groups are there for l; give l, for example l = 3, or take other groups"
+            )
         return (_matching(size, given),)
     models: list[Promise] = [KAnonymity(given["k"])]
     for column in sensitive:
@@ -199,7 +209,9 @@ def _buckets(given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promis
     return SensitiveGroups(given["k"]), *(DrawnDiversity(given["l"], column) for column in sensitive)
 
 
-def _transparent(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
+def _transparent(
+    size: str, given: Mapping[str, Any], sensitive: Sequence[str], model: type[TransparentDiversity]
+) -> tuple[Promise, ...]:
     """k, and l against somebody who re-runs the program."""
     if "l" not in given:
         raise PolicyError(
@@ -220,7 +232,7 @@ def _transparent(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) 
             f"[privacy]: this method keeps l for one sensitive column, and there are {len(sensitive)}; drop "
             "the others, or use a method such as mondrian"
         )
-    diversity = TransparentDiversity(given["l"], sensitive[0])
+    diversity = model(given["l"], sensitive[0])
     if size == KAnonymity.name:
         return KAnonymity(given["k"]), diversity
     if size != KFactor.name:

@@ -372,3 +372,12 @@ class TransparentDiversity(FrequencyDiversity):
         """One, which is `Eligible`; refused where rows belong to persons."""
         refuse_persons(data, "this method counts rows, not persons; leave out entity, or use mondrian")
         return super().guards(data)
+
+
+@register("model", "candidate-l-diversity")
+@dataclass(frozen=True)
+class CandidateDiversity(TransparentDiversity):
+    """The same where rows differ: no value is behind more than 1/l of the k rows that may be anybody's.
+
+    Each of these k rows is as likely. Methods say that they promise it `by_candidates`.
+    """

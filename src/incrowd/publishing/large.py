@@ -15,7 +15,7 @@ import numpy as np
 from incrowd import long_work, tables
 from incrowd.algorithms.base import Algorithm
 from incrowd.algorithms.kja import Direct
-from incrowd.algorithms.nonhomogeneous.ring import Ring
+from incrowd.algorithms.nonhomogeneous.ring import ROW, Ring
 from incrowd.algorithms.partitions.hilbert import Hilbert
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.engines.in_duckdb import duck_engine
@@ -276,6 +276,7 @@ def _check_method(algorithm: Algorithm, policy: Policy) -> None:
         "workload": isinstance(algorithm, StrictMondrian) and algorithm.choose == "workload",
         "hide_rows": isinstance(algorithm, Ring) and algorithm.hide_rows,
         "drawn = false": isinstance(algorithm, Ring) and not algorithm.drawn,
+        "groups": isinstance(algorithm, Ring) and algorithm.groups != ROW,
     }
     for name in (name for name, asked in done.items() if asked):
         raise PolicyError(f"{name} is not done by an engine: leave it out, {IN_MEMORY}")

@@ -293,8 +293,12 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
 
 
 def _links(made: Draft) -> dict[str, Any]:
-    """Which record is behind each row."""
-    return {"record_of_each_row": made.behind.tolist()}
+    """Which record is behind each row; where values are promised of the rows that may be whose, also these."""
+    found = {"record_of_each_row": made.behind.tolist()}
+    around = made.randomized.neighbourhoods
+    if around is not None and made.request.algorithm.by_candidates:
+        found["records_of_each_row"] = around.tolist()
+    return found
 
 
 def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:

@@ -80,6 +80,7 @@ def requested(policy: Policy) -> Request:
         transparent=algorithm.transparent,
         buckets=algorithm.buckets,
         join=_join_terms(algorithm, policy),
+        by_candidates=algorithm.by_candidates,
     )
     if policy.entity is not None and UNEVEN_PERSONS.accepted(policy.accept):
         promised = tuple(KPersons(each.k) if isinstance(each, KAnonymity) else each for each in promised)

@@ -381,13 +381,18 @@ class ReleaseFolder:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _of_each_row(self, key: str) -> Ints | None:
+    def _of_each_row(self, key: str, dimensions: int = 1) -> Ints | None:
         """Whole numbers that the audit has under this key; None if they are not that."""
         try:
             numbers = np.array(self._links[key])
         except (KeyError, ValueError, TypeError, OverflowError):
             return None
-        return numbers if numbers.ndim == 1 and numbers.dtype == np.int64 else None
+        return numbers if numbers.ndim == dimensions and numbers.dtype == np.int64 else None
+
+    @cached_property
+    def neighbourhoods(self) -> Ints | None:
+        """The k records that each row was made over, where claims count the rows that may be anybody's."""
+        return self._of_each_row("records_of_each_row", 2)
 
     @cached_property
     def links(self) -> Ints | None:

@@ -61,6 +61,9 @@ MEANS: Mapping[str, str] = {
     "adversary who finds the class of a person guesses the value with a probability of at most 1/{l}.",
     "transparent-l-diversity": "Nobody has any value of {column} with a probability above 1/{l}, even for an "
     "adversary who knows the program and runs it again on every way to hand out the values.",
+    "candidate-l-diversity": "Nobody has any value of {column} with a probability above 1/{l}: no value is "
+    "behind more of the rows that may be a person's, even for an adversary who knows the program and runs it "
+    "again on every way to hand out the values.",
     "t-closeness": "In every equivalence class, values of {column} are distributed nearly as in the whole "
     "table: the distance between the two ({distance}) is at most {t}, where 0 is equal and 1 is the largest "
     "possible difference.",

@@ -157,7 +157,7 @@ def test_a_release_with_l_is_confirmed(k: int, l: int) -> None:  # noqa: E741
     assert release.manifest["match_probability"]["drawn"] == str(Fraction(1, crowd))
 
 
-@pytest.mark.parametrize("option", [{"order": "hilbert"}, {"rule": "pseudocode"}])
+@pytest.mark.parametrize("option", [{"order": "hilbert"}, {"rule": "pseudocode"}, {"groups": "mondrian"}])
 def test_orders_go_without_l(option: dict[str, str]) -> None:
     table, policy = sick(privacy={"k": 3, "l": 3}, options=option)
     with pytest.raises(PolicyError, match="order and rule go without l"):

@@ -6,21 +6,23 @@ assignments without a common pair is as likely, so that everybody is behind k ro
 
 With l, the claim of section 6 about ordered parts is false for l >= 3, and an order that is made by sensitive
 values gives them away to whoever knows the rule. So rings are laid over tuples here, with one person of each
-of l colours: see `algorithms.transparent`. Whole tuples are assigned to the rows of others.
+of l colours: see `algorithms.transparent`. Whole tuples are assigned to the rows of others. Anatomy's groups
+are drawn without a look at people, so that rings over these keep l as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import NONHOMOGENEOUS, NonHomogeneous
-from incrowd.algorithms.partitions.hilbert import Hilbert
+from incrowd.algorithms.anatomy import Anatomy
+from incrowd.algorithms.base import NONHOMOGENEOUS, NonHomogeneous, method
+from incrowd.algorithms.partitions.hilbert import Hilbert, curve_order
 from incrowd.algorithms.partitions.lexicographic import (
     RULES,
     CutRow,
@@ -35,13 +37,28 @@ from incrowd.algorithms.transparent.method import STRATUM, SplitBucket, Transpar
 from incrowd.assign import Entropy, system
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Microdata, Neighbourhoods
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 from incrowd.kernels import ring as kernels
 from incrowd.long_work import Progress
 from incrowd.policy.exposures import UNSAFE_ORDER, KnownExposure
 from incrowd.schema import Shape
 
 ORDERS = ("lexicographic", "hilbert")
+ROW = "order"  # groups are parts of the row itself
+CLASSES = (
+    "mondrian",
+    "mondrian-relaxed",
+    "single",
+    "topdown",
+    "agglomerative",
+    "cells",
+    "forest",
+    "lexicographic",
+    "hilbert",
+    "incognito",
+    "best",
+)
+GROUPS = (ROW, *CLASSES, Anatomy.name)
 SPLITS = ("tuples", "printed")
 SPARSE = 2  # with hide_rows: how many times as many combinations as records the cells of a part leave
 SHAPES = {Shape.RANGE: 0, Shape.TREE: 1, Shape.SET: 2}  # as `kernels.ring` knows them
@@ -50,12 +67,15 @@ SHAPES = {Shape.RANGE: 0, Shape.TREE: 1, Shape.SET: 2}  # as `kernels.ring` know
 @register("algorithm", "ring")
 @dataclass(frozen=True)
 class Ring(NonHomogeneous):
-    """Cut a row of records into parts of k or more, and lay a ring over each: everyone is in k rows of k.
+    """Part the records into groups of k or more, and lay a ring over each: everyone is in k rows of k.
 
     Parameters
     ----------
     order : str
-        How records are put in a row and cut: ``lexicographic`` (Figure 8) or ``hilbert``.
+        How records are put in a row: ``lexicographic`` (Figure 8) or ``hilbert``.
+    groups : str
+        Over what rings are laid: ``order`` cuts the row itself; a method that makes equivalence classes,
+        over these, each in the order of the row; with l ``anatomy``, over Anatomy's groups.
     rule : str
         Of the lexicographic order: see `Lexicographic`.
     hide_rows : bool
@@ -71,6 +91,7 @@ class Ring(NonHomogeneous):
     """
 
     order: str = "lexicographic"
+    groups: str = ROW
     rule: str = "text"
     hide_rows: bool = False
     split: str = "tuples"
@@ -78,13 +99,14 @@ class Ring(NonHomogeneous):
     drawn: bool = True
 
     paper: ClassVar[str] = NONHOMOGENEOUS
-    section: ClassVar[str] = "5, Figures 5, 7 and 8; 6 for l: the method NH"
+    section: ClassVar[str] = "5, Figures 5, 7 and 8; 5.3 for other groups; 6 for l: the method NH"
     needs: ClassVar[str] = "nothing; l for one sensitive column; no t, entity or means"
     model_kept: ClassVar[str] = "global-1k-anonymity"
     transparent: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "order": Choice(ORDERS),
+        "groups": Choice(GROUPS),
         "rule": Choice(RULES),
         "hide_rows": Switch(),
         "split": Choice(SPLITS),
@@ -107,6 +129,10 @@ class Ring(NonHomogeneous):
         return self.split != "printed"
 
     @property
+    def by_candidates(self) -> bool:
+        return self.groups == Anatomy.name
+
+    @property
     def concealed_by(self) -> str:
         return "hide_rows" if self.hide_rows else ""
 
@@ -126,19 +152,40 @@ class Ring(NonHomogeneous):
 
         Guards are none, or one that names the values it counts; chance is for cutting by sensitive values.
         """
-        if self.hide_rows and (self.order != "lexicographic" or guards):
-            raise PolicyError('hide_rows goes with order = "lexicographic" and without l')
         if not guards:
             return self._rings(data, self._plain_parts(data, progress), progress)
+        if self.hide_rows:
+            raise PolicyError("hide_rows goes without l")
         if len(guards) > 1 or not isinstance(guards[0], Eligible):
             raise PolicyError("a ring keeps k, and l for one sensitive column; for all else use mondrian")
+        if self.groups == Anatomy.name:
+            return self._over_anatomy(data, guards[0], progress, entropy)
         if self.split == "printed":
             return self._printed(data, guards[0], progress)
-        if self.order != "lexicographic" or self.rule != "text":
-            raise PolicyError("order and rule go without l: rings of tuples are made another way")
+        if (self.order, self.groups, self.rule) != ("lexicographic", ROW, "text"):
+            raise PolicyError(
+                "order and rule go without l, and so do groups that would be made by looking at values; leave "
+                'them out, or take groups = "anatomy"'
+            )
         k = self.smallest_group(self.k, guards[0].l)
         recipe = TransparentClasses(k, self.stratum)
         return tuple_rings(data, recipe.buckets(data, guards, progress, entropy), guards[0].l, k)
+
+    def _over_anatomy(
+        self, data: Microdata, rule: Eligible, progress: Progress, entropy: Entropy
+    ) -> Neighbourhoods:
+        """Rings over Anatomy's groups. A group with a value too often for k rows that may be anybody's,
+        whoever gets which, has equal rows: that shows in the release, and in no other way tells of people.
+        """
+        k = self.smallest_group(self.k, rule.l)
+        groups = Anatomy(k).drawn_buckets(data, (rule,), progress, entropy)
+        found = replace(self, k=k)._rings(data, self._in_row(data, Partition(groups)), progress)
+        most = np.bincount(
+            groups * np.int64(rule.size) + rule.codes, minlength=(groups.max() + 1) * rule.size
+        )
+        often: NDArray[np.bool_] = most.reshape(-1, rule.size).max(axis=1) * rule.l > k
+        whole = np.broadcast_to(often[groups][:, None], data.codes.shape)
+        return replace(found, whole=whole, alike=np.asarray(found.alike) | often[groups])
 
     def _printed(self, data: Microdata, rule: Eligible, progress: Progress) -> Neighbourhoods:
         sought = Sought.by(rule, self.k, per_neighbourhood=True)
@@ -152,13 +199,29 @@ class Ring(NonHomogeneous):
     def _row(self) -> RowPartition:
         return Hilbert(self.k) if self.order == "hilbert" else Lexicographic(self.k, self.rule)
 
+    @cached_property
+    def _classes(self) -> Any:
+        return None if self.groups in (ROW, Anatomy.name) else method(self.groups).configured(self.k, {})
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self._row  # its limits are checked before a table is read
+        _ = self._row, self._classes  # their limits are checked before a table is read
+        if self.hide_rows and (self.order, self.groups) != ("lexicographic", ROW):
+            raise PolicyError('hide_rows goes with order = "lexicographic" and groups = "order"')
+        if self.groups != ROW and (self.rule != "text" or self.split == "printed"):
+            raise PolicyError('rule and split are about groups = "order"; leave them out')
 
     def _plain_parts(self, data: Microdata, progress: Progress) -> CutRow:
+        if self._classes is not None:
+            return self._in_row(data, self._classes.group(data, (), progress))
         parts = self._row.parts(data, (), progress)
         return without_lists(data, parts) if self.hide_rows else parts
+
+    def _in_row(self, data: Microdata, groups: Partition) -> CutRow:
+        """Groups one after the other, each in the order of the row."""
+        row = curve_order(data) if self.order == "hilbert" else sorted_row(data)[1]
+        order = row[np.argsort(groups.labels[row], kind="stable")]
+        return CutRow(order, np.concatenate([[0], np.cumsum(groups.sizes)]))
 
     def _rings(self, data: Microdata, parts: CutRow, progress: Progress) -> Neighbourhoods:
         n = len(data)

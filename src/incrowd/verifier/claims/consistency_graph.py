@@ -156,6 +156,27 @@ class ConsistencyGraph:
             self._witnessed[k] = self._shows_factor(k)
         return self._witnessed[k]
 
+    def candidates(self) -> tuple[Ints, Ints]:
+        """The k rows that each record may be behind (records, k) by the neighbourhoods; each row k times.
+
+        And the component of each row: nobody of one may be behind a row of another. No search finds these:
+        which of all rows that hold a record may be its own only the publisher can say.
+        """
+        given, n = self._neighbourhoods, self.rows
+        k = given.shape[1] if given is not None and given.ndim == 2 else 0
+        if given is None or self.left_out or not k or not self.witnessed(k):
+            raise CheckFailed(
+                "which rows may be whose only the links of the audit say, and they are missing or do not fit"
+            )
+        record = given.ravel().astype(np.int64)
+        row = np.arange(n).repeat(k)
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        graph = csr_array((np.ones(record.size), (row, n + record)), shape=(2 * n, 2 * n))
+        component = connected_components(graph, directed=False)[1][:n].astype(np.int64)
+        return row[np.argsort(record, kind="stable")].reshape(-1, k), component
+
     def _shows_factor(self, k: int) -> bool:
         neighbourhoods, records = self._neighbourhoods, self._tables.record_private.size
         if (

@@ -11,6 +11,7 @@ That something was drawn cannot be seen in one release. What can be seen is whet
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -20,10 +21,12 @@ import numpy as np
 
 from incrowd.schema import Claim, Role
 from incrowd.verifier.claims.consistency_graph import ConsistencyGraph, DegreeCounts
-from incrowd.verifier.claims.subject import ClaimSubject
+from incrowd.verifier.claims.subject import ClaimSubject, Histogram, sums_of
+from incrowd.verifier.columns import folded, within
 from incrowd.verifier.failure import require, whole
 
 K_FACTOR = "k-factor"
+SAFE_IN_INT64 = 2**62
 MOST_FLOW = 2**31 - 1  # scipy counts in 32 bits
 _SHARE = re.compile(r"1|[1-9][0-9]{0,17}/[1-9][0-9]{0,17}")
 
@@ -58,6 +61,41 @@ def k_factor(claim: Claim, subject: ClaimSubject) -> int:
     k = _rows_wanted(claim, subject)
     _require_factor(subject.graph, k)
     return k
+
+
+def candidate_diversity(claim: Claim, subject: ClaimSubject) -> int:
+    """No value is behind more than 1/l of the k rows that may be anybody's."""
+    found = candidate_values(claim, subject)
+    most = np.zeros(len(found), found.count.dtype)
+    np.maximum.at(most, found.group, found.count)
+    reached = int((found.rows // most).min())
+    few = f"more than one in {reached + 1} of the rows that may be one person's has the same value"
+    require(reached >= whole(claim, "l"), few)
+    return reached
+
+
+def candidate_values(claim: Claim, subject: ClaimSubject) -> Histogram:
+    """The values in the k rows that each record may be behind; a group for each record, counted in votes.
+
+    Nobody can tell equal rows of a component apart, so that each of them votes for all their values evenly.
+    Every row may be that of k records: together all groups have the values of the whole table, each k times.
+    """
+    several = subject.classes.schema.having(Role.ENTITY)
+    require(not several, f"{claim.model} counts rows, but here one person may have several rows")
+    rows, component = subject.graph.candidates()
+    values, size = subject.classes.values(claim)
+    of = folded([subject.classes.row_class, component])
+    shown = Histogram.of(of, values, size)
+    pair, often = np.unique(np.arange(len(rows))[:, None] * len(shown) + of[rows], return_counts=True)
+    record, group = pair // len(shown), pair % len(shown)
+    unit = math.lcm(*np.unique(shown.rows).tolist())
+    kind = np.int64 if unit * rows.size < SAFE_IN_INT64 else object
+    first = np.searchsorted(shown.group, np.arange(len(shown) + 1))
+    many = np.diff(first)[group]
+    line = within(first[group], many)  # of what is shown, the values of each pair's class
+    votes = (often.astype(kind) * (unit // shown.rows[group].astype(kind))).repeat(many) * shown.count[line]
+    key, place = np.unique(record.repeat(many) * size + shown.value[line], return_inverse=True)
+    return Histogram(key // size, key % size, sums_of(place, votes, key.size), size)
 
 
 def _require_factor(graph: ConsistencyGraph, k: int) -> None:

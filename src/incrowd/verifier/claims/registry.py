@@ -22,6 +22,7 @@ from incrowd.verifier.claims.classes import (
 from incrowd.verifier.claims.closeness import t_closeness
 from incrowd.verifier.claims.join_presence import even_presence
 from incrowd.verifier.claims.nonhomogeneous import (
+    candidate_diversity,
     global_k_one,
     global_one_k,
     k_factor,
@@ -63,6 +64,7 @@ MODELS: Mapping[str, ClaimModel] = {
     "recursive-l-diversity": ClaimModel(recursive_diversity, ("c", "l")),
     "frequency-l-diversity": ClaimModel(frequency_diversity, ("l",)),
     "transparent-l-diversity": ClaimModel(transparent_diversity, ("l",)),
+    "candidate-l-diversity": ClaimModel(candidate_diversity, ("l",)),
     "t-closeness": ClaimModel(t_closeness, ("t", "distance")),
     "1k-anonymity": ClaimModel(one_k, ("k",), (MATCHES,)),
     "k1-anonymity": ClaimModel(k_one, ("k",), (MATCHES,)),

@@ -158,23 +158,23 @@ class Histogram:
         pairs = zip((key % most).tolist(), times.tolist(), strict=True)
         votes = [unit // rows * often for rows, often in pairs]
         kind, place = np.unique(key // most, return_inverse=True)
-        return cls(kind // size, kind % size, _sums(place, np.array(votes, object), kind.size), size)
+        return cls(kind // size, kind % size, sums_of(place, np.array(votes, object), kind.size), size)
 
     @property
     def rows(self) -> NDArray[Any]:
         """The size of each class."""
-        return _sums(self.group, self.count, len(self))
+        return sums_of(self.group, self.count, len(self))
 
     @property
     def total(self) -> NDArray[Any]:
         """How much each value counts in the whole table."""
-        return _sums(self.value, self.count, self.size)
+        return sums_of(self.value, self.count, self.size)
 
     def __len__(self) -> int:
         return int(self.group[-1]) + 1
 
 
-def _sums(place: Ints, amount: NDArray[Any], size: int) -> NDArray[Any]:
+def sums_of(place: Ints, amount: NDArray[Any], size: int) -> NDArray[Any]:
     """The exact sum of what is at each place."""
     found = np.zeros(size, amount.dtype)
     np.add.at(found, place, amount)
