@@ -64,9 +64,9 @@ def test_the_ring_over_the_classes_of_table_2_is_table_3(stories: dict[str, Stor
     )
     assert step.table is not None
     assert sorted(row[:3] for row in step.table.rows) == [
+        ("90115_", "*", "[28,30]"),
         ("901___", "*", "[15,28]"),
         ("901___", "M", "[15,30]"),
-        ("90115_", "*", "[28,30]"),
         ("9023__", "M", "[20,48]"),
         ("9023__", "M", "[20,48]"),
     ]

@@ -98,5 +98,5 @@ def story(stage: Stage) -> Iterator[Step]:
 
 def _patient(name: str) -> int:
     """The place of a voter among the patients."""
-    known = next(tuple(known) for voter, *known in VOTERS if voter == name)
+    known = next(voter[1:] for voter in VOTERS if voter[0] == name)
     return [row[:3] for row in PATIENTS].index(known)

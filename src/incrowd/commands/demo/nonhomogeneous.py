@@ -50,7 +50,7 @@ def story(stage: Stage) -> Iterator[Step]:
             "Inside each class people stand in a ring. Everybody's row covers them and the next one, and no "
             "more.",
             f"Information loss (GCP) {ring.loss('gcp'):.3f} instead of {classes.loss('gcp'):.3f}.",
-            "Which of the two a row is about is drawn: a ring has many ways to hand out its rows, and no "
+            "Which of the two a row is about is drawn: a ring has several ways to hand out its rows, and no "
             "pair of a person "
             "and a row is likelier than 1/2.",
         ),
