@@ -7,18 +7,20 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from incrowd.errors import InputError, Refused
 from incrowd.reports.chart import Chart, ChartLine
+from incrowd.reproduce.judging import Estimate, Samples, Statement
 
 PREFIX = ".incrowd-reproduce-"
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """Something that the paper says, whether it held here, and by which numbers."""
+class OneRun:
+    """Something that the paper says, decided by one run. A paper that is judged on samples has none left."""
 
     says: str
     held: bool
@@ -52,7 +54,10 @@ def _row(cells: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Lines over values of one parameter, all of one unit; `axis` is what stands below the chart."""
+    """Lines over values of one parameter, all of one unit; `axis` is what stands below the chart.
+
+    `bands` are the intervals of lines that are means over samples: a low and a high end for each value.
+    """
 
     name: str
     title: str
@@ -61,10 +66,34 @@ class Figure:
     unit: str
     lines: Mapping[str, tuple[float, ...]]
     axis: str = ""
+    bands: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
-    def states(self, says: str, held: bool, detail: str) -> Statement:
+    @classmethod
+    def of_samples(
+        cls,
+        name: str,
+        title: str,
+        over: str,
+        unit: str,
+        lines: Mapping[str, Mapping[int, Samples]],
+        axis: str,
+    ) -> Figure:
+        """Each line by value, a number for each sample: the mean and its interval of 95 %."""
+        found = {line: [Estimate.of("", each) for each in by.values()] for line, by in lines.items()}
+        return cls(
+            name,
+            title,
+            over,
+            tuple(next(iter(lines.values()))),
+            unit,
+            {line: tuple(each.mean for each in some) for line, some in found.items()},
+            axis,
+            {line: tuple(_ends(each) for each in some) for line, some in found.items()},
+        )
+
+    def states(self, says: str, held: bool, detail: str) -> OneRun:
         """Something that the paper says of this figure."""
-        return Statement(f"Figure {self.name}: {says}", held, detail)
+        return OneRun(f"Figure {self.name}: {says}", held, detail)
 
     def sheet(self, form: str = ".3g", about: str = "") -> Sheet:
         """A row for each line."""
@@ -88,6 +117,7 @@ class Figure:
                 tuple(zip(map(float, self.values), line, strict=True)),
                 order.index(plain[name]),
                 plain[name] == name,
+                self.bands.get(name, ()),
             )
             for name, line in self.lines.items()
         ]
@@ -101,7 +131,19 @@ class Figure:
             "over": self.over,
             "values": list(self.values),
             "lines": {name: list(line) for name, line in self.lines.items()},
+            **(
+                {"bands": {name: list(map(list, band)) for name, band in self.bands.items()}}
+                if self.bands
+                else {}
+            ),
         }
+
+
+def _ends(found: Estimate) -> tuple[float, float]:
+    """Of a band; what cannot be negative is not drawn so."""
+    if not isfinite(found.low):
+        return found.mean, found.mean
+    return max(found.low, min(found.mean, 0.0)), found.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +157,7 @@ class Outcome:
     name: str
     title: str
     sheets: tuple[Sheet, ...]
-    statements: tuple[Statement, ...]
+    statements: tuple[Statement | OneRun, ...]
     facts: Mapping[str, Any]
     charts: Mapping[str, Chart] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)

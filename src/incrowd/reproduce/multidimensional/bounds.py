@@ -11,7 +11,7 @@ from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.flow import Microdata
 from incrowd.long_work import silent
 from incrowd.reproduce.multidimensional.trials import RELAXED, SINGLE, STRICT, WAYS, Way, bound, records
-from incrowd.reproduce.outcome import Sheet, Statement
+from incrowd.reproduce.outcome import OneRun, Sheet
 from incrowd.reproduce.stored import whole_numbers
 
 PRINTED = "strict, at or below the median only"
@@ -112,7 +112,7 @@ def sheet(found: Sequence[WorstCase]) -> Sheet:
     return Sheet("Worst cases", ("table", "cuts", "d", "k", "m", "n", "largest", "bound"), tuple(rows), about)
 
 
-def statements(found: Sequence[WorstCase]) -> tuple[Statement, ...]:
+def statements(found: Sequence[WorstCase]) -> tuple[OneRun, ...]:
     """What section 2.2.1 and 2.3 say of medians and sizes, on the worst cases."""
     printed, strict, relaxed, single = (
         [each for each in found if each.way == way] for way in (PRINTED, STRICT, RELAXED, SINGLE)
@@ -127,7 +127,7 @@ def statements(found: Sequence[WorstCase]) -> tuple[Statement, ...]:
     below = "Section 2.3: strict cuts leave at most 2d(k-1)+m, if also tried below the median"
     grow = "Section 2.2.1: single-dimensional classes may grow linearly with the table"
     return (
-        Statement(
+        OneRun(
             "Section 2.3: where a cut is allowable, the one at the median is",
             not stopped,
             f"{whole}; cut below the median as well, they do not",
@@ -135,12 +135,12 @@ def statements(found: Sequence[WorstCase]) -> tuple[Statement, ...]:
         _within("Section 2.3: strict cuts, as printed, leave at most 2d(k-1)+m", printed, _sizes(printed)),
         _within(below, strict, reached),
         _within("Section 2.3: relaxed cuts leave at most 2k-1", relaxed, f"on {len(relaxed)} worst cases"),
-        Statement(grow, linear, f"{_sizes(growth)} if strict"),
+        OneRun(grow, linear, f"{_sizes(growth)} if strict"),
     )
 
 
-def _within(says: str, found: Sequence[WorstCase], detail: str) -> Statement:
-    return Statement(says, all(each.within for each in found), detail)
+def _within(says: str, found: Sequence[WorstCase], detail: str) -> OneRun:
+    return OneRun(says, all(each.within for each in found), detail)
 
 
 def _sizes(found: Sequence[WorstCase]) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from incrowd.long_work import Watch
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.multidimensional import bounds, patients
 from incrowd.reproduce.multidimensional import trials as cuts
 from incrowd.reproduce.multidimensional.trials import (
@@ -24,7 +25,7 @@ from incrowd.reproduce.multidimensional.trials import (
     CutSetting,
     CutTrials,
 )
-from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
+from incrowd.reproduce.outcome import Figure, OneRun, Outcome, Sheet
 from incrowd.reproduce.stored import ADULT_TABLE, SEED
 from incrowd.reproduce.trend import named
 
@@ -33,7 +34,7 @@ from incrowd.reproduce.trend import named
 OFTEN = 0.5
 
 
-def statements(found: CutTrials) -> tuple[Statement, ...]:
+def statements(found: CutTrials) -> tuple[OneRun, ...]:
     """Every statement on every table; then the bounds, on all of them."""
     settings = list(dict.fromkeys(setting for _, setting in found))
     names = dict.fromkeys(setting.table for setting in settings)
@@ -45,14 +46,14 @@ def statements(found: CutTrials) -> tuple[Statement, ...]:
     return (*quality, *_bounds(found, settings))
 
 
-def _quality(found: CutTrials, name: str, settings: Sequence[CutSetting]) -> list[Statement]:
-    def often(says: str, measures: Mapping[str, Callable[[CutPoint], float]]) -> Statement:
+def _quality(found: CutTrials, name: str, settings: Sequence[CutSetting]) -> list[OneRun]:
+    def often(says: str, measures: Mapping[str, Callable[[CutPoint], float]]) -> OneRun:
         pairs = {
             what: [(of(found[STRICT, setting]), of(found[SINGLE, setting])) for setting in settings]
             for what, of in measures.items()
         }
         held = all(_better(each) > OFTEN * len(each) for each in pairs.values())
-        return Statement(f"{name}: {says}", held, named(pairs, _compared, "; "))
+        return OneRun(f"{name}: {says}", held, named(pairs, _compared, "; "))
 
     general, error = "multidimensional classes are often better by general measures", "relative error"
     return [
@@ -72,7 +73,7 @@ def _compared(pairs: Sequence[tuple[float, float]]) -> str:
     return f"less at {_better(pairs)} of {len(pairs)}, {min(ratios):.2f} to {max(ratios):.2f} times as much"
 
 
-def _matching(found: CutTrials, name: str, settings: Sequence[CutSetting]) -> Statement:
+def _matching(found: CutTrials, name: str, settings: Sequence[CutSetting]) -> OneRun:
     """By the mean over all points: at most of them few predicates match in any way."""
     means = {
         load: [fmean(found[way, each].matched[load] for each in settings) for way in (STRICT, SINGLE)]
@@ -80,10 +81,10 @@ def _matching(found: CutTrials, name: str, settings: Sequence[CutSetting]) -> St
     }
     held = all(ours > theirs for ours, theirs in means.values())
     detail = named(means, lambda pair: "{:.1%} against {:.1%}".format(*pair), "; ")
-    return Statement(f"{name}: more predicates match the classes", held, detail)
+    return OneRun(f"{name}: more predicates match the classes", held, detail)
 
 
-def _bounds(found: CutTrials, settings: Sequence[CutSetting]) -> list[Statement]:
+def _bounds(found: CutTrials, settings: Sequence[CutSetting]) -> list[OneRun]:
     strict = [(found[STRICT, each], each) for each in settings]
     relaxed = [(found[RELAXED, each], 2 * each.k - 1) for each in settings]
     single = [(found[SINGLE, each], each) for each in settings]
@@ -100,9 +101,9 @@ def _bounds(found: CutTrials, settings: Sequence[CutSetting]) -> list[Statement]
     apart = "Section 2.2.1: single-dimensional classes can be larger than strict ones may be"
     small = all(point.largest <= most for point, most in relaxed)
     return [
-        Statement(strictly, all(point.room >= 0 for point, _ in strict), full),
-        Statement(loosely, small, f"at {many} points; {larger}"),
-        Statement(apart, past > 0, f"at {past} of {many} points"),
+        OneRun(strictly, all(point.room >= 0 for point, _ in strict), full),
+        OneRun(loosely, small, f"at {many} points; {larger}"),
+        OneRun(apart, past > 0, f"at {past} of {many} points"),
     ]
 
 
@@ -150,7 +151,7 @@ SHOWN = (
 )
 
 
-def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
+def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOTHING_KEPT) -> Outcome:
     """The paper's tables, the worst cases, and all points on the tables that are there."""
     scale = QUICK if quick else FULL
     skipped = [why] if (why := ADULT_TABLE.missing_from(folder)) else []
@@ -161,10 +162,16 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
         skipped.append(
             f"invented tables of more than {scale.rows:,} records, and most points: left out by --quick"
         )
-    return run(tables, scale, skipped, watch)
+    return run(tables, scale, skipped, watch, kept)
 
 
-def run(tables: Sequence[cuts.NumberTable], scale: CutScale, skipped: Sequence[str], watch: Watch) -> Outcome:
+def run(
+    tables: Sequence[cuts.NumberTable],
+    scale: CutScale,
+    skipped: Sequence[str],
+    watch: Watch,
+    kept: Keeper = NOTHING_KEPT,
+) -> Outcome:
     """Every point, every table and picture of them, every statement."""
     progress = watch("cut the patients and the worst cases")
     examples, worst = patients.examine(), bounds.cases()
@@ -172,7 +179,7 @@ def run(tables: Sequence[cuts.NumberTable], scale: CutScale, skipped: Sequence[s
     found: dict[tuple[str, CutSetting], CutPoint] = {}
     for table in tables:
         settings = [*scale.settings(table.name, "k"), *scale.settings(table.name, "d")]
-        found |= cuts.trials(table, settings, scale.queries, watch(f"cut {table.name}"))
+        found |= cuts.trials(table, settings, scale.queries, watch(f"cut {table.name}"), kept)
     figures = [(shown, figure) for table in tables for shown, figure in figures_of(found, table.name, scale)]
     sheets = (
         *patients.sheets(examples),

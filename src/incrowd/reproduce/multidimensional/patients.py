@@ -24,7 +24,7 @@ from incrowd.generalize import Groups, means_of
 from incrowd.long_work import silent
 from incrowd.measures.published import Published
 from incrowd.queries import Answer, Queryable
-from incrowd.reproduce.outcome import Sheet, Statement
+from incrowd.reproduce.outcome import OneRun, Sheet
 from incrowd.reproduce.trial import rows_of
 from incrowd.schema import Column, Kind, Role, Schema
 
@@ -249,14 +249,14 @@ def facts(found: Patients) -> dict[str, Any]:
 # Statements
 
 
-def statements(found: Patients) -> tuple[Statement, ...]:
+def statements(found: Patients) -> tuple[OneRun, ...]:
     """What the paper says of the examples."""
     linked = _linked()
-    lee = Statement("Table 1: joining gives Lee's illness away", linked == [("Lee", "Flu")], _found())
+    lee = OneRun("Table 1: joining gives Lee's illness away", linked == [("Lee", "Flu")], _found())
     return (lee, *_on_classes(found), *_on_cuts(found), *_on_queries(found))
 
 
-def _on_classes(found: Patients) -> list[Statement]:
+def _on_classes(found: Patients) -> list[OneRun]:
     sizes = class_sizes(found)
     two, three = penalties(sizes["Table 2"]), penalties(sizes["Table 3"])
     printed, mended = min(sizes["Table 2 as printed"]), min(sizes["Table 2"])
@@ -265,13 +265,13 @@ def _on_classes(found: Patients) -> list[Statement]:
     better = "Tables 2 and 3: multidimensional is better by C_DM and C_AVG"
     both = f"{three[0]} and {float(three[1]):g} against {two[0]} and {float(two[1]):g}"
     return [
-        Statement("Table 2, as printed, is 2-anonymous", printed >= K, smallest),
-        Statement("Section 2.1: C_DM as printed tells Table 2 from Table 3", two[2] != three[2], squares),
-        Statement(better, three[0] < two[0] and three[1] < two[1], both),
+        OneRun("Table 2, as printed, is 2-anonymous", printed >= K, smallest),
+        OneRun("Section 2.1: C_DM as printed tells Table 2 from Table 3", two[2] != three[2], squares),
+        OneRun(better, three[0] < two[0] and three[1] < two[1], both),
     ]
 
 
-def _on_cuts(found: Patients) -> list[Statement]:
+def _on_cuts(found: Patients) -> list[OneRun]:
     ours = [classes_of(found.single), classes_of(found.strict)]
     replaced = [classes_of(partition) for partition in grouped((ZIP, AGE), first=False)]
     expected = [[[0, 2, 3, 5], [1, 4]], [[0, 2], [1, 4], [3, 5]]]
@@ -282,10 +282,10 @@ def _on_cuts(found: Patients) -> list[Statement]:
     then = "Figure 1: after it, multidimensional cuts go on and single-dimensional ones do not"
     many = f"{len(ours[1])} against {len(ours[0])} classes, with the first order of zip codes"
     return [
-        Statement(given, ours == expected, f"sizes {_sizes(ours)}"),
-        Statement(same, replaced == ours, _sizes(replaced)),
-        Statement(first, right >= K, f"{right} patients on the right"),
-        Statement(then, len(ours[0]) == 2 and len(ours[1]) > 2, many),
+        OneRun(given, ours == expected, f"sizes {_sizes(ours)}"),
+        OneRun(same, replaced == ours, _sizes(replaced)),
+        OneRun(first, right >= K, f"{right} patients on the right"),
+        OneRun(then, len(ours[0]) == 2 and len(ours[1]) > 2, many),
     ]
 
 
@@ -293,14 +293,14 @@ def _sizes(several: Sequence[Sequence[Sequence[int]]]) -> str:
     return " and ".join(", ".join(str(len(each)) for each in classes) for classes in several)
 
 
-def _on_queries(found: Patients) -> list[Statement]:
+def _on_queries(found: Patients) -> list[OneRun]:
     got, (mean, young) = all_answers(found), true_answers()
     two, four = got["Table 2, with means"], got["Table 4"]
     first = "Table 4: with means the first query is answered precisely"
     detail = f"{four.words[0]}; with the printed mean {got['Table 4 as printed'].words[0]}"
     exact = four.young.exact and four.young.lower == young
     return [
-        Statement(first, four.mean == mean, detail),
-        Statement("Table 4: the second query is answered precisely", exact, four.words[1]),
-        Statement("Table 2 cannot answer the second query precisely", not two.young.exact, two.words[1]),
+        OneRun(first, four.mean == mean, detail),
+        OneRun("Table 4: the second query is answered precisely", exact, four.words[1]),
+        OneRun("Table 2 cannot answer the second query precisely", not two.young.exact, two.words[1]),
     ]

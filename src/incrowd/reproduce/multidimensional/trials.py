@@ -22,6 +22,7 @@ from incrowd.long_work import Progress, silent
 from incrowd.measures.boxes import RangeCount, allowed_codes, random_boxes
 from incrowd.measures.counting import average_relative_error
 from incrowd.measures.loss import AverageClass, Discernibility
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.stored import ADULT_TABLE, SEED, drawn_words, whole_numbers
 from incrowd.reproduce.trial import inhabited, rows_of, run_each
 
@@ -227,7 +228,11 @@ def most_copies(points: NDArray[np.int64], labels: Codes) -> NDArray[np.int64]:
 
 
 def trials(
-    table: NumberTable, settings: Iterable[CutSetting], queries: int, progress: Progress
+    table: NumberTable,
+    settings: Iterable[CutSetting],
+    queries: int,
+    progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
 ) -> dict[tuple[str, CutSetting], CutPoint]:
     """Every way at every k and d of one table."""
 
@@ -240,5 +245,10 @@ def trials(
         data, asked = prepared(setting.d)
         return {name: trial(data, way(setting.k), setting.k, asked) for name, way in WAYS.items()}
 
-    found = run_each(sorted(settings, key=lambda setting: (setting.d, setting.k)), run, progress)
+    found = run_each(
+        sorted(settings, key=lambda setting: (setting.d, setting.k)),
+        run,
+        progress,
+        kept=kept.of(table.name, CutPoint),
+    )
     return {(name, setting): point for setting, points in found.items() for name, point in points.items()}

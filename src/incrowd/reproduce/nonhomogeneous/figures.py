@@ -7,6 +7,7 @@ from pathlib import Path
 
 from incrowd.errors import InputError
 from incrowd.long_work import Watch
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.nonhomogeneous import trials
 from incrowd.reproduce.nonhomogeneous.trials import (
     AT,
@@ -20,7 +21,7 @@ from incrowd.reproduce.nonhomogeneous.trials import (
     SampleFigure,
     SampleSetting,
 )
-from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
+from incrowd.reproduce.outcome import Figure, OneRun, Outcome, Sheet
 from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_TABLE, SEED
 from incrowd.reproduce.trend import ends, falls, inside, named, ratios, rises, span, spread
 
@@ -43,18 +44,18 @@ TIMED = (HS, HP, NH)
 Found = tuple[str, bool, str]  # what the paper says, whether it held, the numbers
 
 
-def statements(figures: Sequence[SampleFigure]) -> tuple[Statement, ...]:
+def statements(figures: Sequence[SampleFigure]) -> tuple[OneRun, ...]:
     """Every statement about a figure that was run."""
     plain = [figure for figure in figures if not figure.plan.diverse]
     found = [lowest(plain)] if plain else []
     for figure in figures:
         number = figure.plan.number
         for says, held, detail in ABOUT[number](figure):
-            found.append(Statement(f"Figure {number}: {says}", held, detail))
+            found.append(OneRun(f"Figure {number}: {says}", held, detail))
     return tuple(found)
 
 
-def lowest(figures: Sequence[SampleFigure]) -> Statement:
+def lowest(figures: Sequence[SampleFigure]) -> OneRun:
     """Of the paper this is said for k; here it is asked for everywhere."""
     above, ties, many = [], [], 0
     for figure in figures:
@@ -69,9 +70,9 @@ def lowest(figures: Sequence[SampleFigure]) -> Statement:
                 ties.append(where)
     says = "Figures 9 to 13: NH loses least of the four at every point"
     if above:
-        return Statement(says, False, f"not at {len(above)} of {many} points: {'; '.join(above)}")
+        return OneRun(says, False, f"not at {len(above)} of {many} points: {'; '.join(above)}")
     lost_nothing = f"; where nothing is lost by any: {', '.join(ties)}" if ties else ""
-    return Statement(says, True, f"at all {many} points{lost_nothing}")
+    return OneRun(says, True, f"at all {many} points{lost_nothing}")
 
 
 # Words and pairs of lines
@@ -280,7 +281,7 @@ def plans(quick: bool) -> tuple[Plan, ...]:
     )
 
 
-def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
+def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOTHING_KEPT) -> Outcome:
     """Run all figures whose table is there; the paper has no artificial one, so with none it is an error."""
     why = {stored.name: stored.missing_from(folder) for stored in (CENSUS_TABLE, ADULT_TABLE)}
     skipped = [reason for reason in why.values() if reason]
@@ -288,7 +289,7 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
         raise InputError(f"nonhomogeneous needs a real table; {'; '.join(skipped)}")
     people = _people(folder, why)
     asked = [plan for plan in plans(quick) if (plan.table, plan.diverse) in people]
-    found = [trials.figure(plan, people[plan.table, plan.diverse], watch(plan.title)) for plan in asked]
+    found = [trials.figure(plan, people[plan.table, plan.diverse], watch(plan.title), kept) for plan in asked]
     if quick:
         skipped.append(f"more than {QUICK_ROWS:,} people of CENSUS, and most points: left out by --quick")
     return outcome(found, skipped)

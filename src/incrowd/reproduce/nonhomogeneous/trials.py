@@ -31,6 +31,7 @@ from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Sensitive,
 from incrowd.generalize import generalize
 from incrowd.long_work import Progress, silent
 from incrowd.models.l_diversity import FrequencyDiversity
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.stored import (
     ADULT_TABLE,
     CENSUS_COLUMNS,
@@ -239,13 +240,13 @@ class SampleFigure:
         }
 
 
-def figure(plan: Plan, people: SampledTable, progress: Progress) -> SampleFigure:
+def figure(plan: Plan, people: SampledTable, progress: Progress, kept: Keeper = NOTHING_KEPT) -> SampleFigure:
     """Run all methods of a figure at all its values."""
 
     def run(setting: SampleSetting) -> dict[str, SamplePoint]:
         return points(people.first(setting.n, setting.d), setting.k, plan.diverse)
 
-    found = [*run_each(plan.settings, run, progress).values()]
+    found = [*run_each(plan.settings, run, progress, kept=kept.of(plan.title, SamplePoint)).values()]
     return SampleFigure(plan, {name: tuple(each[name] for each in found) for name in found[0]})
 
 

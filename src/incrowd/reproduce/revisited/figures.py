@@ -8,7 +8,8 @@ from statistics import fmean, median
 from typing import Any
 
 from incrowd.long_work import Watch
-from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
+from incrowd.reproduce.outcome import Figure, OneRun, Outcome, Sheet
 from incrowd.reproduce.revisited import trials as runs
 from incrowd.reproduce.revisited.trials import BEST, EXPANSION, FOREST, KK, KS, Curve, LossTrial, printed
 from incrowd.reproduce.stored import SEED
@@ -19,14 +20,14 @@ FOREST_GAIN = (0.18, 0.51)  # of the paper's own table; its text rounds this to 
 KK_GAIN = (0.08, 0.36)  # and this to 10 to 30 %
 
 
-def statements(trials: Sequence[LossTrial]) -> tuple[Statement, ...]:
+def statements(trials: Sequence[LossTrial]) -> tuple[OneRun, ...]:
     """Every statement on every table that was run; those on ART come first."""
     names = dict.fromkeys(trial.data for trial in trials)
     by_name = {name: [trial for trial in trials if trial.data == name] for name in names}
     return tuple(each for name, some in by_name.items() for each in _about(some, name))
 
 
-def _about(trials: Sequence[LossTrial], name: str) -> Iterator[Statement]:
+def _about(trials: Sequence[LossTrial], name: str) -> Iterator[OneRun]:
     cases = {}
     for trial in trials:
         for k, (best, forest, own) in zip(trial.ks, _rows(trial, BEST, FOREST, KK), strict=True):
@@ -50,13 +51,13 @@ def _about(trials: Sequence[LossTrial], name: str) -> Iterator[Statement]:
     yield _always(f"{name}: Algorithm 4 with 5 loses less than Algorithm 3 with 5", cases)
     held = all(each.best.startswith(("(10)", "(11)")) for each in trials)
     detail = "; ".join(f"{each.measure}: best is {each.best}" for each in trials)
-    yield Statement(f"{name}: distances (10) and (11) bring the best results", held, detail)
+    yield OneRun(f"{name}: distances (10) and (11) bring the best results", held, detail)
     plain = _cases(trials, [variant for variant in runs.VARIANTS if variant.endswith("Algorithm 1")])
     better = 0
     for each, variant, i in plain:
         better += each.losses[variant.replace("Algorithm 1", "Algorithm 2")][i] < each.losses[variant][i]
     says = f"{name}: Algorithm 2 usually loses less than Algorithm 1"
-    yield Statement(says, 2 * better > len(plain), f"in {better} of {len(plain)} cases")
+    yield OneRun(says, 2 * better > len(plain), f"in {better} of {len(plain)} cases")
 
 
 def _rows(trial: LossTrial, *rows: str) -> list[tuple[float, ...]]:
@@ -64,15 +65,15 @@ def _rows(trial: LossTrial, *rows: str) -> list[tuple[float, ...]]:
     return list(zip(*(trial.table[row] for row in rows), strict=True))
 
 
-def _always(says: str, cases: Mapping[str, bool]) -> Statement:
+def _always(says: str, cases: Mapping[str, bool]) -> OneRun:
     """Held in every case, each under its name."""
     wrong = [case for case, held in cases.items() if not held]
     shown = ", ".join(wrong[:4]) + (", …" if len(wrong) > 4 else "")
     detail = f"not in {len(wrong)} cases: {shown}" if wrong else f"in all {len(cases)} cases"
-    return Statement(says, not wrong, detail)
+    return OneRun(says, not wrong, detail)
 
 
-def _not_above(trial: LossTrial) -> Statement:
+def _not_above(trial: LossTrial) -> OneRun:
     """Ours, rounded as the printed numbers are, against them."""
     above = []
     for row in (BEST, KK):
@@ -82,17 +83,17 @@ def _not_above(trial: LossTrial) -> Statement:
                 above.append((ours / theirs - 1, f"{row} k={k}: {ours:.3f}/{theirs:.2f}"))
     says = f"{trial.data} {trial.measure}: best agglomerative and (k,k) at or below the printed loss"
     if not above:
-        return Statement(says, True, f"with {trial.rows:,} records, to two digits")
+        return OneRun(says, True, f"with {trial.rows:,} records, to two digits")
     worst = max(above)
     detail = f"{len(above)} of 8 above, by {worst[0]:.1%} at most ({worst[1]}); see how loss depends on n"
-    return Statement(says, False, detail)
+    return OneRun(says, False, detail)
 
 
-def _gain(says: str, pairs: Sequence[tuple[float, ...]], printed: tuple[float, float]) -> Statement:
+def _gain(says: str, pairs: Sequence[tuple[float, ...]], printed: tuple[float, float]) -> OneRun:
     gains = [1 - less / more for less, more in pairs]
     held = inside([round(min(gains), 2), round(max(gains), 2)], printed)
     own = span(printed, "{:.0%}")
-    return Statement(says, held, f"{span(gains, '{:.0%}')} (the paper's own table: {own})")
+    return OneRun(says, held, f"{span(gains, '{:.0%}')} (the paper's own table: {own})")
 
 
 def _cases(trials: Sequence[LossTrial], names: Iterable[str]) -> list[tuple[LossTrial, str, int]]:
@@ -108,7 +109,7 @@ PRINTED = ", printed"  # after the name of a line that is not ours
 FIGURES = {"EM": ("figure2", "bits per cell"), "LM": ("figure3", "share of the domain per cell")}
 
 
-def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
+def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOTHING_KEPT) -> Outcome:
     """Run everything; with `quick`, ART alone and small."""
     rows = QUICK_ROWS if quick else PRINTED_ROWS
     data = {"ART": runs.art(rows)}
@@ -123,7 +124,7 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
     for name, table in data.items():
         for measure in runs.MEASURES:
             progress = watch(f"{name}, {len(table):,} records, {measure}")
-            trials.append(runs.trial(name, table, measure, KS, [*runs.ALGORITHMS], progress))
+            trials.append(runs.trial(name, table, measure, KS, [*runs.ALGORITHMS], progress, kept))
     found: tuple[Curve, ...] = ()
     if not quick:
         best = {each.measure: each.best for each in trials if each.data == "ART"}

@@ -27,6 +27,7 @@ from incrowd.encode import encode
 from incrowd.flow import Microdata, Neighbourhoods, Partition, Table
 from incrowd.long_work import Progress, silent
 from incrowd.policy import Policy
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.stored import ADULT_TABLE, SEED, Stored, first_rows
 from incrowd.reproduce.trial import loss, run_each
 from incrowd.schema import Column, Kind, Role, Schema, Shape
@@ -283,7 +284,13 @@ class LossTrial:
 
 
 def trial(
-    name: str, data: Microdata, measure: str, ks: Sequence[int], names: Sequence[str], progress: Progress
+    name: str,
+    data: Microdata,
+    measure: str,
+    ks: Sequence[int],
+    names: Sequence[str],
+    progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
 ) -> LossTrial:
     """Run these algorithms for these k; `progress` hears how much is done."""
 
@@ -291,7 +298,13 @@ def trial(
         run = ALGORITHMS[algorithm]
         return tuple(loss(data, run(data, k, MEASURES[measure]), measure) for k in ks)
 
-    return LossTrial(name, len(data), measure, tuple(ks), run_each(names, losses, progress))
+    return LossTrial(
+        name,
+        len(data),
+        measure,
+        tuple(ks),
+        run_each(names, losses, progress, kept=kept.of(f"{name} {len(data)} {measure} {ks}")),
+    )
 
 
 @dataclass(frozen=True, slots=True)

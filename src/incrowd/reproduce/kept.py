@@ -1,0 +1,81 @@
+"""Points that an interrupted run has measured, kept for the next one: plain texts in a private folder.
+
+A point is what `run_each` gets for one key: numbers, texts, mappings, tuples, and dataclasses of such. It is
+written as a literal of Python and read as one (`ast.literal_eval`): nothing in a file can run. A file that
+cannot be read is as good as none.
+"""
+
+from __future__ import annotations
+
+import os
+from ast import literal_eval
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TAG = "@"  # before a dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Keeps the points of one kind of work under its name; without a folder it keeps nothing."""
+
+    folder: Path | None = None
+    name: str = ""
+    kinds: tuple[type, ...] = ()
+
+    def of(self, name: str, *kinds: type) -> Keeper:
+        """The keeper of some work whose points are of these dataclasses."""
+        return Keeper(self.folder, f"{self.name}/{name}", kinds)
+
+    def get(self, key: object) -> Any:
+        """What was kept; None if nothing was."""
+        if self.folder is None:
+            return None
+        try:
+            named, value = literal_eval(self._file(key).read_text("utf-8"))
+            return _whole(value, {kind.__name__: kind for kind in self.kinds}) if named == repr(key) else None
+        except (OSError, ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
+            return None
+
+    def put(self, key: object, value: object) -> None:
+        """Keep a point; it appears complete or not at all."""
+        if self.folder is None:
+            return
+        file = self._file(key)
+        half = file.with_suffix(".half")
+        half.write_text(repr((repr(key), _plain(value))), "utf-8")
+        os.replace(half, file)
+
+    def _file(self, key: object) -> Path:
+        assert self.folder is not None  # noqa: S101  # both callers have looked
+        return self.folder / f"{sha256(f'{self.name} {key!r}'.encode()).hexdigest()[:32]}.txt"
+
+
+NOTHING_KEPT = Keeper()
+
+
+def _plain(value: Any) -> Any:
+    """Without dataclasses, which become (TAG, name, fields)."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return TAG, type(value).__name__, {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return tuple(_plain(each) for each in value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _whole(value: Any, kinds: Mapping[str, type]) -> Any:
+    """The dataclasses again."""
+    if isinstance(value, tuple) and len(value) == 3 and value[0] == TAG:
+        return kinds[value[1]](**_whole(value[2], kinds))
+    if isinstance(value, tuple):
+        return tuple(_whole(each, kinds) for each in value)
+    if isinstance(value, dict):
+        return {key: _whole(each, kinds) for key, each in value.items()}
+    return value
