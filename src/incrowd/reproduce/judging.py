@@ -129,8 +129,8 @@ class Finding:
 # The rules
 
 
-def within(points: Points, low: float = -inf, high: float = inf) -> Finding:
-    """Every point's number lies between both ends, which belong to it.
+def within(points: Points, low: float = -inf, high: float = inf, words: str = "") -> Finding:
+    """Every point's number lies between both ends, which belong to it; `words` say where that is.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def within(points: Points, low: float = -inf, high: float = inf) -> Finding:
     if not points or any(not samples for samples in points.values()):
         return not_run("nothing was measured")
     ours = tuple(Estimate.of(at, samples) for at, samples in points.items())
-    where = f"inside {_ends(low, high)}"
+    where = words or _ends(low, high)
     if min(len(samples) for samples in points.values()) < LEAST_SAMPLES:
         return Finding(Verdict.UNDECIDED, f"fewer than {LEAST_SAMPLES} samples", ours)
     wide = [Estimate.of(at, each, 1 - (1 - LEVEL) / len(points)) for at, each in points.items()]
@@ -152,21 +152,19 @@ def within(points: Points, low: float = -inf, high: float = inf) -> Finding:
         return Finding(Verdict.NOT_HELD, reason, ours)
     open_ones = [each for each in ours if each.low < low or each.high > high]
     if open_ones:
-        reason = (
-            f"the interval reaches over an end of {_ends(low, high)} at {len(open_ones)} of {len(ours)}: "
-        )
+        reason = f"{where} or not: intervals leave it open at {len(open_ones)} of {len(ours)}: "
         return Finding(Verdict.UNDECIDED, reason + _some(open_ones), ours)
     return Finding(Verdict.HELD, f"{where} at {_all(len(ours))}", ours)
 
 
 def below(points: Points, bound: float) -> Finding:
     """Every point's number is less."""
-    return within(points, high=nextafter(bound, -inf))
+    return within(points, high=nextafter(bound, -inf), words=f"below {bound:.3g}")
 
 
 def above(points: Points, bound: float) -> Finding:
     """Every point's number is more."""
-    return within(points, low=nextafter(bound, inf))
+    return within(points, low=nextafter(bound, inf), words=f"above {bound:.3g}")
 
 
 def exact(held: bool, words: str, reason: str = "", counterexample: str = "") -> Finding:
@@ -212,10 +210,10 @@ def not_run(why: str) -> Finding:
 def ratio(line: Points, other: Points) -> dict[str, list[float]]:
     """How many times as much a line has as another on the same sample, at the points of both.
 
-    Points where neither has anything in any sample are left out: nobody wins there.
+    Points with a sample where neither has anything are left out: nobody wins there.
     """
     pairs = {at: list(zip(line[at], other[at], strict=True)) for at in line if at in other}
-    return {at: ratios(line[at], other[at]) for at, both in pairs.items() if any(map(any, both))}
+    return {at: ratios(line[at], other[at]) for at, both in pairs.items() if all(map(any, both))}
 
 
 def difference(line: Points, other: Points) -> dict[str, list[float]]:
@@ -235,8 +233,8 @@ def shares(cases: Iterable[Sequence[bool]]) -> list[float]:
 
 def _ends(low: float, high: float) -> str:
     if low == -inf:
-        return f"up to {high:.3g}"
-    return f"{low:.3g} and more" if high == inf else f"{low:.3g} to {high:.3g}"
+        return f"at most {high:.3g}"
+    return f"at least {low:.3g}" if high == inf else f"between {low:.3g} and {high:.3g}"
 
 
 def _all(many: int) -> str:
