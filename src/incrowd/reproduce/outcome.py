@@ -44,11 +44,13 @@ class Sheet:
     about: str = ""
 
     def markdown(self) -> str:
-        lines = [f"## {self.title}", "", *([self.about, ""] if self.about else []), _row(self.header)]
-        return "\n".join([*lines, _row(["---"] * len(self.header)), *map(_row, self.rows), ""])
+        lines = [f"## {self.title}", "", *([self.about, ""] if self.about else [])]
+        table = (self.header, ["---"] * len(self.header), *self.rows)
+        return "\n".join([*lines, *map(markdown_row, table), ""])
 
 
-def _row(cells: Sequence[str]) -> str:
+def markdown_row(cells: Sequence[str]) -> str:
+    """A row of a table in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -163,6 +165,11 @@ class Outcome:
     files: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
 
+    @property
+    def judged(self) -> tuple[Statement, ...]:
+        """The statements that have a verdict."""
+        return tuple(each for each in self.statements if isinstance(each, Statement))
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "paper": self.name,
@@ -176,8 +183,17 @@ class Outcome:
         """Everything as one page; pictures are beside it."""
         lines = [f"# {self.title}", ""]
         lines += [f"Skipped: {why}." for why in self.skipped] + [""] * bool(self.skipped)
-        lines += [self.sheets[0].markdown(), "## Statements of the paper", "", _row(("", "says", "found"))]
-        lines += [_row(["---"] * 3), *(_row((s.word, s.says, s.detail)) for s in self.statements), ""]
+        lines += [
+            self.sheets[0].markdown(),
+            "## Statements of the paper",
+            "",
+            markdown_row(("", "says", "found")),
+        ]
+        lines += [
+            markdown_row(["---"] * 3),
+            *(markdown_row((s.word, s.says, s.detail)) for s in self.statements),
+            "",
+        ]
         lines += [sheet.markdown() for sheet in self.sheets[1:]]
         pictures = [f"![{chart.title}]({name})" for name, chart in self.charts.items()]
         return "\n".join([*lines, *pictures]).rstrip() + "\n"
@@ -212,15 +228,16 @@ def files_of(outcome: Outcome) -> dict[str, str]:
     }
 
 
-def write(outcome: Outcome, folder: Path, replace: bool = False) -> None:
-    """Write an outcome beside its destination, then give it its name if nothing else came there."""
-    check_destination(folder, outcome.name, replace)
+def write(name: str, files: Mapping[str, str], folder: Path, replace: bool = False) -> None:
+    """Write files beside their destination, then give the folder its name if nothing else came there."""
+    check_destination(folder, name, replace)
     try:
         with tempfile.TemporaryDirectory("", PREFIX, folder.parent, ignore_cleanup_errors=True) as home:
             new = Path(home, "new")
             new.mkdir()
-            for name, text in files_of(outcome).items():
-                (new / name).write_text(text, encoding="utf-8", newline="\n")
+            for place, text in files.items():
+                (new / place).parent.mkdir(exist_ok=True)
+                (new / place).write_text(text, encoding="utf-8", newline="\n")
             _exchange(new, folder)
     except OSError as error:
         raise InputError(f"cannot write into {folder.parent}: {error.strerror}") from None

@@ -60,8 +60,13 @@ def reproduce(
     What needs a table that is not in the folder `data` is skipped, and the outcome says so.
     """
     asked = paper(name)
+    check_data(data)
+    return asked.run(quick, data, watch, kept.of(name))
+
+
+def check_data(data: Path | None) -> None:
+    """Refuse a folder of real tables that is not there."""
     if data is not None and not data.is_dir():
         raise InputError(
             f"the folder of real tables {data} does not exist; leave out --data to do without it"
         )
-    return asked.run(quick, data, watch, kept.of(name))

@@ -183,7 +183,7 @@ def _sizes(found: CutTrials) -> Sheet:
         rows.append((at.table, f"{at.d}", f"{at.k}", *counts, f"{relaxed.part_avg:.3f}"))
     header = ("table", "d", "k", "m", SINGLE, STRICT, "2d(k-1)+m", RELAXED, "2k-1", "relaxed, class")
     about = (
-        "Of the first sample: the largest part; of relaxed cuts also the largest class of equal rows, C_DM and "
+        "Of the first sample: the largest part; of relaxed cuts also the largest class of equal rows, C_DM, "
         "C_AVG by parts."
     )
     return Sheet("Largest parts", (*header, "C_DM, parts", "C_AVG, parts"), tuple(rows), about)

@@ -263,14 +263,19 @@ class SampledFigure:
 
 
 def figure(
-    plan: Plan, people: Sequence[SampledTable], progress: Progress, kept: Keeper = NOTHING_KEPT
+    plan: Plan,
+    people: Sequence[SampledTable],
+    progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
+    quick: bool = False,
 ) -> SampledFigure:
-    """Run all methods of a figure at all its values, on every sample."""
+    """Run all methods of a figure at all its values, on every sample; `quick` leaves out the slowest."""
 
     def run(at: tuple[int, SampleSetting]) -> dict[str, SamplePoint]:
         sample, setting = at
-        return points(people[sample].first(setting.n, setting.d), setting.k, plan.diverse)
+        return points(people[sample].first(setting.n, setting.d), setting.k, methods)
 
+    methods = methods_of(plan.diverse, quick)
     asked = [(sample, setting) for sample in range(len(people)) for setting in plan.settings]
     name = f"{plan.table} {'diverse' if plan.diverse else ''}"
     found = run_each(asked, run, progress, lambda at: at[1].n, kept.of(name, SamplePoint))
@@ -282,16 +287,23 @@ def figure(
     return SampledFigure(plan, tuple(map(one, range(len(people)))))
 
 
-def compile_all(people: SampledTable, diverse: bool) -> None:
+def methods_of(diverse: bool, quick: bool) -> dict[str, Grouping]:
+    """The lines of a figure; `quick` has not the ring that is published with l, which is not the paper's."""
+    every = DIVERSE if diverse else ANONYMOUS
+    return {name: group for name, group in every.items() if not (quick and diverse and name == NH)}
+
+
+def compile_all(people: SampledTable, diverse: bool, quick: bool = False) -> None:
     """Run everything once, so that no time of a figure has compiling in it."""
-    points(people.first(2000, 2), 3, diverse)
+    points(people.first(2000, 2), 3, methods_of(diverse, quick))
 
 
-def points(data: Microdata, k: int, diverse: bool) -> dict[str, SamplePoint]:
+def points(data: Microdata, k: int, methods: Mapping[str, Grouping]) -> dict[str, SamplePoint]:
     """Every line at one value."""
     found: dict[str, SamplePoint] = {}
-    for name, group in (DIVERSE if diverse else ANONYMOUS).items():
-        runs = 1 if diverse and name == NH else RUNS  # which takes longest, and is not the paper's
+    diverse = AT in methods
+    for name, group in methods.items():
+        runs = 1 if diverse and name == NH else RUNS  # which takes longest
         partition, seconds, drawing = min(
             (_timed(data, k, group) for _ in range(runs)), key=lambda run: run[1:]
         )
