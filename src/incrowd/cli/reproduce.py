@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
     from incrowd.reproduce.outcome import Outcome
+    from incrowd.reproduce.whole import Whole
 
 
 @app.command()
@@ -20,7 +22,7 @@ def reproduce(
         str,
         typer.Argument(
             metavar="PAPER",
-            help="What to run again: revisited, nonhomogeneous, kja, outliers, multidimensional.",
+            help="What to run again: revisited, nonhomogeneous, kja, outliers, multidimensional, or all.",
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="A small part that takes seconds.")] = False,
@@ -36,22 +38,51 @@ def reproduce(
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run the experiments of a paper again, beside the numbers that it printed.
+    """Run the experiments of a paper again and judge every statement it makes; `all` puts them on one page.
 
-    Example: incrowd reproduce revisited --quick -o figures
+    An interrupted run goes on where it was if the same command is given again.
+
+    Example: incrowd reproduce all --quick -o figures
     """
     with boundary(as_json):
-        from incrowd.reproduce import papers
-        from incrowd.reproduce.outcome import check_destination, write
+        from incrowd.reproduce import kept, papers, whole
+        from incrowd.reproduce.outcome import check_destination, files_of, write
 
-        paper = papers.paper(name)
+        if name != whole.ALL:
+            papers.paper(name)
+        papers.check_data(data)
         if output is not None:
-            check_destination(output, paper.name, replace)
-        with screen.watching(as_json) as watch:
-            outcome = papers.reproduce(paper.name, quick, data, watch)
-        if output is not None:
-            write(outcome, output, replace)
-        finish(outcome.to_dict(), as_json, lambda: _show(outcome, output))
+            check_destination(output, name, replace)
+        with (
+            kept.kept_beside(output, kept.asked(name, quick, data)) as keeper,
+            screen.watching(as_json) as watch,
+        ):
+            if name == whole.ALL:
+                every = whole.reproduce_all(quick, data, watch, keeper)
+                facts, show = every.to_dict(), partial(_show_all, every, output)
+                files = every.files()
+            else:
+                outcome = papers.reproduce(name, quick, data, watch, keeper)
+                facts, show = outcome.to_dict(), partial(_show, outcome, output)
+                files = files_of(outcome)
+            if output is not None:
+                write(name, files, output, replace)
+        finish(facts, as_json, show)
+
+
+def _show_all(every: Whole, output: Path | None) -> None:
+    out = screen.console()
+    rows = []
+    for outcome in every.outcomes:
+        counts = every.counts(outcome.judged)
+        rows.append((outcome.name, f"{len(outcome.judged)}", *(f"{count}" for count in counts.values())))
+    total = every.counts(every.statements)
+    rows.append(("all", f"{len(every.statements)}", *(f"{count}" for count in total.values())))
+    out.print(screen.table("Statements of the papers", ("", "statements", *total), rows))
+    for name, why in every.not_run.items():
+        out.print(f"{name} was not run: {why}.")
+    if output is not None:
+        out.print(f"Wrote {output}: index.html, all.md, all.json, and a folder for each paper.")
 
 
 def _show(outcome: Outcome, output: Path | None) -> None:

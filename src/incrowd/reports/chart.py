@@ -14,23 +14,34 @@ class ChartLine:
     """One line: its name in the legend and its points, from left to right.
 
     Lines of one `look` share colour and marker. Those that are not `ours` are dashed, their
-    markers hollow.
+    markers hollow. `band` has a low and a high end for each point, which are shaded between.
     """
 
     name: str
     points: tuple[tuple[float, float], ...]
     look: int = 0
     ours: bool = True
+    band: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.points or not all(isfinite(value) for point in self.points for value in point):
+        if not self.points or not all(
+            isfinite(value) for pair in (*self.points, *self.band) for value in pair
+        ):
             raise ValueError("a line needs points, and they must be numbers")
+        if self.band and len(self.band) != len(self.points):
+            raise ValueError("a band needs two ends for each point")
+
+    @property
+    def reach(self) -> list[tuple[float, float]]:
+        """The points and the ends of the band."""
+        ends = [(x, y) for (x, _), pair in zip(self.points, self.band, strict=bool(self.band)) for y in pair]
+        return [*self.points, *ends]
 
     def svg(self, frame: Frame, number_in_legend: int) -> list[str]:
         """The line, its markers, and its entry in the legend."""
         dash = "" if self.ours else f" stroke-dasharray='{svg.DASHES[self.look % len(svg.DASHES)]}'"
         how = f"fill='none' stroke='{svg.COLOURS[self.look % len(svg.COLOURS)]}' stroke-width='2'{dash}"
-        parts = [svg.path([(frame.x(x), frame.y(y)) for x, y in self.points], how)]
+        parts = [*self._shade(frame), svg.path([(frame.x(x), frame.y(y)) for x, y in self.points], how)]
         for x, y in self.points:
             parts.append(
                 svg.marker(self.look, self.ours, frame.x(x), frame.y(y), f"{self.name}: {svg.number(y)}")
@@ -38,6 +49,16 @@ class ChartLine:
         left, y = svg.WIDTH - svg.RIGHT + 18, TOP + 12 + 22 * number_in_legend
         parts.append(svg.stroke(left, y, left + 40, y, how))
         return [*parts, svg.marker(self.look, self.ours, left + 20, y), svg.word(self.name, left + 48, y + 4)]
+
+    def _shade(self, frame: Frame) -> list[str]:
+        """Along the low ends, and back along the high ones."""
+        if not self.band:
+            return []
+        xs = [x for x, _ in self.points]
+        low = [(frame.x(x), frame.y(max(y, frame.y_low))) for x, (y, _) in zip(xs, self.band, strict=True)]
+        high = [(frame.x(x), frame.y(y)) for x, (_, y) in zip(xs, self.band, strict=True)]
+        colour = svg.COLOURS[self.look % len(svg.COLOURS)]
+        return [svg.path([*low, *reversed(high)], f"fill='{colour}' fill-opacity='0.15' stroke='none'")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +83,7 @@ class Chart:
 
     @property
     def points(self) -> list[tuple[float, float]]:
-        return [point for line in self.lines for point in line.points]
+        return [point for line in self.lines for point in line.reach]
 
     def frame(self) -> Frame:
         """Where values lie."""

@@ -7,18 +7,20 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from incrowd.errors import InputError, Refused
 from incrowd.reports.chart import Chart, ChartLine
+from incrowd.reproduce.judging import Estimate, Samples, Statement
 
 PREFIX = ".incrowd-reproduce-"
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """Something that the paper says, whether it held here, and by which numbers."""
+class OneRun:
+    """Something that the paper says, decided by one run. A paper that is judged on samples has none left."""
 
     says: str
     held: bool
@@ -42,17 +44,22 @@ class Sheet:
     about: str = ""
 
     def markdown(self) -> str:
-        lines = [f"## {self.title}", "", *([self.about, ""] if self.about else []), _row(self.header)]
-        return "\n".join([*lines, _row(["---"] * len(self.header)), *map(_row, self.rows), ""])
+        lines = [f"## {self.title}", "", *([self.about, ""] if self.about else [])]
+        table = (self.header, ["---"] * len(self.header), *self.rows)
+        return "\n".join([*lines, *map(markdown_row, table), ""])
 
 
-def _row(cells: Sequence[str]) -> str:
+def markdown_row(cells: Sequence[str]) -> str:
+    """A row of a table in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Lines over values of one parameter, all of one unit; `axis` is what stands below the chart."""
+    """Lines over values of one parameter, all of one unit; `axis` is what stands below the chart.
+
+    `bands` are the intervals of lines that are means over samples: a low and a high end for each value.
+    """
 
     name: str
     title: str
@@ -61,10 +68,34 @@ class Figure:
     unit: str
     lines: Mapping[str, tuple[float, ...]]
     axis: str = ""
+    bands: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
-    def states(self, says: str, held: bool, detail: str) -> Statement:
+    @classmethod
+    def of_samples(
+        cls,
+        name: str,
+        title: str,
+        over: str,
+        unit: str,
+        lines: Mapping[str, Mapping[int, Samples]],
+        axis: str,
+    ) -> Figure:
+        """Each line by value, a number for each sample: the mean and its interval of 95 %."""
+        found = {line: [Estimate.of("", each) for each in by.values()] for line, by in lines.items()}
+        return cls(
+            name,
+            title,
+            over,
+            tuple(next(iter(lines.values()))),
+            unit,
+            {line: tuple(each.mean for each in some) for line, some in found.items()},
+            axis,
+            {line: tuple(_ends(each) for each in some) for line, some in found.items()},
+        )
+
+    def states(self, says: str, held: bool, detail: str) -> OneRun:
         """Something that the paper says of this figure."""
-        return Statement(f"Figure {self.name}: {says}", held, detail)
+        return OneRun(f"Figure {self.name}: {says}", held, detail)
 
     def sheet(self, form: str = ".3g", about: str = "") -> Sheet:
         """A row for each line."""
@@ -88,6 +119,7 @@ class Figure:
                 tuple(zip(map(float, self.values), line, strict=True)),
                 order.index(plain[name]),
                 plain[name] == name,
+                self.bands.get(name, ()),
             )
             for name, line in self.lines.items()
         ]
@@ -101,7 +133,19 @@ class Figure:
             "over": self.over,
             "values": list(self.values),
             "lines": {name: list(line) for name, line in self.lines.items()},
+            **(
+                {"bands": {name: list(map(list, band)) for name, band in self.bands.items()}}
+                if self.bands
+                else {}
+            ),
         }
+
+
+def _ends(found: Estimate) -> tuple[float, float]:
+    """Of a band; what cannot be negative is not drawn so."""
+    if not isfinite(found.low):
+        return found.mean, found.mean
+    return max(found.low, min(found.mean, 0.0)), found.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +159,16 @@ class Outcome:
     name: str
     title: str
     sheets: tuple[Sheet, ...]
-    statements: tuple[Statement, ...]
+    statements: tuple[Statement | OneRun, ...]
     facts: Mapping[str, Any]
     charts: Mapping[str, Chart] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> tuple[Statement, ...]:
+        """The statements that have a verdict."""
+        return tuple(each for each in self.statements if isinstance(each, Statement))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -134,8 +183,17 @@ class Outcome:
         """Everything as one page; pictures are beside it."""
         lines = [f"# {self.title}", ""]
         lines += [f"Skipped: {why}." for why in self.skipped] + [""] * bool(self.skipped)
-        lines += [self.sheets[0].markdown(), "## Statements of the paper", "", _row(("", "says", "found"))]
-        lines += [_row(["---"] * 3), *(_row((s.word, s.says, s.detail)) for s in self.statements), ""]
+        lines += [
+            self.sheets[0].markdown(),
+            "## Statements of the paper",
+            "",
+            markdown_row(("", "says", "found")),
+        ]
+        lines += [
+            markdown_row(["---"] * 3),
+            *(markdown_row((s.word, s.says, s.detail)) for s in self.statements),
+            "",
+        ]
         lines += [sheet.markdown() for sheet in self.sheets[1:]]
         pictures = [f"![{chart.title}]({name})" for name, chart in self.charts.items()]
         return "\n".join([*lines, *pictures]).rstrip() + "\n"
@@ -170,15 +228,16 @@ def files_of(outcome: Outcome) -> dict[str, str]:
     }
 
 
-def write(outcome: Outcome, folder: Path, replace: bool = False) -> None:
-    """Write an outcome beside its destination, then give it its name if nothing else came there."""
-    check_destination(folder, outcome.name, replace)
+def write(name: str, files: Mapping[str, str], folder: Path, replace: bool = False) -> None:
+    """Write files beside their destination, then give the folder its name if nothing else came there."""
+    check_destination(folder, name, replace)
     try:
         with tempfile.TemporaryDirectory("", PREFIX, folder.parent, ignore_cleanup_errors=True) as home:
             new = Path(home, "new")
             new.mkdir()
-            for name, text in files_of(outcome).items():
-                (new / name).write_text(text, encoding="utf-8", newline="\n")
+            for place, text in files.items():
+                (new / place).parent.mkdir(exist_ok=True)
+                (new / place).write_text(text, encoding="utf-8", newline="\n")
             _exchange(new, folder)
     except OSError as error:
         raise InputError(f"cannot write into {folder.parent}: {error.strerror}") from None

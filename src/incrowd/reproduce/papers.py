@@ -8,6 +8,7 @@ from pathlib import Path
 
 from incrowd.errors import InputError, unknown
 from incrowd.long_work import Watch, unwatched
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.kja import figures as kja
 from incrowd.reproduce.multidimensional import figures as multidimensional
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
@@ -18,11 +19,14 @@ from incrowd.reproduce.revisited import figures as revisited
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper by its short name, and what runs its experiments: (quick, real tables, watch) -> outcome."""
+    """A paper by its short name, and what runs its experiments.
+
+    `run` gets whether it is to be quick, the folder of real tables, who watches, and what is kept.
+    """
 
     name: str
     title: str
-    run: Callable[[bool, Path | None, Watch], Outcome]
+    run: Callable[[bool, Path | None, Watch, Keeper], Outcome]
 
 
 PAPERS: Mapping[str, Paper] = {
@@ -44,14 +48,25 @@ def paper(name: str) -> Paper:
     return PAPERS[name]
 
 
-def reproduce(name: str, quick: bool = False, data: Path | None = None, watch: Watch = unwatched) -> Outcome:
+def reproduce(
+    name: str,
+    quick: bool = False,
+    data: Path | None = None,
+    watch: Watch = unwatched,
+    kept: Keeper = NOTHING_KEPT,
+) -> Outcome:
     """Run the experiments of a paper again; `quick` runs a small part that takes seconds.
 
     What needs a table that is not in the folder `data` is skipped, and the outcome says so.
     """
     asked = paper(name)
+    check_data(data)
+    return asked.run(quick, data, watch, kept.of(name))
+
+
+def check_data(data: Path | None) -> None:
+    """Refuse a folder of real tables that is not there."""
     if data is not None and not data.is_dir():
         raise InputError(
             f"the folder of real tables {data} does not exist; leave out --data to do without it"
         )
-    return asked.run(quick, data, watch)

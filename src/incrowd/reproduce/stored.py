@@ -73,9 +73,9 @@ def first_rows(table: Table, n: int, d: int, what: str) -> Table:
     return Table(table.names[:d], tuple(column.take(np.arange(n)) for column in table.columns[:d]))
 
 
-def drawn_order(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def drawn_order(rows: NDArray[np.int64], seed: int | str = SEED) -> NDArray[np.int64]:
     """Rows in an order that anyone can draw again."""
-    return rows[Random(SEED).sample(range(rows.size), rows.size)]  # noqa: S311  # nothing is published
+    return rows[Random(seed).sample(range(rows.size), rows.size)]  # noqa: S311  # nothing is published
 
 
 def drawn_words(n: int, d: int, what: str) -> NDArray[np.uint32]:

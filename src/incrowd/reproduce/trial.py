@@ -13,6 +13,7 @@ from incrowd.measures.boxes import RangeCount
 from incrowd.measures.loss import EntropyLoss, GlobalPenalty
 from incrowd.measures.published import Published, published
 from incrowd.publishing.render import cell_texts
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 
 MOST_DRAWS = 100  # times as many boxes are drawn, at most, to find so many with somebody inside
 K = TypeVar("K")
@@ -20,13 +21,24 @@ V = TypeVar("V")
 
 
 def run_each(
-    asked: Iterable[K], run: Callable[[K], V], progress: Progress, work: Callable[[K], float] = lambda _: 1.0
+    asked: Iterable[K],
+    run: Callable[[K], V],
+    progress: Progress,
+    work: Callable[[K], float] = lambda _: 1.0,
+    kept: Keeper = NOTHING_KEPT,
 ) -> dict[K, V]:
-    """What came of every point, each run once; `work` says about how much time a point takes."""
+    """What came of every point, each run once; `work` says about how much time a point takes.
+
+    What is `kept` of an earlier run is not run again; its key and the name of the work must say all that
+    a point depends on.
+    """
     wanted, found, done = list(dict.fromkeys(asked)), dict[K, V](), 0.0
     whole = sum(map(work, wanted))
     for each in wanted:
-        found[each] = run(each)
+        before = kept.get(each)
+        found[each] = run(each) if before is None else before
+        if before is None:
+            kept.put(each, found[each])
         done += work(each)
         progress(done / whole)
     return found

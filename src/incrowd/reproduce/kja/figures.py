@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.long_work import Watch
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.kja import trials as ways
 from incrowd.reproduce.kja.findings import DM, ERROR, NCP, RANGE, RATIO, TIME, JoinFigure, statements
 from incrowd.reproduce.kja.trials import DIR, MONDRIAN, REF, TOPDOWN, JoinPoint, JoinSetting, JoinTrials
@@ -113,7 +114,7 @@ def scale_of(population: ways.Population, quick: bool) -> JoinScale:
     return JoinScale(PEOPLE, seeds, {RATIO: ratios, "k": KS, "d": DS, RANGE: RANGES})
 
 
-def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
+def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOTHING_KEPT) -> Outcome:
     """Run all figures; without the real table, those of UNI."""
     why = ways.RENTERS_TABLE.missing_from(folder)
     skipped = [why] if why else []
@@ -122,7 +123,7 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
     ways.compile_all()
     found: dict[tuple[str, JoinSetting], Mapping[str, JoinPoint]] = {}
     for each in populations:
-        found |= _run(each, scales[each.name], quick, watch)
+        found |= _run(each, scales[each.name], quick, watch, kept)
     if quick:
         skipped.append("four of five samples, most points and a large UNI: left out by --quick")
     if RENTERS in scales and (most := scales[RENTERS].default.ratio) < RATIOS[-1]:
@@ -130,7 +131,9 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
     return outcome(found, scales, skipped)
 
 
-def _run(population: ways.Population, scale: JoinScale, quick: bool, watch: Watch) -> JoinTrials:
+def _run(
+    population: ways.Population, scale: JoinScale, quick: bool, watch: Watch, kept: Keeper
+) -> JoinTrials:
     """Every point; at the default of renters also what is in no figure."""
     real = population.name == RENTERS
     samples = [ways.JoinSample(scale.people, 1, seed) for seed in scale.seeds]
@@ -139,7 +142,7 @@ def _run(population: ways.Population, scale: JoinScale, quick: bool, watch: Watc
         extras |= ways.variants(scale.k)
     progress = watch(f"{population.name}, {scale.people:,} people, {len(samples)} samples")
     at_default = {scale.default: extras} if real else {}
-    return ways.trials(population, scale.settings(counting=real), samples, at_default, progress)
+    return ways.trials(population, scale.settings(counting=real), samples, at_default, progress, kept)
 
 
 def outcome(found: JoinTrials, scales: Scales, skipped: Sequence[str]) -> Outcome:
@@ -184,7 +187,9 @@ def join_figure(
     """A part of a figure by its name."""
     data, base, shows = FIGURES[int(name[:-1])]
     title = f"Figure {name}: {base}, {data}, {shows}"
-    return JoinFigure(name, title, over, values, UNITS[shows], lines, AXES.get(over, ""), data, base, shows)
+    return JoinFigure(
+        name, title, over, values, UNITS[shows], lines, AXES.get(over, ""), {}, data, base, shows
+    )
 
 
 def shown(point: JoinPoint, shows: str, asked: int = DEFAULT_RANGE) -> float:

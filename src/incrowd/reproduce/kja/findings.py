@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from incrowd.reproduce.kja.trials import DIR, REF
-from incrowd.reproduce.outcome import Figure, Statement
+from incrowd.reproduce.outcome import Figure, OneRun
 from incrowd.reproduce.trend import ends, falls, inside, listed, named, number, rises, span, spread
 
 NCP, DM, ERROR, TIME = "NCP", "DM", "ARE", "seconds"  # what a figure shows
@@ -63,8 +63,8 @@ class JoinFigure(Figure):
         return [max(share, 1 / share) for share in self.shares(self.line(DIR), self.line(REF)).values()]
 
 
-Part = Callable[[JoinFigure], Statement]
-Whole = Callable[[Sequence[JoinFigure]], Statement]
+Part = Callable[[JoinFigure], OneRun]
+Whole = Callable[[Sequence[JoinFigure]], OneRun]
 Lines = Callable[[JoinFigure], Mapping[str, tuple[float, ...]]]  # that a statement is about
 _all: Lines = attrgetter("lines")
 _joined: Lines = attrgetter("joined")
@@ -74,10 +74,10 @@ def _plain(figure: JoinFigure) -> Mapping[str, tuple[float, ...]]:
     return {figure.base: figure.line()}
 
 
-def statements(figures: Sequence[JoinFigure]) -> tuple[Statement, ...]:
+def statements(figures: Sequence[JoinFigure]) -> tuple[OneRun, ...]:
     """Every statement about a figure that was run."""
     by_name = {figure.name: figure for figure in figures}
-    found: list[Statement] = []
+    found: list[OneRun] = []
     for which in dict.fromkeys(figure.number for figure in figures):
         whole = [figure for figure in figures if figure.number == which]
         found += [state(whole) for state in WHOLE.get(which, ())]
@@ -88,15 +88,15 @@ def statements(figures: Sequence[JoinFigure]) -> tuple[Statement, ...]:
             found.append(_narrower(by_name["17a"], by_name["12a"]))
     times = [max(line) for figure in figures if figure.shows == TIME for line in figure.lines.values()]
     says = "Figures 18 and 19: nothing takes more than a few minutes"
-    never = [Statement(says, max(times) <= MINUTES, f"at most {max(times):.2f} s")] if times else []
+    never = [OneRun(says, max(times) <= MINUTES, f"at most {max(times):.2f} s")] if times else []
     return (*found, *never)
 
 
 # Whole figures
 
 
-def _states(parts: Sequence[JoinFigure], says: str, held: bool, detail: str) -> Statement:
-    return Statement(f"Figure {parts[0].number}: {says}", held, detail)
+def _states(parts: Sequence[JoinFigure], says: str, held: bool, detail: str) -> OneRun:
+    return OneRun(f"Figure {parts[0].number}: {says}", held, detail)
 
 
 def _extremes(shares: Mapping[str, float]) -> str:
@@ -104,7 +104,7 @@ def _extremes(shares: Mapping[str, float]) -> str:
     return f"{shares[least]:.0%} ({least}) to {shares[most]:.0%} ({most})"
 
 
-def _below(parts: Sequence[JoinFigure]) -> Statement:
+def _below(parts: Sequence[JoinFigure]) -> OneRun:
     """At every point; where the public table has nobody else all ways are one."""
     shares: dict[str, dict[str, float]] = {}
     for part in parts:
@@ -121,7 +121,7 @@ def _shares(parts: Sequence[JoinFigure], way: str, other: str) -> dict[str, floa
 
 
 def _better(way: str, other: str) -> Whole:
-    def state(parts: Sequence[JoinFigure]) -> Statement:
+    def state(parts: Sequence[JoinFigure]) -> OneRun:
         shares = _shares(parts, way, other)
         better = sum(share < 1 for share in shares.values())
         detail = f"at {better} of {len(shares)} points; {_extremes(shares)} of the other"
@@ -130,7 +130,7 @@ def _better(way: str, other: str) -> Whole:
     return state
 
 
-def _almost_equal(parts: Sequence[JoinFigure]) -> Statement:
+def _almost_equal(parts: Sequence[JoinFigure]) -> OneRun:
     shares = _shares(parts, REF, DIR)
     held = inside([*shares.values()], (1 / ALMOST, ALMOST))
     detail = f"Refinement {_extremes(shares)} of Direct"
@@ -140,7 +140,7 @@ def _almost_equal(parts: Sequence[JoinFigure]) -> Statement:
 # Two figures
 
 
-def _more_accurate(mondrian: JoinFigure, topdown: JoinFigure) -> Statement:
+def _more_accurate(mondrian: JoinFigure, topdown: JoinFigure) -> OneRun:
     last = {"conventional": "", "REF": REF}
     pairs = {name: (topdown.line(way)[-1], mondrian.line(way)[-1]) for name, way in last.items()}
     held = all(ours < theirs for ours, theirs in pairs.values())
@@ -148,7 +148,7 @@ def _more_accurate(mondrian: JoinFigure, topdown: JoinFigure) -> Statement:
     return topdown.states("TopDown is more accurate than Mondrian, at the default", held, detail)
 
 
-def _narrower(uniform: JoinFigure, real: JoinFigure) -> Statement:
+def _narrower(uniform: JoinFigure, real: JoinFigure) -> OneRun:
     """At the largest ratio that each has."""
     ours, theirs = uniform.margins()[-1], real.margins()[-1]
     says = "the margin between Direct and Refinement is narrower than on real people"
@@ -162,7 +162,7 @@ def _narrower(uniform: JoinFigure, real: JoinFigure) -> Statement:
 def _trend(says: str, test: Callable[[Sequence[float]], bool], of: Lines = _all) -> Part:
     """Some lines go one way; shown by their ends."""
 
-    def state(figure: JoinFigure) -> Statement:
+    def state(figure: JoinFigure) -> OneRun:
         detail = ends(figure.line()) if of is _plain else named(figure.lines, ends)
         return figure.states(says.format(figure), all(map(test, of(figure).values())), detail)
 
@@ -170,7 +170,7 @@ def _trend(says: str, test: Callable[[Sequence[float]], bool], of: Lines = _all)
 
 
 def _steady(says: str, word: str, of: Lines = _all) -> Part:
-    def state(figure: JoinFigure) -> Statement:
+    def state(figure: JoinFigure) -> OneRun:
         spreads = {name: spread(line) for name, line in of(figure).items()}
         held = max(spreads.values()) <= STEADY
         return figure.states(says.format(figure), held, f"{word}: {named(spreads, number)}")
@@ -179,7 +179,7 @@ def _steady(says: str, word: str, of: Lines = _all) -> Part:
 
 
 def _accurate(says: str, bounds: tuple[float, float]) -> Part:
-    def state(figure: JoinFigure) -> Statement:
+    def state(figure: JoinFigure) -> OneRun:
         gains = figure.gains(figure.line(REF))
         says_all = f"Refinement is {says} times as accurate"
         return figure.states(says_all, inside(gains, bounds), f"{listed(gains)} times")
@@ -187,26 +187,26 @@ def _accurate(says: str, bounds: tuple[float, float]) -> Part:
     return state
 
 
-def _gain_grows(figure: JoinFigure) -> Statement:
+def _gain_grows(figure: JoinFigure) -> OneRun:
     gains = {name: figure.gains(line) for name, line in figure.joined.items()}
     held = all(map(falls, figure.joined.values()))
     return figure.states("the gain grows with the ratio", held, f"gain: {named(gains, listed)}")
 
 
-def _six_times(figure: JoinFigure) -> Statement:
+def _six_times(figure: JoinFigure) -> OneRun:
     growth = {name: line[-1] / line[0] for name, line in figure.joined.items()}
     first, last = figure.values[0], figure.values[-1]
     says = f"DM at k={last} is about six times that at k={first}"
     return figure.states(says, inside([*growth.values()], SIX_TIMES), named(growth, number))
 
 
-def _twice(figure: JoinFigure) -> Statement:
+def _twice(figure: JoinFigure) -> OneRun:
     factor = figure.line(REF)[-1] / figure.line(DIR)[-1]
     says = "Refinement takes about twice as long as Direct"
     return figure.states(says, inside([factor], TWICE), f"{factor:.3g} times")
 
 
-def _as_long(figure: JoinFigure) -> Statement:
+def _as_long(figure: JoinFigure) -> OneRun:
     factors = figure.margins()
     held = max(factors) <= STEADY
     return figure.states("both take roughly the same time", held, f"{span(factors)} times as long")

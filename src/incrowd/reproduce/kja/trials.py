@@ -27,6 +27,7 @@ from incrowd.flow import Attribute, Codes, Microdata, Partition
 from incrowd.long_work import Progress, silent
 from incrowd.measures.boxes import RangeCount, random_boxes
 from incrowd.measures.counting import REFINE, average_relative_error, counts, weights_of
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.stored import Stored, drawn_words, whole_numbers
 from incrowd.reproduce.trial import inhabited, rows_of, run_each, timed
 
@@ -270,6 +271,7 @@ def trials(
     samples: Sequence[JoinSample],
     extras: Mapping[JoinSetting, Mapping[str, Grouping]],
     progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
 ) -> JoinTrials:
     """All lines at all settings, as means over samples; `extras` are further ways at some settings.
 
@@ -283,7 +285,8 @@ def trials(
         lines = ways(MONDRIAN, setting.k) | ways(TOPDOWN, setting.k)
         return trial(data, {**lines, **extras.get(setting, {})}, asked)
 
-    found = run_each([(sample, setting) for sample in samples for setting in settings], run, progress)
+    points = [(sample, setting) for sample in samples for setting in settings]
+    found = run_each(points, run, progress, kept=kept.of(population.name, JoinPoint))
     means = {}
     for setting in settings:
         many = [found[sample, setting] for sample in samples]

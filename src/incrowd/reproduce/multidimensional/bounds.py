@@ -10,8 +10,9 @@ import numpy as np
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.flow import Microdata
 from incrowd.long_work import silent
+from incrowd.reproduce.judging import Finding, exact
 from incrowd.reproduce.multidimensional.trials import RELAXED, SINGLE, STRICT, WAYS, Way, bound, records
-from incrowd.reproduce.outcome import Sheet, Statement
+from incrowd.reproduce.outcome import Sheet
 from incrowd.reproduce.stored import whole_numbers
 
 PRINTED = "strict, at or below the median only"
@@ -112,36 +113,44 @@ def sheet(found: Sequence[WorstCase]) -> Sheet:
     return Sheet("Worst cases", ("table", "cuts", "d", "k", "m", "n", "largest", "bound"), tuple(rows), about)
 
 
-def statements(found: Sequence[WorstCase]) -> tuple[Statement, ...]:
-    """What section 2.2.1 and 2.3 say of medians and sizes, on the worst cases."""
-    printed, strict, relaxed, single = (
-        [each for each in found if each.way == way] for way in (PRINTED, STRICT, RELAXED, SINGLE)
-    )
+Cases = Sequence[WorstCase]
+
+
+def _of(found: Cases, way: str) -> list[WorstCase]:
+    return [each for each in found if each.way == way]
+
+
+def median_allowable(found: Cases) -> Finding:
+    printed = _of(found, PRINTED)
     stopped = [each for each in printed if each.largest == each.n]
+    words = f"{len(stopped)} of {len(printed)} tables with two values stay whole"
+    against = f"{_sizes(stopped)}; the larger value is the median; cut below it as well, they part"
+    return exact(not stopped, words, counterexample=against)
+
+
+def strict_as_printed(found: Cases) -> Finding:
+    printed = _of(found, PRINTED)
+    return exact(all(each.within for each in printed), _sizes(printed), counterexample=_sizes(printed))
+
+
+def strict_below_too(found: Cases) -> Finding:
+    strict = _of(found, STRICT)
     stars = [each for each in strict if each.family == STAR]
     tight = [each for each in stars if each.largest == each.bound]
-    growth = [each for each in single if each.family == COMB]
+    words = f"on {len(strict)} worst cases; reached on {len(tight)} of {len(stars)} stars"
+    return exact(all(each.within for each in strict), words)
+
+
+def relaxed_bound(found: Cases) -> Finding:
+    relaxed = _of(found, RELAXED)
+    return exact(all(each.within for each in relaxed), f"on {len(relaxed)} worst cases")
+
+
+def single_linear(found: Cases) -> Finding:
+    growth = [each for each in _of(found, SINGLE) if each.family == COMB]
     linear = all(each.largest == each.n - each.k and not each.within for each in growth)
-    whole = f"{len(stopped)} of {len(printed)} tables with two values stay whole"
-    reached = f"on {len(strict)} worst cases; reached on {len(tight)} of {len(stars)} stars"
-    below = "Section 2.3: strict cuts leave at most 2d(k-1)+m, if also tried below the median"
-    grow = "Section 2.2.1: single-dimensional classes may grow linearly with the table"
-    return (
-        Statement(
-            "Section 2.3: where a cut is allowable, the one at the median is",
-            not stopped,
-            f"{whole}; cut below the median as well, they do not",
-        ),
-        _within("Section 2.3: strict cuts, as printed, leave at most 2d(k-1)+m", printed, _sizes(printed)),
-        _within(below, strict, reached),
-        _within("Section 2.3: relaxed cuts leave at most 2k-1", relaxed, f"on {len(relaxed)} worst cases"),
-        Statement(grow, linear, f"{_sizes(growth)} if strict"),
-    )
+    return exact(linear, f"{_sizes(growth)} if strict")
 
 
-def _within(says: str, found: Sequence[WorstCase], detail: str) -> Statement:
-    return Statement(says, all(each.within for each in found), detail)
-
-
-def _sizes(found: Sequence[WorstCase]) -> str:
+def _sizes(found: Cases) -> str:
     return "; ".join(f"{each.largest:,} of {each.n:,} together, bound {each.bound}" for each in found)

@@ -24,7 +24,8 @@ from incrowd.generalize import Groups, means_of
 from incrowd.long_work import silent
 from incrowd.measures.published import Published
 from incrowd.queries import Answer, Queryable
-from incrowd.reproduce.outcome import Sheet, Statement
+from incrowd.reproduce.judging import Finding, exact
+from incrowd.reproduce.outcome import Sheet
 from incrowd.reproduce.trial import rows_of
 from incrowd.schema import Column, Kind, Role, Schema
 
@@ -146,7 +147,9 @@ def sheets(found: Patients) -> tuple[Sheet, ...]:
     about = "The patients, 2-anonymous: Table 2 by single-dimensional, Tables 3 and 4 by strict cuts."
     return (
         Sheet("Tables 2 to 4", header, tuple(rows), about),
-        Sheet("Table 1, voters", ("Name", AGE, SEX, ZIP), VOTERS, f"Joined with patients: {_found()}."),
+        Sheet(
+            "Table 1, voters", ("Name", AGE, SEX, ZIP), VOTERS, f"Joined with patients: {_linked_words()}."
+        ),
         Sheet("Table 1, patients", (AGE, SEX, ZIP, DISEASE), PATIENTS, "As they must have been."),
         _queries(found),
         _metrics(found),
@@ -160,7 +163,7 @@ def _linked() -> list[tuple[str, str]]:
     return [(VOTERS[voter][0], PATIENTS[patient][3]) for voter, patient in found]
 
 
-def _found() -> str:
+def _linked_words() -> str:
     return ", ".join(f"{name} has {disease}" for name, disease in _linked()) or "nobody is found"
 
 
@@ -246,61 +249,96 @@ def facts(found: Patients) -> dict[str, Any]:
     }
 
 
-# Statements
+# What the paper says of the examples
 
 
-def statements(found: Patients) -> tuple[Statement, ...]:
-    """What the paper says of the examples."""
-    linked = _linked()
-    lee = Statement("Table 1: joining gives Lee's illness away", linked == [("Lee", "Flu")], _found())
-    return (lee, *_on_classes(found), *_on_cuts(found), *_on_queries(found))
+def lee_found(_found: Patients) -> Finding:
+    return exact(_linked() == [("Lee", "Flu")], _linked_words())
 
 
-def _on_classes(found: Patients) -> list[Statement]:
+def two_anonymous(found: Patients) -> Finding:
+    sizes = class_sizes(found)
+    printed, mended = min(sizes["Table 2 as printed"]), min(sizes["Table 2"])
+    words = f"smallest class {printed}; with the zip code mended {mended}"
+    return exact(printed >= K, words, counterexample="the fifth row has a zip code that no other row has")
+
+
+def told_apart(found: Patients) -> Finding:
+    """By C_DM as it is printed."""
     sizes = class_sizes(found)
     two, three = penalties(sizes["Table 2"]), penalties(sizes["Table 3"])
-    printed, mended = min(sizes["Table 2 as printed"]), min(sizes["Table 2"])
-    smallest = f"smallest class {printed}; with the zip code mended {mended}"
-    squares = f"{two[2]} and {three[2]}; with squares {two[0]} and {three[0]}"
-    better = "Tables 2 and 3: multidimensional is better by C_DM and C_AVG"
-    both = f"{three[0]} and {float(three[1]):g} against {two[0]} and {float(two[1]):g}"
-    return [
-        Statement("Table 2, as printed, is 2-anonymous", printed >= K, smallest),
-        Statement("Section 2.1: C_DM as printed tells Table 2 from Table 3", two[2] != three[2], squares),
-        Statement(better, three[0] < two[0] and three[1] < two[1], both),
-    ]
+    words = f"{two[2]} and {three[2]}; with squares {two[0]} and {three[0]}"
+    return exact(two[2] != three[2], words, counterexample="the sum of |E|/2 is n/2, whatever is published")
 
 
-def _on_cuts(found: Patients) -> list[Statement]:
+def multidimensional_better(found: Patients) -> Finding:
+    sizes = class_sizes(found)
+    two, three = penalties(sizes["Table 2"]), penalties(sizes["Table 3"])
+    words = f"{three[0]} and {float(three[1]):g} against {two[0]} and {float(two[1]):g}"
+    return exact(three[0] < two[0] and three[1] < two[1], words)
+
+
+EXPECTED = [[[0, 2, 3, 5], [1, 4]], [[0, 2], [1, 4], [3, 5]]]
+
+
+def classes_given(found: Patients) -> Finding:
+    """With zip codes in the order that they had first."""
     ours = [classes_of(found.single), classes_of(found.strict)]
+    return exact(ours == EXPECTED, f"sizes {_sizes(ours)}")
+
+
+def classes_with_printed_codes(_found: Patients) -> Finding:
     replaced = [classes_of(partition) for partition in grouped((ZIP, AGE), first=False)]
-    expected = [[[0, 2, 3, 5], [1, 4]], [[0, 2], [1, 4], [3, 5]]]
+    against = "53712 became 533441, now the smallest of the codes"
+    return exact(replaced == EXPECTED, f"sizes {_sizes(replaced)}", counterexample=against)
+
+
+def first_cut(_found: Patients) -> Finding:
     right = sum(int(row[2]) > PRINTED_CUT for row in PATIENTS)
-    given = "Tables 2 and 3: the algorithms give these classes, with the first order of zip codes"
-    same = "Tables 2 and 3: the same with the zip codes as printed"
-    first = f"Figure 1: the first cut, at {PRINTED_CUT}, is allowable"
-    then = "Figure 1: after it, multidimensional cuts go on and single-dimensional ones do not"
-    many = f"{len(ours[1])} against {len(ours[0])} classes, with the first order of zip codes"
-    return [
-        Statement(given, ours == expected, f"sizes {_sizes(ours)}"),
-        Statement(same, replaced == ours, _sizes(replaced)),
-        Statement(first, right >= K, f"{right} patients on the right"),
-        Statement(then, len(ours[0]) == 2 and len(ours[1]) > 2, many),
+    against = f"no zip code is larger than {PRINTED_CUT}"
+    return exact(right >= K, f"{right} patients on the right", counterexample=against)
+
+
+def cuts_go_on(found: Patients) -> Finding:
+    single, strict = len(classes_of(found.single)), len(classes_of(found.strict))
+    words = f"{strict} against {single} classes, with the first order of zip codes"
+    return exact(single == 2 and strict > 2, words)
+
+
+def not_single(found: Patients) -> Finding:
+    """Is somebody of one age mapped to two ranges in Table 3, and nobody in Table 2?"""
+    ages = [row[0] for row in PATIENTS]
+    ranges = [
+        {age: {cell_of(rows, 0, i) for i, each in enumerate(ages) if each == age} for age in ages}
+        for rows in (found.rows(found.single), found.rows(found.strict))
     ]
+    several = [max(map(len, each.values())) for each in ranges]
+    words = f"age 35 becomes {' or '.join(sorted(ranges[1]['35']))}"
+    return exact(several[0] == 1 and several[1] > 1, words)
+
+
+def mean_answered(found: Patients) -> Finding:
+    got, (mean, _) = all_answers(found), true_answers()
+    words = f"{got['Table 4'].words[0]}; with the printed mean {got['Table 4 as printed'].words[0]}"
+    return exact(got["Table 4"].mean == mean, words)
+
+
+def printed_mean_answers(found: Patients) -> Finding:
+    got, (mean, _) = all_answers(found), true_answers()
+    words = f"{got['Table 4 as printed'].words[0]}, truly {float(mean):g}"
+    against = f"the mean {PRINTED_MEAN} of the class [37-38] lies outside its range"
+    return exact(got["Table 4 as printed"].mean == mean, words, counterexample=against)
+
+
+def count_answered(found: Patients) -> Finding:
+    four, (_, young) = all_answers(found)["Table 4"], true_answers()
+    return exact(four.young.exact and four.young.lower == young, four.words[1])
+
+
+def count_unanswered(found: Patients) -> Finding:
+    two = all_answers(found)["Table 2, with means"]
+    return exact(not two.young.exact, two.words[1])
 
 
 def _sizes(several: Sequence[Sequence[Sequence[int]]]) -> str:
     return " and ".join(", ".join(str(len(each)) for each in classes) for classes in several)
-
-
-def _on_queries(found: Patients) -> list[Statement]:
-    got, (mean, young) = all_answers(found), true_answers()
-    two, four = got["Table 2, with means"], got["Table 4"]
-    first = "Table 4: with means the first query is answered precisely"
-    detail = f"{four.words[0]}; with the printed mean {got['Table 4 as printed'].words[0]}"
-    exact = four.young.exact and four.young.lower == young
-    return [
-        Statement(first, four.mean == mean, detail),
-        Statement("Table 4: the second query is answered precisely", exact, four.words[1]),
-        Statement("Table 2 cannot answer the second query precisely", not two.young.exact, two.words[1]),
-    ]

@@ -22,8 +22,9 @@ from incrowd.long_work import Progress, silent
 from incrowd.measures.boxes import RangeCount, allowed_codes, random_boxes
 from incrowd.measures.counting import average_relative_error
 from incrowd.measures.loss import AverageClass, Discernibility
-from incrowd.reproduce.stored import ADULT_TABLE, SEED, drawn_words, whole_numbers
-from incrowd.reproduce.trial import inhabited, rows_of, run_each
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
+from incrowd.reproduce.stored import ADULT_TABLE, SEED, drawn_order, drawn_words, whole_numbers
+from incrowd.reproduce.trial import inhabited, rows_of, run_each, timed
 
 COLUMNS = (
     "age",
@@ -42,11 +43,12 @@ SPREAD = 10.0  # standard deviation of a normal column
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberTable:
-    """A table of whole numbers, to take the first columns of."""
+    """A table of whole numbers, or a sample of it, to take the first columns of."""
 
     name: str
     codes: Codes
     attributes: tuple[Attribute, ...]
+    seed: int = SEED
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -55,28 +57,34 @@ class NumberTable:
         return Microdata(np.ascontiguousarray(self.codes[:, :d]), self.attributes[:d])
 
 
-def uniform(n: int) -> NumberTable:
+def uniform(n: int, seed: int = SEED) -> NumberTable:
     """Every value with the same chance, columns independent of each other."""
-    return _invented("UNIFORM", n, [1.0] * DOMAIN)
+    return _invented("UNIFORM", n, seed, [1.0] * DOMAIN)
 
 
-def normal(n: int) -> NumberTable:
+def normal(n: int, seed: int = SEED) -> NumberTable:
     """Values around the middle of the domain more often, columns independent of each other."""
     middle = (DOMAIN - 1) / 2
-    return _invented("NORMAL", n, [exp(-(((v - middle) / SPREAD) ** 2) / 2) for v in range(DOMAIN)])
+    return _invented("NORMAL", n, seed, [exp(-(((v - middle) / SPREAD) ** 2) / 2) for v in range(DOMAIN)])
 
 
-def _invented(name: str, n: int, weights: list[float]) -> NumberTable:
+def _invented(name: str, n: int, seed: int, weights: list[float]) -> NumberTable:
     upto = np.cumsum(weights)
-    drawn = drawn_words(n, MOST_COLUMNS, f"{name} {SEED}") / 2.0**32
+    drawn = drawn_words(n, MOST_COLUMNS, f"{name} {seed}") / 2.0**32
     codes = np.searchsorted(upto[:-1] / upto[-1], drawn, side="right").astype(np.int32)
     domain = np.arange(DOMAIN)
-    return NumberTable(name, codes, tuple(whole_numbers(f"x{j + 1}", domain) for j in range(MOST_COLUMNS)))
+    attributes = tuple(whole_numbers(f"x{j + 1}", domain) for j in range(MOST_COLUMNS))
+    return NumberTable(name, codes, attributes, seed)
 
 
-def adult(folder: Path) -> NumberTable:
-    """Everybody of ADULT."""
-    return NumberTable(ADULT_TABLE.name, *ADULT_TABLE.numbered(folder, COLUMNS))
+def adult(folder: Path, n: int, seeds: Sequence[int]) -> list[NumberTable]:
+    """Samples of ADULT."""
+    codes, attributes = ADULT_TABLE.numbered(folder, COLUMNS)
+    drawn = (drawn_order(np.arange(len(codes)), f"ADULT {seed}")[:n] for seed in seeds)
+    return [
+        NumberTable(ADULT_TABLE.name, codes[rows], attributes, seed)
+        for rows, seed in zip(drawn, seeds, strict=True)
+    ]
 
 
 SINGLE, STRICT, RELAXED = "single-dimensional", "strict", "relaxed"
@@ -138,9 +146,9 @@ def bound(d: int, k: int, copies: int) -> int:
     return 2 * d * (k - 1) + copies
 
 
-def workloads(data: Microdata, count: int) -> dict[str, Predicates]:
+def workloads(data: Microdata, count: int, seed: int = SEED) -> dict[str, Predicates]:
     """Boxes over all columns and over one of them, anywhere in the domain and with somebody inside."""
-    dice = Random(f"predicates {SEED}")  # noqa: S311  # nothing is published
+    dice = Random(f"predicates {seed}")  # noqa: S311  # nothing is published
 
     def everywhere() -> list[RangeCount]:
         return random_boxes(data, SHARE, 1, dice.random, "discrete")
@@ -227,18 +235,33 @@ def most_copies(points: NDArray[np.int64], labels: Codes) -> NDArray[np.int64]:
 
 
 def trials(
-    table: NumberTable, settings: Iterable[CutSetting], queries: int, progress: Progress
+    table: NumberTable,
+    settings: Iterable[CutSetting],
+    queries: int,
+    progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
 ) -> dict[tuple[str, CutSetting], CutPoint]:
     """Every way at every k and d of one table."""
 
     @lru_cache(maxsize=1)
     def prepared(d: int) -> tuple[Microdata, dict[str, Predicates]]:
         data = table.first(d)
-        return data, workloads(data, queries)
+        return data, workloads(data, queries, table.seed)
 
     def run(setting: CutSetting) -> dict[str, CutPoint]:
         data, asked = prepared(setting.d)
         return {name: trial(data, way(setting.k), setting.k, asked) for name, way in WAYS.items()}
 
-    found = run_each(sorted(settings, key=lambda setting: (setting.d, setting.k)), run, progress)
+    found = run_each(
+        sorted(settings, key=lambda setting: (setting.d, setting.k)),
+        run,
+        progress,
+        kept=kept.of(f"{table.name} {len(table)} {table.seed} {queries}", CutPoint),
+    )
     return {(name, setting): point for setting, points in found.items() for name, point in points.items()}
+
+
+def strict_seconds(n: int, seed: int) -> float:
+    """Processor seconds of strict cuts on UNIFORM, d=5, k=10: the quickest of three runs."""
+    data = uniform(n, seed).first(5)
+    return min(timed(lambda: WAYS[STRICT](10).group(data, (), silent))[1] for _ in range(3))

@@ -31,6 +31,7 @@ from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Sensitive,
 from incrowd.generalize import generalize
 from incrowd.long_work import Progress, silent
 from incrowd.models.l_diversity import FrequencyDiversity
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.stored import (
     ADULT_TABLE,
     CENSUS_COLUMNS,
@@ -89,10 +90,13 @@ def as_ranges(data: Microdata) -> Microdata:
     return replace(data, attributes=attributes)
 
 
-def load_census(folder: Path) -> tuple[SampledTable, SampledTable]:
-    """Everybody; and those with an occupation, in bands of codes, for l-diversity."""
+def load_census(folder: Path, seeds: Sequence[int]) -> list[tuple[SampledTable, SampledTable]]:
+    """Everybody; and those with an occupation, in bands of codes, for l-diversity: for each seed an order."""
     table = CENSUS_TABLE.read(folder, [*CENSUS_COLUMNS, OCCUPATION])
-    order = drawn_order(np.arange(len(table)))
+    return [_census(table, drawn_order(np.arange(len(table)), seed)) for seed in seeds]
+
+
+def _census(table: Table, order: NDArray[np.int64]) -> tuple[SampledTable, SampledTable]:
     column = table.column(OCCUPATION)
     bands = np.array([_band(text) for text in column.texts], np.int32)[column.codes[order]]
     works = bands >= 0
@@ -106,10 +110,11 @@ def _band(occupation: str | None) -> int:
     return -1 if occupation is None or occupation in NO_OCCUPATION else int(occupation) // BAND
 
 
-def load_adult(folder: Path) -> SampledTable:
-    """All of ADULT; the order of its rows matters to nothing but ties."""
+def load_adult(folder: Path, seeds: Sequence[int]) -> list[SampledTable]:
+    """All of ADULT, for each seed in an order of its own; it matters to nothing but ties."""
     table = ADULT_TABLE.read(folder, ADULT)
-    return SampledTable(ADULT_TABLE.name, _taken(table, ADULT, np.arange(len(table))))
+    orders = (drawn_order(np.arange(len(table)), seed) for seed in seeds)
+    return [SampledTable(ADULT_TABLE.name, _taken(table, ADULT, order)) for order in orders]
 
 
 def _taken(table: Table, names: Sequence[str], rows: NDArray[np.int64]) -> Table:
@@ -124,7 +129,7 @@ def _taken(table: Table, names: Sequence[str], rows: NDArray[np.int64]) -> Table
 Grouped = Partition | Neighbourhoods
 Grouping = Callable[[Microdata, int, Entropy], Grouped]
 NAMES = HR, HS, HP, NH, PRINTED, AT = "HR", "HS", "HP", "NH", "NH printed", "AT"
-RUNS = 5  # of which the quickest counts: the first may have to compile
+RUNS = 2  # of which the quicker counts
 
 
 def _frequent(data: Microdata, k: int) -> tuple[Guard, ...]:
@@ -239,22 +244,68 @@ class SampleFigure:
         }
 
 
-def figure(plan: Plan, people: SampledTable, progress: Progress) -> SampleFigure:
-    """Run all methods of a figure at all its values."""
+@dataclass(frozen=True, slots=True)
+class SampledFigure:
+    """A figure on several samples."""
 
-    def run(setting: SampleSetting) -> dict[str, SamplePoint]:
-        return points(people.first(setting.n, setting.d), setting.k, plan.diverse)
+    plan: Plan
+    samples: tuple[SampleFigure, ...]
 
-    found = [*run_each(plan.settings, run, progress).values()]
-    return SampleFigure(plan, {name: tuple(each[name] for each in found) for name in found[0]})
+    def line(self, name: str, field: str = "loss") -> dict[str, list[float]]:
+        """One number of each point, by value and sample; HR, which has no time, has none."""
+        lines = [each.line(name, field) for each in self.samples]
+        values = [f"{self.plan.letter}={value}" for value in self.plan.values]
+        return {at: [line[i] for line in lines] for i, at in enumerate(values) if lines[0]}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name in NAMES if name in self.samples[0].lines)
 
 
-def points(data: Microdata, k: int, diverse: bool) -> dict[str, SamplePoint]:
+def figure(
+    plan: Plan,
+    people: Sequence[SampledTable],
+    progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
+    quick: bool = False,
+) -> SampledFigure:
+    """Run all methods of a figure at all its values, on every sample; `quick` leaves out the slowest."""
+
+    def run(at: tuple[int, SampleSetting]) -> dict[str, SamplePoint]:
+        sample, setting = at
+        return points(people[sample].first(setting.n, setting.d), setting.k, methods)
+
+    methods = methods_of(plan.diverse, quick)
+    asked = [(sample, setting) for sample in range(len(people)) for setting in plan.settings]
+    name = f"{plan.table} {'diverse' if plan.diverse else ''}"
+    found = run_each(asked, run, progress, lambda at: at[1].n, kept.of(name, SamplePoint))
+
+    def one(sample: int) -> SampleFigure:
+        each = [found[sample, setting] for setting in plan.settings]
+        return SampleFigure(plan, {name: tuple(point[name] for point in each) for name in each[0]})
+
+    return SampledFigure(plan, tuple(map(one, range(len(people)))))
+
+
+def methods_of(diverse: bool, quick: bool) -> dict[str, Grouping]:
+    """The lines of a figure; `quick` has not the ring that is published with l, which is not the paper's."""
+    every = DIVERSE if diverse else ANONYMOUS
+    return {name: group for name, group in every.items() if not (quick and diverse and name == NH)}
+
+
+def compile_all(people: SampledTable, diverse: bool, quick: bool = False) -> None:
+    """Run everything once, so that no time of a figure has compiling in it."""
+    points(people.first(2000, 2), 3, methods_of(diverse, quick))
+
+
+def points(data: Microdata, k: int, methods: Mapping[str, Grouping]) -> dict[str, SamplePoint]:
     """Every line at one value."""
     found: dict[str, SamplePoint] = {}
-    for name, group in (DIVERSE if diverse else ANONYMOUS).items():
+    diverse = AT in methods
+    for name, group in methods.items():
+        runs = 1 if diverse and name == NH else RUNS  # which takes longest
         partition, seconds, drawing = min(
-            (_timed(data, k, group) for _ in range(RUNS)), key=lambda run: run[1:]
+            (_timed(data, k, group) for _ in range(runs)), key=lambda run: run[1:]
         )
         labels = _labels(partition)
         if not diverse and name == HS:

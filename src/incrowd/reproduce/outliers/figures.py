@@ -13,7 +13,8 @@ from typing import Any
 from incrowd.algorithms.outliers.expc import COMPONENTS
 from incrowd.errors import InputError
 from incrowd.long_work import Watch
-from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
+from incrowd.reproduce.outcome import Figure, OneRun, Outcome, Sheet
 from incrowd.reproduce.outliers import trials as approaches
 from incrowd.reproduce.outliers.trials import (
     EXPC,
@@ -42,7 +43,7 @@ THREE = (EXPC, *RIVALS)
 COMPONENTS_OF = {EXPC: "9a", GNOF: "9b", GOF: "9c"}
 
 
-def statements(figures: Sequence[Figure], residue: Mapping[str, Sequence[float]]) -> tuple[Statement, ...]:
+def statements(figures: Sequence[Figure], residue: Mapping[str, Sequence[float]]) -> tuple[OneRun, ...]:
     """Every statement of section 8; `residue` is the share of records that were left over, by n."""
     by_name = {figure.name: figure for figure in figures}
     size, loss = by_name["11"], by_name["13a"]
@@ -74,7 +75,7 @@ def _ratios(figure: Figure, names: Sequence[str] = RIVALS) -> dict[str, list[flo
     return {name: ratios(figure.lines[name], figure.lines[EXPC]) for name in names}
 
 
-def _below(figure: Figure, says: str, rivals: Sequence[str] = RIVALS) -> Statement:
+def _below(figure: Figure, says: str, rivals: Sequence[str] = RIVALS) -> OneRun:
     """ExpC has less than each of the others at each value."""
     won = {name: sum(a < b for a, b in _points(figure, (EXPC, name))) for name in rivals}
     many = len(figure.values)
@@ -85,7 +86,7 @@ def _below(figure: Figure, says: str, rivals: Sequence[str] = RIVALS) -> Stateme
     return figure.states(says, min(won.values()) == many, detail)
 
 
-def _time(figure: Figure) -> Iterator[Statement]:
+def _time(figure: Figure) -> Iterator[OneRun]:
     others, ours, expc = [*map(min, _points(figure))], figure.lines[INCOGNITO], figure.lines[EXPC]
     held = all(a < b for a, b in zip(ours, others, strict=True))
     detail = f"{span(ours)} s, the quickest of the others {span(others)} s"
@@ -104,21 +105,21 @@ def _time(figure: Figure) -> Iterator[Statement]:
     yield figure.states("the time of ExpC grows with n", rises(expc), f"{listed(expc)} s")
 
 
-def _components(by_name: Mapping[str, Figure], residue: Mapping[str, Sequence[float]]) -> Iterator[Statement]:
+def _components(by_name: Mapping[str, Figure], residue: Mapping[str, Sequence[float]]) -> Iterator[OneRun]:
     """What takes how much of the time of each approach."""
     looking, growing, settling = (
         {name: _shares(by_name[COMPONENTS_OF[name]], part) for name in names}
         for part, names in zip(COMPONENTS[1:], (RIVALS, THREE, THREE), strict=True)
     )
     says = "Figure 9: outlier detection takes considerable time in GNOF and GOF"
-    yield Statement(says, min(map(min, looking.values())) >= CONSIDERABLE, _percents(looking))
+    yield OneRun(says, min(map(min, looking.values())) >= CONSIDERABLE, _percents(looking))
     says = "Figure 9: expansion dominates the time of all three"
-    yield Statement(says, min(map(min, growing.values())) > DOMINANT, _percents(growing))
+    yield OneRun(says, min(map(min, growing.values())) > DOMINANT, _percents(growing))
     says = "Figure 9: residue processing is always negligible"
-    yield Statement(says, max(map(max, settling.values())) <= NEGLIGIBLE, _percents(settling))
+    yield OneRun(says, max(map(max, settling.values())) <= NEGLIGIBLE, _percents(settling))
     says = "Figure 9: residue tuples are always very few compared with the table"
     few = max(map(max, residue.values())) <= VERY_SMALL
-    yield Statement(says, few, _percents(residue) + " of all records")
+    yield OneRun(says, few, _percents(residue) + " of all records")
 
 
 def _shares(figure: Figure, part: str) -> list[float]:
@@ -130,7 +131,7 @@ def _percents(shares: Mapping[str, Sequence[float]]) -> str:
     return named(shares, lambda each: span(each, "{:.1%}"))
 
 
-def _small_groups_lose_least(sizes: Figure, loss: Figure) -> Statement:
+def _small_groups_lose_least(sizes: Figure, loss: Figure) -> OneRun:
     """Of the three approaches that keep outliers."""
     pairs = zip(_points(sizes), _points(loss), strict=True)
     same = sum(size.index(min(size)) == lost.index(min(lost)) for size, lost in pairs)
@@ -139,7 +140,7 @@ def _small_groups_lose_least(sizes: Figure, loss: Figure) -> Statement:
     return sizes.states("smaller groups result in smaller loss", same == many, detail)
 
 
-def _removal_worst(figure: Figure) -> Statement:
+def _removal_worst(figure: Figure) -> OneRun:
     others, ours = [max(point) for point in _points(figure)], figure.lines[REMOVED]
     worse = sum(a > b for a, b in zip(ours, others, strict=True))
     detail = f"at {worse} of {len(ours)}: {listed(ours)}, the worst of the others {listed(others)}"
@@ -149,7 +150,7 @@ def _removal_worst(figure: Figure) -> Statement:
 # Parameters of ExpC
 
 
-def _times(figure: Figure, letter: str) -> list[Statement]:
+def _times(figure: Figure, letter: str) -> list[OneRun]:
     lines = [*figure.lines.values()]
     steps = [(a, b) for one, next_one in pairwise(lines) for a, b in zip(one, next_one, strict=True)]
     quicker = sum(b < a for a, b in steps)
@@ -161,7 +162,7 @@ def _times(figure: Figure, letter: str) -> list[Statement]:
     ]
 
 
-def _losses(figure: Figure, letter: str, word: str, bound: float) -> list[Statement]:
+def _losses(figure: Figure, letter: str, word: str, bound: float) -> list[OneRun]:
     lines = [*figure.lines.values()]
     every = [value for line in lines for value in line]
     above = [max(values) / min(values) - 1 for values in zip(*lines, strict=True)]
@@ -235,23 +236,29 @@ FULL = OutlierScale(_SIZES, 10_000, (5, 10, 15, 20), _DS, _PS, 5000, 1000)
 QUICK = OutlierScale((1000, 2000, 3000), 2000, (5, 15), ("1.1", "1.2"), ("0.8", "0.9"), 0, 200)
 
 
-def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
+def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOTHING_KEPT) -> Outcome:
     """Run all figures; without the census or one of its hierarchies there is nothing to run, an error."""
     missing = [why for stored in approaches.NEEDED if (why := stored.missing_from(folder))]
     if folder is None or missing:
         raise InputError(f"outliers needs a real table; {missing[0]}")
     watch("read the census")
     skipped = [f"more than {QUICK.sizes[-1]:,} people, and most points: left out by --quick"] if quick else []
-    return run(approaches.load_workers(folder), QUICK if quick else FULL, skipped, watch)
+    return run(approaches.load_workers(folder), QUICK if quick else FULL, skipped, watch, kept)
 
 
-def run(people: approaches.Workers, scale: OutlierScale, skipped: Sequence[str], watch: Watch) -> Outcome:
+def run(
+    people: approaches.Workers,
+    scale: OutlierScale,
+    skipped: Sequence[str],
+    watch: Watch,
+    kept: Keeper = NOTHING_KEPT,
+) -> Outcome:
     """Every point, every table and chart of them, every statement."""
     progress = watch("find out who stands out")
     standing = approaches.rates(people, scale.rated())
     progress(1.0)
     approaches.compile_all(people, scale.ask(min(scale.whole_n, 200)))
-    found = approaches.trials(people, scale.asked(), watch("group people in every way"))
+    found = approaches.trials(people, scale.asked(), watch("group people in every way"), kept)
     return outcome(found, standing, scale, skipped)
 
 

@@ -30,6 +30,7 @@ from incrowd.flow import Attribute, Codes, Microdata, Table, TextColumn
 from incrowd.hierarchy.tree import read_levels
 from incrowd.long_work import Progress, silent
 from incrowd.models.plain import PlainGuard
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.stored import (
     CENSUS_COLUMNS,
     CENSUS_TABLE,
@@ -167,7 +168,10 @@ OutlierTrials = Mapping[tuple[str, OutlierSetting], GroupingPoint]
 
 
 def trials(
-    people: Workers, asked: Sequence[tuple[str, OutlierSetting]], progress: Progress
+    people: Workers,
+    asked: Sequence[tuple[str, OutlierSetting]],
+    progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
 ) -> dict[tuple[str, OutlierSetting], GroupingPoint]:
     """Every approach that is asked for, each once; samples are encoded before time counts."""
     sample = lru_cache(maxsize=1)(people.first)
@@ -175,7 +179,7 @@ def trials(
     def run(at: tuple[str, OutlierSetting]) -> GroupingPoint:
         return trial(sample(at[1].n, at[1].columns), *at)
 
-    return run_each(asked, run, progress, lambda at: at[1].n)
+    return run_each(asked, run, progress, lambda at: at[1].n, kept.of("groups", GroupingPoint))
 
 
 def trial(data: Microdata, name: str, setting: OutlierSetting) -> GroupingPoint:

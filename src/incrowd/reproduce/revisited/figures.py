@@ -2,185 +2,169 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 from incrowd.long_work import Watch
-from incrowd.reproduce.outcome import Figure, Outcome, Sheet, Statement
+from incrowd.reproduce.judging import Estimate, Tables, judged
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
+from incrowd.reproduce.outcome import Figure, Outcome, Sheet
 from incrowd.reproduce.revisited import trials as runs
-from incrowd.reproduce.revisited.trials import BEST, EXPANSION, FOREST, KK, KS, Curve, LossTrial, printed
+from incrowd.reproduce.revisited.claims import ART_ROWS, CLAIMS, LossTrials
+from incrowd.reproduce.revisited.trials import KS, ROWS, Curve, GraphPoint, LossSample, LossTrial, printed
 from incrowd.reproduce.stored import SEED
-from incrowd.reproduce.trend import inside, span
-
-PRINTED_ROWS = 5000  # the size of ART at which ours are held beside the printed numbers
-FOREST_GAIN = (0.18, 0.51)  # of the paper's own table; its text rounds this to 20 to 50 %
-KK_GAIN = (0.08, 0.36)  # and this to 10 to 30 %
-
-
-def statements(trials: Sequence[LossTrial]) -> tuple[Statement, ...]:
-    """Every statement on every table that was run; those on ART come first."""
-    names = dict.fromkeys(trial.data for trial in trials)
-    by_name = {name: [trial for trial in trials if trial.data == name] for name in names}
-    return tuple(each for name, some in by_name.items() for each in _about(some, name))
-
-
-def _about(trials: Sequence[LossTrial], name: str) -> Iterator[Statement]:
-    cases = {}
-    for trial in trials:
-        for k, (best, forest, own) in zip(trial.ks, _rows(trial, BEST, FOREST, KK), strict=True):
-            cases[f"{trial.measure} k={k}"] = forest > best > own
-    yield _always(f"{name}: the forest loses most, (k,k) least, for every k and measure", cases)
-    # only ART has the paper's own sets; of ART only a size near the paper's
-    yield from (_not_above(each) for each in trials if (each.data, each.rows) == ("ART", PRINTED_ROWS))
-    says = f"{name}: the best agglomerative loses 20-50 % less than the forest"
-    yield _gain(says, [pair for each in trials for pair in _rows(each, BEST, FOREST)], FOREST_GAIN)
-    says = f"{name}: (k,k) loses 10-30 % less than the best agglomerative"
-    yield _gain(says, [pair for each in trials for pair in _rows(each, KK, BEST)], KK_GAIN)
-    cases = {
-        f"{each.measure} {variant} k={each.ks[i]}": each.losses[variant][i] < each.losses[FOREST][i]
-        for each, variant, i in _cases(trials, runs.VARIANTS)
-    }
-    yield _always(f"{name}: every agglomerative variant loses less than the forest", cases)
-    cases = {
-        f"{each.measure} k={each.ks[i]}": each.losses[EXPANSION][i] < each.losses[runs.NEAREST][i]
-        for each, _, i in _cases(trials, [EXPANSION])
-    }
-    yield _always(f"{name}: Algorithm 4 with 5 loses less than Algorithm 3 with 5", cases)
-    held = all(each.best.startswith(("(10)", "(11)")) for each in trials)
-    detail = "; ".join(f"{each.measure}: best is {each.best}" for each in trials)
-    yield Statement(f"{name}: distances (10) and (11) bring the best results", held, detail)
-    plain = _cases(trials, [variant for variant in runs.VARIANTS if variant.endswith("Algorithm 1")])
-    better = 0
-    for each, variant, i in plain:
-        better += each.losses[variant.replace("Algorithm 1", "Algorithm 2")][i] < each.losses[variant][i]
-    says = f"{name}: Algorithm 2 usually loses less than Algorithm 1"
-    yield Statement(says, 2 * better > len(plain), f"in {better} of {len(plain)} cases")
-
-
-def _rows(trial: LossTrial, *rows: str) -> list[tuple[float, ...]]:
-    """Rows of Table I, for each k."""
-    return list(zip(*(trial.table[row] for row in rows), strict=True))
-
-
-def _always(says: str, cases: Mapping[str, bool]) -> Statement:
-    """Held in every case, each under its name."""
-    wrong = [case for case, held in cases.items() if not held]
-    shown = ", ".join(wrong[:4]) + (", …" if len(wrong) > 4 else "")
-    detail = f"not in {len(wrong)} cases: {shown}" if wrong else f"in all {len(cases)} cases"
-    return Statement(says, not wrong, detail)
-
-
-def _not_above(trial: LossTrial) -> Statement:
-    """Ours, rounded as the printed numbers are, against them."""
-    above = []
-    for row in (BEST, KK):
-        for k, ours in zip(trial.ks, trial.table[row], strict=True):
-            theirs = printed(trial.data, trial.measure, row, k)
-            if theirs is not None and round(ours, 2) > theirs:
-                above.append((ours / theirs - 1, f"{row} k={k}: {ours:.3f}/{theirs:.2f}"))
-    says = f"{trial.data} {trial.measure}: best agglomerative and (k,k) at or below the printed loss"
-    if not above:
-        return Statement(says, True, f"with {trial.rows:,} records, to two digits")
-    worst = max(above)
-    detail = f"{len(above)} of 8 above, by {worst[0]:.1%} at most ({worst[1]}); see how loss depends on n"
-    return Statement(says, False, detail)
-
-
-def _gain(says: str, pairs: Sequence[tuple[float, ...]], printed: tuple[float, float]) -> Statement:
-    gains = [1 - less / more for less, more in pairs]
-    held = inside([round(min(gains), 2), round(max(gains), 2)], printed)
-    own = span(printed, "{:.0%}")
-    return Statement(says, held, f"{span(gains, '{:.0%}')} (the paper's own table: {own})")
-
-
-def _cases(trials: Sequence[LossTrial], names: Iterable[str]) -> list[tuple[LossTrial, str, int]]:
-    """Each trial with each algorithm and each place among the k."""
-    listed = list(names)
-    return [(trial, name, i) for trial in trials for name in listed for i in range(len(trial.ks))]
-
+from incrowd.reproduce.trial import run_each
 
 TITLE = "k-Anonymization Revisited: Table I, Figures 2 and 3"
-QUICK_ROWS = 1000
+QUICK_ROWS = 500
+SAMPLES = 5
 SIZES, SEEDS = (1000, 2000, 5000, 10000), (1, 2, 3)  # of ART, where its size is varied
+TIMED_SIZES = (1000, 2000, 4000)
 PRINTED = ", printed"  # after the name of a line that is not ours
-FIGURES = {"EM": ("figure2", "bits per cell"), "LM": ("figure3", "share of the domain per cell")}
+FIGURES = {"EM": ("figure2", "bits lost per cell"), "LM": ("figure3", "share of the domain lost per cell")}
 
 
-def reproduce(quick: bool, folder: Path | None, watch: Watch) -> Outcome:
+def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOTHING_KEPT) -> Outcome:
     """Run everything; with `quick`, ART alone and small."""
-    rows = QUICK_ROWS if quick else PRINTED_ROWS
-    data = {"ART": runs.art(rows)}
-    skipped = [] if not quick else ["ADT and CMC, and how loss depends on n: left out by --quick"]
-    for real in () if quick else (runs.ADT_TABLE, runs.CMC_TABLE):
-        why = real.missing_from(folder)
+    rows = QUICK_ROWS if quick else ART_ROWS
+    seeds = range(SEED, SEED + SAMPLES)
+    samples = {"ART": [LossSample("ART", seed, runs.art(rows, seed)) for seed in seeds]}
+    missing = {}
+    for real in (runs.ADT_TABLE, runs.CMC_TABLE):
+        why = f"{real.name}: left out by --quick" if quick else real.missing_from(folder)
         if why or folder is None:
-            skipped.append(why)
+            missing[real.name] = why
         else:
-            data[real.name] = real.load(folder)
-    trials = []
-    for name, table in data.items():
-        for measure in runs.MEASURES:
-            progress = watch(f"{name}, {len(table):,} records, {measure}")
-            trials.append(runs.trial(name, table, measure, KS, [*runs.ALGORITHMS], progress))
-    found: tuple[Curve, ...] = ()
+            samples[real.name] = [LossSample(real.name, seed, real.load(folder, seed)) for seed in seeds]
+    names = [*runs.ALGORITHMS] if not quick else [n for n in runs.ALGORITHMS if n not in runs.NERGIZ_CLIFTON]
+    found = LossTrials(
+        {
+            (name, measure): [
+                runs.trial(each, measure, KS, names, watch(f"{name} {measure}, sample {each.seed}"), kept)
+                for each in some
+            ]
+            for name, some in samples.items()
+            for measure in runs.MEASURES
+        },
+        _graphs(samples, (5, 10), watch, kept),
+        {} if quick else _times(watch, kept),
+    )
+    curves: tuple[Curve, ...] = ()
     if not quick:
-        best = {each.measure: each.best for each in trials if each.data == "ART"}
-        found = runs.curves(best, KS, SIZES, SEEDS, watch("ART of other sizes"))
-    return outcome(trials, found, skipped, runs.art_files(rows))
+        best = {each[0].measure: each[0].best for (name, _), each in found.trials.items() if name == "ART"}
+        curves = runs.curves(best, KS, SIZES, SEEDS, watch("ART of other sizes"), kept)
+    used = {name: _described(some) for name, some in samples.items()}
+    return outcome(found, curves, Tables(used, missing), quick, runs.art_files(rows))
+
+
+def _described(samples: Sequence[LossSample]) -> str:
+    first = samples[0]
+    how = "the same records in as many orders" if first.name == runs.CMC_TABLE.name else "drawn"
+    return f"{first.name}, {len(samples)} samples of {len(first.data):,} records, {how}"
+
+
+def _graphs(
+    samples: Mapping[str, Sequence[LossSample]], ks: Sequence[int], watch: Watch, kept: Keeper
+) -> dict[tuple[str, int], list[GraphPoint]]:
+    data = {(each.name, each.seed): each.data for some in samples.values() for each in some}
+    asked = [(name, len(table), seed, k) for (name, seed), table in data.items() for k in ks]
+    found = run_each(
+        asked,
+        lambda at: runs.graph_point(data[at[0], at[2]], at[3]),
+        watch("who fits which row"),
+        kept=kept.of("graphs", GraphPoint),
+    )
+    return {
+        (name, k): [point for at, point in found.items() if (at[0], at[3]) == (name, k)]
+        for name in samples
+        for k in ks
+    }
+
+
+def _times(watch: Watch, kept: Keeper) -> dict[int, dict[int, runs.TimePoint]]:
+    seeds = range(SEED, SEED + SAMPLES)
+    runs.time_point(200, 0)  # compiles
+    asked = [(n, seed) for seed in seeds for n in TIMED_SIZES]
+    keeper = kept.of("times", runs.TimePoint)
+    found = run_each(asked, lambda at: runs.time_point(*at), watch("how times grow"), kept=keeper)
+    return {seed: {n: found[n, seed] for n in TIMED_SIZES} for seed in seeds}
 
 
 def outcome(
-    trials: Sequence[LossTrial], found: Sequence[Curve], skipped: Sequence[str], files: dict[str, str]
+    found: LossTrials, curves: Sequence[Curve], tables: Tables, quick: bool, files: Mapping[str, str]
 ) -> Outcome:
     """Tables, statements and pictures of what was run."""
-    sheets = [_table_one(trials), _every_algorithm(trials)]
-    facts: dict[str, Any] = {"seed": SEED, "k": list(trials[0].ks), "trials": [*map(_facts, trials)]}
-    if found:
-        sheets.append(_by_size(found))
-        facts["sizes"] = [curve.to_dict() for curve in found]
+    sheets = [_table_one(found, tables), _every_algorithm(found), _graph_sheet(found)]
+    every = [each for some in found.trials.values() for each in some]
+    facts: dict[str, Any] = {"seed": SEED, "k": list(every[0].ks), "trials": [*map(_facts, every)]}
+    facts["graphs"] = [
+        {"data": name, "k": k, **asdict(point)} for (name, k), some in found.graphs.items() for point in some
+    ]
+    if curves:
+        sheets.append(_by_size(curves))
+        facts["sizes"] = [curve.to_dict() for curve in curves]
     charts = {
-        f"{FIGURES[t.measure][0]}-{t.data.lower()}.svg": _figure(t).chart(theirs=PRINTED) for t in trials
+        f"{FIGURES[measure][0]}-{name.lower()}.svg": _figure(found, name, measure).chart(theirs=PRINTED)
+        for name, measure in found.trials
     }
-    return Outcome(
-        "revisited", TITLE, tuple(sheets), statements(trials), facts, charts, files, tuple(skipped)
-    )
+    statements = judged("revisited", CLAIMS, found, tables, quick)
+    skipped = [*tables.missing.values(), *(["how loss depends on n: left out by --quick"] if quick else [])]
+    return Outcome("revisited", TITLE, tuple(sheets), statements, facts, charts, dict(files), tuple(skipped))
 
 
-def _table_one(trials: Sequence[LossTrial]) -> Sheet:
-    rows = [
-        (
-            f"{t.data} {t.measure}",
-            row,
-            *(_beside(t, row, k, loss) for k, loss in zip(t.ks, losses, strict=True)),
-        )
-        for t in trials
-        for row, losses in t.table.items()
-    ]
-    sizes_said = dict.fromkeys(f"{t.data} n={t.rows:,}" for t in trials)
-    about = f"Mean loss of a cell: ours/printed. {', '.join(sizes_said)}."
-    if trials[0].rows != PRINTED_ROWS:
-        about += f" The printed numbers fit about {PRINTED_ROWS:,} records; fewer lose more."
-    if any(t.data != "ART" for t in trials):
+def _table_one(found: LossTrials, tables: Tables) -> Sheet:
+    rows = []
+    for name, measure in found.trials:
+        for row in ROWS:
+            line = found.line(name, measure, row)
+            cells = [
+                _beside(Estimate.of("", samples), printed(name, measure, row, k))
+                for k, samples in zip(KS, line.values(), strict=True)
+            ]
+            rows.append((f"{name} {measure}", row, *cells))
+    about = f"Mean loss of a cell: ours ± its interval of 95 % / printed. {'. '.join(tables.used.values())}."
+    if any(name != "ART" for name, _ in found.trials):
         about += " ADT and CMC have permissible sets of our own: look at their trends, not at single numbers."
-    return Sheet("Table I", ("", "", *(f"k={k}" for k in trials[0].ks)), tuple(rows), about)
+    return Sheet("Table I", ("", "", *(f"k={k}" for k in KS)), tuple(rows), about)
 
 
-def _beside(trial: LossTrial, row: str, k: int, loss: float) -> str:
-    theirs = printed(trial.data, trial.measure, row, k)
-    return f"{loss:.3f}/{'-' if theirs is None else f'{theirs:.2f}'}"
+def _beside(ours: Estimate, theirs: float | None) -> str:
+    return f"{ours.mean:.3f} ± {ours.high - ours.mean:.3f} / {'-' if theirs is None else f'{theirs:.2f}'}"
 
 
-def _every_algorithm(trials: Sequence[LossTrial]) -> Sheet:
-    rows = [
-        (f"{t.data} {t.measure}", name, *(f"{loss:.3f}" for loss in losses), f"{sum(losses):.3f}")
-        for t in trials
-        for name, losses in t.losses.items()
-    ]
-    header = ("", "algorithm", *(f"k={k}" for k in trials[0].ks), "sum")
-    about = "The best is the one of (8) to (11) with the least sum; (nc) is reported, but not chosen from."
+def _every_algorithm(found: LossTrials) -> Sheet:
+    rows = []
+    for name, measure in found.trials:
+        for algorithm in found.trials[name, measure][0].losses:
+            means = [fmean(samples) for samples in found.line(name, measure, algorithm).values()]
+            cells = (f"{mean:.3f}" for mean in (*means, sum(means)))
+            rows.append((f"{name} {measure}", algorithm, *cells))
+    header = ("", "algorithm", *(f"k={k}" for k in KS), "sum")
+    about = (
+        "Means over samples. The best is the one of (8) to (11) with the least sum; (nc) is not chosen from."
+    )
     return Sheet("Every algorithm", header, tuple(rows), about)
+
+
+def _graph_sheet(found: LossTrials) -> Sheet:
+    """Means over samples; of the most rows that a record fits the most."""
+    rows = []
+    for (name, k), some in found.graphs.items():
+        matched = (f"{fmean(point.matched[epsilon] for point in some):.1%}" for epsilon in runs.EPSILONS)
+        steps = [point.one for point in some if point.one is not None]
+        one = f"{fmean(steps):.1%}" if steps else "-"
+        above = f"{fmean(point.above for point in some):.1%}"
+        rows.append((name, f"{k}", f"{max(point.most for point in some)}", above, *matched, one))
+    shown = (f"k matches, e={epsilon:g}" for epsilon in runs.EPSILONS)
+    header = ("", "k", "most rows", "above 2k", *shown, "one step")
+    about = (
+        "(k,k) by Algorithms 4 and 5, LM: how many rows a record fits; who has k matches in "
+        "((1+e)k,(1+e)k); of those whose row Algorithm 6 widens the share that needs one step."
+    )
+    return Sheet("Who fits which row", header, tuple(rows), about)
 
 
 def _facts(trial: LossTrial) -> dict[str, Any]:
@@ -188,6 +172,7 @@ def _facts(trial: LossTrial) -> dict[str, Any]:
     return {
         "data": trial.data,
         "rows": trial.rows,
+        "sample": trial.seed,
         "measure": trial.measure,
         "sets": "as printed" if trial.data == "ART" else "our own: a trend",
         "best": trial.best,
@@ -196,16 +181,15 @@ def _facts(trial: LossTrial) -> dict[str, Any]:
     }
 
 
-def _figure(trial: LossTrial) -> Figure:
-    """Ours, and the printed numbers beside them."""
-    lines: dict[str, tuple[float, ...]] = {}
-    for row, losses in trial.table.items():
-        theirs = [printed(trial.data, trial.measure, row, k) for k in trial.ks]
-        known = tuple(loss for loss in theirs if loss is not None)
-        lines |= {row: losses} | ({row + PRINTED: known} if len(known) == len(theirs) else {})
-    name = FIGURES[trial.measure][0].removeprefix("figure")
-    title = f"Figure {name}: {trial.data}, {trial.rows:,} records, {trial.measure}"
-    return Figure(name, title, "k", trial.ks, FIGURES[trial.measure][1], lines)
+def _figure(found: LossTrials, name: str, measure: str) -> Figure:
+    """Ours with their bands, and the printed numbers beside them."""
+    number, unit = FIGURES[measure][0].removeprefix("figure"), FIGURES[measure][1]
+    rows = found.trials[name, measure][0].rows
+    lines = {row: dict(zip(KS, found.line(name, measure, row).values(), strict=True)) for row in ROWS}
+    title = f"Figure {number}: {name}, {measure}, {rows:,} records"
+    ours = Figure.of_samples(number, title, "k", unit, lines, "k: records that share a row")
+    theirs = {row + PRINTED: tuple(runs.TABLE[name, measure][row]) for row in ROWS}
+    return replace(ours, lines={**ours.lines, **theirs})
 
 
 def _by_size(found: Sequence[Curve]) -> Sheet:

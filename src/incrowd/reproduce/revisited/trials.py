@@ -13,22 +13,33 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from math import exp, log
+from math import ceil, exp, log
 from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import Any
 
-from incrowd.algorithms.nonhomogeneous.neighbourhoods import Expansion, Nearest, widened
+import numpy as np
+
+from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
+    Expansion,
+    Nearest,
+    global_neighbourhoods,
+    widened,
+)
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.forest import Forest
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Neighbourhoods, Partition, Table
+from incrowd.graph.components import components
+from incrowd.graph.consistency import consistency
 from incrowd.long_work import Progress, silent
 from incrowd.policy import Policy
-from incrowd.reproduce.stored import ADULT_TABLE, SEED, Stored, first_rows
-from incrowd.reproduce.trial import loss, run_each
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
+from incrowd.reproduce.stored import ADULT_TABLE, SEED, Stored, drawn_order, first_rows
+from incrowd.reproduce.trial import loss, rows_of, run_each, timed
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 
 Sets = tuple[tuple[str, ...], ...]
@@ -188,10 +199,12 @@ class RealTable(Stored):
     families: Mapping[str, Sets]
     rows: int
 
-    def load(self, folder: Path) -> Microdata:
-        """The first rows as numbers."""
+    def load(self, folder: Path, seed: int = SEED) -> Microdata:
+        """A sample as numbers; of a table that is taken whole, its rows in a drawn order."""
         whole = self.read(folder, [*self.families])
-        table = first_rows(whole, self.rows, len(self.families), f"{self.path} has {{}} rows")
+        drawn = drawn_order(np.arange(len(whole)), f"{self.name} {seed}")
+        mixed = Table(whole.names, tuple(column.take(drawn) for column in whole.columns))
+        table = first_rows(mixed, self.rows, len(self.families), f"{self.path} has {{}} rows")
         return encode(table, Schema(tuple(self._column(name, table) for name in self.families)))
 
     def _column(self, name: str, table: Table) -> Column:
@@ -259,10 +272,11 @@ ALGORITHMS: Mapping[str, Grouping] = {**VARIANTS, **NERGIZ_CLIFTON, FOREST: _for
 
 @dataclass(frozen=True, slots=True)
 class LossTrial:
-    """What every algorithm lost on a table by one measure, for each k."""
+    """What every algorithm lost on one sample of a table by one measure, for each k."""
 
     data: str
     rows: int
+    seed: int
     measure: str
     ks: tuple[int, ...]
     losses: Mapping[str, tuple[float, ...]]
@@ -282,16 +296,91 @@ class LossTrial:
         return {row: self.losses[name] for row, name in chosen.items()}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LossSample:
+    """A table, or a sample of it."""
+
+    name: str
+    seed: int
+    data: Microdata
+
+
 def trial(
-    name: str, data: Microdata, measure: str, ks: Sequence[int], names: Sequence[str], progress: Progress
+    sample: LossSample,
+    measure: str,
+    ks: Sequence[int],
+    names: Sequence[str],
+    progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
 ) -> LossTrial:
     """Run these algorithms for these k; `progress` hears how much is done."""
+    data = sample.data
 
     def losses(algorithm: str) -> tuple[float, ...]:
         run = ALGORITHMS[algorithm]
         return tuple(loss(data, run(data, k, MEASURES[measure]), measure) for k in ks)
 
-    return LossTrial(name, len(data), measure, tuple(ks), run_each(names, losses, progress))
+    kept = kept.of(f"{sample.name} {len(data)} {sample.seed} {measure} {tuple(ks)}")
+    found = run_each(names, losses, progress, kept=kept)
+    return LossTrial(sample.name, len(data), sample.seed, measure, tuple(ks), found)
+
+
+# The graph of who fits which row
+
+
+EPSILONS = (0.0, 0.2, 0.5, 1.0)  # of ((1+e)k, (1+e)k)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPoint:
+    """What became of (k,k) on one sample, by Algorithms 4 and 5 and LM.
+
+    `most` is the largest number of rows that a record fits, `above` the share of records that fit more than
+    2k. `matched` is by epsilon the share of records with at least k matches in ((1+e)k,(1+e)k). `one` is the
+    share of those whose row Algorithm 6 widened that needed one step, None if it widened none.
+    """
+
+    most: int
+    above: float
+    matched: Mapping[float, float]
+    one: float | None
+
+
+def graph_point(data: Microdata, k: int) -> GraphPoint:
+    """Made, read again as texts, and looked at as an adversary does who knows everybody."""
+    matched: dict[float, float] = {}
+    for epsilon in EPSILONS:
+        size = ceil(k * (1 + epsilon))
+        grouped = KK_ALGORITHMS[EXPANSION](data, size, MEASURES["LM"])
+        graph = consistency(rows_of(data, grouped), data)
+        weights, whole = graph.record_weight, graph.record_weight.sum()
+        matches = components(graph, np.arange(len(data))).matches().records
+        matched[epsilon] = float(weights[matches >= k].sum() / whole)
+        if not epsilon:
+            fits = graph.degrees().records
+            most, above = int(fits.max()), float(weights[fits > 2 * k].sum() / whole)
+            assert isinstance(grouped, Neighbourhoods)  # noqa: S101  # as (k,k) always is
+            steps = global_neighbourhoods(data, grouped, k, MEASURES["LM"]).sizes - grouped.sizes
+    widened_for = steps[steps > 0]
+    one = float((widened_for == 1).mean()) if widened_for.size else None
+    return GraphPoint(most, above, matched, one)
+
+
+TIMED = {"agglomerative": "(10), Algorithm 1", "(k,k)": EXPANSION}
+
+
+@dataclass(frozen=True, slots=True)
+class TimePoint:
+    """Processor seconds by algorithm."""
+
+    seconds: Mapping[str, float]
+
+
+def time_point(n: int, seed: int, k: int = 5) -> TimePoint:
+    """The quicker of two runs on ART."""
+    data = art(n, seed)
+    runs = {name: partial(ALGORITHMS[algorithm], data, k, "lm") for name, algorithm in TIMED.items()}
+    return TimePoint({name: min(timed(run)[1] for _ in range(2)) for name, run in runs.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,16 +422,23 @@ class Curve:
 
 
 def curves(
-    best: Mapping[str, str], ks: Sequence[int], sizes: Sequence[int], seeds: Sequence[int], progress: Progress
+    best: Mapping[str, str],
+    ks: Sequence[int],
+    sizes: Sequence[int],
+    seeds: Sequence[int],
+    progress: Progress,
+    kept: Keeper = NOTHING_KEPT,
 ) -> tuple[Curve, ...]:
     """Draw ART of each size with each seed and run the algorithms of Table I, the `best` of each measure."""
     draws = [(rows, seed, measure) for rows in sizes for seed in seeds for measure in best]
 
     def run(draw: tuple[int, int, str]) -> LossTrial:
         rows, seed, measure = draw
-        return trial("ART", art(rows, seed), measure, ks, (best[measure], FOREST, EXPANSION), silent)
+        sample = LossSample("ART", seed, art(rows, seed))
+        return trial(sample, measure, ks, (best[measure], FOREST, EXPANSION), silent)
 
-    found = run_each(draws, run, progress, lambda draw: draw[0] ** 1.5)  # about how the time grows
+    about = kept.of(f"curves {tuple(ks)} {best}", LossTrial)
+    found = run_each(draws, run, progress, lambda draw: draw[0] ** 1.5, about)  # about how the time grows
 
     def losses(rows: int, measure: str, name: str, i: int) -> tuple[float, ...]:
         return tuple(found[rows, seed, measure].losses[name][i] for seed in seeds)

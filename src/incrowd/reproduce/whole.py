@@ -1,0 +1,160 @@
+"""All papers together: every statement with its verdict on one page, as HTML, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incrowd import __version__
+from incrowd.errors import InputError
+from incrowd.long_work import Progress, Watch, unwatched
+from incrowd.reports import statements as page
+from incrowd.reproduce.judging import Statement, Verdict
+from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
+from incrowd.reproduce.outcome import Outcome, files_of, markdown_row
+from incrowd.reproduce.papers import PAPERS, Paper, reproduce
+
+ALL = "all"
+TITLE = "What five papers say, and what was found"
+VERDICTS = tuple(str(verdict) for verdict in Verdict)
+NOTE = "ours with their intervals of 95 %, the paper's lines dashed where numbers are printed"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What came of every paper, and why of some nothing did."""
+
+    outcomes: tuple[Outcome, ...]
+    not_run: Mapping[str, str]
+    quick: bool
+
+    @property
+    def name(self) -> str:
+        return ALL
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return tuple(each for outcome in self.outcomes for each in outcome.judged)
+
+    @property
+    def about(self) -> str:
+        how = "a small part that takes minutes (--quick)" if self.quick else "everything"
+        return f"incrowd {__version__}, {how}."
+
+    def counts(self, statements: Sequence[Statement]) -> dict[str, int]:
+        """How many have each verdict."""
+        return {word: sum(str(each.verdict) == word for each in statements) for word in VERDICTS}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "paper": ALL,
+            "title": TITLE,
+            "version": __version__,
+            "quick": self.quick,
+            "count": len(self.statements),
+            "verdicts": self.counts(self.statements),
+            "papers": {each.name: self.counts(each.judged) for each in self.outcomes},
+            "not_run": dict(self.not_run),
+            "statements": [each.to_dict() for each in self.statements],
+        }
+
+    def markdown(self) -> str:
+        """One table for each paper."""
+        counts = ", ".join(f"{count} {word}" for word, count in self.counts(self.statements).items())
+        lines = [f"# {TITLE}", "", f"{self.about} {len(self.statements)} statements: {counts}.", ""]
+        header = (
+            "id",
+            "section",
+            "the paper says",
+            "printed",
+            "ours",
+            "data",
+            "verdict",
+            "reason",
+            "command",
+        )
+        for outcome in self.outcomes:
+            lines += [f"## {outcome.title}", "", markdown_row(header), markdown_row(["---"] * len(header))]
+            lines += [markdown_row(_cells(each)) for each in outcome.judged]
+            lines += ["", *(f"Left out: {why}." for why in outcome.skipped), ""]
+        lines += [f"{name} was not run: {why}." for name, why in self.not_run.items()]
+        return "\n".join(lines).rstrip() + "\n"
+
+    def html(self) -> str:
+        every = [each.to_dict() for each in self.statements]
+        papers = [_paper(outcome) for outcome in self.outcomes]
+        papers += [
+            {**_nothing(name), "title": PAPERS[name].title, "skipped": [why]}
+            for name, why in self.not_run.items()
+        ]
+        facts = {
+            "title": TITLE,
+            "about": self.about,
+            "tool": f"incrowd {__version__}",
+            "total": len(every),
+            "verdicts": page.counted(VERDICTS, every),
+            "papers": papers,
+        }
+        return page.render(facts)
+
+    def files(self) -> dict[str, str]:
+        """The page in three forms, and all that belongs to a paper in a folder of its own."""
+        own = {
+            "index.html": self.html(),
+            f"{ALL}.md": self.markdown(),
+            f"{ALL}.json": json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n",
+        }
+        for outcome in self.outcomes:
+            own |= {f"{outcome.name}/{name}": text for name, text in files_of(outcome).items()}
+        return own
+
+
+def _cells(each: Statement) -> tuple[str, ...]:
+    says = f"{each.says} (inferred)" if each.inferred else each.says
+    printed = "" if each.printed is None else str(each.printed)
+    return (each.id, each.section, says, printed, each.ours, each.data, each.word, each.reason, each.command)
+
+
+def _paper(outcome: Outcome) -> dict[str, Any]:
+    judged = [each.to_dict() for each in outcome.judged]
+    return {
+        "name": outcome.name,
+        "title": outcome.title,
+        "skipped": list(outcome.skipped),
+        "verdicts": page.counted(VERDICTS, judged),
+        "statements": [page.statement_row(each) for each in judged],
+        "pictures": [page.picture(chart) for chart in outcome.charts.values()],
+        "note": NOTE,
+    }
+
+
+def _nothing(name: str) -> dict[str, Any]:
+    return {"name": name, "verdicts": [], "statements": [], "pictures": [], "note": ""}
+
+
+Run = Callable[[str, bool, Path | None, Watch, Keeper], Outcome]
+
+
+def reproduce_all(
+    quick: bool = False, data: Path | None = None, watch: Watch = unwatched, kept: Keeper = NOTHING_KEPT
+) -> Whole:
+    """Every paper, one after the other; one whose tables are not there is left out, and the page says so."""
+    outcomes, not_run = [], {}
+    for number, paper in enumerate(PAPERS.values(), 1):
+        try:
+            outcomes.append(reproduce(paper.name, quick, data, _heard(watch, number, paper), kept))
+        except InputError as why:
+            not_run[paper.name] = str(why)
+    return Whole(tuple(outcomes), not_run, quick)
+
+
+def _heard(watch: Watch, number: int, paper: Paper) -> Watch:
+    """Steps with the paper that they belong to."""
+
+    def step(name: str) -> Progress:
+        return watch(f"{number} of {len(PAPERS)}, {paper.name}: {name}")
+
+    return step
