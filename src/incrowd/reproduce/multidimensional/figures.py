@@ -71,8 +71,8 @@ class Shown:
 
 
 SHOWN = (
-    Shown("cdm", "C_DM", lambda point: point.dm, ",.0f"),
-    Shown("cavg", "C_AVG", lambda point: point.avg, ".3f"),
+    Shown("cdm", "C_DM: squared class sizes, thousands", lambda point: point.dm / 1000, ",.1f"),
+    Shown("cavg", "C_AVG: mean class size by k", lambda point: point.avg, ".3f"),
     Shown("error", f"relative error, {ALL}", lambda point: point.errors[ALL], ".3f"),
     Shown("error-one", f"relative error, {ONE}", lambda point: point.errors[ONE], ".3f"),
     Shown("matched-one", f"share of predicates that match, {ONE}", lambda p: p.matched[ONE], ".3f", False),

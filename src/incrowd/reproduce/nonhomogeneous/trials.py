@@ -295,7 +295,7 @@ def methods_of(diverse: bool, quick: bool) -> dict[str, Grouping]:
 
 def compile_all(people: SampledTable, diverse: bool, quick: bool = False) -> None:
     """Run everything once, so that no time of a figure has compiling in it."""
-    points(people.first(2000, 2), 3, methods_of(diverse, quick))
+    points(people.first(min(2000, len(people)), 2), 3, methods_of(diverse, quick))
 
 
 def points(data: Microdata, k: int, methods: Mapping[str, Grouping]) -> dict[str, SamplePoint]:

@@ -55,7 +55,7 @@ def proposition_45(name: str, keeps: tuple[bool, bool, bool]) -> Finding:
     rows = PROPOSITION[name]
     records, held = degrees(rows)
     alike = min(rows.count(each) for each in rows)
-    words = f"a record fits {records} rows at least, a row holds {held} records, {alike} rows are equal"
+    words = f"least rows of a record {records}, records in a row {held}, equal rows {alike}"
     found = (records >= 2, held >= 2, alike >= 2)
     return exact(found == keeps, words, "exact, by counting")
 
