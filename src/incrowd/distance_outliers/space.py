@@ -50,8 +50,8 @@ class Space:
     radius: Fraction
 
     @classmethod
-    def of(cls, data: Microdata, setting: Setting) -> Space:
-        """Remove whom the setting removes, and lay out the rest.
+    def of(cls, data: Microdata, setting: Setting, scan: bool = False) -> Space:
+        """Remove whom the setting removes, and lay out the rest; with `scan` for counts that look at all.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Space:
         axes = axes_of(data, setting)
         removed = _removed([axis for axis in axes if not axis.quasi], setting, len(data))
         rest = ~removed
-        cloud = Cloud.of(axes, rest, rest if setting.rescale == "yes" else np.ones_like(rest))
+        cloud = Cloud.of(axes, rest, rest if setting.rescale == "yes" else np.ones_like(rest), scan)
         return cls(data, setting, cloud, removed, setting.p0, setting.d0)
 
     def at(self, p: float | str, d: float | str) -> Space:
