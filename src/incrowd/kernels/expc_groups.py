@@ -43,8 +43,8 @@ from incrowd.kernels.expc import (
     ExpcState,
     RecordPool,
     WalkRoom,
-    choose,
 )
+from incrowd.kernels.expc_choice import choose
 from incrowd.kernels.jit import inner, kernel
 from incrowd.kernels.plain_corners import (
     ALL,

@@ -207,7 +207,9 @@ class _ExpansionRun:
         limits = (recipe.k, distinct, recipe.delta, recipe.tries, recipe.patience)
         rules = GrowthRules(*limits, fresh, plain, usual)
         start = process_time()
-        self.space.of(data, self.space.setting, self.space.cloud.scan)  # the space is there already; again, to know what it took
+        self.space.of(
+            data, self.space.setting, self.space.cloud.scan
+        )  # the space is there already; again, to know what it took
         self._timed("global outliers", start)
         start = process_time()
         self.growth = Growth(data, plainness, guards, rules, recipe.loss)

@@ -115,7 +115,18 @@ def figures_of(found: Measured) -> Iterator[Figure]:
     yield over_k("13c", "loss of ExpC", LOSS, "d", loss)
 
 
-_HEADER = ("seconds", "counted", "asked", "groups", "mean", "residue", "no row", "removed", "IL", "IL, zero-based")
+_HEADER = (
+    "seconds",
+    "counted",
+    "asked",
+    "groups",
+    "mean",
+    "residue",
+    "no row",
+    "removed",
+    "IL",
+    "IL, zero-based",
+)
 
 
 def _row(points: Sequence[GroupingPoint]) -> tuple[str, ...]:
@@ -153,7 +164,8 @@ def _places(found: Measured) -> Sheet:
 
 def _standing(standing: Mapping[OutlierSetting, float]) -> Sheet:
     rows = [
-        (at.coding, f"{at.columns}", f"{at.n:,}", at.p, at.d, f"{share:.2%}") for at, share in standing.items()
+        (at.coding, f"{at.columns}", f"{at.n:,}", at.p, at.d, f"{share:.2%}")
+        for at, share in standing.items()
     ]
     about = f"The paper has p={PRINTED_P} and d={PRINTED_D} over nine columns. One sample."
     header = ("salary", "quasi-identifiers", "n", "p", "d", "outliers")

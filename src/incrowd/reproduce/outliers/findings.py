@@ -245,9 +245,7 @@ def _claims() -> Iterator[Claim[Measured]]:
         )
     for rival in RIVALS:
         says = f"ExpC always makes smaller groups than {rival}"
-        yield Claim(
-            f"11.{rival.lower()}", "8.2.1, Figure 11", says, less_than(rival, size), CENSUS
-        )
+        yield Claim(f"11.{rival.lower()}", "8.2.1, Figure 11", says, less_than(rival, size), CENSUS)
     says = "smaller groups result in smaller loss"
     yield Claim("11.loss", "8.2.1, Figure 11", says, smaller_groups_lose_less, CENSUS)
     yield from _timed("9.grows", "8.2.2, Figure 9", "the time of ExpC grows with n", grows_with_n)
@@ -273,7 +271,10 @@ def _claims() -> Iterator[Claim[Measured]]:
         yield Claim(f"13a.{rival.lower()}", "8.3.1, Figure 13a", says, less_than(rival, loss), CENSUS)
     says = "removing outliers loses most"
     yield Claim("13a.worst", "8.3.1, Figure 13a", says, removal_worst, CENSUS)
-    for figure, letter, word, most in (("13b", "p", "always the same", SAME), ("13c", "d", "similar", SIMILAR)):
+    for figure, letter, word, most in (
+        ("13b", "p", "always the same", SAME),
+        ("13c", "d", "similar", SIMILAR),
+    ):
         section = f"8.3.2, Figure {figure}"
         judge = over_k(letter, loss, lambda points: below(points, 1.0))
         says = "the loss of ExpC is always less than 1"
