@@ -292,8 +292,8 @@ def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_densities_are_counted_by_definition_and_against_outliers_by_distance() -> None:
-    pays = [3, 4, 5, 6, 7, 30, 31, 33, 36, 40, 90]
-    ages = [20, 21, 22, 23, 24, 60, 61, 62, 63, 64, 41]
+    pays: Numbers = [3, 4, 5, 6, 7, 30, 31, 33, 36, 40, 90]
+    ages: Numbers = [20, 21, 22, 23, 24, 60, 61, 62, 63, 64, 41]
     plain = {"p": "0.8", "d": "0.5", "margin": 0}
     privacy = {"k": 2, "plain": plain}
     policy = Policy(quasi_identifiers={"age": {}}, sensitive={"pay": {"type": "numeric"}}, privacy=privacy)

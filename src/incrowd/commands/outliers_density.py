@@ -1,4 +1,4 @@
-"""`outliers --definition lof`: who lies where it is thinner than around the neighbours, before anything is promised.
+"""`outliers --definition lof`: who lies where it is thinner than around the neighbours.
 
 Nothing is promised about these outliers: `plain` is about (p,d)-outliers. So it is shown how many of the ones
 are among the others.

@@ -43,7 +43,7 @@ def local_outlier_factors(cloud: Cloud, m: int) -> Floats:
     """
     if len(cloud.points) <= m:
         raise TableError(
-            f"{m} neighbours: only {len(cloud.points):,} different records are there; ask for fewer neighbours"
+            f"{m} neighbours: only {len(cloud.points):,} different records are there; ask for fewer"
         )
     points = np.ascontiguousarray(cloud.coordinates(cloud.points))
     gap = np.array([float(axis.weight) for axis in cloud.axes])

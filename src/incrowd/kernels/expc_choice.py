@@ -1,4 +1,4 @@
-"""ExpC: who of the candidates joins a group. The cheapest with which it is plain, else the cheapest of all."""
+"""ExpC: which candidate joins a group. The cheapest with which it is plain, else the cheapest of all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from incrowd.kernels.plain_corners import ASK, MEMBERS, NO, VALUES, WITH, YES, n
 
 @inner
 def best_of_all(kind: int, who: int, large: bool, expc: ExpcState) -> Any:
-    """The cheapest with which the group is plain, of all that matter -> (YES or why that is not known, point).
+    """The cheapest with which the group is plain, of all that matter -> (YES or why that is open, point).
 
     Without a limit of tries nobody need stand in a row by cost: one walk keeps the best, and passes by whom
     it cannot be. On bounds the cheapest who is no outlier, if with nobody the group is plain. -1: nobody.

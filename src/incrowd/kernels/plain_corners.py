@@ -19,8 +19,8 @@ from incrowd.kernels.outliers import GOOD, UNSURE, Bound, DistanceForest, Scratc
 LINE, NODE, SET = 0, 1, 2
 MOST = 2**16  # corners of a group
 NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why that is not known yet
-# in `tally` of GrowingGroup: records, different values, nodes in the table (records were counted around each),
-# what failed last (corner, value), how often a node was asked about
+# in `tally` of GrowingGroup: records, different values, nodes in the table (around which records were
+# counted), what failed last (corner, value), how often a node was asked about
 MEMBERS, VALUES, KNOWN, HINT, ASKED = 0, 1, 2, 3, 13
 TALLY = 16
 KIND, START, SIZE, MISSING, PART, APART = 0, 1, 2, 3, 4, 5  # in `column` of CornerDomain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
 
 from incrowd.algorithms.outliers.expc import COMPONENTS
@@ -115,29 +116,27 @@ def figures_of(found: Measured) -> Iterator[Figure]:
     yield over_k("13c", "loss of ExpC", LOSS, "d", loss)
 
 
-_HEADER = (
-    "seconds",
-    "counted",
-    "asked",
-    "groups",
-    "mean",
-    "residue",
-    "no row",
-    "removed",
-    "IL",
-    "IL, zero-based",
-)
+_SHOWN: Mapping[str, tuple[Of, str]] = {
+    "seconds": (took("seconds"), ".3g"),
+    "counted": (took("counted"), ",.0f"),
+    "asked": (took("asked"), ",.0f"),
+    "groups": (attrgetter("groups"), ",.0f"),
+    "mean": (size, ".2f"),
+    "residue": (attrgetter("residue"), ",.0f"),
+    "no row": (attrgetter("suppressed"), ",.0f"),
+    "removed": (attrgetter("removed"), ",.0f"),
+    "IL": (loss, ".3f"),
+    "IL, zero-based": (attrgetter("zero"), ".3f"),
+}
 
 
 def _row(points: Sequence[GroupingPoint]) -> tuple[str, ...]:
-    """Means with half the width of their intervals."""
-    if not points[0].groups:
-        return (_mean([point.took("seconds") for point in points], ".3g"), *([""] * 9))
-    of = [(lambda p, m=m: p.took(m), form) for m, form in zip(approaches.MEASURES, (".3g", ",.0f", ",.0f"))]
-    of += [(lambda p: p.groups, ",.0f"), (size, ".2f")]
-    of += [(lambda p, f=f: getattr(p, f), ",.0f") for f in ("residue", "suppressed", "removed")]
-    of += [(loss, ".3f"), (lambda p: p.zero, ".3f")]
-    return tuple(_mean([value(point) for point in points], form) for value, form in of)
+    """Means with half the width of their intervals; of Incognito only the time is known."""
+    shown = {"seconds"} if not points[0].groups else {*_SHOWN}
+    return tuple(
+        _mean([of(point) for point in points], form) if name in shown else ""
+        for name, (of, form) in _SHOWN.items()
+    )
 
 
 def _mean(values: Sequence[float], form: str) -> str:
@@ -154,12 +153,12 @@ def _places(found: Measured) -> Sheet:
     ]
     scale = found.scale
     about = (
-        f"Means over {scale.samples} samples ± half an interval of 95 %. Five quasi-identifiers, p={scale.p}, "
-        f"k={scale.k}, d={scale.d} where no other is named. Up to {scale.unlimited:,} people nothing limits "
+        f"Means over {scale.samples} samples ± half an interval of 95 %. Five quasi-identifiers, "
+        f"p={scale.p}, k={scale.k}, d={scale.d} where no other is named. Up to {scale.unlimited:,} people nothing limits "
         f"the search. Those whom no group could hide have no row; they cost {FEW} each, as do those who are "
         "removed."
     )
-    return Sheet("All approaches", ("", "", *_HEADER), tuple(rows), about)
+    return Sheet("All approaches", ("", "", *_SHOWN), tuple(rows), about)
 
 
 def _standing(standing: Mapping[OutlierSetting, float]) -> Sheet:
@@ -178,4 +177,4 @@ def _others(found: Measured) -> Sheet:
         for name, at in found.scale.others()
     ]
     about = "One sample: p and d as printed; ExpC as it is published; all quasi-identifiers."
-    return Sheet("Beside the figures", ("", "quasi-identifiers", "n", "d", *_HEADER), tuple(rows), about)
+    return Sheet("Beside the figures", ("", "quasi-identifiers", "n", "d", *_SHOWN), tuple(rows), about)

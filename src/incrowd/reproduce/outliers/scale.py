@@ -71,7 +71,7 @@ class OutlierScale:
         return {f"{letter}={v}": [self.ask(self.n, k=k, **{letter: v}) for k in self.ks] for v in values}
 
     def asked(self) -> list[Asked]:
-        """Every point of every figure, and what is in none; what is quick first, one sample after the other."""
+        """Every point of every figure, and what is in none; what is quick first."""
         found = [(name, at) for at in self.places().values() for name in FIVE]
         for letter in "dp":
             found += [(EXPC, at) for line in self.lines(letter).values() for at in line]
