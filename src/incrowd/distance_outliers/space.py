@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -67,6 +67,12 @@ class Space:
     def at(self, p: float | str, d: float | str) -> Space:
         """The same records, scale and trees with another p and d, taken as they are (without a margin)."""
         return replace(self, p0=exact(p), radius=exact(d))
+
+    def over(self, names: Collection[str]) -> Space:
+        """The same records, scale, p and d with the distance over some of the columns only."""
+        axes, rest = [axis for axis in self.axes if axis.name in names], ~self.removed
+        scale = rest if self.setting.rescale == "yes" else np.ones_like(rest)
+        return replace(self, cloud=Cloud.of(axes, rest, scale, self.cloud.scan))
 
     @property
     def axes(self) -> tuple[Axis, ...]:

@@ -154,9 +154,9 @@ def _places(found: Measured) -> Sheet:
     scale = found.scale
     about = (
         f"Means over {scale.samples} samples ± half an interval of 95 %. Five quasi-identifiers, "
-        f"p={scale.p}, k={scale.k}, d={scale.d} where no other is named. Up to {scale.unlimited:,} people nothing limits "
-        f"the search. Those whom no group could hide have no row; they cost {FEW} each, as do those who are "
-        "removed."
+        f"p={scale.p}, k={scale.k}, d={scale.d} where no other is named. Up to {scale.unlimited:,} people "
+        f"nothing limits the search. Those whom no group could hide have no row; they cost {FEW} each, as do "
+        "those who are removed."
     )
     return Sheet("All approaches", ("", "", *_SHOWN), tuple(rows), about)
 
