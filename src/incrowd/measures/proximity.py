@@ -1,4 +1,4 @@
-"""How near the numbers of an equivalence class lie to each other: (k,e)-anonymity, (epsilon,m)-anonymity, ranges.
+"""How near the numbers of a class lie to each other: (k,e)-anonymity, (epsilon,m)-anonymity, ranges.
 
 The models that Wang and Liu hold plain classes against. All three ask that a class's sensitive numbers are
 far enough apart, so that nobody's number is known roughly; none of them sees that one number is far from

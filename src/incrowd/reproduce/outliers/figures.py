@@ -14,7 +14,7 @@ from incrowd.reproduce.judging import Estimate, Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet
 from incrowd.reproduce.outliers import trials as approaches
-from incrowd.reproduce.outliers.findings import BOUNDS, CENSUS, CLAIMS, loss, part, size, took
+from incrowd.reproduce.outliers.claims import BOUNDS, CENSUS, CLAIMS, loss, part, size, took
 from incrowd.reproduce.outliers.scale import FEW, FIVE, FULL, PRINTED_D, PRINTED_P, QUICK, THREE, Measured, Of
 from incrowd.reproduce.outliers.scale import OutlierScale as OutlierScale
 from incrowd.reproduce.outliers.trials import GroupingPoint, OutlierSetting
