@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.commands import incrowd
 from support.golden import vectors
-from twins.attack_outliers import Attack, Values
+from support.night import NIGHT
+from twins.attack_outliers import Attack, Subspace, Values, agreeing_values
 
 from incrowd.attacks.distinguish import (
     CERTAIN,
@@ -28,6 +29,7 @@ from incrowd.attacks.distinguish import (
     inside,
     shown_classes,
 )
+from incrowd.attacks.outlier_subspaces import Subspaces
 from incrowd.commands.attack import attack
 from incrowd.distance_outliers import Setting, Space
 from incrowd.encode import encode
@@ -222,6 +224,47 @@ def test_the_figures_tell_of_justin(config: str, which: str, rules: set[str], as
     assert others == ([0, 1] if (config, which) == ("B", "2b") else [])
 
 
+# ---- who knows in which columns somebody is an outlier
+
+
+@given(parted())
+@settings(max_examples=300 if NIGHT else 40, deadline=None, derandomize=True)
+def test_subspaces_reveal_what_the_definitions_say_and_nothing_that_all_columns_do_not(table: Any) -> None:
+    quasi, sensitive, groups, p, d = table
+    space = space_of(numbers(quasi, sensitive), p, d)
+    classes = classes_of(space, [np.array(group) for group in groups])
+    assume(len(classes) == len(groups))
+    sub = Subspaces(space, space.outliers())
+    wide = len(quasi[0])
+    columns = [(), *((j,) for j in range(wide)), *([(0, 1)] if wide == 2 else [])]
+    assert sub.names == tuple(tuple(f"q{j}" for j in some) for some in columns)
+    given = (quasi, sensitive, groups, Fraction(p), Fraction(d))
+    whole, naive = Attack(*given), [Subspace(*given, columns=some) for some in columns]
+    whole_lines = {(where, rule) for rule, where, _ in whole.told()}
+    outliers = whole.outliers()
+    for one, found, outlying in zip(naive, sub.distinguished(classes), sub.outlying, strict=True):
+        assert np.flatnonzero(outlying).tolist() == one.outliers()
+        assert set(one.outliers()) <= set(outliers)
+        assert told(found) == one.told()
+        certain = {(t.where, t.rule) for t in found.inferences if t.rule in CERTAIN}
+        assert certain <= whole_lines
+    counts = [agreeing_values(whole, naive, who) for who in outliers]
+    assert [tuple(map(int, each)) for each in zip(*sub.values(classes), strict=True)] == counts
+    assert all(a >= b >= c >= 1 for a, b, c in counts)  # the true value always agrees
+
+
+def test_justins_income_is_found_where_it_is_known_that_age_and_income_make_him_an_outlier() -> None:
+    """Figure 2(b): by the class alone his income is one of four; so it is if he is known to be an outlier."""
+    space = fig_1("B")
+    sub = Subspaces(space, space.outliers())
+    assert [some for some, who in zip(sub.names, sub.outlying, strict=True) if who[JUSTIN]] == [("Age",)]
+    assert [each.tolist() for each in sub.values(figure("B", "2b"))] == [[4], [4], [4]]
+    assert [each.tolist() for each in sub.values(figure("B", "2a"))] == [[3], [1], [1]]
+    named = [each.persons().tolist() for each in sub.distinguished(figure("B", "2a"))]
+    assert named == [[], [JUSTIN]]
+    assert not any(each.inferences for each in sub.distinguished(figure("B", "3")))
+
+
 # ---- releases
 
 COLUMNS: dict[str, tuple[dict[str, Any], list[str]]] = {
@@ -298,6 +341,13 @@ def test_a_plain_release_tells_of_no_outlier_and_plain_mondrian_does(planted: Pa
         assert result.control is not None
         assert result.control.won > 0
     assert here.details["outliers"] == here.attack.tried > 0
+    where, value = of["outlier-subspaces"], of["outlier-subspace-values"]
+    assert (where.bound, where.attack.won, where.works, where.outcome) == (0, 0, True, "held")
+    assert where.details["subspaces"] == 4
+    assert (value.bound, value.outcome) == (None, "no bound")
+    assert value.control is not None
+    assert value.details["rate_by_the_class_alone"] <= value.details["rate_without_the_columns"]
+    assert value.details["rate_without_the_columns"] <= round(value.attack.share, 4)
 
 
 def test_a_promise_about_outliers_that_is_not_kept(planted: Path, tmp_path: Path) -> None:

@@ -275,6 +275,20 @@ def test_audit_with_a_policy_counts_sensitive_values(place: Path) -> None:
     assert ran.json["notes"] == []
 
 
+def test_audit_says_how_far_sensitive_numbers_range(place: Path) -> None:
+    rows = 'age,pay\n"[20,30]",100\n"[20,30]",107.5\n"[40,50]",3\n"[40,50]",\n"[40,50]",90\n"[40,50]",95\n'
+    write(place, o="age,pay\n20,100\n30,107.5\n40,3\n40,\n50,90\n45,95\n", p=rows)
+    Path("p.toml").write_text('quasi_identifiers = ["age"]\n[sensitive]\npay = { type = "numeric" }\n')
+    ran = incrowd("audit", "o.csv", "p.csv", "-p", "p.toml", "--epsilon", "5", "--json")
+    assert ran.code == 0, ran.err
+    ends = {"distinct": 2, "least_range": "7.5", "largest_range": "92", "known": 5}
+    assert ran.json["ranges"] == {"pay": {**ends, "epsilon": "5", "m": "1.5"}}
+    shown = incrowd("audit", "o.csv", "p.csv", "-p", "p.toml").out
+    assert "range over 7.5 ((k,e)-anonymity)" in " ".join(shown.split())
+    ran = incrowd("audit", "o.csv", "p.csv", "-p", "p.toml", "--epsilon", "-1")
+    assert (ran.code, "at least 0" in ran.err) == (2, True)
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_audit_a_release_of_ours(clinic: Path, form: str) -> None:
     words = ("audit", clinic / "patients.csv", clinic / form)

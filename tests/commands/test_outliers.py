@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from support.bad_requests import ROWS, csv, policy
 from support.commands import asked, incrowd, listing
 from test_docs import code_blocks, shown_commands
+from twins import density as naive_density
 from twins.plain import Column, Space, Table
 
 from incrowd import flow
 from incrowd.commands.outliers import FEW, Calibration, outliers
+from incrowd.commands.outliers_density import DensityOutliers
+from incrowd.errors import InputError
 from incrowd.examples import write_example
 from incrowd.policy import Policy
 from incrowd.reports.chart import ChartLine, RateChart
@@ -276,9 +279,49 @@ def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLUMNS", "80")
     (added,) = code_blocks("docs/outliers.md", "toml")
     commands = list(shown_commands("docs/outliers.md"))
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command, lines in commands:
         printed = " ".join(incrowd(*command.split()[1:]).out.split())
         assert not [line for line in lines if " ".join(line.split()) not in printed]
-        with (tmp_path / "tour" / "policy.toml").open("a") as file:
-            file.write(added)
+        text = (tmp_path / "tour" / "policy.toml").read_text()
+        if added not in text:
+            (tmp_path / "tour" / "policy.toml").write_text(text + added)
+
+
+# Density
+
+
+def test_densities_are_counted_by_definition_and_against_outliers_by_distance() -> None:
+    pays: Numbers = [3, 4, 5, 6, 7, 30, 31, 33, 36, 40, 90]
+    ages: Numbers = [20, 21, 22, 23, 24, 60, 61, 62, 63, 64, 41]
+    plain = {"p": "0.8", "d": "0.5", "margin": 0}
+    privacy = {"k": 2, "plain": plain}
+    policy = Policy(quasi_identifiers={"age": {}}, sensitive={"pay": {"type": "numeric"}}, privacy=privacy)
+    found = outliers(numbers(ages, pays), policy, definition="lof", neighbours=3)
+    assert isinstance(found, DensityOutliers)
+    spread = naive_density.local_outlier_factors(list(zip(ages, pays, strict=True)), 3)
+    by_distance = outliers(numbers(ages, pays), policy, p=["0.8"], d=["0.5"])
+    assert found.distance == by_distance.at("0.8", "0.5").outliers > 0
+    for at in found.grid:
+        assert at.outliers == sum(factor > float(at.factor) for factor in spread)
+        assert at.also <= min(at.outliers, found.distance)
+    assert found.at(3, "1.5").outliers >= 1
+    assert found.at(3, "5").share == found.at(3, "5").outliers / 11
+    assert "above 1.5 (3 neighbours)" in found.headline()
+    with pytest.raises(InputError, match="definition must be distance or lof, got knn"):
+        outliers(numbers(ages, pays), policy, definition="knn")
+    with pytest.raises(InputError, match="neighbours must be at least 1"):
+        outliers(numbers(ages, pays), policy, definition="lof", neighbours=0)
+    some = outliers(numbers(ages, pays), policy, definition="lof", neighbours=3, most=8)
+    assert (some.asked, some.records) == (8, 11)
+    assert "8 records at even steps of 11" in some.notes[1]
+
+
+def test_the_command_shows_densities_and_has_no_picture_of_them(clinic: Path, tmp_path: Path) -> None:
+    ran = incrowd("outliers", *asked(clinic), "--definition", "lof", "--neighbours", 5, "--json")
+    assert (ran.code, {at["neighbours"] for at in ran.json["grid"]}) == (0, {5})
+    ran = incrowd("outliers", *asked(clinic), "--definition", "lof", "-o", tmp_path / "a.svg")
+    assert ran.code == 2
+    assert "no picture of local outlier factors" in ran.err
+    ran = incrowd("outliers", *asked(clinic), "--neighbours", 5)
+    assert "leave out --neighbours" in ran.err

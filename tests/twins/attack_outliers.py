@@ -109,6 +109,60 @@ class Attack:
         return found
 
 
+@dataclass(frozen=True)
+class Subspace(Attack):
+    """The same where distance is over some quasi-identifiers (their numbers) and the sensitive columns."""
+
+    columns: tuple[int, ...] = ()
+
+    def bad(self, quasi: Values, sensitive: Values) -> bool:
+        super().bad(quasi, sensitive)  # which finds the spans
+        split = len(self.quasi[0])
+        taking = [*self.columns, *range(split, split + len(sensitive))]
+
+        def far(i: int) -> bool:
+            here, there = (*quasi, *sensitive), (*self.quasi[i], *self.sensitive[i])
+            square = sum(_buckets(here[j], there[j], self.spans[j]) ** 2 for j in taking)
+            return square > self.d * self.d
+
+        return sum(map(far, self.rest)) >= self.p * len(self.quasi)
+
+    def constrained(self, i: int, group: Sequence[int]) -> bool:
+        for j in self.columns:
+            here, ends = self.quasi[i][j], [x for x in self.cell(group, j) if x is not None]
+            for other in self.everyone:
+                there = self.quasi[other][j]
+                if here is None or there is None or not ends:
+                    continue
+                if not (here + min(ends) >= 2 * there or here + max(ends) <= 2 * there):
+                    return False
+        return True
+
+    def no_farther(self, node: Values, i: int) -> bool:
+        return all(
+            _buckets(self.quasi[i][j], self.quasi[other][j], self.spans[j])
+            >= _buckets(node[j], self.quasi[other][j], self.spans[j])
+            for other in self.everyone
+            for j in self.columns
+        )
+
+
+def agreeing_values(whole: Attack, subspaces: Sequence[Subspace], who: int) -> tuple[int, int, int]:
+    """Different values of the groups that somebody fits: all, those of an outlier, those that fit all."""
+    fitting = [group for group in whole.groups if whole.fits(who, group)]
+    values = {whole.sensitive[i] for group in fitting for i in group}
+    outlier = {s for s in values if whole.bad(whole.quasi[who], s)}
+    agreeing = {
+        s
+        for s in outlier
+        if all(
+            sub.bad(whole.quasi[who], s) == sub.bad(whole.quasi[who], whole.sensitive[who])
+            for sub in subspaces
+        )
+    }
+    return len(values), len(outlier), len(agreeing)
+
+
 def _buckets(a: int | None, b: int | None, span: int) -> Fraction:
     if a is None or b is None:
         return Fraction(0 if a is b else 1)

@@ -31,6 +31,12 @@ def audit(
         options.Names, typer.Option(help="Quasi-identifiers; without them and a policy, all shared columns.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Demand this many matches of everybody.")] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            help="How near two sensitive numbers are alike: for which m it is (epsilon,m)-anonymous."
+        ),
+    ] = None,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
@@ -50,6 +56,7 @@ def audit(
                 policy,
                 k=k,
                 quasi_identifiers=options.split_names(qi),
+                epsilon=epsilon,
                 watch=watch,
             )
         finish(found.to_dict(), as_json, lambda: show(found), good=found.holds)
@@ -71,12 +78,26 @@ def show(audit: Audit) -> None:
         out.print(_posterior(audit.posterior))
     for name, fewest in audit.values.items():
         out.print(f"Fewest different values of {name} among the matches of a person: {fewest:,}")
+    for name, reached in audit.ranges.items():
+        out.print(_range(name, reached.to_dict()))
     for note in audit.notes:
         out.print(f"Note: {note}")
     if audit.k is not None:
         out.print(
             f"Everybody has {audit.k} matches." if audit.holds else f"NOT everybody has {audit.k} matches."
         )
+
+
+def _range(name: str, reached: Mapping[str, Any]) -> str:
+    words = (
+        f"Of {name}, equal rows have at least {reached['distinct']:,} different values that range over "
+        f"{reached['least_range']} ((k,e)-anonymity), at most over {reached['largest_range']}"
+    )
+    if "m" in reached:
+        words += (
+            f"; with epsilon = {reached['epsilon']}, (epsilon,m)-anonymity holds up to m = {reached['m']}"
+        )
+    return words
 
 
 def _level(level: Mapping[str, Any]) -> str:

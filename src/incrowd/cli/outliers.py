@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary, check_new, finish, write_new
 
 if TYPE_CHECKING:
     from incrowd.commands.outliers import Calibration
+    from incrowd.commands.outliers_density import DensityOutliers
     from incrowd.distance_outliers.counting import OutlierCount
 
 
@@ -19,6 +22,12 @@ def outliers(
     table: options.TableFile,
     policy: options.PolicyFile = None,
     output: options.Picture = None,
+    definition: Annotated[
+        str, typer.Option(help="distance: (p,d)-outliers; lof: by the local outlier factor (density).")
+    ] = "distance",
+    neighbours: Annotated[
+        int | None, typer.Option(help="For lof: how many neighbours; 10, 20 and 40 if not given.")
+    ] = None,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
@@ -29,14 +38,40 @@ def outliers(
     Example: incrowd outliers patients.csv -p policy.toml -o outliers.svg
     """
     with boundary(as_json):
-        from incrowd.commands.outliers import outliers
+        from incrowd.commands.outliers import Calibration, outliers
+        from incrowd.errors import InputError
 
         check_new(output, ".svg")
+        if definition == "lof" and output is not None:
+            raise InputError("there is no picture of local outlier factors; leave out --output")
+        source = options.source(table, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            found = outliers(options.source(table, encoding, sheet, sql), policy, watch=watch)
+            found = outliers(source, policy, definition=definition, neighbours=neighbours, watch=watch)
+        if not isinstance(found, Calibration):
+            by_density = found
+            finish(found.to_dict(), as_json, lambda: show_densities(by_density))
+            return
+        calibration = found
         if output is not None:
             write_new(output, found.chart().svg())
-        finish(found.to_dict(), as_json, lambda: show_calibration(found, output))
+        finish(found.to_dict(), as_json, lambda: show_calibration(calibration, output))
+
+
+def show_densities(found: DensityOutliers) -> None:
+    """The grid, and how many of them `plain` is about."""
+    out = screen.console()
+    out.print(f"{found.records:,} records. How many have a local outlier factor above (down), by neighbours:")
+    header = ("LOF", *(str(m) for m in found.neighbours))
+    rows = [(f, *(_percent(found.at(m, f).share) for m in found.neighbours)) for f in found.factors]
+    out.print(screen.table("", header, rows))
+    rows = [
+        (f, *(f"{found.at(m, f).also:,} of {found.at(m, f).outliers:,}" for m in found.neighbours))
+        for f in found.factors
+    ]
+    title = f"Of these, outliers by distance at p = {found.p}, d = {found.d} ({found.distance:,} in all)"
+    out.print(screen.table(title, header, rows))
+    for note in found.notes:
+        out.print(f"Note: {note}.")
 
 
 def show_calibration(found: Calibration, output: Path | None) -> None:

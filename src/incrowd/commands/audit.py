@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from incrowd import tables
 from incrowd.attacks.beliefs import fewest_values
 from incrowd.commands.inspect.missing_markers import WELL_KNOWN
+from incrowd.contracts import Share, exact
 from incrowd.encode import encode
 from incrowd.errors import InputError, TableError, option, unknown
 from incrowd.flow import Table, TextColumn
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.long_work import Watch, unwatched
 from incrowd.measures import published as read_published
+from incrowd.measures.proximity import Proximity, proximity
 from incrowd.policy import Policy
 from incrowd.release.folder import ReleaseFolder, is_folder
 from incrowd.results import Result, Row
-from incrowd.schema import Column, Role, Schema
-from incrowd.values import reading_of
+from incrowd.schema import Column, Kind, Role, Schema
+from incrowd.values import read_texts, reading_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +44,7 @@ class Audit(Result):
     level: Mapping[str, Any]
     posterior: Mapping[str, Any]
     values: Mapping[str, int]
+    ranges: Mapping[str, Proximity]
     notes: tuple[str, ...]
 
     @property
@@ -69,6 +77,7 @@ class Audit(Result):
             "level": dict(self.level),
             "largest_posterior": dict(self.posterior),
             "fewest_values": dict(self.values),
+            "ranges": {name: found.to_dict() for name, found in self.ranges.items()},
             "notes": list(self.notes),
         }
 
@@ -80,6 +89,7 @@ def audit(
     *,
     k: int | None = None,
     quasi_identifiers: Sequence[str] = (),
+    epsilon: object = None,
     watch: Watch = unwatched,
 ) -> Audit:
     """Say what a published table protects, whoever wrote it.
@@ -95,9 +105,12 @@ def audit(
         have are what outsiders know, and their kinds are guessed.
     k : int, optional
         Count who has fewer matches than this.
+    epsilon : decimal, optional
+        For which m equal rows are (epsilon,m)-anonymous in each numeric sensitive column.
     """
     if k is not None and k < 1:
         raise InputError("k must be a whole number of at least 1")
+    near = _near(epsilon)
     asked = Policy.of(policy)
     if asked is not None and quasi_identifiers:
         raise InputError(
@@ -142,8 +155,37 @@ def audit(
         values=fewest_values(graph, found, shown, [c.name for c in schema.having(Role.SENSITIVE)])
         if buckets is None
         else buckets.fewest,
+        ranges={} if buckets is not None else _ranges(shown, schema, graph.row_of, near),
         notes=notes,
     )
+
+
+def _near(epsilon: object) -> Fraction | None:
+    if epsilon is None:
+        return None
+    if not Share(Fraction(0), None, low_included=True).allows(epsilon):
+        raise InputError("epsilon must be a number of at least 0, in the unit of the sensitive column")
+    return exact(epsilon)
+
+
+def _ranges(
+    shown: Table, schema: Schema, row_of: NDArray[np.integer], epsilon: Fraction | None
+) -> dict[str, Proximity]:
+    """Of each numeric sensitive column that stands beside the rows, by classes of equal rows."""
+    found, order = dict[str, Proximity](), np.argsort(row_of, kind="stable")
+    rows = np.split(order, np.flatnonzero(np.diff(row_of[order])) + 1)
+    for column in schema.having(Role.SENSITIVE):
+        if column.kind is not Kind.NUMERIC or column.name not in shown.names:
+            continue
+        texts = shown.column(column.name)
+        read = read_texts([text or "" for text in texts.texts], Kind.NUMERIC, column.format)
+        numbers = [Fraction(value) if isinstance(value, int | Decimal) else None for value in read]
+        classes = [
+            [x for code in texts.codes[some].tolist() if (x := numbers[code]) is not None] for some in rows
+        ]
+        if (reached := proximity(classes, epsilon)) is not None:
+            found[column.name] = reached
+    return found
 
 
 def _both(

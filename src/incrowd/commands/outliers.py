@@ -10,14 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import floor
-from typing import Any
+from typing import Any, Literal, overload
 
 from incrowd import tables
+from incrowd.commands.outliers_density import MOST as MOST_PAIRED
+from incrowd.commands.outliers_density import DensityOutliers, density_outliers
 from incrowd.contracts import exact
 from incrowd.distance_outliers import Setting
 from incrowd.distance_outliers.counting import UNIT, DistancePart, OutlierCount, OutlierCounts, hundredths
 from incrowd.encode import encode
-from incrowd.errors import InputError, PolicyError, TableError
+from incrowd.errors import InputError, PolicyError, TableError, option
 from incrowd.flow import Table
 from incrowd.long_work import Watch, unwatched
 from incrowd.models.plain import plain_of
@@ -31,6 +33,7 @@ SHARES = ("0.5", "0.6", "0.7", "0.8", "0.9", "0.95", "0.99")
 MOST = 20_000  # records that are asked
 FEW = Fraction(1, 100)  # of all records: more are no outliers
 FEW_REMOVED = Fraction(1, 200)
+DEFINITIONS = ("distance", "lof")
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,16 +102,46 @@ class Calibration(Result):
         }
 
 
+@overload
 def outliers(
     table: object,
     policy: object,
     *,
     p: Sequence[str] = SHARES,
     d: Sequence[str] = (),
-    most: int = MOST,
+    definition: Literal["distance"] = "distance",
+    most: int | None = None,
     watch: Watch = unwatched,
-) -> Calibration:
+) -> Calibration: ...
+
+
+@overload
+def outliers(
+    table: object,
+    policy: object,
+    *,
+    definition: str,
+    neighbours: int | None = None,
+    most: int | None = None,
+    watch: Watch = unwatched,
+) -> Calibration | DensityOutliers: ...
+
+
+def outliers(
+    table: object,
+    policy: object,
+    *,
+    p: Sequence[str] = SHARES,
+    d: Sequence[str] = (),
+    definition: str = "distance",
+    neighbours: int | None = None,
+    most: int | None = None,
+    watch: Watch = unwatched,
+) -> Calibration | DensityOutliers:
     """Find out how many records stand out at which p and d, and propose a pair of them.
+
+    With ``definition="lof"``, how many have which local outlier factor instead; nothing is proposed then,
+    since nothing can be promised about it.
 
     What the policy says under [privacy.plain] holds here too: columns, weights, margin, removal, rescale. Its
     p is proposed again, else 0.8; with it the d at which at most 1 % stand out, at most 0.5 % (and no more
@@ -122,8 +155,13 @@ def outliers(
         Roles and kinds; what it says about outliers, if anything.
     p, d : sequence of decimal texts
         The grid. Without `d`, distances that occur in this table.
-    most : int
-        How many records are asked. Of a larger table, those at even steps.
+    definition : str
+        ``distance``: (p,d)-outliers; ``lof``: by the local outlier factor of Breunig et al.
+    neighbours : int, optional
+        For ``lof``: how many neighbours a record is compared with; without it 10, 20 and 40.
+    most : int, optional
+        How many records are asked, 20,000 (``lof``: 10,000) by default. Of a larger table, those at even
+        steps.
 
     Raises
     ------
@@ -141,6 +179,11 @@ def outliers(
     """
     given = needed(policy)
     base = _base(given)
+    by_distance = definition == "distance"
+    if definition not in DEFINITIONS:
+        raise InputError(f"definition must be {' or '.join(DEFINITIONS)}, got {definition}")
+    if by_distance and neighbours is not None:
+        raise InputError(f"neighbours are for the definition lof; leave out {option('neighbours')}")
     watch("read")
     read = table if isinstance(table, Table) else tables.read(table)
     schema = given.schema(read)
@@ -148,9 +191,11 @@ def outliers(
     data = encode(read, schema)
     if not len(data):
         raise TableError("the table has no rows, so there are no outliers")
-    if most < 1:
+    if most is not None and most < 1:
         raise InputError(f"most must be at least 1, got {most}")
-    counts = OutlierCounts.of(data, base, most)
+    if not by_distance:
+        return density_outliers(data, base, neighbours, most or MOST_PAIRED, watch)
+    counts = OutlierCounts.of(data, base, most or MOST)
     ps, ds = _ends(base, p, d, counts)
     progress = watch("finding outliers")
     cells = [(share, radius) for share in ps for radius in ds]

@@ -31,7 +31,8 @@ _NEVER = 2**62  # more records than any table has: the count then runs to its en
 class Cloud:
     """Distinct points (m, d) of codes with counts (m,), scaled by each axis's ends (smallest place, span).
 
-    ``which`` (n,) is the point of each record, -1 for records outside. Build it with `of`.
+    ``which`` (n,) is the point of each record, -1 for records outside. With ``scan`` every count looks at
+    every point, as the papers do it, instead of trees and as far as needed. Build it with `of`.
     """
 
     axes: tuple[Axis, ...]
@@ -40,11 +41,12 @@ class Cloud:
     counts: Ints
     which: Codes
     scaled: tuple[Floats, ...]
+    scan: bool = False
     memo: dict[tuple[Fraction, bytes], int] = field(default_factory=dict)
     grown: list[Any] = field(default_factory=list)  # the trees and their scratch room, once somebody asks
 
     @classmethod
-    def of(cls, axes: Sequence[Axis], inside: Bools, scale: Bools) -> Cloud:
+    def of(cls, axes: Sequence[Axis], inside: Bools, scale: Bools, scan: bool = False) -> Cloud:
         """The records that are `inside` (n,), with distances by the extent of those in `scale` (n,)."""
         ends = tuple(axis.ends(scale) for axis in axes)
         rows = np.flatnonzero(inside)
@@ -53,7 +55,7 @@ class Cloud:
         which[rows] = of
         points = np.stack([axis.codes[rows[first]] for axis in axes], axis=1)
         scaled = tuple(axis.scaled(*end) for axis, end in zip(axes, ends, strict=True))
-        return cls(tuple(axes), ends, points, counts, which, scaled)
+        return cls(tuple(axes), ends, points, counts, which, scaled, scan)
 
     def __len__(self) -> int:
         return int(self.counts.sum())
@@ -74,10 +76,15 @@ class Cloud:
 
     def _kernel(self) -> list[Any]:
         if not self.grown:
-            gaps = [float(axis.weight) for axis in self.axes]
-            forest = kernel.build(self.coordinates(self.points), self.counts, gaps)
+            forest = self.trees(slice(None))
             self.grown.extend([forest, kernel.scratch(forest)])
         return self.grown
+
+    def trees(self, axes: slice) -> kernel.DistanceForest:
+        """What counts are made in, over some of the axes; a scan has one leaf."""
+        gaps = [float(axis.weight) for axis in self.axes[axes]]
+        leaf = max(len(self.points), 1) if self.scan else kernel.LEAF
+        return kernel.build(self.coordinates(self.points, axes), self.counts, gaps, leaf)
 
     def bound(self, radius: Fraction, least: int) -> kernel.Bound:
         """When the kernel has decided: at least `least` records further than the radius make a point bad."""

@@ -117,14 +117,24 @@ class OutlierCounts:
         sensitive = Cloud.of([axis for axis in axes if not axis.quasi], everybody, everybody)
         return cls(data, base, axes, np.arange(asked) * len(data) // asked, _Monotone(sensitive, len(data)))
 
+    def who(self, p: str, d: str) -> Bools:
+        """Which records stand out at p and d (n,), of those who are asked."""
+        setting = replace(self.base, p=p, d=d)
+        removed = self._removed(setting)
+        left = self._left(removed)
+        bad = left.bad(setting.p0, setting.d0) if len(left.cloud) else np.zeros(0, np.bool_)
+        found = np.zeros(len(self.data), np.bool_)
+        found[self.asked] = removed[self.asked]
+        there = left.cloud.which >= 0
+        found[there] = bad[left.cloud.which[there]]
+        return found
+
     def count(self, p: str, d: str) -> OutlierCount:
         """How many stand out at p and d."""
         setting = replace(self.base, p=p, d=d)
         removed = self._removed(setting)
         gone = removed | self._stranded(removed, setting)
-        outliers, left = int(removed[self.asked].sum()), self._left(removed)
-        if len(left.cloud):
-            outliers += int(left.cloud.counts[left.bad(setting.p0, setting.d0)].sum())
+        outliers = int(self.who(p, d).sum())
         return OutlierCount(
             str(setting.p), str(setting.d), outliers, self.asked.size, int(gone.sum()), len(self.data)
         )

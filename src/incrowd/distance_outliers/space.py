@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -50,8 +50,8 @@ class Space:
     radius: Fraction
 
     @classmethod
-    def of(cls, data: Microdata, setting: Setting) -> Space:
-        """Remove whom the setting removes, and lay out the rest.
+    def of(cls, data: Microdata, setting: Setting, scan: bool = False) -> Space:
+        """Remove whom the setting removes, and lay out the rest; with `scan` for counts that look at all.
 
         Raises
         ------
@@ -61,12 +61,18 @@ class Space:
         axes = axes_of(data, setting)
         removed = _removed([axis for axis in axes if not axis.quasi], setting, len(data))
         rest = ~removed
-        cloud = Cloud.of(axes, rest, rest if setting.rescale == "yes" else np.ones_like(rest))
+        cloud = Cloud.of(axes, rest, rest if setting.rescale == "yes" else np.ones_like(rest), scan)
         return cls(data, setting, cloud, removed, setting.p0, setting.d0)
 
     def at(self, p: float | str, d: float | str) -> Space:
         """The same records, scale and trees with another p and d, taken as they are (without a margin)."""
         return replace(self, p0=exact(p), radius=exact(d))
+
+    def over(self, names: Collection[str]) -> Space:
+        """The same records, scale, p and d with the distance over some of the columns only."""
+        axes, rest = [axis for axis in self.axes if axis.name in names], ~self.removed
+        scale = rest if self.setting.rescale == "yes" else np.ones_like(rest)
+        return replace(self, cloud=Cloud.of(axes, rest, scale, self.cloud.scan))
 
     @property
     def axes(self) -> tuple[Axis, ...]:

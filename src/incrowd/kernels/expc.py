@@ -18,7 +18,6 @@ from incrowd.kernels.exact import compare_rows
 from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.plain_corners import (
     APART,
-    ASK,
     BOTTOM,
     HIGH,
     HOLDS,
@@ -26,27 +25,19 @@ from incrowd.kernels.plain_corners import (
     LINE,
     LOW,
     MASK,
-    MEMBERS,
     MISSING,
     MORE,
-    NO,
     NODE,
     REAL,
     SET,
     START,
     TOP,
-    VALUES,
     WIDTH,
-    WITH,
-    YES,
     CornerDomain,
     GrowingGroup,
     KnownNodes,
     OutlierTest,
-    no_outlier,
     node_over,
-    plain,
-    widen,
 )
 
 NOBODY = 2**62
@@ -331,65 +322,3 @@ def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
                 found[i], costs[i] = found[i - 1], costs[i - 1]
             found[at], costs[at] = p, cost
     return count
-
-
-@kernel
-def choose(kind: int, expc: ExpcState) -> Any:
-    """Who is to join -> (YES or why that is not known, point; -1 if there is nobody).
-
-    The cheapest with which the group is plain, of the first TRIES that matter; else the cheapest of all.
-    """
-    rules, domain, pool, group = expc.rules, expc.domain, expc.pool, expc.group
-    search, memo, test = expc.search, expc.memo, expc.test
-    tally, found, box = group.tally, search.found, group.box[0]
-    # who matters: until there are enough values a new one, then whoever changes the group's cells
-    large = tally[MEMBERS] + 1 >= rules.k and tally[VALUES] + 1 >= rules.distinct
-    cheapest, tried, who = -1, 0, ANY
-    if tally[VALUES] < rules.distinct:
-        who = NEW_VALUE
-    elif tally[QUICK] == NO and tally[MEMBERS] >= rules.k:
-        who = CHANGING
-    found[BATCH] = -1
-    all_of = NEW_VALUE if who == NEW_VALUE and rules.fresh else ANY
-    if kind == NEAR:
-        measure_near(all_of, expc)
-    most = BATCH if large or kind == ON_BOUNDS else ONE
-    while True:
-        # the cheapest of all first, to fall back upon; then batches of those that matter, by cost
-        first = cheapest < 0 and kind == NEAR
-        among = ANY if kind == ON_BOUNDS else all_of if first else who
-        count = select(kind, ONE if first else most, among, expc)
-        if first:
-            if count == 0 or not large:
-                return YES, found[0] if count else -1
-            cheapest = found[0]
-            continue
-        for i in range(count):
-            p = found[i]
-            codes, value = pool.codes[p], pool.point[p, VALUE]
-            if kind == ON_BOUNDS:  # a group that is stuck takes no outlier in
-                group.key[: codes.size] = codes
-                group.key[codes.size] = value
-                answer = no_outlier(domain, group, memo, test)
-                if answer >= ASK:
-                    return answer, -1
-                if answer == NO:
-                    continue
-                cheapest = p if cheapest < 0 else cheapest
-                if not large:
-                    return YES, cheapest
-                known = group.has[value] > 0
-                if known and (who == NEW_VALUE or (who == CHANGING and not changes(codes, domain, box))):
-                    continue
-            widen(box, codes, domain.column, group.box[1])
-            answer = plain(WITH, value, domain, group, memo, test) if rules.by_corners else YES
-            if answer >= ASK:
-                return answer, -1
-            if answer == YES:
-                return YES, p
-            tried += 1
-            if tried == rules.tries:
-                return YES, cheapest
-        if count < most:
-            return YES, cheapest
-        found[BATCH], search.cost[BATCH] = found[count - 1], search.cost[count - 1]

@@ -43,13 +43,14 @@ from incrowd.kernels.expc import (
     ExpcState,
     RecordPool,
     WalkRoom,
-    choose,
 )
+from incrowd.kernels.expc_choice import choose
 from incrowd.kernels.jit import inner, kernel
 from incrowd.kernels.plain_corners import (
     ALL,
     APART,
     ASK,
+    ASKED,
     HIGH,
     KIND,
     LINE,
@@ -200,15 +201,18 @@ def grow(seeds: Ints, expc: ExpcState) -> Any:
     rules, domain, pool, group = expc.rules, expc.domain, expc.pool, expc.group
     search, tally = expc.search, group.tally
     while True:
+        asked = tally[ASKED]  # what is not known yet is asked again
         if tally[ACTIVE] == 0:  # step 1: the next seed
             answer = open_next(seeds, expc)
             if answer >= ASK:
+                tally[ASKED] = asked
                 return answer
             if tally[ACTIVE] == 0:
                 return FINISHED
         if tally[QUICK] == UNTOLD:  # step 2: is the group plain as it is?
             answer = done(expc)
             if answer >= ASK:
+                tally[ASKED] = asked
                 return answer
             tally[QUICK] = answer
             if answer == YES and not rules.alone:
@@ -225,6 +229,7 @@ def grow(seeds: Ints, expc: ExpcState) -> Any:
             kind = ON_BOUNDS if stuck else NEAR
             answer, p = choose(kind, expc)
         if answer >= ASK:
+            tally[ASKED] = asked
             return answer
         if succeeded or (p < 0 and not stuck):
             close(succeeded, pool, group, search)
@@ -272,7 +277,10 @@ def first_plain(first: int, record: int, rows: Ints, starts: Ints, expc: ExpcSta
             who = rows[i] if i >= starts[g] else record
             p = pool.record[who, POINT]
             join(who, pool.codes[p], pool.point[p, VALUE], domain.column, group)
+        asked = group.tally[ASKED]
         answer = done(expc)
+        if answer >= ASK:
+            group.tally[ASKED] = asked
         if answer != NO:
             return answer, g
     return NO, -1

@@ -19,8 +19,9 @@ from incrowd.kernels.outliers import GOOD, UNSURE, Bound, DistanceForest, Scratc
 LINE, NODE, SET = 0, 1, 2
 MOST = 2**16  # corners of a group
 NO, YES, ASK, CROWDED, CORNERS = 0, 1, 2, 3, 4  # what is found, or why that is not known yet
-# in `tally` of GrowingGroup: records, different values, nodes in the table, what failed last (corner, value)
-MEMBERS, VALUES, KNOWN, HINT = 0, 1, 2, 3
+# in `tally` of GrowingGroup: records, different values, nodes in the table (around which records were
+# counted), what failed last (corner, value), how often a node was asked about
+MEMBERS, VALUES, KNOWN, HINT, ASKED = 0, 1, 2, 3, 13
 TALLY = 16
 KIND, START, SIZE, MISSING, PART, APART = 0, 1, 2, 3, 4, 5  # in `column` of CornerDomain
 # in `node` of CornerDomain
@@ -126,6 +127,7 @@ def remember(keys: Codes, state: Marks, memo: KnownNodes) -> None:
 def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the node at ``group.key`` no outlier? YES, NO, or ASK or CROWDED."""
     key, point, tally = group.key, group.point, group.tally
+    tally[ASKED] += 1
     at = place_of(key, memo)
     if memo.state[at]:
         return YES if memo.state[at] == FINE else NO
@@ -152,6 +154,7 @@ def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: 
     """Is the corner at ``group.key`` an outlier by its quasi-identifiers alone, so with any value?"""
     key, point, d = group.key, group.point, group.key.size - 1
     key[d] = -1
+    group.tally[ASKED] += 1
     at = place_of(key, memo)
     if memo.state[at] == EMPTY:
         if 4 * group.tally[KNOWN] > 3 * memo.state.size:

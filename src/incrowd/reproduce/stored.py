@@ -66,10 +66,15 @@ def whole_numbers(name: str, values: NDArray[np.int64]) -> Attribute:
     return Attribute(name, Kind.NUMERIC, Shape.RANGE, texts, values.astype(np.float64))
 
 
-def first_rows(table: Table, n: int, d: int, what: str) -> Table:
-    """The first n rows of the first d columns; `what` says for the error how many there are, as {}."""
+def need_rows(table: Table, n: int, what: str) -> None:
+    """Refuse a table of fewer than n rows; `what` says for the error how many there are, as {}."""
     if n > len(table):
         raise TableError(f"{what.format(f'{len(table):,}')}; {n:,} are needed")
+
+
+def first_rows(table: Table, n: int, d: int, what: str) -> Table:
+    """The first n rows of the first d columns; `what` says for the error how many there are, as {}."""
+    need_rows(table, n, what)
     return Table(table.names[:d], tuple(column.take(np.arange(n)) for column in table.columns[:d]))
 
 

@@ -28,7 +28,11 @@ COMPONENTS = ("global outliers", "local outliers", "expansion", "residues")
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """What an approach made of a table: records by their numbers, and processor seconds of each component.
+    """What an approach made of a table: records by their numbers, and what each component took.
+
+    That is processor seconds, and checks: how often it was asked whether a point is an outlier (`asked`), and
+    around how many points records were counted for that (`counted`): what is known is not counted again.
+    Who is an outlier by sensitive values alone is found by sorting, without a check.
 
     `residue` are the seeds around which no group grew (and outliers that were not grouped at first), some of
     whom were put into groups later; `suppressed` are those who were not. `removed` take no part.
@@ -40,6 +44,8 @@ class Grouping:
     residue: Ints
     labels: Codes
     seconds: Mapping[str, float] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -186,6 +192,7 @@ class _ExpansionRun:
             raise PolicyError(f"{recipe.name} protects outliers: give [privacy.plain]")
         self.recipe, self.progress = recipe, progress
         self.seconds = dict.fromkeys(COMPONENTS, 0.0)
+        self.checks = {component: np.zeros(2, np.int64) for component in COMPONENTS}
         self.space = plainness.space
         self.removed = self.space.gone.copy()
         self.residue: list[Ints] = []
@@ -200,7 +207,9 @@ class _ExpansionRun:
         limits = (recipe.k, distinct, recipe.delta, recipe.tries, recipe.patience)
         rules = GrowthRules(*limits, fresh, plain, usual)
         start = process_time()
-        self.space.of(data, self.space.setting)  # the space is there already; again, to know what it took
+        self.space.of(
+            data, self.space.setting, self.space.cloud.scan
+        )  # the space is there already; again, to know what it took
         self._timed("global outliers", start)
         start = process_time()
         self.growth = Growth(data, plainness, guards, rules, recipe.loss)
@@ -209,6 +218,10 @@ class _ExpansionRun:
     def _timed(self, component: str, start: float) -> None:
         self.seconds[component] += process_time() - start
 
+    def _checked(self, component: str) -> None:
+        """What growing and inserting have checked since somebody last asked is this component's."""
+        self.checks[component] += self.growth.checks - sum(self.checks[each] for each in COMPONENTS[2:])
+
     def ordered(self, records: Ints) -> Ints:
         return records if self.recipe.order == "rows" else records[shuffled(records.size)]
 
@@ -216,6 +229,7 @@ class _ExpansionRun:
         start = process_time()
         found: Ints = self.space.outliers() & ~self.space.gone
         self._timed("local outliers", start)
+        self.checks["local outliers"] += (len(self.space.rest), len(self.space.cloud.points))
         return found
 
     def grow(self, seeds: Ints, free: Ints | None) -> None:
@@ -227,6 +241,7 @@ class _ExpansionRun:
         with watched(self.progress, clock, seeds.size):
             self.residue.append(self.growth.grow(self.ordered(seeds), clock))
         self._timed("expansion", start)
+        self._checked("expansion")
 
     def finished(self) -> Grouping:
         """Step 3: everybody who is left over."""
@@ -237,6 +252,8 @@ class _ExpansionRun:
         residue = np.concatenate([residue, late[~np.isin(late, residue)]])
         suppressed = settled(groups, residue, self.recipe.tries, self.recipe.merges, silent)
         self._timed("residues", start)
+        self._checked("residues")
+        asked, counted = ({c: int(both[i]) for c, both in self.checks.items()} for i in range(2))
         return Grouping(
             groups=tuple(np.sort(rows) for rows in groups.members.values()),
             suppressed=np.array(suppressed, np.int64),
@@ -244,4 +261,6 @@ class _ExpansionRun:
             residue=residue,
             labels=groups.labels(),
             seconds=self.seconds,
+            asked=asked,
+            counted=counted,
         )

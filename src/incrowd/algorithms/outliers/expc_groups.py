@@ -96,6 +96,12 @@ class Growth:
                 self._help(stopped)
 
     @property
+    def checks(self) -> Ints:
+        """How often a node was asked about, and around how many of them records were counted."""
+        found: Ints = self.group.tally[[plain_corners.ASKED, plain_corners.KNOWN]]
+        return found
+
+    @property
     def labels(self) -> Ints:
         """The group of each record, -1 for those in none."""
         labels: Ints = self.pool.record[:, expc.LABEL]
@@ -347,9 +353,8 @@ def _memo(size: int, d: int) -> plain_corners.KnownNodes:
 
 
 def _outlier_test(space: Space) -> plain_corners.OutlierTest:
-    cloud, quasi = space.cloud, slice(space.quasi)
-    gaps = [float(axis.weight) for axis in space.axes[quasi]]
-    outline = outliers.build(cloud.coordinates(cloud.points, quasi), cloud.counts, gaps)
+    cloud = space.cloud
+    outline = cloud.trees(slice(space.quasi))
     return plain_corners.OutlierTest(
         cloud.forest, space.bound, cloud.room, outline, outliers.scratch(outline)
     )

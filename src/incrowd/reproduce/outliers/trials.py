@@ -38,7 +38,7 @@ from incrowd.reproduce.stored import (
     OCCUPATION,
     Stored,
     drawn_order,
-    first_rows,
+    need_rows,
 )
 from incrowd.reproduce.trial import run_each, timed
 from incrowd.schema import Column, Kind, Role, Schema
@@ -46,6 +46,7 @@ from incrowd.schema import Column, Kind, Role, Schema
 AGE, WAGE, SALARY = "AGEP", "WAGP", "salary"
 QUASI = (*CENSUS_COLUMNS, OCCUPATION)  # the paper's order
 CLASSES = 50  # of salary
+RANKS, WIDTHS = "ranks", "equal widths"
 Levels = tuple[tuple[str, ...], ...]
 NEEDED = (
     CENSUS_TABLE,
@@ -55,24 +56,29 @@ NEEDED = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workers:
-    """Rows in a drawn order, to take the first n rows and d quasi-identifiers of.
+    """Rows in a drawn order, to take samples of n rows and d quasi-identifiers of.
 
-    `salary` (n,) is the class of each, 0..49.
+    `salary` (n,) is the class of each, 0..49, by the name of the coding.
     """
 
     table: Table
-    salary: Codes
+    salary: Mapping[str, Codes]
     levels: Mapping[str, Levels]
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def first(self, n: int, d: int) -> Microdata:
-        """A sample as numbers: age as a number, all else in its hierarchy, the class of salary sensitive."""
-        sample = first_rows(self.table, n, d, f"{CENSUS_TABLE.name} has {{}} people with a wage")
-        salary = TextColumn(self.salary[:n], tuple(map(str, range(CLASSES))))
-        columns = (*map(self._column, sample.names), Column(SALARY, Role.SENSITIVE, Kind.NUMERIC))
-        return encode(Table((*sample.names, SALARY), (*sample.columns, salary)), Schema(columns))
+    def sample(self, n: int, d: int, number: int = 0, coding: str = RANKS) -> Microdata:
+        """The rows number * n to (number + 1) * n: no two samples of a size share anybody.
+
+        Age is a number, all else is in its hierarchy, the class of salary is sensitive.
+        """
+        need_rows(self.table, (number + 1) * n, f"{CENSUS_TABLE.name} has {{}} people with a wage")
+        rows = np.arange(number * n, (number + 1) * n)
+        names, columns = self.table.names[:d], [column.take(rows) for column in self.table.columns[:d]]
+        salary = TextColumn(self.salary[coding][rows], tuple(map(str, range(CLASSES))))
+        roles = (*map(self._column, names), Column(SALARY, Role.SENSITIVE, Kind.NUMERIC))
+        return encode(Table((*names, SALARY), (*columns, salary)), Schema(roles))
 
     def _column(self, name: str) -> Column:
         if name == AGE:
@@ -90,7 +96,7 @@ def load_workers(folder: Path) -> Workers:
     taken = Table(QUASI, tuple(table.column(name).take(rows) for name in QUASI))
     stored = {name: read_levels(folder / one.path) for name, one in zip(QUASI[1:], NEEDED[1:], strict=True)}
     levels = {name: _levels_met(taken.column(name), tuple(rows)) for name, rows in stored.items()}
-    return Workers(taken, salary_classes(wages[rows]), levels)
+    return Workers(taken, {coding: of(wages[rows]) for coding, of in CODINGS.items()}, levels)
 
 
 def _levels_met(column: TextColumn, rows: Levels) -> Levels:
@@ -111,30 +117,50 @@ def salary_classes(wages: NDArray[np.int64]) -> Codes:
     return (twice * CLASSES // (2 * wages.size))[of].astype(np.int32)
 
 
+def equal_widths(wages: NDArray[np.int64]) -> Codes:
+    """Classes 0..49 of wages (n,) from the least to the largest, as wide as each other.
+
+    Examples
+    --------
+    >>> equal_widths(np.array([700, 10, 700, 900])).tolist()
+    [38, 0, 38, 49]
+    """
+    low, high = int(wages.min(initial=0)), int(wages.max(initial=0))
+    return ((wages - low) * CLASSES // (high - low + 1)).astype(np.int32)
+
+
+CODINGS = {RANKS: salary_classes, WIDTHS: equal_widths}
+
 EXPC, GNOF, GOF, REMOVED, INCOGNITO = "ExpC", "GNOF", "GOF", "removed", "Incognito"
-WHOLE, AS_PUBLISHED = "ExpC, no limits", "ExpC, as published"  # not in the figures
-GLOBAL, LOCAL, EXPANSION, RESIDUES = COMPONENTS
+AS_PUBLISHED = "ExpC, as published"  # not in the figures
+_, LOCAL, EXPANSION, RESIDUES = COMPONENTS
+MEASURES = ("seconds", "counted", "asked")
 LIMITS = {"tries": 16, "patience": 1, "merges": 8}  # which the paper does not have
-PRINTED = {"loss": "printed", "values": "any", "strangers": "any", **LIMITS}
+PRINTED = {"loss": "printed", "values": "any", "strangers": "any"}
 APPROACHES: Mapping[str, tuple[type[Expanding], Mapping[str, Any]]] = {
     EXPC: (ExpC, PRINTED),
     GNOF: (NonOutliersFirst, PRINTED),
     GOF: (OutliersFirst, PRINTED),
     REMOVED: (RemoveOutliers, PRINTED),
-    WHOLE: (ExpC, {**PRINTED, **dict.fromkeys(LIMITS, 0)}),
     AS_PUBLISHED: (ExpC, {}),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OutlierSetting:
-    """How many rows and quasi-identifiers, and what counts as an outlier and as plain."""
+    """Which sample and coding, how many rows and quasi-identifiers, what counts as an outlier and as plain.
+
+    Unless `limited`, approaches try all that the paper tries.
+    """
 
     n: int
     columns: int
     p: str
     d: str
     k: int
+    coding: str = RANKS
+    limited: bool = True
+    sample: int = 0
 
     @property
     def outliers(self) -> Setting:
@@ -144,8 +170,9 @@ class OutlierSetting:
 
 @dataclass(frozen=True, slots=True)
 class GroupingPoint:
-    """What came of one approach: processor seconds by component, groups and their records, what was lost.
+    """What came of one approach: what each component took, groups and their records, what was lost.
 
+    That is processor seconds, and checks as `Grouping` counts them.
     ``loss`` is Definition 3.7, the mean over all records of the sum over quasi-identifiers; ``zero`` the same
     with an exact age at no loss. A record without a row costs as much as there are quasi-identifiers.
     """
@@ -158,10 +185,12 @@ class GroupingPoint:
     removed: int = 0
     loss: float = 0.0
     zero: float = 0.0
+    asked: Mapping[str, int] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def total(self) -> float:
-        return sum(self.seconds.values())
+    def took(self, measure: str) -> float:
+        """All components together, in one of the `MEASURES`."""
+        return float(sum(getattr(self, measure).values()))
 
 
 OutlierTrials = Mapping[tuple[str, OutlierSetting], GroupingPoint]
@@ -174,26 +203,30 @@ def trials(
     kept: Keeper = NOTHING_KEPT,
 ) -> dict[tuple[str, OutlierSetting], GroupingPoint]:
     """Every approach that is asked for, each once; samples are encoded before time counts."""
-    sample = lru_cache(maxsize=1)(people.first)
+    sample = lru_cache(maxsize=1)(people.sample)
 
     def run(at: tuple[str, OutlierSetting]) -> GroupingPoint:
-        return trial(sample(at[1].n, at[1].columns), *at)
+        return trial(sample(at[1].n, at[1].columns, at[1].sample, at[1].coding), *at)
 
     return run_each(asked, run, progress, lambda at: at[1].n, kept.of("groups", GroupingPoint))
 
 
 def trial(data: Microdata, name: str, setting: OutlierSetting) -> GroupingPoint:
-    """One approach on one sample. Nothing is kept from one to the next, so that none profits from another."""
+    """One approach on one sample. Nothing is kept from one to the next, so that none profits from another.
+
+    Looking for outliers and growing groups count records in the same way: by a look at all of them.
+    """
     if name == INCOGNITO:
         return GroupingPoint({EXPANSION: timed(partial(Incognito(setting.k).group, data, (), silent))[1]})
-    space, seconds = timed(lambda: Space.of(data, setting.outliers))
+    space = Space.of(data, setting.outliers, scan=True)
     make, options = APPROACHES[name]
+    limits = LIMITS if setting.limited else dict.fromkeys(LIMITS, 0)
     # the paper leaves delta open; it is given here, so that figures follow no default
-    given = {"delta": max(2 * setting.k, 20), **options} if options else options
+    given = {"delta": max(2 * setting.k, 20), **options, **limits} if options else options
     found = make(setting.k, **given).grouping(data, (PlainGuard(Matrix(space), setting.k),))
     kept = sum(rows.size for rows in found.groups)
     return GroupingPoint(
-        seconds={**found.seconds, GLOBAL: found.seconds[GLOBAL] + seconds},
+        seconds=found.seconds,
         groups=len(found.groups),
         size=kept / max(len(found.groups), 1),
         residue=found.residue.size,
@@ -201,6 +234,8 @@ def trial(data: Microdata, name: str, setting: OutlierSetting) -> GroupingPoint:
         removed=found.removed.size,
         loss=information_loss(data, found.groups, printed=True),
         zero=information_loss(data, found.groups, printed=False),
+        asked=found.asked,
+        counted=found.counted,
     )
 
 
@@ -236,13 +271,14 @@ def rates(people: Workers, settings: Iterable[OutlierSetting]) -> dict[OutlierSe
     """The share of records that are outliers, those whose salary alone makes them one included."""
     found = {}
     for setting in settings:
-        space = Space.of(people.first(setting.n, setting.columns), setting.outliers)
+        sample = people.sample(setting.n, setting.columns, setting.sample, setting.coding)
+        space = Space.of(sample, setting.outliers)
         found[setting] = float((space.removed | space.outliers()).mean())
     return found
 
 
 def compile_all(people: Workers, setting: OutlierSetting) -> None:
     """Run everything once, so that no time of a figure has compiling in it."""
-    data = people.first(setting.n, setting.columns)
+    data = people.sample(setting.n, setting.columns)
     for name in (EXPC, GNOF, GOF, REMOVED, INCOGNITO):
         trial(data, name, setting)
