@@ -342,12 +342,12 @@ def _refuse_base(name: str, base: str) -> None:
         return
     if chosen.needs_plain:
         why = "groups people by their sensitive values, which people of the public table do not have"
-    elif chosen.needs_l or chosen.transparent:
-        why = "is there for sensitive values, which people of the public table do not have"
-    elif chosen.joins:
-        why = "takes a public table itself"
     elif chosen.overlapping:
         why = "makes no equivalence classes"
+    elif chosen.joins:
+        why = "takes a public table itself"
+    elif chosen.needs_l or chosen.transparent:
+        why = "is there for sensitive values, which people of the public table do not have"
     else:
         why = "publishes more than its classes, or makes them by the time that it has"
     raise PolicyError(f"{name}: {base} cannot be the base, because it {why}; take {_any_of(BASES)}")
