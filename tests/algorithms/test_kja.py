@@ -312,7 +312,7 @@ def test_private_people_do_not_keep_together_because_they_stand_first(base: str)
         partition = Direct(5, base).group(people, (), silent)
         mixed = max(mixed, int(partition.labels.max()) + 1)
         sorted_ = max(sorted_, int(Direct(5, base).group(people, (), silent, as_they_stand).labels.max()) + 1)
-    alone = base in ("mondrian", "lexicographic")  # equal people are never parted
+    alone = base in ("mondrian", "lexicographic", "cells")  # equal people are not parted for nothing
     assert mixed == 1 if alone else mixed > 45
     assert sorted_ <= mixed
 
@@ -356,6 +356,25 @@ def test_trimming_leaves_out_public_people_only(table: CodeTable, k: int, data: 
     assert not gone[people.own].any()
     assert (whole.labels[less.kept] == less.labels[less.kept]).all()
     assert np.bincount(less.labels[less.kept]).min() >= k
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("base", "why"),
+    [
+        ("expc", "groups people by their sensitive values, which people of the public table do not have"),
+        ("transparent", "is there for sensitive values"),
+        ("ring", "makes no equivalence classes"),
+        ("kja-direct", "takes a public table itself"),
+        ("incognito", "publishes more than its classes"),
+        ("best", "makes them by the time that it has"),
+        ("nothing", "base must be one of mondrian,"),
+    ],
+)
+@pytest.mark.parametrize("way", [Direct, Refinement, AdaptiveRefinement])
+def test_what_is_no_base_is_refused_with_the_reason(way: Any, base: str, why: str) -> None:
+    with pytest.raises(PolicyError, match=why):
+        way(5, base=base)
 
 
 def test_direct_takes_no_guard() -> None:

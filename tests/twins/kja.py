@@ -134,6 +134,34 @@ def refinement(
     return found, host
 
 
+def by_the_letter(
+    points: Sequence[Point], own: Sequence[bool], base: Base, k: int, at_once: bool = False
+) -> list[tuple[int, list[int]]]:
+    """Each group with private people, and the box it is from: a box takes all public people inside it.
+
+    With `at_once` everybody who is in some box is in one.
+    """
+    coarse = base([i for i in range(len(points)) if own[i]])
+    sides = [list(zip(*(points[i] for i in group), strict=True)) for group in coarse]
+    boxes = [
+        [
+            i
+            for i in range(len(points))
+            if i in group
+            or (not own[i] and all(min(s) <= x <= max(s) for x, s in zip(points[i], side, strict=True)))
+        ]
+        for group, side in zip(coarse, sides, strict=True)
+    ]
+    if at_once:
+        boxes = [sorted({i for box in boxes for i in box})]
+    return [
+        (number, sorted(group))
+        for number, box in enumerate(boxes)
+        for group in (base(box) if len(box) >= 2 * k and not all(own[i] for i in box) else [box])
+        if any(own[i] for i in group)
+    ]
+
+
 def perimeter(points: Sequence[Point]) -> int:
     return sum(2 * (max(column) - min(column)) for column in zip(*points, strict=True))
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import EXTERNAL, Algorithm, method, need_enough
+from incrowd.algorithms.base import EXTERNAL, Algorithm, all_methods, method, need_enough
 from incrowd.algorithms.kja_printed import around, trimmed
 from incrowd.algorithms.partitions.mondrian import Mondrian, MondrianRun, StrictMondrian
 from incrowd.assign import Entropy, shuffled, system
@@ -32,7 +32,7 @@ from incrowd.policy.exposures import UNSAFE_ADAPTIVE, UNSAFE_OUTLINE, UNSAFE_TRI
 Ints = NDArray[np.int64]
 TRIMS = ("none", "greedy", "exact")
 CUTTING = ("mondrian", "mondrian-relaxed")
-BASES = (*CUTTING, "topdown", "agglomerative", "hilbert", "lexicographic")
+BASES = (*CUTTING, "cells", "topdown", "agglomerative", "forest", "hilbert", "lexicographic")
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,8 @@ class KJoinAnonymization(Algorithm):
     limits: ClassVar[Mapping[str, AnyLimit]] = {"k": Limit(1), "base": Choice(BASES)}
 
     def __post_init__(self) -> None:
+        if isinstance(self.base, str) and self.base not in BASES:
+            _refuse_base(self.name, self.base)
         super().__post_init__()
         _ = self._partitioner  # a base that takes no such k is refused before a table is read
 
@@ -331,6 +333,28 @@ class AdaptiveRefinement(Trimming):
             met += int(found.max()) + 1
             progress(0.4 + 0.6 * (done + 1) / len(groups))
         return labels
+
+
+def _refuse_base(name: str, base: str) -> None:
+    """Say of a method why it is no base; of what is no method the limits say enough."""
+    chosen = all_methods().get(base)
+    if chosen is None:
+        return
+    if chosen.needs_plain:
+        why = "groups people by their sensitive values, which people of the public table do not have"
+    elif chosen.overlapping:
+        why = "makes no equivalence classes"
+    elif chosen.joins:
+        why = "takes a public table itself"
+    elif chosen.needs_l or chosen.transparent:
+        why = "is there for sensitive values, which people of the public table do not have"
+    else:
+        why = "publishes more than its classes, or makes them by the time that it has"
+    raise PolicyError(f"{name}: {base} cannot be the base, because it {why}; take {_any_of(BASES)}")
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def own_people(data: Microdata) -> NDArray[np.bool_]:

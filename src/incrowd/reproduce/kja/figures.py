@@ -8,62 +8,51 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from incrowd.long_work import Watch
+from incrowd.reproduce.judging import Estimate, Samples, Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.kja import trials as ways
-from incrowd.reproduce.kja.findings import DM, ERROR, NCP, RANGE, RATIO, TIME, JoinFigure, statements
-from incrowd.reproduce.kja.trials import DIR, MONDRIAN, REF, TOPDOWN, JoinPoint, JoinSetting, JoinTrials
-from incrowd.reproduce.outcome import Outcome, Sheet
+from incrowd.reproduce.kja.findings import (
+    CLAIMS,
+    DM,
+    ERROR,
+    ERRORS,
+    FIGURES,
+    GAINS,
+    NCP,
+    RANGE,
+    RATIO,
+    RENTERS,
+    TIME,
+    JoinFound,
+    Panel,
+)
+from incrowd.reproduce.kja.trials import (
+    DIR,
+    MONDRIAN,
+    PRINTED,
+    REF,
+    TOPDOWN,
+    JoinPoint,
+    JoinSetting,
+    JoinTrials,
+)
+from incrowd.reproduce.outcome import Figure, Outcome, Sheet
 from incrowd.reproduce.stored import SEED
 
 TITLE = "k-Anonymity in the Presence of External Databases: Figures 10 to 19"
-RENTERS = ways.RENTERS_TABLE.name
-PEOPLE = 10_000
-SAMPLES = 5  # of renters; UNI is drawn once
+PEOPLE = 4_300  # of whom renters have a hundred times as many
+SAMPLES = 5
 RATIOS = (1, 5, 10, 50, 100)
-REAL_RATIOS = (1, 5, 10, 20)  # and then as many as there are
 KS = (5, 10, 50, 100, 500)
 DS = (2, 3, 4, 5, 6)
 RANGES = (2, 5, 10, 20, 50)
 DEFAULT_RANGE = 10
-FIGURES = {
-    10: (RENTERS, MONDRIAN, NCP),
-    11: (RENTERS, MONDRIAN, DM),
-    12: (RENTERS, TOPDOWN, NCP),
-    13: (RENTERS, TOPDOWN, DM),
-    14: (RENTERS, MONDRIAN, ERROR),
-    15: (RENTERS, TOPDOWN, ERROR),
-    16: (ways.UNI, MONDRIAN, NCP),
-    17: (ways.UNI, TOPDOWN, NCP),
-    18: (RENTERS, MONDRIAN, TIME),
-    19: (RENTERS, TOPDOWN, TIME),
-}
-PRINTED = {  # how many times less than the conventional way, by what is measured, line and k
-    (NCP, MONDRIAN + DIR, 50): 3.04,
-    (DM, MONDRIAN + DIR, 50): 14.35,
-    (NCP, MONDRIAN + REF, 50): 2.15,
-    (DM, MONDRIAN + REF, 50): 4.96,
-    (NCP, TOPDOWN + DIR, 50): 2.1,
-    (DM, TOPDOWN + DIR, 50): 2.22,
-    (NCP, TOPDOWN + REF, 50): 3.51,
-    (DM, TOPDOWN + REF, 50): 3.4,
-    (ERROR, MONDRIAN + REF, 5): 1.88,
-    (ERROR, MONDRIAN + REF, 50): 2.74,  # the text says "almost 2.71", of 21.1 and 7.7
-    (ERROR, MONDRIAN + REF, 500): 3.24,
-    (ERROR, TOPDOWN + REF, 5): 2.28,
-    (ERROR, TOPDOWN + REF, 50): 1.74,
-    (ERROR, TOPDOWN + REF, 500): 1.66,
-}
-PRINTED_ERRORS = {  # ARE of the conventional way and of Refinement, by base and k
-    (MONDRIAN, 5): (5.1, 2.7),
-    (MONDRIAN, 50): (21.1, 7.7),
-    (MONDRIAN, 500): (37.6, 11.6),
-    (TOPDOWN, 5): (0.41, 0.18),
-    (TOPDOWN, 50): (6.1, 3.5),
-    (TOPDOWN, 500): (51.2, 30.8),
-}
+PRINTED_PEOPLE = 2_000  # TopDown as printed takes a time that grows with the square
+PRINTED_RATIOS = (5, 10)
 UNITS = {
     NCP: "NCP: perimeter of a person's box",
     DM: "DM: private people in a person's group",
@@ -75,11 +64,15 @@ AXES = {RATIO: "|PD| / |MT|", RANGE: "|R|, % of the domain"}
 
 @dataclass(frozen=True, slots=True)
 class JoinScale:
-    """How much of a table is run: people of the private table, seeds of samples, values of each parameter."""
+    """How much of a table is run: people of the private table, seeds of samples, values of each parameter.
+
+    `printed` is how many people there are where TopDown's printed rule is run, and at which ratios.
+    """
 
     people: int
     seeds: tuple[int, ...]
     values: Mapping[str, tuple[int, ...]]
+    printed: tuple[int, tuple[int, ...]]
     k: int = 50
     d: int = 4
 
@@ -99,96 +92,126 @@ class JoinScale:
                 asked[self.setting(over, value)] = (DEFAULT_RANGE,) if counting and over != "d" else ()
         return asked | {self.default: tuple(sorted({*self.values[RANGE], DEFAULT_RANGE})) if counting else ()}
 
+    def words(self) -> str:
+        return f"{self.people:,} people, {len(self.seeds)} samples, ratios to {self.default.ratio}"
+
 
 Scales = Mapping[str, JoinScale]
 
 
 def scale_of(population: ways.Population, quick: bool) -> JoinScale:
-    """What is run of a table; with `quick` one sample and few points, and a smaller UNI."""
-    most = population.most(PEOPLE)
+    """What is run of a table; with `quick` as many samples of few people, and few points."""
+    seeds = tuple(range(SEED, SEED + SAMPLES))
+    people = PEOPLE // 5 if quick else PEOPLE
+    most = population.most(people) or RATIOS[-1]
     if quick:
-        few = (1, 10) if not most else tuple(sorted({1, min(10, most), most}))
-        return JoinScale(PEOPLE, (SEED,), {RATIO: few, "k": (5, 50, 500), "d": (2, 4), RANGE: (2, 10, 50)})
-    seeds = tuple(range(SEED, SEED + (SAMPLES if most else 1)))
-    ratios = RATIOS if not most else (*(ratio for ratio in REAL_RATIOS if ratio < most), most)
-    return JoinScale(PEOPLE, seeds, {RATIO: ratios, "k": KS, "d": DS, RANGE: RANGES})
+        few: dict[str, tuple[int, ...]] = {"k": (5, 50), "d": (2, 4), RANGE: (2, 10, 50)}
+        return JoinScale(people, seeds, {RATIO: (1, min(10, most)), **few}, (people // 2, (min(5, most),)))
+    ratios = tuple(sorted({min(ratio, most) for ratio in RATIOS}))
+    step = 1 if population.name == RENTERS else 2  # of UNI every other k and d, to save time
+    values = {RATIO: ratios, "k": KS[::step], "d": DS[::step], RANGE: RANGES}
+    return JoinScale(people, seeds, values, (min(PRINTED_PEOPLE, people), PRINTED_RATIOS))
 
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOTHING_KEPT) -> Outcome:
     """Run all figures; without the real table, those of UNI."""
     why = ways.RENTERS_TABLE.missing_from(folder)
-    skipped = [why] if why else []
     populations = [ways.uniform()] if folder is None or why else [ways.renters(folder), ways.uniform()]
     scales = {each.name: scale_of(each, quick) for each in populations}
     ways.compile_all()
-    found: dict[tuple[str, JoinSetting], Mapping[str, JoinPoint]] = {}
-    for each in populations:
-        found |= _run(each, scales[each.name], quick, watch, kept)
+    found = {each.name: _run(each, scales[each.name], watch, kept) for each in populations}
+    printed = {}
+    if RENTERS in scales:
+        printed = _run_printed(populations[0], scales[RENTERS], watch, kept)
+    skipped = [why] if why else []
     if quick:
-        skipped.append("four of five samples, most points and a large UNI: left out by --quick")
-    if RENTERS in scales and (most := scales[RENTERS].default.ratio) < RATIOS[-1]:
-        skipped.append(f"renters at larger ratios than {most}: there are no more people")
-    return outcome(found, scales, skipped)
+        skipped.append("most people and most points: left out by --quick")
+    return outcome(found, printed, scales, skipped, quick)
 
 
-def _run(
-    population: ways.Population, scale: JoinScale, quick: bool, watch: Watch, kept: Keeper
-) -> JoinTrials:
+def _run(population: ways.Population, scale: JoinScale, watch: Watch, kept: Keeper) -> JoinTrials:
     """Every point; at the default of renters also what is in no figure."""
     real = population.name == RENTERS
+
+    def lines(setting: JoinSetting) -> dict[str, ways.Grouping]:
+        usual = ways.ways(MONDRIAN, setting.k) | ways.ways(TOPDOWN, setting.k)
+        return usual | ways.variants(setting.k) if real and setting == scale.default else usual
+
     samples = [ways.JoinSample(scale.people, 1, seed) for seed in scale.seeds]
-    extras = ways.ways(MONDRIAN, scale.k, trimmed=True) | ways.ways(TOPDOWN, scale.k, trimmed=True)
-    if not quick:
-        extras |= ways.variants(scale.k)
-    progress = watch(f"{population.name}, {scale.people:,} people, {len(samples)} samples")
-    at_default = {scale.default: extras} if real else {}
-    return ways.trials(population, scale.settings(counting=real), samples, at_default, progress, kept)
+    progress = watch(f"{population.name}, {scale.words()}")
+    return ways.trials(population, scale.settings(counting=real), samples, lines, progress, kept)
 
 
-def outcome(found: JoinTrials, scales: Scales, skipped: Sequence[str]) -> Outcome:
+def _run_printed(population: ways.Population, scale: JoinScale, watch: Watch, kept: Keeper) -> JoinTrials:
+    """TopDown with its printed rule: fewer people and ratios, since it takes long."""
+    people, ratios = scale.printed
+    settings = {JoinSetting(ratio, scale.k, scale.d): () for ratio in ratios}
+    samples = [ways.JoinSample(people, 1, seed) for seed in scale.seeds]
+    progress = watch(f"{population.name}, {people:,} people, TopDown as printed")
+    lines = lambda setting: ways.ways(PRINTED, setting.k)  # noqa: E731  # one word for what _run has above
+    return ways.trials(population, settings, samples, lines, progress, kept.of(PRINTED))
+
+
+def outcome(
+    found: Mapping[str, JoinTrials], printed: JoinTrials, scales: Scales, skipped: Sequence[str], quick: bool
+) -> Outcome:
     """Tables, statements and charts of what was run."""
-    figures = tuple(figures_of(found, scales))
-    gains = _gain_facts(found, scales)
-    sheets = [_gains(gains, scales)]
+    panels = {panel.name: panel for panel in panels_of(found, scales)}
+    default = found[RENTERS][scales[RENTERS].default] if RENTERS in scales else {}
+    by_ratio = {setting.ratio: lines for setting, lines in printed.items()}
+    figures = [figure_of(panel) for panel in panels.values()]
+    sheets = [_gains(panels, scales)]
     if RENTERS in scales:
-        sheets += [_errors(found, scales[RENTERS]), _ways(found, scales[RENTERS])]
+        sheets += [_errors(panels), _ways(default, scales[RENTERS]), _printed(by_ratio, scales[RENTERS])]
     sheets += [figure.sheet(about=figure.unit + ".") for figure in figures]
     facts: dict[str, Any] = {
         "people": {name: scale.people for name, scale in scales.items()},
         "seeds": {name: list(scale.seeds) for name, scale in scales.items()},
         "ratio": {name: scale.default.ratio for name, scale in scales.items()},
-        "gains": gains,
-        "figures": [figure.to_dict("data", "base", "shows") for figure in figures],
+        "figures": [
+            {"data": panel.data, "base": panel.base, "shows": panel.shows, **figure.to_dict()}
+            for panel, figure in zip(panels.values(), figures, strict=True)
+        ],
     }
+    why = {} if RENTERS in scales else {RENTERS: skipped[0]}
+    tables = Tables({name: f"{name}: {scale.words()}" for name, scale in scales.items()}, why)
+    stated = judged("kja", CLAIMS, JoinFound(panels, default, by_ratio), tables, quick)
     charts = {f"figure{figure.name}.svg": figure.chart() for figure in figures}
-    return Outcome("kja", TITLE, tuple(sheets), statements(figures), facts, charts, skipped=tuple(skipped))
+    return Outcome("kja", TITLE, tuple(sheets), stated, facts, charts, skipped=tuple(skipped))
 
 
-def figures_of(found: JoinTrials, scales: Scales) -> Iterator[JoinFigure]:
-    """Every figure of tables that were run."""
+def panels_of(found: Mapping[str, JoinTrials], scales: Scales) -> Iterator[Panel]:
+    """Every part of a figure of tables that were run."""
     for number, (data, base, shows) in FIGURES.items():
         if data not in scales:
             continue
-        names = (base, base + REF) if shows == ERROR else (base, base + DIR, base + REF)
+        scale, names = scales[data], (base, base + REF) if shows == ERROR else (base, base + DIR, base + REF)
         for part, over in zip("abc", (RATIO, "k", RANGE if shows == ERROR else "d"), strict=True):
-            values = scales[data].values[over]
-            points = [found[data, scales[data].setting(over, value)] for value in values]
-            asked = values if over == RANGE else [DEFAULT_RANGE] * len(values)
-            lines = {
-                name: tuple(shown(point[name], shows, at) for point, at in zip(points, asked, strict=True))
-                for name in names
-            }
-            yield join_figure(f"{number}{part}", over, values, lines)
+            yield Panel(
+                f"{number}{part}",
+                over,
+                {
+                    name: {
+                        f"{over}={value}": [
+                            shown(point, shows, value if over == RANGE else DEFAULT_RANGE)
+                            for point in found[data][scale.setting(over, value)][name]
+                        ]
+                        for value in scale.values[over]
+                    }
+                    for name in names
+                },
+            )
 
 
-def join_figure(
-    name: str, over: str, values: tuple[int, ...], lines: Mapping[str, tuple[float, ...]]
-) -> JoinFigure:
-    """A part of a figure by its name."""
-    data, base, shows = FIGURES[int(name[:-1])]
-    title = f"Figure {name}: {base}, {data}, {shows}"
-    return JoinFigure(
-        name, title, over, values, UNITS[shows], lines, AXES.get(over, ""), {}, data, base, shows
+def figure_of(panel: Panel) -> Figure:
+    """A part as means with their intervals."""
+    lines: dict[str, dict[int, Samples]] = {
+        name: {int(at.partition("=")[2]): each for at, each in line.items()}
+        for name, line in panel.lines.items()
+    }
+    title = f"Figure {panel.name}: {panel.base}, {panel.data}, {panel.shows}"
+    return Figure.of_samples(
+        panel.name, title, panel.over, UNITS[panel.shows], lines, AXES.get(panel.over, panel.over)
     )
 
 
@@ -199,61 +222,96 @@ def shown(point: JoinPoint, shows: str, asked: int = DEFAULT_RANGE) -> float:
     return {NCP: point.ncp, DM: point.dm, TIME: point.seconds}[shows]
 
 
-def gain(lines: Mapping[str, JoinPoint], shows: str, line: str) -> float | None:
-    """How many times less than the conventional way; None where it was not run or not asked."""
-    base = next(name for name in ways.BASES if line.startswith(name))
-    if line not in lines or (shows == ERROR and not lines[line].errors):
-        return None
-    return shown(lines[base], shows) / shown(lines[line], shows)
-
-
-def _gain_facts(found: JoinTrials, scales: Scales) -> list[dict[str, Any]]:
-    facts = []
-    for (shows, line, k), printed in PRINTED.items():
-        points = {name: found[name, scale.setting("k", k)] for name, scale in scales.items()}
-        ours = {name: gain(each, shows, line) for name, each in points.items()}
-        trimmed = gain(points.get(RENTERS, {}), shows, line + ways.TRIMMED)
-        facts.append({"shows": shows, "line": line, "k": k, "printed": printed, **ours, "trimmed": trimmed})
-    return facts
-
-
-def _gains(gains: Sequence[Mapping[str, Any]], scales: Scales) -> Sheet:
+def _gains(panels: Mapping[str, Panel], scales: Scales) -> Sheet:
+    """Beside the printed numbers; of UNI those of NCP at the default."""
+    of = {(data, base, shows): number for number, (data, base, shows) in FIGURES.items()}
     rows = []
-    for each in gains:
-        ours = [_factor(each[name]) for name in (*scales, "trimmed")]
-        rows.append((f"{each['line']}, {each['shows']}", f"{each['k']}", f"{each['printed']}", *ours))
+    for (shows, line, k), printed in GAINS.items():
+        ours = []
+        for name in scales:
+            panel = panels.get(f"{of.get((name, line[:-3], shows))}b")
+            ours.append("" if panel is None else _gain(panel, line, k))
+        rows.append((f"{line}, {shows}", f"{k}", f"{printed}", *ours))
     about = (
-        "How many times less than the conventional way, at the largest ratio there is ("
-        + ", ".join(f"{name} {scale.default.ratio}" for name, scale in scales.items())
-        + "; the paper 100), d=4. Trimmed leaves people out as the paper does; our default does not."
+        "How many times less than the conventional way, d=4, at the largest ratio that was run ("
+        + "; ".join(f"{name}: {scale.words()}" for name, scale in scales.items())
+        + "; the paper: 10,000 people, ratio 100). Refinement by its letter, all trimmed."
     )
-    return Sheet("Gains", ("", "k", "printed", *scales, "renters trimmed"), tuple(rows), about)
+    return Sheet("Gains", ("", "k", "printed", *scales), tuple(rows), about)
 
 
-def _factor(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+def _gain(panel: Panel, line: str, k: int) -> str:
+    gains = panel.gains(panel.lines[line]).get(f"k={k}")
+    return "" if gains is None else _interval(gains)
 
 
-def _errors(found: JoinTrials, scale: JoinScale) -> Sheet:
+def _interval(samples: Samples) -> str:
+    return Estimate.of("", samples).words.removeprefix(": ")
+
+
+def _errors(panels: Mapping[str, Panel]) -> Sheet:
     rows = []
-    for (base, k), theirs in PRINTED_ERRORS.items():
-        lines = found[RENTERS, scale.setting("k", k)]
+    for (base, k), theirs in ERRORS.items():
+        panel = panels["14b" if base == MONDRIAN else "15b"]
         for name, printed in zip((base, base + REF), theirs, strict=True):
-            rows.append((name, f"{k}", f"{printed}", f"{shown(lines[name], ERROR):.3g}"))
+            if f"k={k}" in panel.lines[name]:
+                rows.append((name, f"{k}", f"{printed}", _interval(panel.lines[name][f"k={k}"])))
     about = "Average relative error (1 is 100 %) of 100 queries that each cover 10 % of the domain."
     return Sheet("Relative errors", ("", "k", "printed", "renters"), tuple(rows), about)
 
 
-def _ways(found: JoinTrials, scale: JoinScale) -> Sheet:
+def _ways(lines: Mapping[str, Sequence[JoinPoint]], scale: JoinScale) -> Sheet:
     """Everything at the default point, also what is in no figure."""
-    lines = found[RENTERS, scale.default]
     rows = []
-    for name, point in lines.items():
-        gains = [gain(lines, shows, name) for shows in (NCP, DM, ERROR)]
-        error = f"{shown(point, ERROR):.3g}" if point.errors else ""
-        numbers = (f"{point.ncp:.3f}", f"{point.dm:.2f}", error, f"{point.seconds:.2f}")
-        rows.append((name, *numbers, *map(_factor, gains)))
-    header = ("", NCP, DM, ERROR, "s", f"{NCP} gain", f"{DM} gain", f"{ERROR} gain")
-    where = f"Renters, ratio {scale.default.ratio}, k={scale.k}, d={scale.d}"
-    about = f"{where}; {ways.RELAXED} cuts halve exactly."
+    for name, points in lines.items():
+        base = next(lines[base] for base in ways.BASES if name.startswith(base))
+        shows = (NCP, DM, ERROR) if points[0].errors else (NCP, DM)
+        gains = [_factor(base, points, what) for what in shows]
+        again = fmean(point.again / point.rows for point in points)
+        rows.append(
+            (
+                name,
+                *(_mean(points, what) for what in (NCP, DM, TIME)),
+                *gains,
+                *[""] * (3 - len(gains)),
+                f"{again:.1%}",
+            )
+        )
+    header = (
+        "",
+        NCP,
+        DM,
+        "s",
+        f"{NCP} gain",
+        f"{DM} gain",
+        f"{ERROR} gain",
+        "rows of people who have another",
+    )
+    about = f"Renters, {scale.words()}, k={scale.k}, d={scale.d}; {ways.RELAXED} cuts halve exactly."
     return Sheet("Every way at the default point", header, tuple(rows), about)
+
+
+def _printed(by_ratio: Mapping[int, Mapping[str, Sequence[JoinPoint]]], scale: JoinScale) -> Sheet:
+    rows = [
+        (
+            f"{name}, ratio {at}",
+            *(_mean(points, what) for what in (NCP, DM, TIME)),
+            *(_factor(lines[PRINTED], points, what) for what in (NCP, DM)),
+        )
+        for at, lines in by_ratio.items()
+        for name, points in lines.items()
+    ]
+    where = f"Renters, {scale.printed[0]:,} people, k={scale.k}, d={scale.d}"
+    about = f"{where}: each record goes where one perimeter grows least."
+    return Sheet(
+        "TopDown with its printed rule", ("", NCP, DM, "s", f"{NCP} gain", f"{DM} gain"), tuple(rows), about
+    )
+
+
+def _mean(points: Sequence[JoinPoint], shows: str) -> str:
+    return f"{fmean(shown(point, shows) for point in points):.3g}"
+
+
+def _factor(base: Sequence[JoinPoint], points: Sequence[JoinPoint], shows: str) -> str:
+    """The gain with its interval."""
+    return _interval([shown(a, shows) / shown(b, shows) for a, b in zip(base, points, strict=True)])

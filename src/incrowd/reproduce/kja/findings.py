@@ -1,243 +1,477 @@
-"""Does what "k-Anonymity in the Presence of External Databases" concludes from its figures hold in ours?
+"""Does what "k-Anonymity in the Presence of External Databases" says of its experiments hold in ours?
 
 The paper prints its figures without numbers, but its text names some. What "about", "almost identical" or
-"not sensitive" mean here are the bounds below. They were set when single points had been seen, and no figure;
-every statement also shows the numbers that decided it.
+"not sensitive" mean here are the bounds below. They were set when single points had been seen, and no figure.
+A printed number is another table's: ours is near it within the factor `NEAR` either way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
-from incrowd.reproduce.kja.trials import DIR, REF
-from incrowd.reproduce.outcome import Figure, OneRun
-from incrowd.reproduce.trend import ends, falls, inside, listed, named, number, rises, span, spread
+from incrowd.reproduce.judging import (
+    Claim,
+    Finding,
+    Points,
+    above,
+    all_of,
+    below,
+    ratio,
+    steps,
+    unbroken,
+    within,
+)
+from incrowd.reproduce.kja.trials import DIR, MONDRIAN, PRINTED, REF, RENTERS_TABLE, TOPDOWN, UNI, JoinPoint
+from incrowd.reproduce.trend import spread
 
 NCP, DM, ERROR, TIME = "NCP", "DM", "ARE", "seconds"  # what a figure shows
 RATIO, RANGE = "ratio", "|R|"
+RENTERS = RENTERS_TABLE.name
+NEAR = 1.5  # a printed number: larger to smaller
 ALMOST = 1.1  # almost identical: larger to smaller
 STEADY = 2.0  # not sensitive, unaffected, stable, roughly the same time: largest to smallest
+CONSTANT = 1.1  # constant: largest to smallest
 TWICE = (1.5, 3.0)  # about two times as slow
 SIX_TIMES = (4.0, 9.0)  # about six times
 TWO_TO_FOUR = (2.0, 4.0)
 ERROR_GAIN = (1.66, 3.04)
 MINUTES = 300.0  # "a few minutes", in seconds
 WAYS = {DIR: "Direct", REF: "Refinement"}
+FIGURES = {
+    10: (RENTERS, MONDRIAN, NCP),
+    11: (RENTERS, MONDRIAN, DM),
+    12: (RENTERS, TOPDOWN, NCP),
+    13: (RENTERS, TOPDOWN, DM),
+    14: (RENTERS, MONDRIAN, ERROR),
+    15: (RENTERS, TOPDOWN, ERROR),
+    16: (UNI, MONDRIAN, NCP),
+    17: (UNI, TOPDOWN, NCP),
+    18: (RENTERS, MONDRIAN, TIME),
+    19: (RENTERS, TOPDOWN, TIME),
+}
+GAINS = {  # how many times less than the conventional way, by what is measured, line and k
+    (NCP, MONDRIAN + DIR, 50): 3.04,
+    (DM, MONDRIAN + DIR, 50): 14.35,
+    (NCP, MONDRIAN + REF, 50): 2.15,
+    (DM, MONDRIAN + REF, 50): 4.96,
+    (NCP, TOPDOWN + DIR, 50): 2.1,
+    (DM, TOPDOWN + DIR, 50): 2.22,
+    (NCP, TOPDOWN + REF, 50): 3.51,
+    (DM, TOPDOWN + REF, 50): 3.4,
+    (ERROR, MONDRIAN + REF, 5): 1.88,
+    (ERROR, MONDRIAN + REF, 50): 2.74,  # the text says "almost 2.71", of 21.1 and 7.7
+    (ERROR, MONDRIAN + REF, 500): 3.24,
+    (ERROR, TOPDOWN + REF, 5): 2.28,
+    (ERROR, TOPDOWN + REF, 50): 1.74,
+    (ERROR, TOPDOWN + REF, 500): 1.66,
+}
+ERRORS = {  # ARE of the conventional way and of Refinement, by base and k
+    (MONDRIAN, 5): (5.1, 2.7),
+    (MONDRIAN, 50): (21.1, 7.7),
+    (MONDRIAN, 500): (37.6, 11.6),
+    (TOPDOWN, 5): (0.41, 0.18),
+    (TOPDOWN, 50): (6.1, 3.5),
+    (TOPDOWN, 500): (51.2, 30.8),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class JoinFigure(Figure):
-    """What a figure shows of which base on which table."""
+class Panel:
+    """A part of a figure: which base on which table it shows, and each line by the value it is `over`."""
 
-    data: str = ""
-    base: str = ""
-    shows: str = ""
+    name: str
+    over: str
+    lines: Mapping[str, Points]
 
     @property
     def number(self) -> int:
         """Of the whole figure, of which this is a part."""
         return int(self.name[:-1])
 
-    def line(self, way: str = "") -> tuple[float, ...]:
+    @property
+    def data(self) -> str:
+        return FIGURES[self.number][0]
+
+    @property
+    def base(self) -> str:
+        return FIGURES[self.number][1]
+
+    @property
+    def shows(self) -> str:
+        return FIGURES[self.number][2]
+
+    def line(self, way: str = "") -> Points:
         """Of DIR, REF, or the conventional way."""
         return self.lines[self.base + way]
 
     @property
-    def joined(self) -> Mapping[str, tuple[float, ...]]:
+    def joined(self) -> Mapping[str, Points]:
         """The lines of k-join-anonymity, which are one if people are counted."""
         return {name: line for name, line in self.lines.items() if name != self.base}
 
-    def shares(self, line: Sequence[float], other: Sequence[float]) -> dict[str, float]:
+    def shares(self, line: Points, other: Points) -> Points:
         """Which share of another line a line is, where the public table has somebody else."""
-        points = zip(self.values, line, other, strict=True)
-        return {f"{self.over}={at}": a / b for at, a, b in points if self.over != RATIO or at > 1}
+        return {at: each for at, each in ratio(line, other).items() if at != f"{RATIO}=1"}
 
-    def gains(self, line: Sequence[float]) -> list[float]:
+    def gains(self, line: Points) -> Points:
         """How many times below the conventional way a line lies."""
-        return [1 / share for share in self.shares(line, self.line()).values()]
-
-    def margins(self) -> list[float]:
-        """How many times the smaller of both ways the larger is."""
-        return [max(share, 1 / share) for share in self.shares(self.line(DIR), self.line(REF)).values()]
+        return self.shares(self.line(), line)
 
 
-Part = Callable[[JoinFigure], OneRun]
-Whole = Callable[[Sequence[JoinFigure]], OneRun]
-Lines = Callable[[JoinFigure], Mapping[str, tuple[float, ...]]]  # that a statement is about
-_all: Lines = attrgetter("lines")
-_joined: Lines = attrgetter("joined")
+@dataclass(frozen=True, slots=True)
+class JoinFound:
+    """All that was run: parts of figures, and what was run besides them: every way, sample by sample."""
+
+    panels: Mapping[str, Panel]
+    default: Mapping[str, Sequence[JoinPoint]]
+    printed: Mapping[int, Mapping[str, Sequence[JoinPoint]]]  # TopDown as printed, by ratio
 
 
-def _plain(figure: JoinFigure) -> Mapping[str, tuple[float, ...]]:
-    return {figure.base: figure.line()}
+Judge = Callable[[JoinFound], Finding]
+JoinClaim = Claim[JoinFound]
+OfPanel = Callable[[Panel], Finding]
 
 
-def statements(figures: Sequence[JoinFigure]) -> tuple[OneRun, ...]:
-    """Every statement about a figure that was run."""
-    by_name = {figure.name: figure for figure in figures}
-    found: list[OneRun] = []
-    for which in dict.fromkeys(figure.number for figure in figures):
-        whole = [figure for figure in figures if figure.number == which]
-        found += [state(whole) for state in WHOLE.get(which, ())]
-        found += [state(figure) for figure in whole for state in ABOUT.get(figure.name, ())]
-        if which == 15 and "14a" in by_name:
-            found.append(_more_accurate(by_name["14a"], by_name["15a"]))
-        if which == 17 and "12a" in by_name:
-            found.append(_narrower(by_name["17a"], by_name["12a"]))
-    times = [max(line) for figure in figures if figure.shows == TIME for line in figure.lines.values()]
-    says = "Figures 18 and 19: nothing takes more than a few minutes"
-    never = [OneRun(says, max(times) <= MINUTES, f"at most {max(times):.2f} s")] if times else []
-    return (*found, *never)
+def _of(name: str, judge: OfPanel) -> Judge:
+    return lambda found: judge(found.panels[name])
 
 
-# Whole figures
+def _each(lines: Mapping[str, Points], judge: Callable[[Points], Finding]) -> Finding:
+    """Each line of several."""
+    return all_of({name: judge(line) for name, line in lines.items()})
 
 
-def _states(parts: Sequence[JoinFigure], says: str, held: bool, detail: str) -> OneRun:
-    return OneRun(f"Figure {parts[0].number}: {says}", held, detail)
+# What is said of a part of a figure
 
 
-def _extremes(shares: Mapping[str, float]) -> str:
-    least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
-    return f"{shares[least]:.0%} ({least}) to {shares[most]:.0%} ({most})"
+def _grows(panel: Panel) -> Finding:
+    return _each(panel.lines, lambda line: above(steps(line), 0))
 
 
-def _below(parts: Sequence[JoinFigure]) -> OneRun:
+def _falls(panel: Panel) -> Finding:
+    return _each(panel.lines, lambda line: below(steps(line), 0))
+
+
+def _joined_falls(panel: Panel) -> Finding:
+    return _each(panel.joined, lambda line: below(steps(line), 0))
+
+
+def _slower(panel: Panel) -> Finding:
+    """From the first to the last point."""
+    return _each(panel.joined, lambda line: above(steps(_ends(line)), 0))
+
+
+def _conventional(rule: Callable[[Points], Finding]) -> OfPanel:
+    return lambda panel: rule(panel.line())
+
+
+def _steady(bound: float, of: Callable[[Panel], Mapping[str, Points]]) -> OfPanel:
+    return lambda panel: within({name: _spread(line) for name, line in of(panel).items()}, high=bound)
+
+
+def _ends(line: Points) -> Points:
+    names = list(line)
+    return {names[0]: line[names[0]], names[-1]: line[names[-1]]}
+
+
+def _last(points: Points) -> Points:
+    return dict([list(points.items())[-1]])
+
+
+def _spread(line: Points) -> list[float]:
+    """Of each sample the largest of its points to the smallest."""
+    return [spread(of_sample) for of_sample in zip(*line.values(), strict=True)]
+
+
+def _growth(line: Points) -> list[float]:
+    """Of each sample the last point to the first."""
+    first, last = _ends(line).values()
+    return [b / a for a, b in zip(first, last, strict=True)]
+
+
+def _refined_gain(low: float, high: float) -> OfPanel:
+    return lambda panel: within(panel.gains(panel.line(REF)), low, high)
+
+
+def _at_k(panel: Panel, line: str, k: int) -> Points:
+    return {f"k={k}": panel.lines[line][f"k={k}"]} if f"k={k}" in panel.lines[line] else {}
+
+
+# What is said of whole figures, or of several
+
+
+def _parts(found: JoinFound, number: int) -> list[Panel]:
+    return [panel for panel in found.panels.values() if panel.number == number]
+
+
+def _below(number: int) -> Judge:
     """At every point; where the public table has nobody else all ways are one."""
-    shares: dict[str, dict[str, float]] = {}
-    for part in parts:
-        for name, line in part.joined.items():
-            shares.setdefault(name, {}).update(part.shares(line, part.line()))
-    who = "Refinement is" if len(shares) == 1 else "Direct and Refinement are"
-    held = all(share < 1 for each in shares.values() for share in each.values())
-    detail = named(shares, lambda each: f"{_extremes(each)} of it", "; ")
-    return _states(parts, f"{who} below the conventional way at every point", held, detail)
+
+    def judge(found: JoinFound) -> Finding:
+        shares: dict[str, dict[str, Sequence[float]]] = {}
+        for part in _parts(found, number):
+            for name, line in part.joined.items():
+                shares.setdefault(name, {}).update(part.shares(line, part.line()))
+        return _each(shares, lambda line: below(line, 1))
+
+    return judge
 
 
-def _shares(parts: Sequence[JoinFigure], way: str, other: str) -> dict[str, float]:
-    return {at: x for part in parts for at, x in part.shares(part.line(way), part.line(other)).items()}
+def _compared(number: int, way: str, other: str) -> Callable[[JoinFound], Points]:
+    return lambda found: {
+        at: each
+        for part in _parts(found, number)
+        for at, each in part.shares(part.line(way), part.line(other)).items()
+    }
 
 
-def _better(way: str, other: str) -> Whole:
-    def state(parts: Sequence[JoinFigure]) -> OneRun:
-        shares = _shares(parts, way, other)
-        better = sum(share < 1 for share in shares.values())
-        detail = f"at {better} of {len(shares)} points; {_extremes(shares)} of the other"
-        return _states(parts, f"{WAYS[way]} is better than {WAYS[other]}", better == len(shares), detail)
-
-    return state
+def _better(number: int, way: str, other: str) -> Judge:
+    return lambda found: below(_compared(number, way, other)(found), 1)
 
 
-def _almost_equal(parts: Sequence[JoinFigure]) -> OneRun:
-    shares = _shares(parts, REF, DIR)
-    held = inside([*shares.values()], (1 / ALMOST, ALMOST))
-    detail = f"Refinement {_extremes(shares)} of Direct"
-    return _states(parts, "Direct and Refinement lose almost the same", held, detail)
+def _margin(panel: Panel) -> list[float]:
+    """How many times the smaller of both ways the larger is, at the largest ratio."""
+    (shares,) = _last(panel.shares(panel.line(DIR), panel.line(REF))).values()
+    return [max(share, 1 / share) for share in shares]
 
 
-# Two figures
+def _more_accurate(found: JoinFound) -> Finding:
+    ours, theirs = found.panels["15a"], found.panels["14a"]
+    pairs = {name: (ours.line(way), theirs.line(way)) for name, way in (("conventional", ""), ("REF", REF))}
+    return below({name: _last(ratio(*pair)).popitem()[1] for name, pair in pairs.items()}, 1)  # type: ignore[attr-defined]
 
 
-def _more_accurate(mondrian: JoinFigure, topdown: JoinFigure) -> OneRun:
-    last = {"conventional": "", "REF": REF}
-    pairs = {name: (topdown.line(way)[-1], mondrian.line(way)[-1]) for name, way in last.items()}
-    held = all(ours < theirs for ours, theirs in pairs.values())
-    detail = named(pairs, lambda pair: f"{number(pair[0])} against {number(pair[1])}")
-    return topdown.states("TopDown is more accurate than Mondrian, at the default", held, detail)
+def _printed_better(shows: str) -> Judge:
+    """Refinement by the letter against Direct, both over TopDown with the printed rule."""
+
+    def judge(found: JoinFound) -> Finding:
+        field = shows.lower()
+        lines = {
+            way: {
+                f"ratio={at}": [getattr(point, field) for point in lines[PRINTED + way]]
+                for at, lines in found.printed.items()
+            }
+            for way in (DIR, REF)
+        }
+        return below(ratio(lines[REF], lines[DIR]), 1)
+
+    return judge
 
 
-def _narrower(uniform: JoinFigure, real: JoinFigure) -> OneRun:
-    """At the largest ratio that each has."""
-    ours, theirs = uniform.margins()[-1], real.margins()[-1]
-    says = "the margin between Direct and Refinement is narrower than on real people"
-    detail = f"the larger is {ours:.3g} times the smaller, on {real.data} {theirs:.3g} times"
-    return uniform.states(says, ours < theirs, detail)
+def _one_to_one(found: JoinFound) -> Finding:
+    """Definition 5, of the rows that Refinement publishes by its letter."""
+    points = found.default[TOPDOWN + REF]
+    rows, again = sum(point.rows for point in points), sum(point.again for point in points)
+    against = f"{again:,} of {rows:,} rows are of somebody who has another" if again else ""
+    return unbroken(rows, against)
 
 
-# Parts of figures
+# The claims
 
 
-def _trend(says: str, test: Callable[[Sequence[float]], bool], of: Lines = _all) -> Part:
-    """Some lines go one way; shown by their ends."""
+def _gain_claims() -> Iterator[JoinClaim]:
+    number = {(base, shows): n for n, (data, base, shows) in FIGURES.items() if data == RENTERS}
+    for (shows, line, k), printed in GAINS.items():
+        which = number[line[:-3], shows]
+        says = f"{line} has {printed} times less {shows} than {line[:-3]}, at k={k}"
 
-    def state(figure: JoinFigure) -> OneRun:
-        detail = ends(figure.line()) if of is _plain else named(figure.lines, ends)
-        return figure.states(says.format(figure), all(map(test, of(figure).values())), detail)
+        def judge(
+            found: JoinFound, which: int = which, line: str = line, k: int = k, p: float = printed
+        ) -> Finding:
+            panel = found.panels[f"{which}b"]
+            return within(ratio(_at_k(panel, line[:-3], k), _at_k(panel, line, k)), p / NEAR, p * NEAR)
 
-    return state
-
-
-def _steady(says: str, word: str, of: Lines = _all) -> Part:
-    def state(figure: JoinFigure) -> OneRun:
-        spreads = {name: spread(line) for name, line in of(figure).items()}
-        held = max(spreads.values()) <= STEADY
-        return figure.states(says.format(figure), held, f"{word}: {named(spreads, number)}")
-
-    return state
+        yield JoinClaim(f"gain.{shows}.{line}.k{k}", f"5, Figure {which}", says, judge, RENTERS, printed)
 
 
-def _accurate(says: str, bounds: tuple[float, float]) -> Part:
-    def state(figure: JoinFigure) -> OneRun:
-        gains = figure.gains(figure.line(REF))
-        says_all = f"Refinement is {says} times as accurate"
-        return figure.states(says_all, inside(gains, bounds), f"{listed(gains)} times")
+def _error_claims() -> Iterator[JoinClaim]:
+    for (base, k), both in ERRORS.items():
+        for way, printed in zip(("", REF), both, strict=True):
+            which = 14 if base == MONDRIAN else 15
 
-    return state
+            def judge(
+                found: JoinFound, which: int = which, line: str = base + way, k: int = k, p: float = printed
+            ) -> Finding:
+                return within(_at_k(found.panels[f"{which}b"], line, k), p / NEAR, p * NEAR)
 
-
-def _gain_grows(figure: JoinFigure) -> OneRun:
-    gains = {name: figure.gains(line) for name, line in figure.joined.items()}
-    held = all(map(falls, figure.joined.values()))
-    return figure.states("the gain grows with the ratio", held, f"gain: {named(gains, listed)}")
-
-
-def _six_times(figure: JoinFigure) -> OneRun:
-    growth = {name: line[-1] / line[0] for name, line in figure.joined.items()}
-    first, last = figure.values[0], figure.values[-1]
-    says = f"DM at k={last} is about six times that at k={first}"
-    return figure.states(says, inside([*growth.values()], SIX_TIMES), named(growth, number))
+            says = f"{base}{way} has an average relative error of {printed} at k={k}"
+            yield JoinClaim(f"error.{base}{way}.k{k}", f"5, Figure {which}", says, judge, RENTERS, printed)
 
 
-def _twice(figure: JoinFigure) -> OneRun:
-    factor = figure.line(REF)[-1] / figure.line(DIR)[-1]
-    says = "Refinement takes about twice as long as Direct"
-    return figure.states(says, inside([factor], TWICE), f"{factor:.3g} times")
+def _figure_claims() -> Iterator[JoinClaim]:
+    """Of each figure: is k-join-anonymity better, which way of it is, and does the gain grow?"""
+    for number, (data, _, shows) in FIGURES.items():
+        where = f"5, Figure {number}"
+        if shows == TIME:
+            continue
+        who = "Refinement is" if shows == ERROR else "Direct and Refinement are"
+        says = f"{who} below the conventional way at every point"
+        yield JoinClaim(f"{number}.below", where, says, _below(number), data)
+        if number in (10, 11, 12, 13):
+            way, other = (DIR, REF) if number < 12 else (REF, DIR)
+            says = f"{WAYS[way]} is better than {WAYS[other]} at every point"
+            yield JoinClaim(f"{number}.better", where, says, _better(number, way, other), data)
+        says = "the gain grows with the ratio"
+        yield JoinClaim(f"{number}a.gain", f"{where}a", says, _of(f"{number}a", _joined_falls), data)
+        if number not in (15, 17):
+            says = "the conventional way is constant over the ratio"
+            rule = _steady(CONSTANT, lambda panel: {panel.base: panel.line()})
+            yield JoinClaim(f"{number}a.constant", f"{where}a", says, _of(f"{number}a", rule), data)
+        yield JoinClaim(
+            f"{number}b.grows", f"{where}b", f"{shows} of all grows with k", _of(f"{number}b", _grows), data
+        )
+        if shows == NCP:
+            says = "NCP of all grows with d"
+            yield JoinClaim(f"{number}c.grows", f"{where}c", says, _of(f"{number}c", _grows), data)
 
 
-def _as_long(figure: JoinFigure) -> OneRun:
-    factors = figure.margins()
-    held = max(factors) <= STEADY
-    return figure.states("both take roughly the same time", held, f"{span(factors)} times as long")
+def _claim(id: str, says: str, judge: OfPanel, printed: float | str | None = None) -> JoinClaim:
+    """Of one part of a figure, which its id begins with."""
+    name = id.partition(".")[0]
+    return JoinClaim(id, f"5, Figure {name}", says, _of(name, judge), FIGURES[int(name[:-1])][0], printed)
 
 
-_grows = _trend("{0.shows} of all grows with {0.over}", rises)
-_estimated = _trend("larger queries are estimated better", falls)
-_slower = _trend("times of k-join-anonymity grow with the ratio", lambda line: line[-1] > line[0], _joined)
-_stable = _steady("times of k-join-anonymity are stable over {0.over}", "slowest to quickest", _joined)
-_two_to_four = _accurate("two to four", TWO_TO_FOUR)
-_error_gain = _accurate("{} to {}".format(*ERROR_GAIN), ERROR_GAIN)
-WHOLE: Mapping[int, Sequence[Whole]] = {
-    **dict.fromkeys((10, 11), (_below, _better(DIR, REF))),
-    **dict.fromkeys((12, 13), (_below, _better(REF, DIR))),
-    **dict.fromkeys((14, 15, 17), (_below,)),
-    16: (_below, _almost_equal),
-}
-ABOUT: Mapping[str, Sequence[Part]] = {
-    **{f"{number}a": (_gain_grows,) for number in range(10, 18)},
-    **{f"{number}{part}": (_grows,) for number in (10, 12, 16, 17) for part in "bc"},
-    "11b": (_grows, _six_times),
-    "11c": (_steady("{0.shows} is not sensitive to {0.over}", "largest to smallest"),),
-    "13b": (_grows,),
-    "14b": (_grows,),
-    "14c": (_estimated, _two_to_four),
-    "15b": (_grows, _error_gain),
-    "15c": (_estimated, _error_gain),
-    "18a": (_slower, _twice),
-    "18b": (_trend("times of all fall with k", falls),),
-    "18c": (_steady("times do not depend on {0.over}", "slowest to quickest"),),
-    "19a": (_slower, _as_long),
-    "19b": (_trend("the time of the conventional way falls with k", falls, _plain), _stable),
-    "19c": (_trend("the time of the conventional way grows with d", rises, _plain), _stable),
-}
+def _all_lines(panel: Panel) -> Mapping[str, Points]:
+    return panel.lines
+
+
+def _joined_lines(panel: Panel) -> Mapping[str, Points]:
+    return panel.joined
+
+
+def _plain_line(panel: Panel) -> Mapping[str, Points]:
+    return {panel.base: panel.line()}
+
+
+_two_to_four = _refined_gain(*TWO_TO_FOUR)
+_error_gain = _refined_gain(*ERROR_GAIN)
+CLAIMS: tuple[JoinClaim, ...] = (
+    *_figure_claims(),
+    *_gain_claims(),
+    *_error_claims(),
+    JoinClaim(
+        "printed.ncp",
+        "5, Figure 12",
+        "Refinement is better than Direct over TopDown: NCP, with TopDown's printed rule",
+        _printed_better(NCP),
+        RENTERS,
+    ),
+    JoinClaim(
+        "printed.dm",
+        "5, Figure 13",
+        "Refinement is better than Direct over TopDown: DM, with TopDown's printed rule",
+        _printed_better(DM),
+        RENTERS,
+    ),
+    JoinClaim(
+        "4.one_to_one",
+        "4 and Definition 5",
+        "rows of Refinement and people are one to one",
+        _one_to_one,
+        RENTERS,
+    ),
+    _claim(
+        "11b.six",
+        "DM of k-join-anonymity at the largest k is about six times that at the smallest",
+        lambda panel: within({n: _growth(line) for n, line in panel.joined.items()}, *SIX_TIMES),
+        6,
+    ),
+    _claim("11c.steady", "DM is not sensitive to d", _steady(STEADY, _all_lines)),
+    JoinClaim(
+        "13c.fluctuates",
+        "5, Figure 13c",
+        "DM over d fluctuates more than with Mondrian",
+        lambda found: above(
+            {
+                way or "conventional": [
+                    a / b
+                    for a, b in zip(
+                        _spread(found.panels["13c"].line(way)),
+                        _spread(found.panels["11c"].line(way)),
+                        strict=True,
+                    )
+                ]
+                for way in ("", DIR, REF)
+            },
+            1,
+        ),
+        RENTERS,
+    ),
+    _claim("14c.falls", "larger queries are estimated better", _falls),
+    _claim("14c.gain", "Refinement is two to four times as accurate", _two_to_four, "2 to 4"),
+    _claim(
+        "14b.gain",
+        "the gain of Refinement is larger at the largest k than at the smallest",
+        lambda panel: above(steps(_ends(panel.gains(panel.line(REF)))), 0),
+        "1.88 to 3.24",
+    ),
+    _claim("15b.gain", "Refinement is 1.66 to 3.04 times as accurate, over k", _error_gain, "1.66 to 3.04"),
+    _claim("15c.gain", "Refinement is 1.66 to 3.04 times as accurate, over |R|", _error_gain, "1.66 to 3.04"),
+    _claim("15c.falls", "larger queries are estimated better", _falls),
+    JoinClaim(
+        "15a.accurate",
+        "5, Figure 15",
+        "TopDown is more accurate than Mondrian, at the default",
+        _more_accurate,
+        RENTERS,
+    ),
+    JoinClaim(
+        "16.same",
+        "5, Figure 16",
+        "Direct and Refinement lose almost the same",
+        lambda found: within(_compared(16, REF, DIR)(found), 1 / ALMOST, ALMOST),
+        UNI,
+    ),
+    JoinClaim(
+        "17a.margin",
+        "5, Figure 17",
+        "the margin between Direct and Refinement is narrower than on real people",
+        lambda found: below(
+            {
+                "at the largest ratio": [
+                    a / b
+                    for a, b in zip(_margin(found.panels["17a"]), _margin(found.panels["12a"]), strict=True)
+                ]
+            },
+            1,
+        ),
+        RENTERS,
+    ),
+    _claim("18a.slower", "times of k-join-anonymity grow with the ratio", _slower),
+    _claim("19a.slower", "times of k-join-anonymity grow with the ratio", _slower),
+    _claim("18a.constant", "the time of the conventional way is constant", _steady(STEADY, _plain_line)),
+    _claim("19a.constant", "the time of the conventional way is constant", _steady(STEADY, _plain_line)),
+    _claim(
+        "18a.twice",
+        "Refinement takes about twice as long as Direct, at the largest ratio",
+        lambda panel: within(_last(panel.shares(panel.line(REF), panel.line(DIR))), *TWICE),
+        2,
+    ),
+    _claim(
+        "19a.same",
+        "both take roughly the same time",
+        lambda panel: within(panel.shares(panel.line(REF), panel.line(DIR)), 1 / STEADY, STEADY),
+    ),
+    _claim("18b.falls", "times of all fall with k", _falls),
+    _claim("19b.falls", "the time of the conventional way falls with k", lambda p: below(steps(p.line()), 0)),
+    _claim("19b.steady", "times of k-join-anonymity are stable over k", _steady(STEADY, _joined_lines)),
+    _claim("18c.steady", "times do not depend on d", _steady(STEADY, _all_lines)),
+    _claim("19c.grows", "the time of the conventional way grows with d", lambda p: above(steps(p.line()), 0)),
+    _claim("19c.steady", "times of k-join-anonymity are stable over d", _steady(STEADY, _joined_lines)),
+    JoinClaim(
+        "18.minutes",
+        "5, Figures 18 and 19",
+        "nothing takes more than a few minutes",
+        lambda found: within(
+            {
+                f"{panel.name} {name}": [max(of_sample) for of_sample in zip(*line.values(), strict=True)]
+                for panel in found.panels.values()
+                if panel.shows == TIME
+                for name, line in panel.lines.items()
+            },
+            high=MINUTES,
+        ),
+        RENTERS,
+    ),
+)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from random import Random
-from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.kja import AdaptiveRefinement, Direct, own_people
+from incrowd.algorithms.kja_printed import trimmed
 from incrowd.algorithms.partitions.mondrian import RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.topdown import TopDown
 from incrowd.assign import Entropy, shuffled
@@ -25,14 +25,16 @@ from incrowd.contracts import Guard, Partitioner
 from incrowd.errors import TableError
 from incrowd.flow import Attribute, Codes, Microdata, Partition
 from incrowd.long_work import Progress, silent
-from incrowd.measures.boxes import RangeCount, random_boxes
+from incrowd.measures.boxes import How, RangeCount, random_boxes
 from incrowd.measures.counting import REFINE, average_relative_error, counts, weights_of
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
+from incrowd.reproduce.kja.letter import GroupedPeople, by_the_letter
 from incrowd.reproduce.stored import Stored, drawn_words, whole_numbers
 from incrowd.reproduce.trial import inhabited, rows_of, run_each, timed
 
 RENTERS_TABLE = Stored("renters", "acs2024_renters/renters.csv.gz")
 COLUMNS = ("age", "total_income", "family_size", "years_education", "rent", "sex")  # the paper's order
+COUNTED: Mapping[str, How] = dict.fromkeys(("family_size", "years_education", "sex"), "discrete")
 UNI = "UNI"
 GRID = 10_000  # so many different values stand for [0, 1]
 
@@ -97,17 +99,20 @@ def _evenly(size: int, d: int, seed: int) -> Codes:
     return (words.astype(np.int64) * GRID >> 32).astype(np.int32)
 
 
-MONDRIAN, RELAXED, TOPDOWN = "Mondrian", "Relaxed", "TopDown"
+MONDRIAN, RELAXED, TOPDOWN, PRINTED = "Mondrian", "Relaxed", "TopDown", "Printed TopDown"
 BASES: Mapping[str, Callable[[int], Partitioner]] = {
     MONDRIAN: lambda k: StrictMondrian(k, choose="round-robin"),
     RELAXED: lambda k: RelaxedMondrian(k, choose="round-robin"),
     TOPDOWN: TopDown,
+    PRINTED: lambda k: TopDown(k, assign="printed"),
 }
 # After the name of the base, which alone is the conventional way.
-DIR, REF, TRIMMED, SMALLEST, HARDENED = "DIR", "REF", " trimmed", " smallest", " hardened"
+DIR, REF = "DIR", "REF"
+FIRST, SMALLEST, ONCE, HARDENED = " first box", " smallest box", " at once", " hardened"
+UNTRIMMED = " untrimmed"
 QUERIES = 100
 Queries = Mapping[int, Sequence[RangeCount]]  # by the share of the domain that they cover, in hundredths
-Grouping = Callable[[Microdata], Partition]
+Grouping = Callable[[Microdata], GroupedPeople]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,58 +129,56 @@ class JoinPoint:
     """What came of one way on one joined table: means over people of the private table.
 
     ``ncp`` is the perimeter of a person's box, with each domain as 1; ``dm`` how many of the private table
-    are in a person's group. ``errors`` are average relative errors by the share of the domain that queries
-    ask for.
+    are in a person's group; ``seconds`` what grouping took, without trimming. ``rows`` were published,
+    ``again`` of them of somebody who has another. ``errors`` are average relative errors by the share of the
+    domain that queries ask for.
     """
 
     ncp: float
     dm: float
     seconds: float
+    rows: int = 0
+    again: int = 0
     errors: Mapping[int, float] = field(default_factory=dict)
 
-    @classmethod
-    def mean(cls, points: Sequence[JoinPoint]) -> JoinPoint:
-        """Of several samples."""
-        errors = {share: fmean(each.errors[share] for each in points) for share in points[0].errors}
-        numbers = zip(*((each.ncp, each.dm, each.seconds) for each in points), strict=True)
-        ncp, dm, seconds = map(fmean, numbers)
-        return cls(ncp, dm, seconds, errors)
 
-
-def ways(base: str, k: int, trimmed: bool = False) -> dict[str, Grouping]:
+def ways(base: str, k: int) -> dict[str, Grouping]:
     """The conventional way and both ways of k-join-anonymity, by their names in the figures."""
     made = BASES[base](k)
-    trim, end = ("greedy", TRIMMED) if trimmed else ("none", "")
-    direct, refined = _joining(Direct(k, trim=trim), made), _joining(refinement(k, trim), made)
-    joined = {f"{base}{DIR}{end}": direct, f"{base}{REF}{end}": refined}
-    return joined if trimmed else {base: lambda data: conventional(data, made), **joined}
+    return {
+        base: lambda data: GroupedPeople(data, conventional(data, made)),
+        base + DIR: _joining(Direct(k), made),
+        base + REF: lambda data: by_the_letter(data, made, k, _repeatable(data)),
+    }
 
 
 def variants(k: int) -> dict[str, Grouping]:
     """What is not in the figures.
 
-    That is `kja-refine` unless asked otherwise, cuts that halve exactly, and people who join the smallest
-    box that they fit.
+    Those are people who join the first or the smallest box that they fit, and no other; all boxes grouped
+    again at once; what `kja-refine-adaptive` does unless asked otherwise; and cuts that halve exactly.
     """
-    hardened = {
-        f"{base}{REF}{HARDENED}": _joining(AdaptiveRefinement(k), BASES[base](k))
-        for base in (MONDRIAN, TOPDOWN)
+    made = TopDown(k)
+    return {
+        TOPDOWN + REF + FIRST: _joining(refinement(k), made),
+        TOPDOWN + REF + SMALLEST: _joining(refinement(k), SmallestFirst(made)),
+        TOPDOWN + REF + ONCE: lambda data: by_the_letter(data, made, k, _repeatable(data), at_once=True),
+        **{
+            base + REF + HARDENED: _joining(AdaptiveRefinement(k), BASES[base](k))
+            for base in (MONDRIAN, TOPDOWN)
+        },
+        **ways(RELAXED, k),
     }
-    smallest = {
-        f"{base}{REF}{SMALLEST}": _joining(refinement(k), SmallestFirst(BASES[base](k)))
-        for base in (RELAXED, TOPDOWN)
-    }
-    return {**hardened, **ways(RELAXED, k), **smallest}
 
 
-def refinement(k: int, trim: str = "none") -> AdaptiveRefinement:
-    """As printed: of the public people only those inside the smallest box join a group."""
-    return AdaptiveRefinement(k, trim=trim, first="private")
+def refinement(k: int) -> AdaptiveRefinement:
+    """As `kja-refine-adaptive` has it: of the public people each joins the first box that they are in."""
+    return AdaptiveRefinement(k, first="private")
 
 
 def _joining(way: Direct | AdaptiveRefinement, base: Partitioner) -> Grouping:
     """People are mixed before they are grouped, here in the same way each time."""
-    return lambda data: way.grouped(data, base, (), silent, _repeatable(data))
+    return lambda data: GroupedPeople(data, way.grouped(data, base, (), silent, _repeatable(data)))
 
 
 def _repeatable(data: Microdata) -> Entropy:
@@ -193,10 +196,7 @@ def conventional(data: Microdata, base: Partitioner) -> Partition:
 
 @dataclass(frozen=True)
 class SmallestFirst:
-    """A partition with groups numbered by their perimeter: whoever fits several boxes joins the smallest.
-
-    The paper does not say which one takes them, and `AdaptiveRefinement` takes the first.
-    """
+    """A partition with groups numbered by their perimeter: whoever fits several boxes joins the smallest."""
 
     base: Partitioner
 
@@ -206,15 +206,29 @@ class SmallestFirst:
         return Partition(rank[labels].astype(np.int32))
 
 
-def trial(data: Microdata, groupings: Mapping[str, Grouping], queries: Queries) -> dict[str, JoinPoint]:
-    """Every way on one joined table."""
+def trial(
+    data: Microdata, groupings: Mapping[str, Grouping], queries: Queries, k: int
+) -> dict[str, JoinPoint]:
+    """Every way on one joined table, trimmed as in the paper; ways with public people also untrimmed."""
     found = {}
     for name, grouping in groupings.items():
-        partition, seconds = timed(partial(grouping, data))
-        mine = partition.labels[own_people(data)]
-        ncp, dm = perimeters(data, partition.labels)[mine].mean(), np.bincount(mine)[mine].mean()
-        found[name] = JoinPoint(float(ncp), float(dm), seconds, relative_errors(data, partition, queries))
+        people, seconds = timed(partial(grouping, data))
+        own, labels, joined = own_people(people.data), people.partition.labels, name not in BASES
+        shorter = labels.copy()
+        if joined:
+            shorter[trimmed(people.data, own, labels, k, "greedy")] = -1
+            found[name + UNTRIMMED] = _point(people, labels, seconds, {})
+        found[name] = _point(people, shorter, seconds, queries)
     return found
+
+
+def _point(people: GroupedPeople, labels: Codes, seconds: float, queries: Queries) -> JoinPoint:
+    data, buckets = people.data, people.partition.buckets
+    mine = labels[own_people(data)]
+    ncp, dm = float(perimeters(data, labels)[mine].mean()), float(np.bincount(mine)[mine].mean())
+    shown = None if buckets is None else np.where(labels >= 0, buckets, -1).astype(np.int32)
+    errors = relative_errors(data, Partition(labels, buckets=shown), queries)
+    return JoinPoint(ncp, dm, seconds, int((labels >= 0).sum()), people.again(labels), errors)
 
 
 def perimeters(data: Microdata, labels: Codes) -> NDArray[np.float64]:
@@ -230,6 +244,11 @@ def perimeters(data: Microdata, labels: Codes) -> NDArray[np.float64]:
     return total
 
 
+def counted(data: Microdata) -> dict[str, How]:
+    """The columns of which values are counted, and not lengths."""
+    return {a.name: COUNTED[a.name] for a in data.attributes if a.name in COUNTED}
+
+
 def relative_errors(data: Microdata, partition: Partition, queries: Queries) -> dict[int, float]:
     """The average relative error of each size of queries; none where values are not published by groups."""
     if partition.buckets is None or not queries:
@@ -239,7 +258,8 @@ def relative_errors(data: Microdata, partition: Partition, queries: Queries) -> 
     people = np.bincount(partition.buckets[own_people(data)])
     weights = weights_of(REFINE, partition.buckets[kept], people)
     found = {
-        share: average_relative_error(rows, weights, data, asked).mean for share, asked in queries.items()
+        share: average_relative_error(rows, weights, data, asked, counted(data)).mean
+        for share, asked in queries.items()
     }
     return {share: error for share, error in found.items() if error is not None}
 
@@ -249,9 +269,8 @@ def queries_for(data: Microdata, shares: Iterable[int], seed: int) -> Queries:
     found = {}
     for share in shares:
         dice = Random(f"queries {share} {seed}").random  # noqa: S311  # nothing is published
-        found[share] = inhabited(
-            partial(random_boxes, data, share / 100, QUERIES, dice), partial(counts, data), QUERIES
-        )
+        draw = partial(random_boxes, data, share / 100, QUERIES, dice, counted(data))
+        found[share] = inhabited(draw, partial(counts, data), QUERIES)
     return found
 
 
@@ -259,21 +278,21 @@ def compile_all() -> None:
     """Run everything once, so that no time of a figure has compiling in it."""
     data = uniform().joined(JoinSample(200, 3, 0), 2)
     for base in BASES:
-        trial(data, ways(base, 5), {})
+        trial(data, ways(base, 5), {}, 5)
 
 
-JoinTrials = Mapping[tuple[str, JoinSetting], Mapping[str, JoinPoint]]  # by table and setting: each line
+JoinTrials = Mapping[JoinSetting, Mapping[str, tuple[JoinPoint, ...]]]  # each line, by sample
 
 
 def trials(
     population: Population,
     settings: Mapping[JoinSetting, Sequence[int]],
     samples: Sequence[JoinSample],
-    extras: Mapping[JoinSetting, Mapping[str, Grouping]],
+    lines: Callable[[JoinSetting], Mapping[str, Grouping]],
     progress: Progress,
     kept: Keeper = NOTHING_KEPT,
 ) -> JoinTrials:
-    """All lines at all settings, as means over samples; `extras` are further ways at some settings.
+    """All lines at all settings, on every sample.
 
     `settings` have the sizes of queries that are asked there. Their ratio overrides that of the sample.
     """
@@ -282,15 +301,16 @@ def trials(
         sample, setting = at
         data = population.joined(replace(sample, ratio=setting.ratio), setting.d)
         asked = queries_for(data, settings[setting], sample.seed)
-        lines = ways(MONDRIAN, setting.k) | ways(TOPDOWN, setting.k)
-        return trial(data, {**lines, **extras.get(setting, {})}, asked)
+        return trial(data, lines(setting), asked, setting.k)
 
     points = [(sample, setting) for sample in samples for setting in settings]
-    found = run_each(points, run, progress, kept=kept.of(population.name, JoinPoint))
-    means = {}
-    for setting in settings:
-        many = [found[sample, setting] for sample in samples]
-        means[population.name, setting] = {
-            name: JoinPoint.mean([each[name] for each in many]) for name in many[0]
+    found = run_each(
+        points, run, progress, work=lambda at: at[1].ratio, kept=kept.of(population.name, JoinPoint)
+    )
+    return {
+        setting: {
+            name: tuple(found[sample, setting][name] for sample in samples)
+            for name in found[samples[0], setting]
         }
-    return means
+        for setting in settings
+    }
