@@ -8,7 +8,7 @@ everywhere, but only tests bring one of their own.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -96,11 +96,14 @@ def whole_classes(n: int, entropy: Entropy = system) -> Assignment:
     return Assignment(region=order, private=order)
 
 
-def by_neighbourhoods(neighbourhoods: Neighbourhoods, entropy: Entropy = system) -> Assignment:
+def by_neighbourhoods(
+    neighbourhoods: Neighbourhoods, entropy: Entropy = system, way: str = "matching"
+) -> Assignment:
     """A row for each record among those whose neighbourhoods it is in, equally likely each; then shuffled.
 
     Every neighbourhood lists k records, and every record is in k of them. Where all of a part are alike, each
     stays behind its own row: their rows are equal, and shuffled. Records of a tuple get rows of one tuple.
+    `way` is one of `WAYS`; those that are printed are for comparison only, and go without tuples.
 
     Examples
     --------
@@ -116,7 +119,10 @@ def by_neighbourhoods(neighbourhoods: Neighbourhoods, entropy: Entropy = system)
         place[drawn] = np.arange(drawn.size)
         members = place[neighbourhoods.members.reshape(n, -1)[drawn]]
         tuples = None if neighbourhoods.tuples is None else neighbourhoods.tuples[drawn]
-        row_of[drawn] = drawn[_drawn_rows(members, tuples, entropy)]
+        if way == "matching":
+            row_of[drawn] = drawn[_drawn_rows(members, tuples, entropy)]
+        else:
+            row_of[drawn] = drawn[WAYS[way](rows_by_place(members), entropy)]
     return _shuffled_rows(row_of, entropy)
 
 
@@ -135,6 +141,13 @@ def _drawn_rows(members: Codes, tuples: Codes | None, entropy: Entropy) -> NDArr
     row_of = np.empty(number.size, np.int64)
     row_of[_places(number, entropy)] = rows[of_tuple].ravel()
     return row_of
+
+
+def rows_by_place(members: Codes) -> Codes:
+    """The same in the order of places: of a ring, row s of a record is the one in which it is the s-th."""
+    rows = np.empty_like(members)
+    rows[members, np.arange(members.shape[1])] = np.arange(len(members), dtype=np.int32)[:, None]
+    return rows
 
 
 def rows_of_records(members: Codes) -> Codes:
@@ -360,3 +373,29 @@ def figure_seven(edges: Codes, entropy: Entropy = system, permuted: bool = True)
         done = last == turn
         found[parts.record_at[done]] = parts.row_at[row[done]]
     return found
+
+
+def shifted(edges: Codes, entropy: Entropy = system) -> NDArray[np.int64]:
+    """The row of each record by one shift for each ring, the "column" of Figure 5: for comparison only.
+
+    Every edge has probability exactly 1/k; but whoever knows one person's row knows those of the whole ring.
+    `edges` (n, k) are the rows of each record by their place in the ring, as `rows_by_place` gives them.
+
+    Examples
+    --------
+    >>> ring = np.array([[0, 2], [1, 0], [2, 1]], np.int32)
+    >>> shifted(ring).tolist() in ([0, 1, 2], [2, 0, 1])
+    True
+    """
+    root, degree = np.arange(len(edges), dtype=np.int32), np.zeros(len(edges), np.int32)
+    matching.components(edges, root, degree)
+    label = np.unique(root, return_inverse=True)[1].reshape(-1)
+    shift = draws_below(edges.shape[1], int(label.max()) + 1, entropy).astype(np.int64)
+    return edges[np.arange(len(edges)), shift[label]].astype(np.int64)
+
+
+WAYS: Mapping[str, Callable[[Codes, Entropy], NDArray[np.int64]]] = {
+    "matching": one_of_disjoint_matchings,
+    "draw": figure_seven,
+    "shift": shifted,
+}

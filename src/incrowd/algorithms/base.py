@@ -115,6 +115,11 @@ class Algorithm(Limited, ABC):
         return ""
 
     @property
+    def assigned_by(self) -> str:
+        """Of non-homogeneous rows: how the assignment is drawn, in the words of `assign.WAYS`."""
+        return "matching"
+
+    @property
     def by_candidates(self) -> bool:
         """Of non-homogeneous rows: are sensitive values promised of the k rows that may be anybody's?"""
         return False

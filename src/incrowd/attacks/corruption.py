@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.candidates import MEMBERS
+from incrowd.attacks.corrupted_rings import LaidRings, corrupted_rings
 from incrowd.attacks.registry import AttackResult, Details, Rate, attack
 from incrowd.attacks.target import Ints, Target
 from incrowd.graph import Graph, GraphComponents, components, posterior
@@ -35,11 +36,12 @@ def known_counts(target: Target) -> range:
     return range(1, min((target.k or 2) - 1, MOST_KNOWN) + 1)
 
 
-@attack("corruption", 60, ("records",))
-def corruptions(target: Target) -> tuple[AttackResult, ...]:
-    """One result for each number of people who are known."""
+@attack("corruption", 60, ("records",), ("rings",))
+def corruptions(target: Target, rings: LaidRings | None = None) -> tuple[AttackResult, ...]:
+    """One result for each number of people who are known; one more where rows are those of rings."""
     scene = Accomplices(target)
-    return tuple(corruption(target, known, scene) for known in known_counts(target))
+    found = tuple(corruption(target, known, scene) for known in known_counts(target))
+    return found if rings is None else (*found, corrupted_rings(target, rings))
 
 
 def corruption(target: Target, known: int = 1, scene: Accomplices | None = None) -> AttackResult:

@@ -228,6 +228,7 @@ NEEDS: Mapping[str, str] = {
     "left_out_again": "who is left out if the method is run again on quasi-identifiers alone (array)",
     "stated": "the same where the release states totals (`StatedTotals`)",
     "remade": "what the method makes of the original, run again, a row for each record (`Published`)",
+    "rings": "the rings that the method lays, run again, and how they are assigned (`LaidRings`)",
     "outliers": "who is an outlier, at a setting that is promised or asked for (`OutlierHunt`)",
     "second": "another release of the same people (`Target`)",
     "shared": "the private values that both releases show (`SharedValues`)",

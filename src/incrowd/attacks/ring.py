@@ -110,8 +110,8 @@ def _affordable(size: int, k: int, sizes: int, draws: int) -> int:
 
 def _measured(size: int, k: int, draw: Draw, rings: int) -> AfterOne:
     """In rings of one size. Name the worst pair by as many rings, and measure it by as many others."""
-    known, ahead, asked = _worst(_views(size, k, draw, rings), k)
-    views = _views(size, k, draw, rings)
+    known, ahead, asked = _worst(views_of(size, k, draw, rings), k)
+    views = views_of(size, k, draw, rings)
     is_known = views == known
     tried = is_known.sum(axis=(0, 2))
     won = (is_known & (np.roll(views, -ahead, axis=2) == asked)).sum(axis=(0, 2))
@@ -123,7 +123,7 @@ def _measured(size: int, k: int, draw: Draw, rings: int) -> AfterOne:
     return AfterOne(share, min(1.0, max(high, share)), size, 2 * rings, (size,), 1)
 
 
-def _views(size: int, k: int, draw: Draw, rings: int) -> Ints:
+def views_of(size: int, k: int, draw: Draw, rings: int) -> Ints:
     """Draw rings (2, r, N): how many rows before its own each record has, both ways round."""
     places = np.arange(size)
     starts = size * np.arange(rings)

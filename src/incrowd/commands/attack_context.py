@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
-from incrowd.algorithms.base import method
+from incrowd.algorithms.base import Algorithm, method
 from incrowd.algorithms.kja_printed import trimmed
+from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
+from incrowd.assign import WAYS
 from incrowd.attacks.beliefs import SensitiveValues, code_of_texts, values_of
+from incrowd.attacks.corrupted_rings import LaidRings
 from incrowd.attacks.definetti import BucketValues, buckets_as_groups
 from incrowd.attacks.disclosure import column_context
 from incrowd.attacks.joined import JoinTarget, fitting
@@ -112,6 +115,7 @@ class OneTable:
             "left_out_again": lambda: left_out_again(self.folder),
             "stated": self._stated,
             "remade": self._remade,
+            "rings": lambda: laid_rings(self.folder),
             "outliers": self._outliers,
             "columns": self._columns,
         }
@@ -348,6 +352,19 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
     return published_from_regions(regions, data.attributes)
 
 
+def laid_rings(folder: ReleaseFolder) -> LaidRings | None:
+    """The rings that the release's method lays, run again; None for others, and where values had a say."""
+    try:
+        algorithm = _configured(folder)
+        if not isinstance(algorithm, Ring) or any(claim.column for claim in folder.claims):
+            return None
+        found = algorithm.group(folder.data, (), silent)
+    except (IncrowdError, TypeError, KeyError):
+        return None
+    shown = published_from_regions(generalize(folder.data, found), folder.data.attributes)
+    return LaidRings(found, shown, WAYS[algorithm.assigned_by], algorithm.assigned_by)
+
+
 def left_out_again(folder: ReleaseFolder) -> NDArray[np.bool_] | None:
     """Who has no row if the method is run again without sensitive values; None where these had a say.
 
@@ -363,14 +380,21 @@ def left_out_again(folder: ReleaseFolder) -> NDArray[np.bool_] | None:
 
 
 def _grouped_again(folder: ReleaseFolder, promised: Sequence[Promise]) -> Partition | Neighbourhoods:
-    made_by, claims = folder.method, folder.claims
-    removed = any(claim.model == PLAIN for claim in claims)  # before the method, not by it
-    left_out = "0" if removed else str(made_by["max_suppression"])
-    recipe, options = method(str(made_by["name"])), dict(made_by.get("options") or {})
-    algorithm = recipe.configured(k_of(claims) or 0, options, left_out)
+    left_out = _left_out(folder)
     allowed = Allowance(left_out) if Fraction(left_out) else None
     stated = folder.totals is not None
-    return grouped(folder.data, algorithm, promised, unwatched, None, allowed, stated).found
+    return grouped(folder.data, _configured(folder), promised, unwatched, None, allowed, stated).found
+
+
+def _left_out(folder: ReleaseFolder) -> str:
+    """The share of records that the method itself may leave out."""
+    removed = any(claim.model == PLAIN for claim in folder.claims)  # before the method, not by it
+    return "0" if removed else str(folder.method["max_suppression"])
+
+
+def _configured(folder: ReleaseFolder) -> Algorithm:
+    recipe, options = method(str(folder.method["name"])), dict(folder.method.get("options") or {})
+    return recipe.configured(k_of(folder.claims) or 0, options, _left_out(folder))
 
 
 def _promised(claims: Sequence[Claim]) -> tuple[Promise, ...]:

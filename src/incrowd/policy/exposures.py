@@ -68,6 +68,11 @@ UNSAFE_ORDER = KnownExposure(
     "records are ordered by their sensitive values, as printed: with l = 3 or more somebody's value is found "
     "with a probability above 1/l, and whoever knows the rule finds some with certainty",
 )
+UNSAFE_ASSIGNMENT = KnownExposure(
+    "unsafe-assignment",
+    "rows are assigned as printed: one person whose row is known tells the rows of others, with a shift "
+    "those of all who are in the ring",
+)
 EXACT_ROWS = KnownExposure(
     "exact-rows",
     "every row keeps its exact quasi-identifiers: whoever knows a person sees that they are in the table and "
@@ -115,6 +120,7 @@ EXPOSURES = (
     UNSAFE_MATCHES,
     UNSAFE_IDENTITY,
     UNSAFE_ORDER,
+    UNSAFE_ASSIGNMENT,
     UNSAFE_TRIMMING,
     UNSAFE_OUTLINE,
     UNSAFE_ADAPTIVE,

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.assign import one_of_disjoint_matchings
+from incrowd.assign import WAYS
 from incrowd.attacks.definetti import MOST_CHOICES, Guessed, choices_of, definetti
 from incrowd.attacks.rebuild import GivenAway, given_away
 from incrowd.attacks.registry import Rate
-from incrowd.attacks.ring import AfterOne, after_one
+from incrowd.attacks.ring import DRAWS, AfterOne, after_one
 from incrowd.contracts import Promise
 from incrowd.errors import Exposure, Infeasible, option
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
@@ -23,6 +23,7 @@ from incrowd.models import FrequencyDiversity
 from incrowd.policy.exposures import CORRELATED_VALUES
 
 MOST_GIVEN_AWAY = 0.01  # of the records, where rows are to be concealed
+FEWER = 2_000  # rings to draw of each size where the assignment is one for comparison, which is slow
 MOST_GUESSED = 1.5  # times 1/l: how often whoever learns from all buckets may be right
 
 
@@ -132,7 +133,7 @@ Disclosure = RowDisclosure | ValueDisclosure | PresenceDisclosure
 
 
 def row_disclosure(
-    grouping: Partition | Neighbourhoods, shown: Published, data: Microdata
+    grouping: Partition | Neighbourhoods, shown: Published, data: Microdata, way: str = "matching"
 ) -> RowDisclosure | None:
     """What rows disclose when they are compared with each other; None where rows of a class are equal."""
     neighbourhoods = grouping.neighbourhoods
@@ -140,16 +141,16 @@ def row_disclosure(
         return None
     k = int(neighbourhoods.sizes.min())  # combinations that k records share are no secret
     found = given_away(shown, data, k)
-    return RowDisclosure(len(data), found, _after_one(neighbourhoods, k))
+    return RowDisclosure(len(data), found, _after_one(neighbourhoods, k, way))
 
 
-def _after_one(neighbourhoods: Neighbourhoods, k: int) -> AfterOne | None:
+def _after_one(neighbourhoods: Neighbourhoods, k: int, way: str) -> AfterOne | None:
     if neighbourhoods.parts is None or neighbourhoods.alike is None or k < 2:
         return None
     if neighbourhoods.tuples is not None:  # corruption is no part of what is claimed there
         return None
     sizes = np.bincount(neighbourhoods.parts[~neighbourhoods.alike])
-    return after_one(Counter(sizes[sizes > 0].tolist()), k, one_of_disjoint_matchings)
+    return after_one(Counter(sizes[sizes > 0].tolist()), k, WAYS[way], DRAWS if way == "matching" else FEWER)
 
 
 def check_rows(found: Disclosure | None, asked: str) -> None:

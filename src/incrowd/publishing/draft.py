@@ -256,7 +256,8 @@ class Draft:
             joined, everyone = self.stand_ins.joined, self.people.everyone
             inside = covered_by(published_from_regions(self.regions, everyone.attributes), everyone)
             return PresenceDisclosure(presence(self.grouping.labels, joined.own, inside), joined.counts)
-        return self.values or row_disclosure(self.grouping, self._shown, self.data)
+        way = self.request.algorithm.assigned_by
+        return self.values or row_disclosure(self.grouping, self._shown, self.data, way)
 
     def measure(self) -> None:
         """Find out now what is asked of a release after it was verified: that takes a while."""

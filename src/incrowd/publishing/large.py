@@ -276,6 +276,7 @@ def _check_method(algorithm: Algorithm, policy: Policy) -> None:
         "workload": isinstance(algorithm, StrictMondrian) and algorithm.choose == "workload",
         "hide_rows": isinstance(algorithm, Ring) and algorithm.hide_rows,
         "drawn = false": isinstance(algorithm, Ring) and not algorithm.drawn,
+        "assignment": isinstance(algorithm, Ring) and algorithm.assignment != "matching",
         "groups": isinstance(algorithm, Ring) and algorithm.groups != ROW,
     }
     for name in (name for name, asked in done.items() if asked):

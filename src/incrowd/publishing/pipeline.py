@@ -293,7 +293,7 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
 
 
 def _links(made: Draft) -> dict[str, Any]:
-    """Which record is behind each row; where values are promised of the rows that may be whose, also these."""
+    """Which record is behind each row; where values are promised of rows that may be whose, also these."""
     found = {"record_of_each_row": made.behind.tolist()}
     around = made.randomized.neighbourhoods
     if around is not None and made.request.algorithm.by_candidates:

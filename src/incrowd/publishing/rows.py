@@ -173,7 +173,7 @@ def assigned(
     k = algorithm.k
     claimed = algorithm.model_of_k(accept) == K_FACTOR
     if claimed and neighbourhoods.regular and int(neighbourhoods.sizes[0]) == k:
-        assignment = assign.by_neighbourhoods(neighbourhoods, system)
+        assignment = assign.by_neighbourhoods(neighbourhoods, system, algorithm.assigned_by)
         members = neighbourhoods.members.reshape(-1, k)[assignment.region]
         return RandomizedAssignment(assignment, MatchProbability(Fraction(1, k)), members)
     found = consistency(published_from_regions(regions, data.attributes), data)

@@ -34,13 +34,13 @@ from incrowd.algorithms.partitions.lexicographic import (
     sorted_row,
 )
 from incrowd.algorithms.transparent.method import STRATUM, SplitBucket, TransparentClasses
-from incrowd.assign import Entropy, system
+from incrowd.assign import WAYS, Entropy, system
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 from incrowd.kernels import ring as kernels
 from incrowd.long_work import Progress
-from incrowd.policy.exposures import UNSAFE_ORDER, KnownExposure
+from incrowd.policy.exposures import UNSAFE_ASSIGNMENT, UNSAFE_ORDER, KnownExposure
 from incrowd.schema import Shape
 
 ORDERS = ("lexicographic", "hilbert")
@@ -86,6 +86,9 @@ class Ring(NonHomogeneous):
         parts by their values, which gives values away.
     stratum : int
         With l: how many people are dealt together, at least; see `transparent`.
+    assignment : str
+        How the assignment is drawn: by ``matching``s, of which one known person tells little; as printed, by
+        the ``draw`` of Figure 7; or by one ``shift`` for each ring, of which one known person tells all.
     drawn : bool
         Draw who is behind which row. False leaves every record behind its own row, for comparison only.
     """
@@ -96,6 +99,7 @@ class Ring(NonHomogeneous):
     hide_rows: bool = False
     split: str = "tuples"
     stratum: int = STRATUM
+    assignment: str = "matching"
     drawn: bool = True
 
     paper: ClassVar[str] = NONHOMOGENEOUS
@@ -111,6 +115,7 @@ class Ring(NonHomogeneous):
         "hide_rows": Switch(),
         "split": Choice(SPLITS),
         "stratum": Limit(1),
+        "assignment": Choice(tuple(WAYS)),
         "drawn": Switch(),
     }
 
@@ -121,7 +126,11 @@ class Ring(NonHomogeneous):
 
     @property
     def printed(self) -> bool:
-        return self.split == "printed"
+        return self.split == "printed" or self.assignment != "matching"
+
+    @property
+    def assigned_by(self) -> str:
+        return self.assignment
 
     @property
     def promises_l(self) -> bool:
@@ -137,8 +146,12 @@ class Ring(NonHomogeneous):
         return "hide_rows" if self.hide_rows else ""
 
     def exposures(self) -> Mapping[KnownExposure, str]:
-        order = {UNSAFE_ORDER: 'leave split = "tuples"'} if self.split == "printed" else {}
-        return {**super().exposures(), **order}
+        found = dict(super().exposures())
+        if self.split == "printed":
+            found[UNSAFE_ORDER] = 'leave split = "tuples"'
+        if self.assignment != "matching":
+            found[UNSAFE_ASSIGNMENT] = 'leave assignment = "matching"'
+        return found
 
     @classmethod
     def smallest_group(cls, k: int, l: object) -> int:  # noqa: E741  the paper's letter
@@ -154,8 +167,8 @@ class Ring(NonHomogeneous):
         """
         if not guards:
             return self._rings(data, self._plain_parts(data, progress), progress)
-        if self.hide_rows:
-            raise PolicyError("hide_rows goes without l")
+        if self.hide_rows or self.assignment != "matching":
+            raise PolicyError("hide_rows and assignment go without l")
         if len(guards) > 1 or not isinstance(guards[0], Eligible):
             raise PolicyError("a ring keeps k, and l for one sensitive column; for all else use mondrian")
         if self.groups == Anatomy.name:
@@ -164,7 +177,7 @@ class Ring(NonHomogeneous):
             return self._printed(data, guards[0], progress)
         if (self.order, self.groups, self.rule) != ("lexicographic", ROW, "text"):
             raise PolicyError(
-                "order and rule go without l, and so do groups that would be made by looking at values; leave "
+                "order and rule go without l, and so do groups that are made by looking at values; leave "
                 'them out, or take groups = "anatomy"'
             )
         k = self.smallest_group(self.k, guards[0].l)
@@ -210,6 +223,8 @@ class Ring(NonHomogeneous):
             raise PolicyError('hide_rows goes with order = "lexicographic" and groups = "order"')
         if self.groups != ROW and (self.rule != "text" or self.split == "printed"):
             raise PolicyError('rule and split are about groups = "order"; leave them out')
+        if self.assignment != "matching" and not self.drawn:
+            raise PolicyError("assignment says how it is drawn, and drawn = false that it is not")
 
     def _plain_parts(self, data: Microdata, progress: Progress) -> CutRow:
         if self._classes is not None:
