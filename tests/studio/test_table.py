@@ -33,9 +33,10 @@ def test_the_start_page_lists_tables_and_no_links(visitor: Visitor) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "b.csv").write_text("x\n1\n")
     (folder / "link.csv").symlink_to(folder / "a.csv")
+    (folder / "tree.csv").write_text("04101;0410_;*\n04102;0410_;*\n")  # a hierarchy in the form of ARX
     page = visitor.get("/").text
     assert "a.csv" in page
-    for name in ("notes.md", ".hidden.csv", "b.csv", "link.csv"):
+    for name in ("notes.md", ".hidden.csv", "b.csv", "link.csv", "tree.csv"):
         assert name not in page
     assert "Try the demo table" in page
 

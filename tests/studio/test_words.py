@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.places import ROOT, TESTS
 
+from incrowd.algorithms.base import all_methods
 from incrowd.long_work import STEPS
 from incrowd.schema import Kind, Role
 from incrowd.studio import words
@@ -47,3 +48,5 @@ def test_every_role_kind_and_step_has_a_word() -> None:
     assert set(words.ROLES) == set(words.ROLE_MEANS) == {str(role) for role in Role}
     assert set(words.KINDS) == {str(kind) for kind in Kind}
     assert set(STEPS) <= set(words.STEPS)
+    assert list(words.METHODS) == sorted(all_methods())
+    assert len(set(words.METHODS.values())) == len(words.METHODS)  # or nobody could choose by them
