@@ -227,6 +227,7 @@ def started(arguments: list[str], folder: Path, **environment: str) -> Any:
     ("arguments", "sentence"),
     [
         pytest.param(["nothing.csv"], "does not exist", id="no-table"),
+        pytest.param(["postgresql://me:secret@host/db"], "reaches no server", id="server"),
         pytest.param(["--project", "none.incrowd"], "is no project of the studio", id="no-project"),
         pytest.param(["--max-upload", "many"], "whole number of KB, MB or GB", id="upload"),
         pytest.param(["--link"], "no studio runs here", id="link"),
@@ -236,6 +237,7 @@ def test_what_cannot_be_started_says_why(arguments: list[str], sentence: str, tm
     ended = started([*arguments, "--no-browser"], tmp_path)
     assert ended.returncode == 2
     assert sentence in ended.stderr
+    assert "secret" not in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

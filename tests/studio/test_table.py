@@ -208,7 +208,11 @@ def test_a_database_asks_which_table_and_takes_no_query(visitor: Visitor) -> Non
     visitor.get("/")
     visitor.post("/start/file", follow=False, file="0")
     assert not visitor.run(visitor.studio.ready, 60)
-    assert "clinic.sqlite has 2 tables: patients, select few" in visitor.get("/table").text
+    page = visitor.get("/table").text
+    assert "clinic.sqlite has 2 tables" in page
+    assert re.findall(r'name="sql" value="([^"]+)"', page) == ["patients", "select few"]
+    assert "--sql" not in page
+    assert 'name="encoding"' not in page  # nor what a database does not have
     for query in ("SELECT * FROM patients WHERE age = 39", "select few"):
         assert "make a view of this query first" in visitor.post("/table/reading", sql=query).text
     assert "patients WHERE" not in (visitor.studio.open.project.folder / "project.toml").read_text()

@@ -54,9 +54,24 @@ def table_needed(handler: Handler) -> Handler:
 async def _not_ready(request: Request, studio: Studio) -> Response:
     here = studio.open
     template = "unreadable.html.j2" if here.problem else "opening.html.j2"
-    page = await render(request, template, "table", file=here.project.table, problem=here.problem)
+    sentence, choices = _choices(here.problem)
+    page = await render(
+        request, template, "table", file=here.project.table, problem=sentence, choices_of_file=choices
+    )
     page.background = BackgroundTask(compiled)  # while somebody waits anyway: no later page waits for it
     return page
+
+
+def _choices(problem: str) -> tuple[str, list[str]]:
+    """Why a table could not be read, and the sheets, files or tables among which somebody can choose.
+
+    Examples
+    --------
+    >>> _choices("a.db has 2 tables: staff, visits; say which, or a query, with --sql")
+    ('a.db has 2 tables', ['staff', 'visits'])
+    """
+    found = re.fullmatch(r"(.* (?:has|holds) \d+ (?:tables|sheets|files)): (.+); say which.*", problem)
+    return (problem, []) if found is None else (found[1], found[2].split(", "))
 
 
 async def render(request: Request, template: str, screen: str, status: int = 200, **context: Any) -> Response:
