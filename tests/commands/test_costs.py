@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tomllib
+from math import log2
 from pathlib import Path
 
 import numpy as np
@@ -301,6 +302,7 @@ def test_a_large_table_is_sampled() -> None:
     asked = Policy.from_dict(said)
     found = cost_of_columns(table, asked)
     assert found.sampled == MOST_ROWS
+    assert found.demand.room == pytest.approx(log2(len(table) / asked.k))  # of all rows
     advised = {column.name for column in found.advised}
     assert "education" in advised or "education-num" in advised
     assert not advised & {"age", "sex", "native-country"}

@@ -145,6 +145,25 @@ def test_who_loses_far_more_stands_at_the_edge(narrow: bool) -> None:
     assert "→" not in alone  # what is on the frontier is always drawn to scale
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_part_of_the_frontier_that_is_many_times_as_dear_stands_at_the_edge(narrow: bool) -> None:
+    near = [
+        FrontierPoint("topdown", loss, loss / 4, f"topdown {loss}", best=True)
+        for loss in (0.001, 0.002, 0.004)
+    ]
+    far = [FrontierPoint("incognito", 2 / 3, 0.0002, f"incognito {k}", best=True) for k in (2, 5)]
+    picture = FrontierChart("R", "loss", (*near, *far), shares=True).svg(narrow=narrow)
+    root = ET.fromstring(picture)
+    texts = {each.text for each in root.iter(f"{SPACE}text")}
+    assert {"0.4%", "incognito 2 and 1 more: 66.7% →"} <= texts  # equal marks have their words once
+    assert "66.7% →" not in texts
+    assert not {"10%", "20%", "60%"} & texts
+    (line,) = (each.attrib["points"] for each in root.iter(f"{SPACE}polyline"))
+    assert max(float(corner.split(",")[0]) for corner in line.split()) <= (376 if narrow else 740)
+    few = FrontierChart("R", "loss", (near[0], *far), shares=True).svg(narrow=narrow)
+    assert "→" not in few  # of two that matter none is the rule
+
+
 @given(st.lists(points, min_size=1, max_size=8), st.booleans())
 def test_ids_and_links_change_nothing_else(shown: list[FrontierPoint], narrow: bool) -> None:
     """A link is an element around its mark; what is drawn stays, and without links it is the old file."""

@@ -542,7 +542,7 @@ def test_23_only_policies_hierarchies_releases_and_reports_hold_cells(tmp_path: 
             visitor.post("/check/verify", of=visitor.release())
             visitor.wait_for_job("check_verify")
         of = visitor.release() if job.state == "done" else "0"
-        visitor.post("/check/ask", of=of, mode="sql", sql=f"SELECT COUNT(*) WHERE zip = '{MARK}'")
+        visitor.post(f"/releases/{of}/query", mode="sql", sql=f"SELECT COUNT(*) WHERE zip = '{MARK}'")
         folder = visitor.studio.open.project.folder
         allowed = {"history", "hierarchies", "releases", "reports", "dropped"}
         files = [path for path in folder.rglob("*") if path.is_file()]

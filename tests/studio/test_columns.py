@@ -49,7 +49,7 @@ def test_what_one_column_and_three_tell_is_that_of_the_command(
     clean: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(clean.studio.folder)
-    page = clean.get("/columns").text
+    page = clean.get("/columns").text.replace("<wbr>", "")
     triples = re.findall(r"<li><span>(\w+) \+ (\w+) \+ (\w+)</span><b>([\d.]+) %</b>", page)
     assert triples
     sets = [",".join(three[:3]) for three in triples] + ["age", "sex", "diagnosis"]
@@ -65,6 +65,26 @@ def test_what_one_column_and_three_tell_is_that_of_the_command(
             rf'id="column-{clean.column(name)}".*?≈ ([\d,.]+) (?:people|person)', page, re.DOTALL
         )
         assert left[0] == number(risks[(name,)]["mean_size"])
+
+
+def test_what_is_published_unchanged_and_finds_people_is_said(visitor: Visitor) -> None:
+    """Two sensitive columns that say together who somebody is; more with the second one than without it."""
+    lines = [f"{20 + n % 3},{n // 10},{n % 10}" for n in range(100)]
+    (visitor.studio.folder / "visits.csv").write_text("age,diagnosis,cost\n" + "\n".join(lines) + "\n")
+    visitor.open("visits.csv")
+    roles = {"age": "quasi_identifier", "diagnosis": "sensitive", "cost": "sensitive"}
+    for name, role in roles.items():
+        visitor.post(f"/columns/{list(roles).index(name)}", role=role)
+    page = visitor.get("/columns?told=yes").text
+    assert "2 columns are sensitive or kept" in page
+    assert re.findall(r"<span>diagnosis \+ cost</span><b>([\d.]+ %)</b>", page) == ["100 %"]
+    later = visitor.post(
+        "/columns/2", role="drop"
+    ).text  # the old numbers stay until the new ones are counted
+    assert 'hx-get="/columns/told"' in later
+    assert 'class="stack stale"' in later
+    assert "published unchanged" not in visitor.get("/columns/told").text
+    assert 'hx-get="/columns/told"' not in visitor.get("/columns").text
 
 
 def test_a_change_says_what_it_did_and_undo_takes_it_back(clean: Visitor) -> None:

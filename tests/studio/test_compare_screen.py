@@ -45,7 +45,7 @@ def compare(visitor: Visitor, **fields: Any) -> Job:
 
 
 def text_of(page: Any) -> str:
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text)))
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text.replace("<wbr>", ""))))
 
 
 def latest(visitor: Visitor) -> Job:

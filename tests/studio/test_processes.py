@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -10,11 +11,13 @@ import subprocess
 import sys
 import time
 import urllib.error
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from support.canaries import MARK, NUMBERS, write_table
 from support.studio_program import Program
 from support.studio_visitor import Visitor, patients
@@ -22,6 +25,7 @@ from support.studio_visitor import Visitor, patients
 from incrowd.kernels.compiling import SENTENCE
 from incrowd.policy import Policy
 from incrowd.studio import pages
+from incrowd.studio.bench import MOST_REMEMBERED, Bench
 from incrowd.studio.jobs import Busy, Job, Jobs
 from incrowd.studio.project import TableFile, opened
 
@@ -47,6 +51,30 @@ def test_a_bench_that_dies_is_opened_again(at_table: Visitor) -> None:
         assert at_table.studio.bench.pid not in (None, pid)
         at_table.post("/undo")
     assert at_table.studio.bench.died == 2
+
+
+def test_what_every_page_asks_is_never_forgotten_and_asked_once_at_a_time() -> None:
+    """Answers to what nobody asks again make room, not those that every page needs."""
+    asked: list[str] = []
+
+    class Counting(Bench):
+        async def _asked_again(self, question: str, about: Mapping[str, Any]) -> Any:
+            asked.append(question)
+            await asyncio.sleep(0)
+            return about
+
+    async def visits() -> None:
+        bench = Counting()
+        await asyncio.gather(bench.ask("columns"), bench.ask("columns"))
+        for number in range(3 * MOST_REMEMBERED):
+            await bench.ask("risk", text=number)
+            await bench.ask("columns")
+        assert bench.known("risk", text=number) == {"text": number}
+        assert bench.known("risk", text=0) is None
+
+    with start_blocking_portal() as portal:  # a browser of other tests may have a loop here
+        portal.call(visits)
+    assert asked.count("columns") == 1
 
 
 def test_a_job_that_is_cancelled_writes_nothing(tmp_path: Path) -> None:
@@ -199,6 +227,7 @@ def started(arguments: list[str], folder: Path, **environment: str) -> Any:
     ("arguments", "sentence"),
     [
         pytest.param(["nothing.csv"], "does not exist", id="no-table"),
+        pytest.param(["postgresql://me:secret@host/db"], "reaches no server", id="server"),
         pytest.param(["--project", "none.incrowd"], "is no project of the studio", id="no-project"),
         pytest.param(["--max-upload", "many"], "whole number of KB, MB or GB", id="upload"),
         pytest.param(["--link"], "no studio runs here", id="link"),
@@ -208,6 +237,7 @@ def test_what_cannot_be_started_says_why(arguments: list[str], sentence: str, tm
     ended = started([*arguments, "--no-browser"], tmp_path)
     assert ended.returncode == 2
     assert sentence in ended.stderr
+    assert "secret" not in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

@@ -33,9 +33,10 @@ def test_the_start_page_lists_tables_and_no_links(visitor: Visitor) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "b.csv").write_text("x\n1\n")
     (folder / "link.csv").symlink_to(folder / "a.csv")
+    (folder / "tree.csv").write_text("04101;0410_;*\n04102;0410_;*\n")  # a hierarchy in the form of ARX
     page = visitor.get("/").text
     assert "a.csv" in page
-    for name in ("notes.md", ".hidden.csv", "b.csv", "link.csv"):
+    for name in ("notes.md", ".hidden.csv", "b.csv", "link.csv", "tree.csv"):
         assert name not in page
     assert "Try the demo table" in page
 
@@ -207,7 +208,11 @@ def test_a_database_asks_which_table_and_takes_no_query(visitor: Visitor) -> Non
     visitor.get("/")
     visitor.post("/start/file", follow=False, file="0")
     assert not visitor.run(visitor.studio.ready, 60)
-    assert "clinic.sqlite has 2 tables: patients, select few" in visitor.get("/table").text
+    page = visitor.get("/table").text
+    assert "clinic.sqlite has 2 tables" in page
+    assert re.findall(r'name="sql" value="([^"]+)"', page) == ["patients", "select few"]
+    assert "--sql" not in page
+    assert 'name="encoding"' not in page  # nor what a database does not have
     for query in ("SELECT * FROM patients WHERE age = 39", "select few"):
         assert "make a view of this query first" in visitor.post("/table/reading", sql=query).text
     assert "patients WHERE" not in (visitor.studio.open.project.folder / "project.toml").read_text()

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from support.places import ROOT, TESTS
 
+from incrowd.algorithms.base import all_methods
 from incrowd.long_work import STEPS
 from incrowd.schema import Kind, Role
-from incrowd.studio import words
+from incrowd.studio import views, words
 from incrowd.studio.app import served_bytes
 
 STATIC = ROOT / "src" / "incrowd" / "studio" / "static"
@@ -47,3 +48,16 @@ def test_every_role_kind_and_step_has_a_word() -> None:
     assert set(words.ROLES) == set(words.ROLE_MEANS) == {str(role) for role in Role}
     assert set(words.KINDS) == {str(kind) for kind in Kind}
     assert set(STEPS) <= set(words.STEPS)
+    assert list(words.METHODS) == sorted(all_methods())
+    assert len(set(words.METHODS.values())) == len(words.METHODS)  # or nobody could choose by them
+
+
+def test_the_addresses_of_the_docs_are_those_of_the_program() -> None:
+    page = (ROOT / "docs" / "studio.md").read_text(encoding="utf-8")
+    said = re.findall(r"`(/[^`]+)`", page.partition("## Addresses")[2].partition("\n## ")[0])
+    names = {"KEY": "{key}", "ID": "{id:str}", "N": "{number:int}", "4": "{number:int}"}
+    known = {route.path for route in views.routes()}
+    assert len(said) > 15
+    for address in said:
+        path = "/".join(names.get(part, part) for part in address.partition("?")[0].split("/"))
+        assert path in known, address

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import isfinite, log
 
 from incrowd.reports import svg
@@ -23,6 +24,7 @@ _SMALL, _NORMAL = 11, 13  # of letters
 _LINE = 20  # of a legend below the picture
 _OWN = 9.5  # of the ring around what the policy asks for
 _FAR_OUT = 2.0  # times as dear as the dearest that matters: beyond that, losses are not drawn to scale
+_LEAP = 5.0  # times as dear as the next that matters: beyond that, even what matters is not drawn to scale
 _APART = 15  # marks at the edge
 _TOUCHED = 12  # around a mark that is a link: 24 pixels across
 _SCHEME = re.compile(r"\s*(?!https?:)[^/?#]*:", re.IGNORECASE)
@@ -77,8 +79,8 @@ class FrontierChart:
     """Points over loss, with the risk upwards, where twice as much is always as high.
 
     `shares` says that losses are shares, which are written in percent. `limit` is a risk that somebody can
-    answer for: a line, drawn where it is in the picture. Beaten points that lose far more than all that
-    matters stand at the right edge, with their loss and an arrow: else they would squeeze the others.
+    answer for: a line, drawn where it is in the picture. Points that lose far more than all others that
+    matter stand at the right edge, with their loss and an arrow: else they would squeeze the others.
 
     Examples
     --------
@@ -171,13 +173,23 @@ class RiskFrame(Frame):
     def spots(self, points: Sequence[FrontierPoint]) -> list[Spot]:
         """Where marks are drawn; of those at the edge the dearest farthest to the right."""
         found = {place: (self.x(point.loss), self.y(point.risk)) for place, point in enumerate(points)}
-        there = Counter[float]()
+        edge: dict[float, list[tuple[str, float]]] = {}  # at each height, what stands there: equals together
         for place in sorted(found, key=lambda place: -points[place].loss):
-            y = found[place][1]
-            if self.beyond(points[place]):
-                found[place] = self.right - _OWN - _APART * there[y], y
-                there[y] += 1
+            point, y = points[place], found[place][1]
+            if self.beyond(point):
+                row, one = edge.setdefault(y, []), (point.series, point.loss)
+                row += [] if one in row else [one]
+                found[place] = self.edge - _APART * row.index(one), y
         return [(point, *found[place]) for place, point in enumerate(points)]
+
+    @property
+    def edge(self) -> float:
+        """Where marks stand that are dearer than the scale reaches."""
+        return self.right - _OWN
+
+    def corner(self, loss: float) -> float:
+        """Where the frontier turns at a loss."""
+        return self.edge if loss > self.x_high else self.x(loss)
 
     def x_text(self, value: float) -> str:
         return f"{100 * value:.4g}%" if self.shares else svg.number(value)
@@ -192,10 +204,16 @@ class RiskFrame(Frame):
 
 
 def _to_scale(points: Sequence[FrontierPoint]) -> list[float]:
-    """Losses that are drawn to scale: all, unless those that matter would have less than half the width."""
+    """Losses that are drawn to scale: all, unless those that matter would have less than half the width.
+
+    Where few of those that matter lose many times as much as the others, these others matter.
+    """
     every = [point.loss for point in points]
-    dearest = max((point.loss for point in points if point.best or point.own or point.chosen), default=0.0)
-    near = [loss for loss in every if loss <= _FAR_OUT * dearest]
+    matter = sorted({point.loss for point in points if point.best or point.own or point.chosen})
+    leaps = [place for place, (low, high) in enumerate(pairwise(matter), 1) if high > _LEAP * low > 0]
+    if leaps and 2 * leaps[-1] > len(matter) and leaps[-1] > 1:
+        matter = matter[: leaps[-1]]
+    near = [loss for loss in every if loss <= _FAR_OUT * (matter[-1] if matter else 0.0)]
     return near if near and max(every) > _FAR_OUT * max(near) else every
 
 
@@ -231,9 +249,10 @@ def _ring(x: float, y: float) -> str:
 def _corners(best: Sequence[FrontierPoint], frame: RiskFrame) -> list[tuple[float, float]]:
     """What is above and to the right of these steps is beaten."""
     ordered = sorted(best, key=lambda point: (point.loss, -point.risk))
-    corners = [(frame.x(ordered[0].loss), float(frame.area.top))]
+    corners = [(frame.corner(ordered[0].loss), float(frame.area.top))]
     for point in ordered:
-        corners += [(frame.x(point.loss), corners[-1][1]), (frame.x(point.loss), frame.y(point.risk))]
+        x = frame.corner(point.loss)
+        corners += [(x, corners[-1][1]), (x, frame.y(point.risk))]
     return [*corners, (frame.right, corners[-1][1])]
 
 
@@ -260,12 +279,9 @@ def _labels(spots: Sequence[Spot], frame: RiskFrame, narrow: bool) -> tuple[list
     """
     named = [spot for spot in spots if spot[0].best or spot[0].own or frame.beyond(spot[0])]
     named.sort(key=lambda spot: (not spot[0].own, frame.beyond(spot[0]), -spot[0].risk, spot[0].loss))
-    words = [
-        f"{frame.x_text(point.loss)} →"
-        if frame.beyond(point)
-        else (point.brief if narrow and point.brief else point.words)
-        for point, _, _ in named
-    ]
+    equals = Counter((point.series, x, y) for point, x, y in named)
+    named = list({(point.series, x, y): (point, x, y) for point, x, y in reversed(named)}.values())[::-1]
+    words = [_said(point, frame, narrow, equals[point.series, x, y] - 1) for point, x, y in named]
     wanted = [
         Wanted(x, y, text_width(said, _SMALL) + 2, _SMALL + 3)
         for (_, x, y), said in zip(named, words, strict=True)
@@ -282,6 +298,17 @@ def _labels(spots: Sequence[Spot], frame: RiskFrame, narrow: bool) -> tuple[list
         if box.distance(want.x, want.y) > FAR:
             leaders.append(svg.stroke(want.x, want.y, *box.nearest(want.x, want.y), "stroke='#999'"))
     return labels, leaders
+
+
+def _said(point: FrontierPoint, frame: RiskFrame, narrow: bool, equals: int) -> str:
+    """What stands beside a mark, and beside how many others at the same place."""
+    words = (point.brief if narrow and point.brief else point.words) + (
+        f" and {equals} more" if equals else ""
+    )
+    if not frame.beyond(point):
+        return words
+    loss = f"{100 * point.loss:.3g}% →" if frame.shares else f"{svg.number(point.loss)} →"
+    return f"{words}: {loss}" if point.best or point.own else loss
 
 
 @dataclass(frozen=True, slots=True)

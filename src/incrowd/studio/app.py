@@ -108,7 +108,7 @@ async def _said(request: Request, sentence: str, status: int) -> Response:
     studio = studio_of(request)
     if request.method == "POST":
         studio.say(sentence, bad=True)
-        screen = request.url.path.split("/")[1]
+        screen = request.url.path.split("/")[1].replace("releases", "check")
         known = {name for _, name, _ in views.present()}
         return pages.back(request, f"/{screen}" if screen in known else "/")
     return await pages.render(request, "refused.html.j2", "", status, sentence=sentence)

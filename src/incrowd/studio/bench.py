@@ -40,6 +40,10 @@ def pipes(process: asyncio.subprocess.Process) -> tuple[asyncio.StreamWriter, as
     return process.stdin, process.stdout
 
 
+def _key(question: str, about: Mapping[str, Any]) -> str:
+    return json.dumps([question, about], sort_keys=True, default=str)
+
+
 class Bench:
     """The client of the bench process. `ask` is all that views use."""
 
@@ -60,16 +64,23 @@ class Bench:
             return await self._opened()
 
     async def ask(self, question: str, **about: Any) -> Any:
-        """Ask the process; equal questions about one table are answered once."""
-        key = json.dumps([question, about], sort_keys=True, default=str)
-        if key in self._remembered:
-            return self._remembered[key]
-        async with self._lock:
-            answer = await self._asked_again(question, about)
-        if len(self._remembered) >= MOST_REMEMBERED:
+        """Ask the process; equal questions about one table are answered once.
+
+        What nobody has asked for longest is forgotten first: what every page asks stays.
+        """
+        key = _key(question, about)
+        if key not in self._remembered:
+            async with self._lock:
+                if key not in self._remembered:  # somebody else may have asked it meanwhile
+                    self._remembered[key] = await self._asked_again(question, about)
+        answer = self._remembered[key] = self._remembered.pop(key)
+        if len(self._remembered) > MOST_REMEMBERED:
             self._remembered.pop(next(iter(self._remembered)))
-        self._remembered[key] = answer
         return answer
+
+    def known(self, question: str, **about: Any) -> Any:
+        """The answer, if somebody has asked this before; else None, at once."""
+        return self._remembered.get(_key(question, about))
 
     async def close(self) -> None:
         async with self._lock:

@@ -7,6 +7,7 @@ with scripts and without.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from incrowd.kernels.compiling import SENTENCE
-from incrowd.reports.templates import templates_in
+from incrowd.reports.templates import harmless, templates_in
 from incrowd.studio import views, words
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of
@@ -53,9 +54,24 @@ def table_needed(handler: Handler) -> Handler:
 async def _not_ready(request: Request, studio: Studio) -> Response:
     here = studio.open
     template = "unreadable.html.j2" if here.problem else "opening.html.j2"
-    page = await render(request, template, "table", file=here.project.table, problem=here.problem)
+    sentence, choices = _choices(here.problem)
+    page = await render(
+        request, template, "table", file=here.project.table, problem=sentence, choices_of_file=choices
+    )
     page.background = BackgroundTask(compiled)  # while somebody waits anyway: no later page waits for it
     return page
+
+
+def _choices(problem: str) -> tuple[str, list[str]]:
+    """Why a table could not be read, and the sheets, files or tables among which somebody can choose.
+
+    Examples
+    --------
+    >>> _choices("a.db has 2 tables: staff, visits; say which, or a query, with --sql")
+    ('a.db has 2 tables', ['staff', 'visits'])
+    """
+    found = re.fullmatch(r"(.* (?:has|holds) \d+ (?:tables|sheets|files)): (.+); say which.*", problem)
+    return (problem, []) if found is None else (found[1], found[2].split(", "))
 
 
 async def render(request: Request, template: str, screen: str, status: int = 200, **context: Any) -> Response:
@@ -193,7 +209,7 @@ def choices(facts: Mapping[str, Any]) -> str:
     said = [f"{quasi} quasi-identifier{'' if quasi == 1 else 's'}"]
     said += [f"{name} = {privacy[name]}" for name in ("k", "l", "t") if name in privacy]
     said += ["plain"] if "plain" in privacy else []
-    return ", ".join([*said, str(facts["method"])])
+    return ", ".join([*said, f"method {facts['method']}"])
 
 
 # Templates
@@ -214,6 +230,7 @@ def templates() -> Environment:
         "percent": percent,
         "tenths": tenths,
         "breakable": breakable,
+        "kinds": kinds,
         "people": people,
         "bytes": size_words,
         "meaning": words.meaning,
@@ -223,6 +240,7 @@ def templates() -> Environment:
     made.globals |= {
         "roles": words.ROLES,
         "role_means": words.ROLE_MEANS,
+        "methods": words.METHODS,
         "kinds": words.KINDS,
         "work_steps": words.STEPS,
         "parted": parted,
@@ -260,14 +278,25 @@ def tenths(share: float) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """The name of a column that may go on in the next line after an underscore, not in the midst of a word.
+    """A name or a cell that may go on in the next line after such a sign, not in the midst of a word.
 
     Examples
     --------
-    >>> breakable("payer_code<")
-    Markup('payer_<wbr>code&lt;')
+    >>> breakable("payer_code<"), breakable("{A|B}")
+    (Markup('payer_<wbr>code&lt;'), Markup('{A|<wbr>B}'))
     """
-    return Markup("_<wbr>").join(name.split("_"))
+    return Markup("<wbr>").join(re.split(r"(?<=[_|,])", harmless(name)))
+
+
+def kinds(bits: float) -> str:
+    """How many equally frequent kinds so many bits tell apart, roughly.
+
+    Examples
+    --------
+    >>> kinds(17.2), kinds(3.3)
+    ('about 150,000', 'about 10')
+    """
+    return f"about {float(f'{2**bits:.2g}'):,.0f}" if bits < 40 else "more than a million million"
 
 
 def people(count: float) -> str:

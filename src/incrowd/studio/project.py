@@ -46,6 +46,14 @@ class TableFile:
     def name(self) -> str:
         return self.path.name
 
+    @property
+    def asks(self) -> str:
+        """What somebody may have to say so that it can be read: encoding, sheet, or sql."""
+        end = self.path.suffix.lower()
+        if end in (".sqlite", ".sqlite3", ".db", ".duckdb"):
+            return "sql"
+        return "sheet" if end in (".xlsx", ".xlsm", ".ods", ".zip") else "encoding"
+
 
 @dataclass
 class Project:

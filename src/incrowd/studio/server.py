@@ -22,6 +22,7 @@ from incrowd.studio.project import SUFFIX, TableFile, project_for
 from incrowd.studio.state import Studio
 
 HOST = "127.0.0.1"
+SERVERS = ("postgresql:/", "postgres:/")  # as a path has it
 CHECK_EVERY = 1.0
 Say = Callable[[str], None]
 
@@ -64,6 +65,11 @@ def bound(port: int) -> socket.socket:
 def _wanted(table: Path | None, project: Path | None) -> tuple[Path, TableFile | None] | None:
     """The folder of the project to open, and its table if it is a new one."""
     start = Path.cwd()
+    if str(table).startswith(SERVERS):  # a password may be in it: it is not repeated
+        raise InputError(
+            "the studio opens files and reaches no server; save the table as a file first, such as "
+            "\\copy TABLE TO 'table.csv' CSV HEADER in psql, or use the commands"
+        )
     if table is not None and table.suffix == SUFFIX and table.is_dir():
         project, table = table, None
     if table is None and project is None:

@@ -48,6 +48,7 @@ class Opened:
     another: bool = False  # the table is not the one that the project was last used with
     reading: asyncio.Task[None] | None = None
     drafts: dict[str, Any] = field(default_factory=dict)  # what was typed on a screen and is not chosen yet
+    told: dict[str, Any] | None = None  # what few facts told when it was last counted
 
     @property
     def digest(self) -> str:
@@ -129,7 +130,7 @@ class Studio:
         """What every screen asks first is counted while somebody waits anyway: later pages do not block."""
         await self.bench.ask("columns")
         words = {"text": here.session.text, "folder": str(here.project.folder)}
-        for question in ("near_unique", "one_column", "risk", "triples"):
+        for question in ("near_unique", "one_column", "risk", "told"):
             with suppress(Refusal):  # a policy that does not fit is said on the pages
                 await self.bench.ask(question, **words)
 

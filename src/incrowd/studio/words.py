@@ -82,3 +82,33 @@ KINDS: Mapping[str, str] = {
     "categorical": "category",
 }
 STEPS: Mapping[str, str] = {"": "starting", **long_work.STEPS, "measure": "measuring"}  # also of tables
+# How each method goes about it, for who chooses one; what it promises is beside it where that differs.
+METHODS: Mapping[str, str] = {
+    "agglomerative": "joins the closest records, group by group",
+    "anatomy": "publishes sensitive values in a table of their own, in buckets of l",
+    "best": "tries several methods for half a minute, and keeps what loses least",
+    "cells": "makes the cheapest groups first, then exchanges records between them",
+    "expc": "grows groups until none reveals an outlier",
+    "forest": "joins each record to its nearest, then cuts what is too large",
+    "global-1k": "as kk, then widens rows until every match is one of k",
+    "gnof": "groups who is no outlier, then hides each outlier in a group",
+    "gof": "groups around the outliers first, then the others",
+    "hilbert": "sorts similar records beside each other along a curve, then cuts",
+    "incognito": "one level of the hierarchy for a whole column: simple to explain, coarse",
+    "k1-expansion": "grows a neighbourhood around each record by what costs least",
+    "k1-nearest": "gives each record the k-1 neighbours that cost least",
+    "kfactor": "gives each record a neighbourhood of its own, from cheap groups",
+    "kja-direct": "hides people among those of a public table",
+    "kja-refine": "hides people among those of a public table, and states how many are private",
+    "kja-refine-adaptive": "groups the private table first, then within it with the public one",
+    "kk": "grows neighbourhoods, then widens rows until everybody fits k of them",
+    "lexicographic": "sorts by one column after the other, then cuts",
+    "mondrian": "halves the table, by one column at a time, while groups stay large enough",
+    "mondrian-relaxed": "as mondrian, but may part people with equal values",
+    "one-k": "widens rows until everybody fits k of them",
+    "remove-outliers": "leaves outliers out",
+    "ring": "lays overlapping neighbourhoods over sorted records, and draws who is behind which row",
+    "single": "the same ranges of a column for everybody",
+    "topdown": "parts the records around two that differ most, again and again",
+    "transparent": "deals people into buckets by chance, so that re-running the program tells nothing more",
+}

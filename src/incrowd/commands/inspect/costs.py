@@ -167,7 +167,7 @@ def cost_of_columns(table: Table, policy: Policy, watch: Watch = unwatched) -> P
         size,
         policy.k,
         _mean([with_all[pair][0] for pair in with_all]),
-        demand(trial.data, policy.k),
+        replace(demand(trial.data, policy.k), room=room_for(len(table), policy.k)),  # of all rows
         tuple(sorted(found, key=lambda column: -(column.cost or 0.0))),
         _mean([with_all[pair][0] for pair in stays]),
         _mean([then[pair][0] for pair in stays]),

@@ -17,6 +17,7 @@ from incrowd.commands.inspect.risks import (
     Combination,
     Counted,
     Risk,
+    isolating,
     risk_of,
     telling_combinations,
 )
@@ -78,6 +79,21 @@ class KnownColumns:
         size = min(len(columns), LARGEST_COMBINATION)
         codes = {name: self.codes(name) for name in columns}
         return telling_combinations(codes, most_rows_read, self._counted, (size,), most)
+
+    def isolating(
+        self, columns: Sequence[str], most_rows_read: int = MOST_ROWS_READ
+    ) -> tuple[Combination, ...]:
+        """Columns, and pairs of them, in which many rows have what nobody else has: those of most rows first.
+
+        Examples
+        --------
+        >>> known = KnownColumns.of(Table.of({"job": ["baker", "nurse"], "sex": ["F", "F"]}))
+        >>> known.isolating(["job", "sex"])
+        (Combination(columns=('job',), unique=2),)
+        """
+        codes = {name: self.codes(name) for name in columns}
+        persons = np.arange(len(self.table)) if self.persons is None else self.persons
+        return isolating(codes, persons, most_rows_read)
 
     def risk_of(
         self, columns: Sequence[str], k: int | None = None, levels: Mapping[str, int] | None = None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from incrowd.algorithms.base import all_methods
+from incrowd.algorithms.base import K_EQUAL_ROWS, all_methods
 from incrowd.commands.compare import KS, QUICK, WITHOUT, trial_policy, unfit
 from incrowd.commands.comparison import AXES, E2, MEASURES, Comparison, Level, Trial, TrialResult
 from incrowd.commands.inspect.preview import Preview, previewed
@@ -24,7 +24,7 @@ SURE = 1e-9  # of a risk that is a division of whole numbers
 
 
 def comparable(_opened: OpenTable | None, text: str, folder: str) -> dict[str, Any]:
-    """All methods: which are quick, what each promises, and why one does not go with the policy."""
+    """All methods: which are quick, what each promises besides equal rows, and why one does not fit."""
     policy = Policy.from_text(text, folder)
     k = policy.privacy.k or KS[-2]
     return {
@@ -33,7 +33,7 @@ def comparable(_opened: OpenTable | None, text: str, folder: str) -> dict[str, A
                 "name": name,
                 "quick": name in QUICK,
                 "own": name == policy.method,
-                "guarantee": recipe.guarantee,
+                "guarantee": recipe.guarantee.removeprefix(K_EQUAL_ROWS).removeprefix("; "),
                 **_reasons(policy, name, k),
             }
             for name, recipe in all_methods().items()

@@ -14,6 +14,7 @@ from incrowd.studio.questions.open_table import OpenTable
 from incrowd.values import same_name
 
 SHOWN_TRIPLES = 4
+PUBLISHED_UNCHANGED = (Role.SENSITIVE, Role.KEEP)
 QUICK_ROWS = 100_000_000  # that may be read to find the worst triples while somebody waits
 
 
@@ -57,12 +58,19 @@ def reads(opened: OpenTable, text: str, folder: str, column: str) -> bool:
     return True
 
 
-def _reading(policy: Policy, name: str) -> tuple[Any, ...]:
+def _reading(policy: Policy | None, name: str) -> tuple[Any, ...]:
     """All that decides how a column is numbered."""
+    if policy is None:
+        return ()
     plain = same_name(name)
     said = policy.quasi_identifiers.get(plain) or policy.sensitive.get(plain)
     described = None if said is None else said.model_dump_json()
     return described, policy.missing, policy.entity
+
+
+def told(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
+    """What few facts tell: which quasi-identifiers, and which columns that are published unchanged."""
+    return {"known": triples(opened, text, folder), "unchanged": unchanged(opened, text, folder)}
 
 
 def triples(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
@@ -85,6 +93,18 @@ def triples(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
     }
 
 
+def unchanged(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
+    """Columns that are published as they are, and which of them, or two together, single out many rows."""
+    known = opened.known(text, folder)
+    roles = dict(known.policy.roles()) if known.policy is not None else {}
+    names = [name for name in opened.table.names if roles.get(same_name(name)) in PUBLISHED_UNCHANGED]
+    key = ("unchanged", *((name, _reading(known.policy, name)) for name in names))
+    if key not in opened.remembered:
+        found = known.isolating(names, QUICK_ROWS) if names else ()
+        opened.remembered[key] = [{"columns": list(one.columns), "unique": one.unique} for one in found]
+    return {"columns": len(names), "found": opened.remembered[key][:SHOWN_TRIPLES]}
+
+
 def near_unique_columns(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]:
     """Columns that are published unchanged though their values single people out, and the exposure's name."""
     policy = Policy.from_text(text, folder)
@@ -93,7 +113,7 @@ def near_unique_columns(opened: OpenTable, text: str, folder: str) -> list[dict[
     by_plain = {same_name(name): name for name in opened.table.names}
     for plain, role in policy.roles():
         name = by_plain.get(plain)
-        if name is None or role not in (Role.KEEP, Role.SENSITIVE):
+        if name is None or role not in PUBLISHED_UNCHANGED:
             continue
         count = _alone(opened, policy, name)["alone"]
         exposure = None
@@ -117,7 +137,7 @@ def near_unique_columns(opened: OpenTable, text: str, folder: str) -> list[dict[
 QUESTIONS = {
     "risk": risk,
     "one_column": one_column,
-    "triples": triples,
+    "told": told,
     "reads": reads,
     "near_unique": near_unique_columns,
 }

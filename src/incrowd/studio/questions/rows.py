@@ -37,7 +37,10 @@ def _short(text: str | None) -> str | None:
 
 def columns(opened: OpenTable) -> list[dict[str, Any]]:
     """Every column as `inspect` sees it, before any policy."""
-    return [_column(opened, column) for column in opened.profile.columns]
+    if "columns" not in opened.remembered:
+        opened.remembered["columns"] = [_column(opened, column) for column in opened.profile.columns]
+    found: list[dict[str, Any]] = opened.remembered["columns"]
+    return found
 
 
 def _column(opened: OpenTable, found: ColumnProfile) -> dict[str, Any]:

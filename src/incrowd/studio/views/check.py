@@ -79,9 +79,10 @@ async def _lists(studio: Studio) -> tuple[list[Published], list[Published]]:
 
 
 async def _meant(request: Request, studio: Studio) -> Published:
-    """The release that a form is about."""
+    """The release that an address or a form is about."""
     releases, tables = await _lists(studio)
-    found = _looked(studio).found = meant(field_of(request, "of"), [*releases, *tables])
+    key = request.path_params.get("key") or field_of(request, "of")
+    found = _looked(studio).found = meant(key, [*releases, *tables])
     return found
 
 
@@ -243,7 +244,7 @@ async def make_report(request: Request) -> Response:
 @table_needed
 async def read_report(request: Request) -> Response:
     """A report as it was written; it may run nothing and reach nothing."""
-    studio, kind = studio_of(request), str(request.path_params["kind"])
+    studio, kind = studio_of(request), request.query_params.get("kind", PAGES[0])
     releases, _ = await _lists(studio)
     found = meant(request.path_params["key"], releases)
     page = None if kind not in PAGES else _page_file(studio, found, kind)
@@ -385,6 +386,6 @@ ROUTES = (
     post("/check/audit", audit),
     post("/check/learn", learn),
     post("/check/report", make_report),
-    get("/check/report/{key}/{kind:str}", read_report),
-    post("/check/ask", ask),
+    get("/releases/{key}/report", read_report),
+    post("/releases/{key}/query", ask),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from math import log
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from incrowd.errors import InputError
 from incrowd.studio import pages, show, views, words
@@ -60,7 +61,7 @@ async def show_columns(request: Request) -> Response:
         risk=risk,
         problem=problem,
         change=await _last_change(studio, risk),
-        triples=await studio.ask_policy("triples") if risk else None,
+        **await _told(studio, request.query_params.get("told") == "yes"),
         exposed=await studio.ask_policy("near_unique"),
         preview=await _preview(studio, columns, asked),
         costs=studio.jobs.latest(COSTS),
@@ -123,6 +124,25 @@ async def _last_change(studio: Studio, risk: dict[str, Any] | None) -> dict[str,
     then = 0 if old is None else old["unique"]
     now = 0 if risk is None else risk["unique"]
     return {"label": session.now.label, "more": now - then}
+
+
+async def _told(studio: Studio, now: bool = False) -> dict[str, Any]:
+    """What few facts tell; while that is not counted, the old numbers, and a page that asks for new ones."""
+    here = studio.open
+    found = studio.bench.known("told", **studio.policy_words())
+    if found is None and now:
+        with suppress(Refusal):  # why it cannot be counted is said where the risk is
+            found = await studio.ask_policy("told")
+    here.told = found or here.told
+    return {"told": here.told, "told_fits": found is not None}
+
+
+@table_needed
+async def told(request: Request) -> Response:
+    """What few facts tell, for a page that was there before it was counted."""
+    studio = studio_of(request)
+    page = pages.templates().get_template("told.html.j2")
+    return HTMLResponse(page.render(table=studio.open.table, **await _told(studio, now=True)))
 
 
 async def _preview(studio: Studio, columns: list[dict[str, Any]], asked: int | None) -> dict[str, Any]:
@@ -256,6 +276,7 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
 
 ROUTES = (
     get("/columns", show_columns),
+    get("/columns/told", told),
     get("/risk", risk_numbers),
     post("/columns/several", set_several),
     post("/columns/suggested", use_suggestions),

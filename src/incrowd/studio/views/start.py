@@ -21,6 +21,7 @@ from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import get, post
 
 MOST_FILES = 200
+LONGEST_LINE = 1 << 12
 DEMO = "incrowd-demo"
 # What `incrowd` reads, by the end of the name; a test compares.
 TEXTS = (".csv", ".txt", ".tsv", ".jsonl", ".ndjson")
@@ -60,14 +61,22 @@ async def show(request: Request) -> Response:
 
 
 def tables_in(folder: Path) -> list[tuple[Path, int]]:
-    """Regular files of a folder that may be tables, with their sizes; no links."""
+    """Regular files of a folder that may be tables, with their sizes; no links, no hierarchies."""
     found = []
     for path in sorted(folder.iterdir(), key=lambda one: one.name.lower()):
         with suppress(OSError):
             facts = path.lstat()
-            if stat.S_ISREG(facts.st_mode) and readable(path.name):
+            if stat.S_ISREG(facts.st_mode) and readable(path.name) and not is_hierarchy(path):
                 found.append((path, facts.st_size))
     return found
+
+
+def is_hierarchy(path: Path) -> bool:
+    """Is this a hierarchy in the form of ARX? Its first line goes from a value up to everything."""
+    if path.suffix.lower() != ".csv":
+        return False
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        return file.readline(LONGEST_LINE).rstrip().endswith(b";*")
 
 
 async def open_file(request: Request) -> Response:
