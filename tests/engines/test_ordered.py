@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.engine_tables import Rows, by_engine, classes_by_engine, engine_tables, in_memory, rows_of
 
@@ -19,7 +19,7 @@ from incrowd.commands.verify import verify
 from incrowd.engines import in_duckdb
 from incrowd.engines.in_duckdb import DuckEngine
 from incrowd.engines.ordered import LabelledRows
-from incrowd.errors import InputError
+from incrowd.errors import Infeasible, InputError
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.publishing import large_rows
@@ -108,6 +108,58 @@ def test_without_equal_records_hilbert_is_memory_to_the_last_value(tmp_path: Pat
     policy = Policy(quasi_identifiers=["age", "sex"], sensitive=["ill"], privacy={"k": 3}, method="hilbert")
     table = distinct(90)
     assert rows_of(by_engine(table, policy, tmp_path, tuples=20)) == in_memory(table, policy)
+
+
+@st.composite
+def diverse(draw: st.DrawFn) -> tuple[Table, Policy]:
+    """No two records are equal; one or two sensitive columns keep l, of any kind."""
+    rows, kind = draw(st.integers(12, 60)), draw(st.sampled_from(("distinct", "entropy", "recursive", "frequency")))
+    sensitive = draw(st.sampled_from((["ill"], ["ill", "job"])))
+    columns = {
+        "age": [str(each) for each in draw(st.permutations(range(rows)))],
+        "sex": draw(st.lists(st.sampled_from(("F", "M", "")), min_size=rows, max_size=rows)),
+    }
+    for name in sensitive:
+        columns[name] = draw(st.lists(st.sampled_from("abcd"), min_size=rows, max_size=rows))
+    privacy = {"k": draw(st.integers(2, 5)), "l": draw(st.integers(2, 3)), "l_kind": kind}
+    privacy |= {"c": 2} if kind == "recursive" else {}
+    quasi = {"age": {"type": "numeric"}, "sex": {}}
+    return Table.of(columns), Policy(
+        quasi_identifiers=quasi, sensitive=sensitive, privacy=privacy, method="hilbert"
+    )
+
+
+@settings(max_examples=40)
+@given(case=diverse())
+def test_groups_of_the_curve_keep_l_as_in_memory(case: tuple[Table, Policy]) -> None:
+    """Merged from left to right or, by frequency, dealt; at once and in pieces."""
+    table, policy = case
+    try:
+        rows = in_memory(table, policy)
+    except Infeasible:
+        rows = Counter()
+    assume(rows)
+    with TemporaryDirectory() as folder:
+        for tuples in (None, 7):
+            assert classes_by_engine(table, policy, Path(folder), tuples=tuples) == cells_alone(rows, 2)
+
+
+@pytest.mark.parametrize("kind", ["distinct", "frequency"])
+def test_l_of_the_curve_is_verified(kind: str, tmp_path: Path) -> None:
+    """To the last value the rows of memory, and more than without l."""
+    policy = Policy(quasi_identifiers=["age", "sex"], sensitive=["ill"], privacy={"k": 2}, method="hilbert")
+    table, wanted = distinct(90), policy.with_(l=2, l_kind=kind)
+    release = by_engine(table, wanted, tmp_path, tuples=20)
+    assert rows_of(release) == in_memory(table, wanted) != in_memory(table, policy)
+    assert f"{kind}-l-diversity (ill)" in [check.name for check in release.verdict.checks]
+
+
+def test_dealing_that_takes_too_much_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_rows, "BYTES_DEALT", 10**9)
+    with pytest.raises(InputError, match=r"about .* of memory with hilbert; raise .* or take mondrian"):
+        by_engine(PEOPLE, by(POLICY, "hilbert").with_(l=2, l_kind="frequency"), tmp_path)
 
 
 def equal_people(rows: int) -> tuple[Table, Policy]:

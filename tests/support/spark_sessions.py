@@ -25,7 +25,7 @@ needs_spark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 by_night = pytest.mark.skipif(
     not NIGHT, reason="by night only (INCROWD_SEEDS=all): it takes a minute of Spark"
 )
-SMALL = Resources(1_000_000_000, 2, engine="spark")
+SMALL = Resources(2_000_000_000, 2, engine="spark")
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # compiled well is not worth the wait here
 
 

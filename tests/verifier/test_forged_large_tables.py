@@ -16,7 +16,7 @@ from forgeries import classes
 from forgeries.classes import FORGERIES, ILLS, METHOD, Release
 from support.night import NIGHT
 from support.spark_sessions import WHY_NOT, sql_session
-from verifier.test_in_engine import SPOILERS, plain, witness_of
+from verifier.test_in_engine import SPOILERS, plain, rejected, witness_of
 
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import duck_session
@@ -80,6 +80,6 @@ def test_the_good_release_is_accepted(large: Release, tmp_path: Path, session: A
 @pytest.mark.parametrize("name", [name for name in SPOILERS if name not in TRUE_HERE])
 def test_no_forgery_is_accepted(name: str, large: Release, tmp_path: Path, session: Any) -> None:
     release = deepcopy(large)
-    FORGERIES[name][1](release)
-    verdict = verified(release, tmp_path, session)
-    assert not verdict.passed
+    caught_by, spoil = FORGERIES[name]
+    spoil(release)
+    assert rejected(verified(release, tmp_path, session), caught_by)

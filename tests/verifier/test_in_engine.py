@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from incrowd.schema import Role, Schema, Verdict
 from incrowd.verifier import CsvRows, Expected
 from incrowd.verifier.in_engine import ClassWitness, EngineFiles, verify_in_engine, whole_numbers
 
+GAVE_UP = "more than it may use|needs more memory|stopped at a step|file cannot be read or written"
 UNSPOILABLE = (ValueError, KeyError, StopIteration, IndexError)  # what is to be spoiled is not there
 
 
@@ -80,6 +82,13 @@ def witness_of(release: Release, session: DuckSession, parted: bool = False) -> 
     return ClassWitness("w_records", "w_classes")
 
 
+def rejected(verdict: Verdict, by: str) -> bool:
+    """Was a release rejected by what it is, not since a database gave up, and by this check or before it?"""
+    found = [check for check in verdict.failures if not check.detail.startswith("not checked")]
+    assert not [check for check in found if re.search(GAVE_UP, check.detail)], found
+    return bool(found) and by in [check.name for check in verdict.failures]
+
+
 def private_of(release: Release, count: int) -> dict[str, np.ndarray]:
     """The sensitive and kept texts of the record behind each row."""
     found = {}
@@ -118,8 +127,7 @@ def test_no_forgery_is_accepted(name: str, tmp_path: Path, session: DuckSession)
     release = plain()
     spoil(release)
     verdict = verified(release, tmp_path, session)
-    assert not verdict.passed
-    assert caught_by in [check.name for check in verdict.failures]
+    assert rejected(verdict, caught_by)
 
 
 @pytest.mark.parametrize("name", TRIED[1::3])
@@ -130,8 +138,7 @@ def test_no_forgery_is_accepted_where_records_are_parted(
     release = plain()
     spoil(release)
     verdict = verified(release, tmp_path, session, parted=True)
-    assert not verdict.passed
-    assert caught_by in [check.name for check in verdict.failures]
+    assert rejected(verdict, caught_by)
 
 
 @pytest.mark.parametrize("name", [name for name in TRIED if FORGERIES[name][0] in ("cells", "truth")][::3])
@@ -144,7 +151,7 @@ def test_no_forgery_of_whole_numbers_is_accepted(
     release = plain()
     spoil(release)
     verdict = verified(release, tmp_path, session)
-    assert caught_by in [check.name for check in verdict.failures]
+    assert rejected(verdict, caught_by)
 
 
 def test_most_forgeries_are_tried() -> None:

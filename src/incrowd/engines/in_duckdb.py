@@ -95,16 +95,15 @@ class DuckEngine(SortingEngine):
     def _sort(self, order: RowOrder) -> None:
         folder = self.folder / "order"
         folder.mkdir(mode=0o700)
-        columns = self._curve_words(order) + len(self._words) + len(self.private) + OTHER_COLUMNS
+        columns = self._curve_words(order) + len(self._kept) + OTHER_COLUMNS
         check_room(folder, BYTES_A_COLUMN * columns * self.table.rows)
         for place, (first, last) in enumerate(self._pieces()):
             self._write_keys(order, first, last, folder / f"{place:06}.parquet")
         keys = [self._fields[j].read for j in order.columns] or [
             f"h{w}" for w in range(self._curve_words(order))
         ]
-        shown = ", ".join([*self._words, *(f"p{place}" for place in range(len(self.private)))])
         self.local.save(
-            f"SELECT {shown} FROM {self.coded} POSITIONAL JOIN {parts_of(folder)} "
+            f"SELECT {', '.join(self._kept)} FROM {self.coded} POSITIONAL JOIN {parts_of(folder)} "
             f"ORDER BY {', '.join(keys)}, tie",
             self._sorted,
         )

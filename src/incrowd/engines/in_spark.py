@@ -210,7 +210,6 @@ class SparkEngine(SortingEngine):
         Places on the curve are computed where the program runs, for each distinct record once.
         """
         coded = self.session.frame(f"SELECT * FROM {self.coded}")
-        shown = [*self._words, *(f"p{place}" for place in range(len(self.private)))]
         keys = [f"q{j}" for j in order.columns]
         if order.bits:
             keys = [f"h{w}" for w in range(self._curve_words(order))]
@@ -218,7 +217,7 @@ class SparkEngine(SortingEngine):
             rows = coded.join(to_every_task(curve, many), self._words)
         else:
             rows = coded.selectExpr("*", *(self._field(j) for j in order.columns))
-        ordered = self._keyed(rows).orderBy(*keys, KEYED).select(*shown)
+        ordered = self._keyed(rows).orderBy(*keys, KEYED).select(*self._kept)
         self.session.keep(ordered, self._sorted)
 
     def _field(self, j: int) -> str:

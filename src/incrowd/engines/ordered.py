@@ -59,6 +59,14 @@ class OrderedEngine(Engine, Protocol):
         """The texts of a private column of the same rows, as numbers; equal texts have the same one."""
         ...
 
+    def guarded(self, place: int, first: int, last: int) -> Codes:
+        """The codes of a sensitive column that guards cuts, by its place among these, of the same rows."""
+        ...
+
+    def regroup(self, groups: Codes) -> None:
+        """Sort all rows once more, by the group of each (n,)."""
+        ...
+
     def label(self, rows: LabelledRows) -> None:
         """What was decided on the next rows of the sorted row."""
         ...

@@ -22,6 +22,7 @@ from incrowd.engines.writing import write_witness
 from incrowd.flow import Codes
 
 WORD = 63  # bits of the curve in one number
+ROWS_AT_ONCE = 1_000_000
 
 
 class SortingEngine(SqlEngine):
@@ -36,14 +37,18 @@ class SortingEngine(SqlEngine):
 
     def sort(self, order: RowOrder) -> None:
         self._sort(order)
+        self._find_sorted("sorting the rows")
+        remove(self.folder / "coded.parquet")
+        self._in_order = True
+
+    def _find_sorted(self, step: str) -> None:
+        """The files of the sorted rows; none may be missing."""
         first, found = 0, []
         for path in sorted(self._sorted.glob("*.parquet")) if self._sorted.is_dir() else [self._sorted]:
             found.append((path, first))
             first += self.local.number(f"SELECT count(*) FROM {parquet_sql(path)}")
         self._files = found
-        self._check(first, "sorting the rows")
-        remove(self.folder / "coded.parquet")
-        self._in_order = True
+        self._check(first, step)
 
     @abstractmethod
     def _sort(self, order: RowOrder) -> None:
@@ -95,6 +100,32 @@ class SortingEngine(SqlEngine):
         text = f"coalesce(p{self.private.index(column)}, '')"
         found = self._some(f"hash({text}) AS h", first, last)["h"]
         return np.unique(found, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+    def guarded(self, place: int, first: int, last: int) -> Codes:
+        return self._some(f"s{place}", first, last)[f"s{place}"].astype(np.int32, copy=False)
+
+    def regroup(self, groups: Codes) -> None:
+        """By DuckDB beside the program, whatever engine has sorted them: groups come from there, too."""
+        folder, target = self.folder / "groups", self.folder / "grouped.parquet"
+        folder.mkdir(mode=0o700)
+        for first in range(0, groups.size, ROWS_AT_ONCE):
+            some = groups[first : first + ROWS_AT_ONCE]
+            self._save("groups_", {"group_": some}, folder / f"{first:012}.parquet", "uncompressed")
+        self.local.save(
+            f"SELECT {', '.join(self._kept)} FROM {self._row} POSITIONAL JOIN {parts_of(folder)} "
+            "ORDER BY group_",
+            target,
+        )
+        remove(folder)
+        remove(self._sorted)
+        target.rename(self._sorted)
+        self._find_sorted("sorting the rows by their groups")
+
+    @property
+    def _kept(self) -> list[str]:
+        """The columns of a sorted row: codes of quasi-identifiers, those that guard cuts, private texts."""
+        guarding = [f"s{place}" for place in range(self._values)]
+        return [*self._words, *guarding, *(f"p{place}" for place in range(len(self.private)))]
 
     def label(self, rows: LabelledRows) -> None:
         folder = self.folder / "labels"

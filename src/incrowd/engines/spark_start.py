@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SECONDS_TO_STOP = 10
 SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, which has started Spark already
 QUIET = "rootLogger.level = off\n"
+LEAST_PAGE, PAGES = 2**20, 2048  # each table that is joined takes a page of memory, however small it is
 
 
 def check_installed() -> None:
@@ -176,6 +177,10 @@ def _settings(work: Path, resources: Resources) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(work / "warehouse"),
         "spark.driver.memory": f"{resources.for_spark // 2**20}m",
         "spark.driver.maxResultSize": "0",
+        # What joins and counts hold while they run comes before tables that were handed out earlier: these
+        # stay until Java happens to clean up, and a query might get no memory beside them.
+        "spark.memory.storageFraction": "0",
+        "spark.buffer.pageSize": str(max(LEAST_PAGE, resources.for_spark // PAGES)),
         "spark.driver.extraJavaOptions": f'-XX:-UsePerfData "-Djava.io.tmpdir={work / "spill"}" '
         f'"-Dlog4j2.configurationFile={log.absolute().as_uri()}"',
     }

@@ -281,10 +281,8 @@ def _check_method(algorithm: Algorithm, policy: Policy) -> None:
     }
     for name in (name for name, asked in done.items() if asked):
         raise PolicyError(f"{name} is not done by an engine: leave it out, {IN_MEMORY}")
-    if policy.privacy.l is not None and not isinstance(algorithm, StrictMondrian):
-        raise PolicyError(
-            f"l: of the methods that an engine runs mondrian alone keeps it; take mondrian, {IN_MEMORY}"
-        )
+    if policy.privacy.l is not None and isinstance(algorithm, Ring):
+        raise PolicyError(f"l: an engine keeps it by mondrian and hilbert; take one of these, {IN_MEMORY}")
 
 
 def _check_join(algorithm: Direct) -> None:

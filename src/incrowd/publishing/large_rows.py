@@ -7,7 +7,7 @@ made in memory. Equal records stand side by side, in an order that is drawn; all
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.nonhomogeneous.ring import Ring
-from incrowd.algorithms.partitions.hilbert import Hilbert
-from incrowd.algorithms.partitions.lexicographic import places_of
+from incrowd.algorithms.partitions.hilbert import Hilbert, dealing_rule, dealt
+from incrowd.algorithms.partitions.lexicographic import Stretch, merged, places_of, stretches_of
 from incrowd.assign import by_neighbourhoods, one_of_disjoint_matchings, rows_of_records
 from incrowd.attacks.ring import AfterOne, after_one
+from incrowd.contracts import Eligible, Guard
 from incrowd.engines.ordered import LabelledRows, OrderedEngine, RowOrder, whole_parts
 from incrowd.engines.resources import Resources, words
 from incrowd.errors import InputError, option
@@ -27,6 +28,8 @@ from incrowd.generalize import generalize
 from incrowd.kernels import hilbert as curve
 from incrowd.kernels import ring as rings
 from incrowd.long_work import Progress, part_of
+from incrowd.models.counting import InRows
+from incrowd.models.l_diversity import ClassModel
 from incrowd.policy.exposures import single_valued_neighbourhoods
 from incrowd.publishing.large_classes import ClassCollector
 
@@ -34,6 +37,7 @@ Ints = NDArray[np.int64]
 AT_ONCE = 1_000_000  # rows that are read and cut at a time, at most
 BYTES_A_MEMBER = 60  # of a neighbourhood, while its row is made
 BYTES_A_CELL = 20  # of each distinct row, until all are written
+BYTES_DEALT = 64  # of each record, while groups with l are dealt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,13 +79,27 @@ class RingDisclosure:
         return lines
 
 
+@dataclass(frozen=True, slots=True)
+class Guarding:
+    """A sensitive column that guards cuts: its place among these in the engine, and how many codes it has."""
+
+    place: int
+    size: int
+
+
 class RowMaker:
     """One table being cut in the order of its rows."""
 
     def __init__(
-        self, engine: OrderedEngine, recipe: Hilbert | Ring, attributes: tuple[Attribute, ...], rows: int
+        self,
+        engine: OrderedEngine,
+        recipe: Hilbert | Ring,
+        attributes: tuple[Attribute, ...],
+        rows: int,
+        promised: Sequence[tuple[ClassModel, Guarding]] = (),
     ) -> None:
         self._engine, self._recipe, self._attributes, self._rows = engine, recipe, attributes, rows
+        self._promised = promised
         self._data = Microdata(np.zeros((1, len(attributes)), np.int32), attributes)
 
     def made(self, sensitive: Sequence[Sensitive], resources: Resources, progress: Progress) -> RowsInOrder:
@@ -122,7 +140,12 @@ class RowMaker:
             return self._runs(by, recipe, step, progress)
         bits = max(1, *((len(attribute) - 1).bit_length() for attribute in self._attributes))
         self._engine.sort(RowOrder(bits=bits))
-        return self._cheapest(step, progress)
+        guards = self._guards(step)
+        rule = dealing_rule(guards)
+        if rule is not None:
+            return self._dealt(rule, resources, progress)
+        starts = self._cheapest(step, progress)
+        return starts if not guards else merged(self._stretches(starts, step), _allowed_by(guards))
 
     def _pieces(self, step: int) -> Iterator[tuple[int, int]]:
         for first in range(0, self._rows, step):
@@ -154,6 +177,36 @@ class RowMaker:
         found = np.empty(self._rows // k + 1, np.int64)
         many = curve.starts_of_parts(sizes, found)
         return np.append(found[:many][::-1], self._rows)
+
+    # Groups that keep l
+
+    def _guards(self, step: int) -> tuple[Guard, ...]:
+        """The guards of l over the places of the row; its values are in files of the private folder."""
+        values: dict[int, Codes] = {}
+        for _, column in self._promised:
+            if column.place not in values:
+                found = values[column.place] = self._on_disk(f"values{column.place}", np.int32)
+                for first, last in self._pieces(step):
+                    found[first:last] = self._engine.guarded(column.place, first, last)
+        return tuple(model.counted(InRows(values[c.place], c.size)) for model, c in self._promised)
+
+    def _stretches(self, starts: Ints, step: int) -> Iterator[Stretch]:
+        """The parts with their boxes, some at a time."""
+        places = places_of(self._data)
+        for p, q in whole_parts(starts, step):
+            codes = self._engine.codes(int(starts[p]), int(starts[q]))
+            yield from stretches_of(codes, starts[p : q + 1], places)
+
+    def _dealt(self, rule: Eligible, resources: Resources, progress: Progress) -> Ints:
+        """Groups that are dealt from the row; then rows are sorted by these."""
+        if (needed := BYTES_DEALT * self._rows) > resources.memory:
+            raise InputError(
+                f"l by frequency takes about {words(needed)} of memory with hilbert; raise "
+                f"{option('memory')}, take another l_kind, or take mondrian"
+            )
+        labels = dealt(np.arange(self._rows, dtype=np.int32), rule, self._recipe.k, progress).labels
+        self._engine.regroup(labels)
+        return np.concatenate([[0], np.cumsum(np.bincount(labels))])
 
     def _runs(self, by: NDArray[np.intp], recipe: Ring, step: int, progress: Progress) -> Ints:
         """The parts of the lexicographic row: runs of equal values, short ones merged."""
@@ -212,3 +265,13 @@ class RowMaker:
         data = Microdata(codes, self._attributes, tuple(columns))
         for name, count in single_valued_neighbourhoods(data, candidates).items():
             found.single[name] = found.single.get(name, 0) + count
+
+
+def _allowed_by(guards: Sequence[Guard]) -> Callable[[Stretch], bool]:
+    """Do the records of a stretch keep every promise?"""
+
+    def allowed(this: Stretch) -> bool:
+        rows = np.arange(this.first, this.last, dtype=np.int32)
+        return all(guard.allows(rows) for guard in guards)
+
+    return allowed

@@ -50,7 +50,7 @@ from incrowd.publishing.large_join import (
     distinct_public,
     join_people,
 )
-from incrowd.publishing.large_rows import RowMaker, RowsInOrder
+from incrowd.publishing.large_rows import Guarding, RowMaker, RowsInOrder
 from incrowd.publishing.request import Request
 from incrowd.schema import Role, Schema
 from incrowd.values import same_name
@@ -96,7 +96,9 @@ def drafted(
     met.clear()  # the texts of the table are not needed any more, and may be very many
     coded = replace(coded, quasi=())
     recipe = request.algorithm
-    made = _in_order(engine, recipe, data, resources, watch) if isinstance(recipe, Hilbert | Ring) else None
+    made = None
+    if isinstance(recipe, Hilbert | Ring):
+        made = _in_order(engine, recipe, data, _guarding_columns(request, coded), resources, watch)
     found, blocks = (
         _classes(engine, request, coded, table.rows, resources, watch)
         if made is None
@@ -174,13 +176,24 @@ def _joined_schema(
 
 
 def _in_order(
-    engine: Engine, recipe: Hilbert | Ring, data: CountedMicrodata, resources: Resources, watch: Watch
+    engine: Engine,
+    recipe: Hilbert | Ring,
+    data: CountedMicrodata,
+    promised: Sequence[tuple[ClassModel, Guarding]],
+    resources: Resources,
+    watch: Watch,
 ) -> RowsInOrder:
     """Sort all rows and cut the sorted row."""
     if not isinstance(engine, OrderedEngine):
         raise PolicyError("this engine does not sort rows; take mondrian")
-    maker = RowMaker(engine, recipe, data.attributes, data.rows)
+    maker = RowMaker(engine, recipe, data.attributes, data.rows, promised)
     return maker.made(data.sensitive, resources, watch("group"))
+
+
+def _guarding_columns(request: Request, coded: _Coded) -> list[tuple[ClassModel, Guarding]]:
+    """The promises of l, each with its column."""
+    places = {lookup.name: Guarding(place, lookup.size) for place, lookup in enumerate(coded.values)}
+    return [(model, places[model.column]) for model in _guarding(request)]
 
 
 def schema_of(

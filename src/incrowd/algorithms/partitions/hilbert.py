@@ -38,11 +38,11 @@ class Hilbert(RowPartition):
     needs: ClassVar[str] = 'nothing; numbers as ranges are HR, as sets (publish = "set") HS'
 
     def classes(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Partition:
-        rule = _only_rule(guards)
+        rule = dealing_rule(guards)
         if rule is None:
             return super().classes(data, guards, progress)
         need_enough(data, self.k)
-        return _dealt(curve_order(data), rule, self.k, progress)
+        return dealt(curve_order(data), rule, self.k, progress)
 
     def parts(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> CutRow:
         need_enough(data, self.k)
@@ -56,14 +56,14 @@ class Hilbert(RowPartition):
         return keeping(CutRow(order, np.append(np.flatnonzero(begins), n)), guards, data)
 
 
-def _only_rule(guards: tuple[Guard, ...]) -> Eligible | None:
+def dealing_rule(guards: tuple[Guard, ...]) -> Eligible | None:
     """The rule that groups are dealt by. One that tells a k of its own counts otherwise."""
     if len(guards) == 1 and isinstance(guards[0], Eligible) and not hasattr(guards[0], "k"):
         return guards[0]
     return None
 
 
-def _dealt(order: Codes, rule: Eligible, k: int, progress: Progress) -> Partition:
+def dealt(order: Codes, rule: Eligible, k: int, progress: Progress) -> Partition:
     """Deal a row of records into groups in which no value has more than 1/l.
 
     With k <= l a group is the l earliest records with different values such that in the rest no value has

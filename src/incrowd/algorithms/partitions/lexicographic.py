@@ -8,7 +8,8 @@ records in a row and cut it into parts.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -113,7 +114,7 @@ def places_of(data: Microdata) -> list[NDArray[np.int32]]:
     return places
 
 
-class _Stretch(NamedTuple):
+class Stretch(NamedTuple):
     """Records first..last-1 of a row, and the box over them."""
 
     first: int
@@ -125,15 +126,15 @@ class _Stretch(NamedTuple):
     def cost(self) -> int:
         return (self.last - self.first) * int((self.high - self.low).sum(dtype=np.int64))
 
-    def with_(self, other: _Stretch) -> _Stretch:
-        return _Stretch(
+    def with_(self, other: Stretch) -> Stretch:
+        return Stretch(
             min(self.first, other.first),
             max(self.last, other.last),
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
         )
 
-    def dearer(self, other: _Stretch) -> int:
+    def dearer(self, other: Stretch) -> int:
         """What both cost more as one."""
         return self.with_(other).cost - self.cost - other.cost
 
@@ -145,19 +146,71 @@ def keeping(parts: CutRow, guards: tuple[Guard, ...], data: Microdata) -> CutRow
     """
     if not guards:
         return parts
-    order, starts = parts.order, parts.starts
-    at = np.column_stack([p[data.codes[order, j]] for j, p in enumerate(places_of(data))])
-    low, high = np.minimum.reduceat(at, starts[:-1]), np.maximum.reduceat(at, starts[:-1])
-    borders = starts.tolist()
-    ahead = [_Stretch(borders[p], borders[p + 1], low[p], high[p]) for p in range(len(parts) - 1, -1, -1)]
-    kept: list[_Stretch] = []
-    while ahead:
-        this = ahead.pop()
-        while (kept or ahead) and not all(guard.allows(order[this.first : this.last]) for guard in guards):
-            leftwards = not ahead or (kept and this.dearer(kept[-1]) <= this.dearer(ahead[-1]))
-            this = this.with_((kept if leftwards else ahead).pop())
-        kept.append(this)
-    return CutRow(order, np.array([0, *(each.last for each in kept)], np.int64))
+    order = parts.order
+    stretches = stretches_of(data.codes[order], parts.starts, places_of(data))
+
+    def allowed(this: Stretch) -> bool:
+        return all(guard.allows(order[this.first : this.last]) for guard in guards)
+
+    return CutRow(order, merged(stretches, allowed))
+
+
+def stretches_of(codes: Codes, starts: Ints, places: Sequence[NDArray[np.int32]]) -> Iterator[Stretch]:
+    """Parts of a row that begin at `starts`, of which these are the codes; `places` are those of all codes."""
+    at = np.column_stack([place[codes[:, j]] for j, place in enumerate(places)])
+    own = starts[:-1] - starts[0]
+    low, high = np.minimum.reduceat(at, own), np.maximum.reduceat(at, own)
+    for p, (first, last) in enumerate(pairwise(starts.tolist())):
+        yield Stretch(first, last, low[p], high[p])
+
+
+class _Kept:
+    """Stretches that are kept so far, end to end; in little memory, since they may be very many."""
+
+    def __init__(self) -> None:
+        self._ends, self._boxes = array("q", [0]), array("i")
+
+    def __bool__(self) -> bool:
+        return len(self._ends) > 1
+
+    def push(self, this: Stretch) -> None:
+        self._ends.append(this.last)
+        self._boxes.extend((*this.low.tolist(), *this.high.tolist()))
+
+    @property
+    def last(self) -> Stretch:
+        d = len(self._boxes) // (len(self._ends) - 1) // 2
+        low, high = np.array(self._boxes[-2 * d :], np.int32).reshape(2, d)
+        return Stretch(self._ends[-2], self._ends[-1], low, high)
+
+    def pop(self) -> Stretch:
+        this = self.last
+        self._ends.pop()
+        del self._boxes[-2 * this.low.size :]
+        return this
+
+    @property
+    def starts(self) -> Ints:
+        """Where each begins, and the end."""
+        return np.array(self._ends, np.int64)
+
+
+def merged(parts: Iterable[Stretch], allowed: Callable[[Stretch], bool]) -> Ints:
+    """From left to right, merge each part that is not allowed with a neighbour -> where parts begin, and end.
+
+    Parts are taken one after the other: a row need not be in memory.
+    """
+    ahead, kept = iter(parts), _Kept()
+    following = next(ahead, None)
+    while following is not None:
+        this, following = following, next(ahead, None)
+        while (kept or following is not None) and not allowed(this):
+            if following is None or (kept and this.dearer(kept.last) <= this.dearer(following)):
+                this = this.with_(kept.pop())
+            else:
+                this, following = this.with_(following), next(ahead, None)
+        kept.push(this)
+    return kept.starts
 
 
 @register("algorithm", "lexicographic")
