@@ -82,11 +82,21 @@ def test_rows_are_those_of_memory(case: tuple[Table, Policy], name: str) -> None
 def test_releases_are_verified(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In pieces of a few rows, from keys in many files; CSV also in memory, by the verifier that is there."""
     monkeypatch.setattr(in_duckdb, "ROWS_AT_ONCE", 23)
+    monkeypatch.setattr(in_duckdb, "BYTES_A_CELL", 500_000)
+    sorted_in, real = list[int](), DuckEngine._sort_in_pieces
+
+    def counted(engine: DuckEngine, rows: str, piece: str, many: int, *words: Any) -> None:
+        sorted_in.append(many)
+        real(engine, rows, piece, many, *words)
+
+    monkeypatch.setattr(DuckEngine, "_sort_in_pieces", counted)
     policy = by(POLICY, name)
     wanted = cells_alone(in_memory(PEOPLE, policy), 3)
     form = FORMS[name]
     release = by_engine(PEOPLE, policy, tmp_path, form, 30)
     assert release.blocks > 1
+    assert len(sorted_in) == 2
+    assert min(sorted_in) > 1
     assert cells_alone(rows_of(release), 3) == wanted
     engine = {"csv": "memory", "parquet": "duckdb"}[form]
     assert verify(release.folder, tmp_path / f"table.{form}", policy, engine=engine).passed
@@ -113,7 +123,10 @@ def test_without_equal_records_hilbert_is_memory_to_the_last_value(tmp_path: Pat
 @st.composite
 def diverse(draw: st.DrawFn) -> tuple[Table, Policy]:
     """No two records are equal; one or two sensitive columns keep l, of any kind."""
-    rows, kind = draw(st.integers(12, 60)), draw(st.sampled_from(("distinct", "entropy", "recursive", "frequency")))
+    rows, kind = (
+        draw(st.integers(12, 60)),
+        draw(st.sampled_from(("distinct", "entropy", "recursive", "frequency"))),
+    )
     sensitive = draw(st.sampled_from((["ill"], ["ill", "job"])))
     columns = {
         "age": [str(each) for each in draw(st.permutations(range(rows)))],

@@ -139,14 +139,14 @@ def test_shuffled_in_pieces_or_at_once_rows_have_the_same_order(
         monkeypatch.setattr(engine, "_entropy", random.Random(7).randbytes)
         return real(engine)
 
-    real_pieces = DuckEngine._shuffle_in_pieces
+    real_pieces = DuckEngine._sort_in_pieces
 
-    def counted(engine: DuckEngine, rows: str, shown: str, many: int) -> None:
+    def counted(engine: DuckEngine, rows: str, piece: str, many: int, *words: Any) -> None:
         pieces.append(many)
-        real_pieces(engine, rows, shown, many)
+        real_pieces(engine, rows, piece, many, *words)
 
     monkeypatch.setattr(DuckEngine, "_keys", with_known_keys)
-    monkeypatch.setattr(DuckEngine, "_shuffle_in_pieces", counted)
+    monkeypatch.setattr(DuckEngine, "_sort_in_pieces", counted)
     policy = Policy(**ROLES, privacy={"k": 4}, method=method)
     many = Table.of({name: [*column] * 2_100 for name, column in COLUMNS.items()})
     found = []

@@ -27,7 +27,9 @@ from incrowd.verifier import CsvRows, Expected
 from incrowd.verifier.in_engine import EngineFiles, verify_in_engine
 
 pytestmark = needs_spark
-BY_DAY = [next(name for name in SPOILERS if FORGERIES[name][0] == check) for check in ("truth", "k-anonymity")]
+BY_DAY = [
+    next(name for name in SPOILERS if FORGERIES[name][0] == check) for check in ("truth", "k-anonymity")
+]
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ KEYS_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 1_000_000
 BYTES_A_COLUMN = 20  # on the disk, for a row: its keys, the sorted rows, what is spilled, and the labels
 OTHER_COLUMNS = 4
+DRAWN_A_PIECE = 1000  # rows, to find out where pieces of sorted rows end
 BYTES_A_KEY, BYTES_A_CELL = 32, 32  # in memory, of a row that is shuffled: key and class, and a private text
 
 
@@ -49,15 +50,22 @@ class DuckEngine(SortingEngine):
         else:
             keyed = f"(SELECT * FROM {self.coded} POSITIONAL JOIN {keys}) c"
             rows = f"{keyed} JOIN {self.classes} m USING ({words})"
-        size = self.table.rows * (BYTES_A_KEY + BYTES_A_CELL * len(self.private))
-        if (pieces := -(-size // (self._resources.for_database // 4))) > 1:
-            self._shuffle_in_pieces(f"SELECT key, g{private} FROM {rows}", f"g{private}", pieces)
+        if (pieces := self._pieces_to_sort(BYTES_A_KEY + BYTES_A_CELL * len(self.private))) > 1:
+            piece = f"((key >> 32) * {pieces} >> 32)"
+            rows = f"SELECT key, g{private} FROM {rows}"
+            self._sort_in_pieces(rows, piece, pieces, f"SELECT g{private}", "key", self._shuffled.path)
         else:
             self.local.save(f"SELECT g{private} FROM {rows} ORDER BY key", self._shuffled.path)
         for path in (self.folder / "keys").iterdir():
             path.unlink()
 
-    def _shuffle_in_pieces(self, rows: str, shown: str, pieces: int) -> None:
+    def _pieces_to_sort(self, bytes_a_row: int) -> int:
+        """In how many pieces all rows are sorted, each of which fits into memory with room to spare."""
+        return -(-self.table.rows * bytes_a_row // (self._resources.for_database // 4))
+
+    def _sort_in_pieces(
+        self, rows: str, piece: str, pieces: int, shown: str, order: str, target: Path
+    ) -> None:
         """Part rows by ranges of their keys, sort each piece in memory, and put them end to end.
 
         DuckDB can sort what does not fit into its memory, too. What it needs then depends on how its threads
@@ -65,18 +73,15 @@ class DuckEngine(SortingEngine):
         """
         parted, done = self.folder / "pieces", self.folder / "sorted_pieces"
         done.mkdir(mode=0o700)
-        piece = f"((key >> 32) * {pieces} >> 32)::INTEGER AS piece"
-        self.local.save(f"SELECT *, {piece} FROM ({rows}) r", parted, by="piece")
+        self.local.save(f"SELECT *, ({piece})::INTEGER AS piece FROM ({rows}) r", parted, by="piece")
         for number in range(pieces):
             if (folder := parted / f"piece={number}").exists():  # of few rows none may have such a key
                 found = parquet_sql(folder / "*.parquet")
-                self.local.save(f"SELECT {shown} FROM {found} ORDER BY key", done / f"{number:06}.parquet")
+                self.local.save(f"{shown} FROM {found} ORDER BY {order}", done / f"{number:06}.parquet")
                 remove(folder)
         # What a file looks like depends on the blocks that its rows come in: in one file they are whole.
         listed = ", ".join(quoted_text(str(path)) for path in sorted(done.iterdir()))
-        self.local.save(
-            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)", self._shuffled.path
-        )
+        self.local.save(f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)", target)
         remove(parted)
         remove(done)
 
@@ -99,16 +104,25 @@ class DuckEngine(SortingEngine):
         check_room(folder, BYTES_A_COLUMN * columns * self.table.rows)
         for place, (first, last) in enumerate(self._pieces()):
             self._write_keys(order, first, last, folder / f"{place:06}.parquet")
-        keys = [self._fields[j].read for j in order.columns] or [
-            f"h{w}" for w in range(self._curve_words(order))
-        ]
-        self.local.save(
-            f"SELECT {', '.join(self._kept)} FROM {self.coded} POSITIONAL JOIN {parts_of(folder)} "
-            f"ORDER BY {', '.join(keys)}, tie",
-            self._sorted,
-        )
+        keys = [self._fields[j].read for j in order.columns]
+        keys = [*(keys or (f"h{w}" for w in range(self._curve_words(order)))), "tie"]
+        kept, rows = ", ".join(self._kept), f"{self.coded} POSITIONAL JOIN {parts_of(folder)}"
+        if (pieces := self._pieces_to_sort(BYTES_A_CELL * columns)) > 1:
+            by = ", ".join(f"o{at}" for at in range(len(keys)))
+            named = ", ".join(f"{key} AS o{at}" for at, key in enumerate(keys))
+            rows = f"SELECT {kept}, {named} FROM {rows}"
+            piece = _piece_of(self._borders(rows, by, pieces))
+            self._sort_in_pieces(rows, piece, pieces, f"SELECT {kept}", by, self._sorted)
+        else:
+            self.local.save(f"SELECT {kept} FROM {rows} ORDER BY {', '.join(keys)}", self._sorted)
         for path in folder.iterdir():
             path.unlink()
+
+    def _borders(self, rows: str, by: str, pieces: int) -> list[tuple[int, ...]]:
+        """Keys between which there are about equally many rows, by a sample of them."""
+        share = DRAWN_A_PIECE * pieces / self.table.rows
+        drawn = sorted(self.local.rows(f"SELECT {by} FROM ({rows}) r WHERE random() < {share:.12f}"))
+        return drawn[:: -(-len(drawn) // pieces) or 1][1:]
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
         rows = self.table.rows
@@ -125,3 +139,28 @@ class DuckEngine(SortingEngine):
             hilbert.curve_words(codes, order.bits, words)
             columns |= {f"h{w}": word for w, word in enumerate(words)}
         self._save("order_", columns, path, "uncompressed")
+
+
+def _piece_of(borders: Sequence[tuple[int, ...]], first: int = 0) -> str:
+    """The number of the piece between borders that keys o0, o1, … are in, as SQL.
+
+    Examples
+    --------
+    >>> _piece_of([(3, 5)])
+    'CASE WHEN (o0 < 3 OR o0 = 3 AND (o1 < 5)) THEN 0 ELSE 1 END'
+    """
+    if not borders:
+        return str(first)
+    middle = len(borders) // 2
+    before, after = _piece_of(borders[:middle], first), _piece_of(borders[middle + 1 :], first + middle + 1)
+    return f"CASE WHEN {_below(borders[middle])} THEN {before} ELSE {after} END"
+
+
+def _below(border: Sequence[int], at: int = 0) -> str:
+    """Do keys o0, o1, … come before a border, compared one after the other?"""
+    here = f"o{at} < {border[at]}"
+    return (
+        f"({here})"
+        if at + 1 == len(border)
+        else f"({here} OR o{at} = {border[at]} AND {_below(border, at + 1)})"
+    )

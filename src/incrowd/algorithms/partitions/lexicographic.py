@@ -156,7 +156,7 @@ def keeping(parts: CutRow, guards: tuple[Guard, ...], data: Microdata) -> CutRow
 
 
 def stretches_of(codes: Codes, starts: Ints, places: Sequence[NDArray[np.int32]]) -> Iterator[Stretch]:
-    """Parts of a row that begin at `starts`, of which these are the codes; `places` are those of all codes."""
+    """Parts of a row, by where they begin and the codes of their records; `places` is where codes lie."""
     at = np.column_stack([place[codes[:, j]] for j, place in enumerate(places)])
     own = starts[:-1] - starts[0]
     low, high = np.minimum.reduceat(at, own), np.maximum.reduceat(at, own)
