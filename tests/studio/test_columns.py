@@ -181,7 +181,10 @@ def test_the_costs_are_those_of_the_command_and_the_advice_is_one_step(
         assert column["reason"] in page
     moved = {column["name"]: column["advice"] for column in wanted["columns"] if column["advice"]}
     assert moved
-    at_table.post("/columns/advice")
+    assert "no advice is ticked" in at_table.post("/columns/advice").text
+    number = at_table.column("diagnosis")
+    assert re.search(rf'name="column" value="{number}"><label', page)  # against one's own choice: not ticked
+    at_table.post("/columns/advice", column=[str(at_table.column(name)) for name in moved])
     advised = dict(Policy.load(at_table.policy).roles())
     assert {name: str(advised[name]) for name in moved} == moved
     assert Policy.load(at_table.policy).to_dict() == wanted["improved"]

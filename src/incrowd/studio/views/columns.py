@@ -66,6 +66,7 @@ async def show_columns(request: Request) -> Response:
         preview=await _preview(studio, columns, asked),
         costs=studio.jobs.latest(COSTS),
         costs_fit=_fits(studio, studio.jobs.latest(COSTS)),
+        advised=_advised(studio.jobs.latest(COSTS), columns),
         costs_asked=_with_k(facts),
         differs=any(column["chosen"] for column in columns),
     )
@@ -157,6 +158,17 @@ def _fits(studio: Studio, job: Job | None) -> bool:
     return job is not None and job.fits(studio.session.digest, studio.open.digest)
 
 
+def _advised(job: Job | None, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the costs advise, with the number of each column and whether its role was somebody's own choice."""
+    said = job.result["columns"] if job is not None and job.state == DONE else []
+    known = {column["name"]: column for column in columns}
+    return [
+        {**known[column["name"]], "advice": column["advice"], "why_advised": column["reason"]}
+        for column in said
+        if column["advice"] and column["name"] in known
+    ]
+
+
 def _with_k(facts: dict[str, Any]) -> bool:
     return "k" in facts["privacy"]
 
@@ -237,14 +249,19 @@ async def measure_costs(request: Request) -> Response:
 
 @table_needed
 async def take_advice(request: Request) -> Response:
-    """All that the costs advise, in one step."""
+    """What is ticked of all that the costs advise, in one step."""
     studio = studio_of(request)
     job = studio.jobs.latest(COSTS)
     if job is None or job.state != DONE or not _fits(studio, job):
         raise InputError("the costs were measured with other roles; measure again first")
-    moved = [(column["name"], column["advice"]) for column in job.result["columns"] if column["advice"]]
+    columns = await _columns(studio, await studio.ask_policy("policy"))
+    ticked = form_of(request).get("column", ())
+    moved = [(one["name"], one["advice"]) for one in _advised(job, columns) if str(one["number"]) in ticked]
+    if not moved:
+        raise InputError("no advice is ticked; tick what you want to follow")
     await studio.edit("the advice on columns", roles=moved)
-    studio.say(f"{len(moved)} columns were moved as advised. Undo takes all of it back.")
+    what = "1 column was" if len(moved) == 1 else f"{len(moved)} columns were"
+    studio.say(f"{what} moved as advised. Undo takes it back.")
     return pages.back(request, "/columns")
 
 
