@@ -159,7 +159,7 @@ def _fits(studio: Studio, job: Job | None) -> bool:
 
 
 def _advised(job: Job | None, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the costs advise, with the number of each column and whether its role was somebody's own choice."""
+    """What the costs advise, with the number of each column and whether somebody chose its role."""
     said = job.result["columns"] if job is not None and job.state == DONE else []
     known = {column["name"]: column for column in columns}
     return [
