@@ -183,7 +183,7 @@ async def set_role(request: Request) -> Response:
     names = (studio.open.table or {})["columns"]
     name = names[column_number(request, names)]
     role = _role(field_of(request, "role"))
-    await studio.edit(f"{name} to {words.ROLES[role]}", roles=[(name, role)])
+    await _move(studio, f"{name} to {words.ROLES[role]}", [(name, role)])
     return pages.back(request, "/columns")
 
 
@@ -198,7 +198,7 @@ async def set_several(request: Request) -> Response:
         raise InputError("no column is ticked; tick some first, then choose their role")
     role = _role(field_of(request, "role"))
     what = chosen[0] if len(chosen) == 1 else f"{len(chosen)} columns"
-    await studio.edit(f"{what} to {words.ROLES[role]}", roles=[(name, role) for name in chosen])
+    await _move(studio, f"{what} to {words.ROLES[role]}", [(name, role) for name in chosen])
     return pages.back(request, "/columns")
 
 
@@ -212,8 +212,25 @@ async def use_suggestions(request: Request) -> Response:
     roles = [(c["name"], c["suggested"]) for c in found if facts["roles"][c["name"]] != c["suggested"]]
     roles.sort(key=lambda each: each[1] == "entity")
     if roles:
-        await studio.edit("all roles as suggested", roles=roles)
+        await _move(studio, "all roles as suggested", roles)
     return pages.back(request, "/columns")
+
+
+async def _move(studio: Studio, label: str, roles: list[tuple[str, str]]) -> None:
+    """Other roles; a new quasi-identifier is read as what the screen says it is, as in a first policy.
+
+    Else codes such as 5 and 6 would be taken for numbers, and published as a range.
+    """
+    facts = await studio.ask_policy("policy")
+    found = {column["name"]: column for column in await studio.ask("columns")}
+    changes = [
+        (("quasi_identifiers", name, key), value)
+        for name, role in roles
+        if role == "quasi_identifier" and facts["roles"][name] != role and not found[name]["readings"]
+        for key, value in (("type", found[name]["kind"]), ("format", found[name]["format"]))
+        if value and key not in facts["described"][name] and "type" not in facts["described"][name]
+    ]
+    await studio.edit(label, changes=changes, roles=roles)
 
 
 def _role(given: str) -> str:
@@ -259,7 +276,7 @@ async def take_advice(request: Request) -> Response:
     moved = [(one["name"], one["advice"]) for one in _advised(job, columns) if str(one["number"]) in ticked]
     if not moved:
         raise InputError("no advice is ticked; tick what you want to follow")
-    await studio.edit("the advice on columns", roles=moved)
+    await _move(studio, "the advice on columns", moved)
     what = "1 column was" if len(moved) == 1 else f"{len(moved)} columns were"
     studio.say(f"{what} moved as advised. Undo takes it back.")
     return pages.back(request, "/columns")
