@@ -410,7 +410,7 @@ def test_earlier_choices_stand_on_every_screen(clean: Visitor) -> None:
     assert published(clean, "chosen").state == "done"  # so Publish shows a release
     for path in (*SCREENS, f"/hierarchies/{clean.column('age')}", f"/releases/{clean.release('chosen')}"):
         said = re.findall(r'<p class="choices">.*?</span>(.*?)</p>', clean.get(path).text)
-        assert said == ["7 quasi-identifiers, k = 10, cells"], path
+        assert said == ["7 quasi-identifiers, k = 10, method cells"], path
     clean.studio.session.write(clean.policy.read_text().replace("k = 10", "k = 20"), "another k")
     assert "k = 20" in clean.get("/columns").text
     page = clean.get(f"/releases/{clean.release('chosen')}").text

@@ -87,6 +87,20 @@ def test_what_is_published_unchanged_and_finds_people_is_said(visitor: Visitor) 
     assert 'hx-get="/columns/told"' not in visitor.get("/columns").text
 
 
+def test_codes_that_become_a_quasi_identifier_stay_codes(visitor: Visitor) -> None:
+    lines = [f"{20 + n % 30},{1 + n % 6},{n % 4}" for n in range(120)]
+    (visitor.studio.folder / "visits.csv").write_text("age,ward_id,diagnosis\n" + "\n".join(lines) + "\n")
+    page = visitor.open("visits.csv").text
+    assert "they number or code things" in page
+    for other in ("drop", "quasi_identifier"):
+        visitor.post("/columns/1", role=other)
+    policy = Policy.load(visitor.policy)
+    assert policy.quasi_identifiers["ward_id"].type == "categorical"
+    undone = visitor.studio.session.before
+    assert undone is not None
+    assert "ward_id" not in Policy.from_text(undone).quasi_identifiers  # role and kind are one step
+
+
 def test_a_change_says_what_it_did_and_undo_takes_it_back(clean: Visitor) -> None:
     role(clean, "admitted", "drop")
     before = clean.policy.read_bytes()
@@ -181,7 +195,10 @@ def test_the_costs_are_those_of_the_command_and_the_advice_is_one_step(
         assert column["reason"] in page
     moved = {column["name"]: column["advice"] for column in wanted["columns"] if column["advice"]}
     assert moved
-    at_table.post("/columns/advice")
+    assert "no advice is ticked" in at_table.post("/columns/advice").text
+    number = at_table.column("diagnosis")
+    assert re.search(rf'name="column" value="{number}"><label', page)  # against one's own choice: not ticked
+    at_table.post("/columns/advice", column=[str(at_table.column(name)) for name in moved])
     advised = dict(Policy.load(at_table.policy).roles())
     assert {name: str(advised[name]) for name in moved} == moved
     assert Policy.load(at_table.policy).to_dict() == wanted["improved"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.studio_browser import PATIENCE, Surfer
+from support.studio_browser import Surfer
 from support.studio_commands import run_shown
 from support.studio_visitor import Visitor, patients
 
@@ -284,7 +284,7 @@ def test_marks_appear_and_arrows_go_along_the_frontier(surfer: Surfer) -> None:
         page.fill("#k", "5, 10")
         page.click("#compare-form button.strong")
         page.wait_for_selector("[data-job]")
-        page.wait_for_selector("[data-job]", state="detached", timeout=PATIENCE)
+        page.wait_for_selector("[data-job]", state="detached")
         marks = page.locator(".wide-chart [role=radio]")
         best = page.locator(".wide-chart a.best")
         assert marks.count() > best.count() >= 2
@@ -325,7 +325,7 @@ def test_it_works_without_scripts(surfer: Surfer) -> None:
             page.uncheck(f"#method-{name}")
         page.fill("#k", "5, 10")
         page.click("#compare-form button.strong")
-        page.wait_for_selector("text=finished in", timeout=PATIENCE)  # the page loads itself again
+        page.wait_for_selector("text=finished in")  # the page loads itself again
         page.locator(".wide-chart a.mark").first.click()
         assert "trial=" in page.url
         page.fill("#limit", "10")

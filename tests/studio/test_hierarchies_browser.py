@@ -13,7 +13,6 @@ from incrowd.policy import Policy
 WHOLE = [(width, dark) for width in (1280, 400, 320) for dark in (False, True)]
 LOOKS = WHOLE if NIGHT else [(1280, False), (400, True), (320, False)]
 ZIP, EDUCATION = 4, 5
-PATIENCE = 20_000  # milliseconds
 
 
 def policy(surfer: Surfer) -> Policy:
@@ -61,7 +60,6 @@ def test_both_screens_are_accessible_and_fit(surfer: Surfer) -> None:
 
 def test_the_preview_is_live_and_used_with_one_button(surfer: Surfer) -> None:
     with surfer.page() as page:
-        page.set_default_timeout(PATIENCE)
         surfer.go(page, f"/hierarchies/{ZIP}")
         page.check('input[value="prefix"]')
         page.fill("#prefix", "3, 1")
@@ -85,7 +83,6 @@ def test_the_preview_is_live_and_used_with_one_button(surfer: Surfer) -> None:
 
 def test_values_are_dragged_or_ticked_into_groups(surfer: Surfer) -> None:
     with surfer.page() as page:
-        page.set_default_timeout(PATIENCE)
         surfer.go(page, f"/hierarchies/{EDUCATION}")
         page.drag_and_drop('.value:has-text("Bachelor")', '.group[data-group="Master"]')
         # a group that is called like a value is told apart from it by its level
@@ -105,7 +102,6 @@ def test_values_are_dragged_or_ticked_into_groups(surfer: Surfer) -> None:
 def test_a_file_is_put_into_the_import(surfer: Surfer, tmp_path: Path) -> None:
     (tmp_path / "levels.txt").write_text("F;*\nM;*\n")
     with surfer.page() as page:
-        page.set_default_timeout(PATIENCE)
         surfer.go(page, "/hierarchies/3")
         page.set_input_files("#import-file", str(tmp_path / "levels.txt"))
         page.wait_for_selector("#import-text:not(:placeholder-shown)")
@@ -118,7 +114,6 @@ def test_a_file_is_put_into_the_import(surfer: Surfer, tmp_path: Path) -> None:
 
 def test_k_is_chosen_by_keyboard_and_saved_at_once(surfer: Surfer) -> None:
     with surfer.page() as page:
-        page.set_default_timeout(PATIENCE)
         surfer.go(page, "/guarantee")
         page.focus("#k-10")
         page.keyboard.press("ArrowRight")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.places import ROOT
-from support.studio_browser import PATIENCE, Surfer
+from support.studio_browser import Surfer
 from support.studio_commands import run_shown
 from support.studio_visitor import Visitor, patients
 
@@ -315,7 +315,7 @@ def test_from_a_table_to_a_verified_release_in_a_browser(surfer: Surfer) -> None
         surfer.go(page, "/publish")
         page.wait_for_selector(".pairs")
         page.click("text=Publish and verify")
-        page.wait_for_selector(".banner h1:has-text('published and verified')", timeout=PATIENCE)
+        page.wait_for_selector(".banner h1:has-text('published and verified')")
         page.wait_for_selector(".histogram")
         assert page.locator("[data-job]").count() == 0
         assert "Published and verified: 400 rows." in page.text_content("#said")

@@ -62,6 +62,7 @@ class Surfer:
         )
         opened.add_init_script(VIOLATIONS)
         page = opened.new_page()
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: self.heard.messages.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.heard.messages.append(str(error)))
         page.on("request", lambda request: self._hear(request.url))

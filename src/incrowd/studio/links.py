@@ -57,7 +57,9 @@ def note(port: int, folder: Path) -> Noted:
 
 
 def forget(noted: Noted) -> None:
-    """The studio has ended: its links are worth nothing."""
+    """The studio has ended: its links are worth nothing. Another one may have its port already."""
+    if any(known.port == noted.port and known.pid != noted.pid for known in _all()):
+        return
     for path in noted.place.glob("*"):
         path.unlink(missing_ok=True)
     noted.place.rmdir()

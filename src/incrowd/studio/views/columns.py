@@ -66,6 +66,7 @@ async def show_columns(request: Request) -> Response:
         preview=await _preview(studio, columns, asked),
         costs=studio.jobs.latest(COSTS),
         costs_fit=_fits(studio, studio.jobs.latest(COSTS)),
+        advised=_advised(studio.jobs.latest(COSTS), columns),
         costs_asked=_with_k(facts),
         differs=any(column["chosen"] for column in columns),
     )
@@ -157,6 +158,17 @@ def _fits(studio: Studio, job: Job | None) -> bool:
     return job is not None and job.fits(studio.session.digest, studio.open.digest)
 
 
+def _advised(job: Job | None, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the costs advise, with the number of each column and whether somebody chose its role."""
+    said = job.result["columns"] if job is not None and job.state == DONE else []
+    known = {column["name"]: column for column in columns}
+    return [
+        {**known[column["name"]], "advice": column["advice"], "why_advised": column["reason"]}
+        for column in said
+        if column["advice"] and column["name"] in known
+    ]
+
+
 def _with_k(facts: dict[str, Any]) -> bool:
     return "k" in facts["privacy"]
 
@@ -171,7 +183,7 @@ async def set_role(request: Request) -> Response:
     names = (studio.open.table or {})["columns"]
     name = names[column_number(request, names)]
     role = _role(field_of(request, "role"))
-    await studio.edit(f"{name} to {words.ROLES[role]}", roles=[(name, role)])
+    await _move(studio, f"{name} to {words.ROLES[role]}", [(name, role)])
     return pages.back(request, "/columns")
 
 
@@ -186,7 +198,7 @@ async def set_several(request: Request) -> Response:
         raise InputError("no column is ticked; tick some first, then choose their role")
     role = _role(field_of(request, "role"))
     what = chosen[0] if len(chosen) == 1 else f"{len(chosen)} columns"
-    await studio.edit(f"{what} to {words.ROLES[role]}", roles=[(name, role) for name in chosen])
+    await _move(studio, f"{what} to {words.ROLES[role]}", [(name, role) for name in chosen])
     return pages.back(request, "/columns")
 
 
@@ -200,8 +212,25 @@ async def use_suggestions(request: Request) -> Response:
     roles = [(c["name"], c["suggested"]) for c in found if facts["roles"][c["name"]] != c["suggested"]]
     roles.sort(key=lambda each: each[1] == "entity")
     if roles:
-        await studio.edit("all roles as suggested", roles=roles)
+        await _move(studio, "all roles as suggested", roles)
     return pages.back(request, "/columns")
+
+
+async def _move(studio: Studio, label: str, roles: list[tuple[str, str]]) -> None:
+    """Other roles; a new quasi-identifier is read as what the screen says it is, as in a first policy.
+
+    Else codes such as 5 and 6 would be taken for numbers, and published as a range.
+    """
+    facts = await studio.ask_policy("policy")
+    found = {column["name"]: column for column in await studio.ask("columns")}
+    changes = [
+        (("quasi_identifiers", name, key), value)
+        for name, role in roles
+        if role == "quasi_identifier" and facts["roles"][name] != role and not found[name]["readings"]
+        for key, value in (("type", found[name]["kind"]), ("format", found[name]["format"]))
+        if value and key not in facts["described"][name] and "type" not in facts["described"][name]
+    ]
+    await studio.edit(label, changes=changes, roles=roles)
 
 
 def _role(given: str) -> str:
@@ -237,14 +266,19 @@ async def measure_costs(request: Request) -> Response:
 
 @table_needed
 async def take_advice(request: Request) -> Response:
-    """All that the costs advise, in one step."""
+    """What is ticked of all that the costs advise, in one step."""
     studio = studio_of(request)
     job = studio.jobs.latest(COSTS)
     if job is None or job.state != DONE or not _fits(studio, job):
         raise InputError("the costs were measured with other roles; measure again first")
-    moved = [(column["name"], column["advice"]) for column in job.result["columns"] if column["advice"]]
-    await studio.edit("the advice on columns", roles=moved)
-    studio.say(f"{len(moved)} columns were moved as advised. Undo takes all of it back.")
+    columns = await _columns(studio, await studio.ask_policy("policy"))
+    ticked = form_of(request).get("column", ())
+    moved = [(one["name"], one["advice"]) for one in _advised(job, columns) if str(one["number"]) in ticked]
+    if not moved:
+        raise InputError("no advice is ticked; tick what you want to follow")
+    await _move(studio, "the advice on columns", moved)
+    what = "1 column was" if len(moved) == 1 else f"{len(moved)} columns were"
+    studio.say(f"{what} moved as advised. Undo takes it back.")
     return pages.back(request, "/columns")
 
 
