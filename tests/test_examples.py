@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import incrowd.examples
-from incrowd.examples import ILLNESSES, TOWNS, clinic, write_example
+from incrowd.examples import GRID, ILLNESSES, TOWNS, clinic, positions, write_example, write_positions
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.schema import Role, Shape
@@ -135,3 +135,18 @@ def test_the_policy_suits_the_table(tmp_path: Path) -> None:
 def test_the_roll_can_be_the_public_table(both: tuple[Columns, Columns]) -> None:
     patients, voters = both
     assert set(voters) <= set(patients)
+
+
+def test_positions_are_cells_of_people_who_are_all_seen_by_antennas(tmp_path: Path) -> None:
+    asked, devices = positions(300)
+    seen = set(zip(devices["device"], devices["x"], devices["y"], devices["hour"], strict=True))
+    assert len(seen) == len(set(devices["device"])) == 1500
+    assert set(zip(asked["device"], asked["x"], asked["y"], asked["hour"], strict=True)) <= seen
+    assert {0 <= int(cell) < GRID for cell in (*devices["x"], *devices["y"])} == {True}
+    assert digest(write_positions(tmp_path) / "positions.csv") == digest(
+        write_positions(tmp_path / "again") / "positions.csv"
+    )
+    assert {Policy.load(tmp_path / name).method for name in ("cloak.toml", "join.toml")} == {
+        "ring",
+        "kja-refine",
+    }

@@ -1,4 +1,4 @@
-"""An invented hospital and the electoral roll of its region: tables to try everything on.
+"""Invented tables: a hospital, the electoral roll of its region, and phones on a grid.
 
 Nobody in them exists. They are made on demand, from nothing but a seed, and are the same on every
 machine: of Python's generator only `random()` is used, whose sequence is guaranteed, and of arithmetic
@@ -148,6 +148,39 @@ membership_secret = true                # nobody knows who was in the clinic
 source = "electoral roll (invented)"
 date = "2024-01-01"
 """
+
+
+CLOAK_POLICY = """\
+# Who asked a map on the phone for what, and where: positions are cloaked. Every key: docs/policy.md
+
+identifiers = ["device"]
+sensitive = ["asked_for"]
+method = "ring"
+options = {order = "hilbert"}           # along a curve that keeps neighbours together
+
+[quasi_identifiers]                     # cells of a grid over the town, 100 m wide, and the hour
+x = {type = "numeric"}
+y = {type = "numeric"}
+hour = {type = "numeric"}
+
+[privacy]
+k = 8
+"""
+_RING = CLOAK_POLICY[CLOAK_POLICY.index("method") : CLOAK_POLICY.index("\n[quasi")]
+CLOAK_JOIN_POLICY = (
+    CLOAK_POLICY.replace(_RING, 'method = "kja-refine"\n')
+    + """
+[public]
+table = "devices.csv"                   # every phone that was in the town, as the antennas saw it
+id = "device"
+membership_secret = true                # nobody knows who asked
+source = "antennas (invented)"
+date = "2024-01-01"
+"""
+)
+GRID = 64  # cells in each direction
+PLACES = {(20, 24): 6.0, (34, 30): 9.0, (44, 48): 4.0, (10, 52): 2.0}  # squares where many are, and how many
+ASKED_FOR = {"restaurant": 6.0, "pharmacy": 3.0, "bus": 5.0, "bar": 3.0, "clinic": 2.0, "church": 1.0}
 
 
 class _Dice:
@@ -308,6 +341,53 @@ def write_example(folder: str | Path, rows: int = 3000, seed: int = 7) -> Path:
     (folder / "education.csv").write_text(levels, encoding="utf-8", newline="\n")
     (folder / "policy.toml").write_text(POLICY, encoding="utf-8", newline="\n")
     (folder / "join.toml").write_text(JOIN_POLICY, encoding="utf-8", newline="\n")
+    return folder
+
+
+def positions(rows: int = 1200, seed: int = 7) -> tuple[Columns, Columns]:
+    """Invent who asked a map for what, and where; and all phones that were in the town.
+
+    Examples
+    --------
+    >>> asked, devices = positions(rows=30)
+    >>> len(asked["x"]), len(devices["x"]), sorted(set(asked) - set(devices))
+    (30, 150, ['asked_for'])
+    """
+    dice = _Dice(seed)
+    phones = [_phone(dice, number) for number in range(5 * rows)]
+    asked = [{**phone, "asked_for": dice.weighted(ASKED_FOR)} for phone in phones[:rows]]
+    asked.sort(key=lambda each: (int(each["hour"]), each["device"]))
+    phones.sort(key=lambda each: each["device"])
+    names = ("device", "x", "y", "hour")
+    return _as_columns(asked, (*names, "asked_for")), _as_columns(phones, names)
+
+
+def _phone(dice: _Dice, number: int) -> dict[str, str]:
+    """Most are near a square, some anywhere; by day more than by night."""
+    squares = {f"{x} {y}": share for (x, y), share in PLACES.items()}
+    at = [int(c) for c in dice.weighted(squares).split()] if dice.chance(0.7) else None
+    cells = [dice.whole(0, GRID - 1) if at is None else _near(dice, c) for c in at or (0, 0)]
+    hour = dice.whole(8, 20) if dice.chance(0.85) else dice.whole(0, 23)
+    return {
+        "device": f"D{number * 7919 % 100_003:06}",
+        "x": str(cells[0]),
+        "y": str(cells[1]),
+        "hour": str(hour),
+    }
+
+
+def _near(dice: _Dice, cell: int) -> int:
+    return min(max(cell + dice.whole(-3, 3) + dice.whole(-3, 3), 0), GRID - 1)
+
+
+def write_positions(folder: str | Path, rows: int = 1200, seed: int = 7) -> Path:
+    """Write positions.csv, devices.csv and two policies into a folder."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, columns in zip(("positions.csv", "devices.csv"), positions(rows, seed), strict=True):
+        _write_csv(folder / name, columns)
+    (folder / "cloak.toml").write_text(CLOAK_POLICY, encoding="utf-8", newline="\n")
+    (folder / "join.toml").write_text(CLOAK_JOIN_POLICY, encoding="utf-8", newline="\n")
     return folder
 
 

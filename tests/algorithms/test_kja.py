@@ -9,21 +9,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.golden import vectors
 from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import kja as naive
 
 from incrowd.algorithms.base import all_methods
-from incrowd.algorithms.kja import BASES, CUTTING, AdaptiveRefinement, Direct, Refinement
+from incrowd.algorithms.kja import (
+    BASES,
+    CUTTING,
+    AdaptiveRefinement,
+    Direct,
+    DirectWithValues,
+    Refinement,
+)
 from incrowd.algorithms.kja_printed import GroupBoxes, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import Partitioner, catalogue
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Attribute, Microdata, Partition, Sensitive
 from incrowd.long_work import silent
-from incrowd.models import FrequencyDiversity
+from incrowd.models import DistinctDiversity, FrequencyDiversity
 from incrowd.schema import Kind, Shape
 
 VECTORS = vectors("kja", "algorithms")
@@ -131,6 +138,53 @@ def test_first_groups_of_both_tables_have_enough_private_people(base: str, data:
         members = partition.labels == group
         assert people.own[members].any()
         assert np.unique(partition.buckets[members]).size == 1
+
+
+# Direct with values
+
+
+@pytest.mark.parametrize("base", SOME)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_values_of_the_whole_table_go_with_the_classes_of_direct(base: str, data: st.DataObject) -> None:
+    k = data.draw(ks(1, 4))
+    table = data.draw(code_tables(least=ks(1, 4)))
+    people = joined(table, data.draw(st.integers(k, len(table.points))))
+    assert people.own is not None
+    found = DirectWithValues(k, base).group(people, (), silent, as_they_stand)
+    assert groups_of(found) == naive.direct(len(people), people.own.tolist(), base_of(base, k, people))
+    assert found.buckets is not None
+    assert ((found.buckets == 0) == (found.labels >= 0)).all()
+
+
+@settings(max_examples=80)
+@given(data=st.data())
+def test_values_of_classes_are_cut_where_a_naive_cut_is_allowed(data: st.DataObject) -> None:
+    """Mondrian that asks of both sides for k people, and l different values of private ones, or none."""
+    k, l = data.draw(ks(1, 3)), data.draw(st.integers(1, 3))  # noqa: E741
+    table = data.draw(code_tables(least=st.just(4)))
+    n = len(table.points)
+    held = data.draw(st.lists(st.integers(0, 3), min_size=2, max_size=n))
+    assume(len(set(held)) >= l and n >= k)
+    people = joined(table, len(held))
+    assert people.own is not None
+    private = Microdata(
+        people.codes[: len(held)],
+        people.attributes,
+        (Sensitive("d", Kind.CATEGORICAL, np.array(held, np.int32), 4),),
+    )
+    guards = DistinctDiversity(l, "d").guards(private) if l > 1 else ()
+    way, base = DirectWithValues(k, values="class"), StrictMondrian(k, choose="widest")
+    found = way.grouped(people, base, guards, silent, as_they_stand)
+
+    def allows(side: list[int]) -> bool:
+        mine = [held[i] for i in side if i < len(held)]
+        return not mine or (len(mine) >= 2 and len(set(mine)) >= l)
+
+    expected = naive.direct_with_values(table.points, table.axes, people.own.tolist(), k, allows)
+    assert sorted(groups_of(found)) == sorted(expected)
+    assert found.buckets is not None
+    assert (found.buckets == found.labels).all()
 
 
 # What `kja-refine` puts together, by the definition in docs/claims/kja-refine.md

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.errors import Exposure, Infeasible, InputError, PolicyError
 from incrowd.flow import Table
+from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Form, Release, publish_to
 
@@ -107,6 +108,7 @@ def test_a_release_is_k_join_anonymous(own: int, others: int, k: int, method: st
         counts = ["even-presence"] if method == "kja-refine" else []
         assert claims == ["k-join-anonymity", *counts, "sensitive-groups"]
         assert release.table.names == ("age", "sex", "group", *(["people", "private"] if counts else []))
+        assert method != "kja-direct-values" or len({row[0] for row in rows_of(release.sensitive)}) == 1
         values: Counter[str | None] = Counter()
         people: Counter[str | None] = Counter()
         for group, ill, count in rows_of(release.sensitive):
@@ -243,6 +245,111 @@ def test_other_methods_take_no_public_table() -> None:
     private, public = tables_of(12, 40)
     with pytest.raises(PolicyError, match="mondrian takes no public table"):
         publish(private, asked("mondrian"), public=public)
+
+
+# Direct with values of classes
+
+
+BY_CLASS: dict[str, Any] = {"options": {"values": "class"}, "accept": ["unsafe-adaptive", "certain-presence"]}
+
+
+def direct(privacy: dict[str, Any], **more: Any) -> Policy:
+    return asked("kja-direct-values", privacy=privacy, **{**BY_CLASS, **more})
+
+
+@pytest.mark.parametrize(
+    "privacy", [{"k": 6, "l": 3}, {"k": 6, "l": 2, "l_kind": "frequency"}, {"k": 6, "t": "0.7"}]
+)
+def test_every_class_has_k_people_and_its_private_ones_keep_l_or_t(privacy: dict[str, Any]) -> None:
+    private, public = tables_of(80, 240)
+    release = publish(private, direct(privacy), public=public)
+    assert release.verdict.passed
+    models = {claim["model"]: claim for claim in release.manifest["claims"]}
+    assert models["sensitive-groups"]["parameters"] == {"k": 2}
+    asked_for = next(claim for name, claim in models.items() if name.endswith(("diversity", "closeness")))
+    assert MINIMALITY in asked_for["assumptions"]
+    assert any("re-runs" in words for words in models["k-join-anonymity"]["assumptions"])
+    values: dict[str | None, list[int]] = defaultdict(list)
+    for group, _, count in rows_of(release.sensitive):
+        values[group].append(int(count or ""))
+    rows = {row[2]: row for row in rows_of(release.table)}
+    assert len({row[:2] for row in rows.values()}) == len(rows) == len(values) > 3  # a bucket is a class
+    for group, (_, _, _, people, mine) in rows.items():
+        assert int(people or "") >= 6
+        assert int(mine or "") == sum(values[group]) >= 2
+        if "l" in privacy:
+            assert len(values[group]) >= privacy["l"]
+        if privacy.get("l_kind") == "frequency":
+            assert max(values[group]) * 2 <= sum(values[group])
+
+
+def test_values_of_classes_must_be_accepted_and_need_l_or_t() -> None:
+    private, public = tables_of(40, 120)
+    with pytest.raises(Exposure) as refused:
+        publish(private, direct({"k": 4, "l": 2}, accept=[]), public=public)
+    assert refused.value.name == "unsafe-adaptive"
+    with pytest.raises(PolicyError, match="give l or t"):
+        publish(private, direct({"k": 4}), public=public)
+
+
+def test_a_class_of_private_people_alone_is_refused_here_too() -> None:
+    private, public = tables_of(60, 6)
+    with pytest.raises(Exposure) as refused:
+        publish(private, direct({"k": 3, "l": 2}, accept=["unsafe-adaptive"]), public=public)
+    assert refused.value.name == "certain-presence"
+
+
+def test_plain_is_refused_with_every_public_table() -> None:
+    private, public = tables_of(40, 120)
+    with pytest.raises(PolicyError, match="plain does not go with a public table"):
+        publish(private, direct({"k": 4, "plain": {"p": "0.9", "d": "0.5"}}), public=public)
+
+
+def test_forged_values_of_classes_are_rejected(tmp_path: Path) -> None:
+    table, path = write(tmp_path)
+    policy = Policy.load(path).with_(
+        method="kja-direct-values",
+        l=2,
+        options={"values": "class"},
+        accept=["unsafe-adaptive", "certain-presence"],
+    )
+    folder = publish_to(table, policy, tmp_path / "out").folder
+    assert verify(folder, table, policy).passed
+    manifest, values = folder / "release.json", folder / "sensitive.csv"
+    honest = manifest.read_bytes(), values.read_bytes()
+
+    def forged(name: str, change: Any) -> bool:
+        manifest.write_bytes(honest[0])
+        values.write_bytes(honest[1])
+        change()
+        found = verify(folder, table, policy if name != "claims" else None, public=tmp_path / "public.csv")
+        return not found.passed
+
+    def more_l() -> None:
+        said = json.loads(honest[0])
+        for claim in said["claims"]:
+            if claim["model"] == "distinct-l-diversity":
+                claim["parameters"]["l"] = 6
+        manifest.write_text(json.dumps(said), encoding="utf-8")
+
+    def more_people() -> None:
+        said = json.loads(honest[0])
+        for claim in said["claims"]:
+            if claim["model"] == "sensitive-groups":
+                claim["parameters"]["k"] = 30
+        manifest.write_text(json.dumps(said), encoding="utf-8")
+
+    def exchanged() -> None:
+        rows = list(csv.reader(honest[1].decode().splitlines()))
+        rows[1][0], rows[-1][0] = rows[-1][0], rows[1][0]  # a value in another class
+        values.write_text(
+            "\n".join(",".join(row) for row in [rows[0], *sorted(rows[1:])]) + "\n", encoding="utf-8"
+        )
+
+    assert forged("claims", more_l)
+    assert forged("claims", more_people)
+    assert forged("values", exchanged)
+    assert not forged("nothing", lambda: None)
 
 
 # Files and commands

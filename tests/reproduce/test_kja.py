@@ -570,7 +570,7 @@ def test_scales_are_those_of_the_paper(tmp_path: Path) -> None:
     assert uni.values == {RATIO: (1, 5, 10, 50, 100), "k": kja.KS, "d": kja.DS, RANGE: kja.RANGES}
     assert uni.default == JoinSetting(100, 50, 4)
     asked = uni.settings(counting=True)
-    assert len(asked) == 5 + 4 + 4
+    assert len(asked) == 5 + 2 + 2
     assert asked[uni.default] == (2, 5, 10, 20, 50)
     assert asked[JoinSetting(100, 5, 4)] == asked[JoinSetting(1, 50, 4)] == (10,)
     assert asked[JoinSetting(100, 50, 6)] == ()

@@ -19,6 +19,18 @@ def direct(people: int, own: Sequence[bool], base: Base) -> Groups:
     return [group for group in base(list(range(people))) if any(own[i] for i in group)]
 
 
+def direct_with_values(
+    points: Sequence[Point],
+    axes: Sequence[Any],
+    own: Sequence[bool],
+    k: int,
+    allows: Callable[[list[int]], bool],
+) -> Groups:
+    """Mondrian by width over all people, whose sides must be allowed; groups with somebody private."""
+    found = definitions.mondrian([tuple(point) for point in points], axes, k, choose="widest", allows=allows)
+    return [sorted(group) for group in found if any(own[i] for i in group)]
+
+
 def cut_by_need(
     points: Sequence[Point],
     axes: Sequence[Any],

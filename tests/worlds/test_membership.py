@@ -25,7 +25,7 @@ from support.towns import Disclosed, Town, faults, posterior, towns, value_towns
 
 import incrowd as ic
 from incrowd.algorithms.base import all_methods
-from incrowd.algorithms.kja import BASES, AdaptiveRefinement, Direct, Refinement
+from incrowd.algorithms.kja import BASES, AdaptiveRefinement, Direct, DirectWithValues, Refinement
 from incrowd.errors import Exposure, Infeasible
 from incrowd.flow import Table
 from incrowd.long_work import unwatched
@@ -44,6 +44,14 @@ def test_nobody_of_a_class_is_likelier_to_be_private(method: Any, base: str) -> 
     assert set(found) == {"releases", "sizes"}
     assert found["releases"] > tables
     assert (found["sizes"] > 0) == (method is Direct)  # the other one publishes how many are private
+
+
+@pytest.mark.parametrize("base", ["mondrian", "topdown"])
+def test_values_of_the_whole_table_tell_nothing_of_a_class(base: str) -> None:
+    """How many are private is then known, and nobody of a class is likelier for it."""
+    found = faults(lambda k: DirectWithValues(k, base=base), towns(9, 3 * TIMES))
+    assert set(found) == {"releases", "sizes"}
+    assert found["releases"] > found["sizes"] == 0
 
 
 SEVEN = [(6, 2), (3, 0), (0, 0), (3, 2), (2, 2), (6, 0), (6, 3)]
@@ -83,6 +91,7 @@ CONTROLS = {
     "adaptive": AdaptiveRefinement,
     "outline": lambda k: AdaptiveRefinement(k, first="private"),
     "trimming": lambda k: Direct(k, trim="exact"),
+    "values of classes": lambda k: DirectWithValues(k, values="class"),
 }
 
 
@@ -104,6 +113,19 @@ def test_nobody_has_a_value_with_more_than_one_in_l(model: Any) -> None:
     found = [posterior(town, Refinement(2), [model], held) for town, held in value_towns(5, tables)]
     assert len(found) == tables
     assert max(found) <= Fraction(1, 2)
+
+
+def test_values_of_the_whole_table_are_guessed_by_their_share_alone() -> None:
+    for town, held in value_towns(7, 20 if NIGHT else 1):
+        share = Fraction(max(Counter(held).values()), len(held))
+        assert posterior(town, DirectWithValues(2), [], held) == share
+
+
+def test_values_of_classes_are_found_by_who_runs_the_program_again() -> None:
+    """As the claim says: l holds in every class, and a veto tells of more (minimality)."""
+    model, way = FrequencyDiversity(2, "d"), DirectWithValues(2, values="class")
+    half = Fraction(1, 2)
+    assert any(posterior(town, way, [model], held) > half for town, held in value_towns(5, 12))
 
 
 def test_a_veto_that_sees_values_keeps_presence_even() -> None:

@@ -129,6 +129,11 @@ class Algorithm(Limited, ABC):
         """The largest share of private people in a class, where their numbers are published; else None."""
         return None
 
+    @property
+    def least_bucket(self) -> int | None:
+        """How many people of the private table a bucket has at least, where that is not k; else None."""
+        return None
+
     def exposures(self) -> Mapping[KnownExposure, str]:
         """What this configuration is known to give away, each with its remedy."""
         return {}

@@ -31,6 +31,7 @@ from incrowd.policy.exposures import UNSAFE_ADAPTIVE, UNSAFE_OUTLINE, UNSAFE_TRI
 
 Ints = NDArray[np.int64]
 TRIMS = ("none", "greedy", "exact")
+LEAST_TOGETHER = 2  # private people of a class whose values are published
 CUTTING = ("mondrian", "mondrian-relaxed")
 BASES = (*CUTTING, "cells", "topdown", "agglomerative", "forest", "hilbert", "lexicographic")
 
@@ -167,6 +168,66 @@ class Direct(Trimming):
         need_enough(data, self.k)
         partition = base.group(Microdata(data.codes, data.attributes), (), progress)
         return self._finished(data, _labels(partition), None)
+
+
+@register("algorithm", "kja-direct-values")
+@dataclass(frozen=True)
+class DirectWithValues(KJoinAnonymization):
+    """Direct, with the sensitive values of all private people at once, or of each class.
+
+    Parameters
+    ----------
+    values : str
+        What is published together: the values of the whole private ``table``, which tell nothing of a class;
+        or those of each ``class``, which then keeps l and t itself. Which cuts leave enough private people
+        on both sides depends on who is private: whoever re-runs the program finds some.
+    """
+
+    values: str = "table"
+    limits: ClassVar[Mapping[str, AnyLimit]] = {
+        **KJoinAnonymization.limits,
+        "values": Choice(("table", "class")),
+    }
+    section: ClassVar[str] = "4, Direct; values, l and t, which it leaves open"
+    guarantee: ClassVar[str] = KJoinAnonymization.guarantee + ' (with values = "table")'
+    publishes: ClassVar[str] = (
+        "the same as kja-direct, and sensitive values apart: of everybody, or by class, with the number of "
+        "private people of each"
+    )
+    buckets: ClassVar[bool] = True
+
+    @property
+    def by_class(self) -> bool:
+        return self.values == "class"
+
+    @property
+    def printed(self) -> bool:
+        return False  # the paper publishes no values with Direct
+
+    @property
+    def least_bucket(self) -> int | None:
+        return LEAST_TOGETHER if self.by_class else None
+
+    @property
+    def most_present_share(self) -> str | None:
+        """Values of a class say how many of it are private."""
+        return "1" if self.by_class else None
+
+    def exposures(self) -> Mapping[KnownExposure, str]:
+        return {UNSAFE_ADAPTIVE: 'leave values = "table", or use kja-refine'} if self.by_class else {}
+
+    def _grouped(
+        self, data: Microdata, base: Partitioner, guards: tuple[Guard, ...], progress: Progress
+    ) -> Partition:
+        own = own_people(data)
+        need_enough(data, self.k)
+        need_enough(Microdata(data.codes[own], data.attributes), LEAST_TOGETHER if self.by_class else self.k)
+        enough = _EnoughOwn(own, LEAST_TOGETHER, guards, none=True)  # of nobody it is dropped
+        vetoes = (enough,) if self.by_class else ()
+        found = _labels(base.group(Microdata(data.codes, data.attributes), vetoes, progress))
+        labels = with_private_people(found, own)
+        together = labels if self.by_class else np.where(labels >= 0, 0, -1).astype(np.int32)
+        return Partition(labels, buckets=together)
 
 
 @register("algorithm", "kja-refine")
@@ -448,14 +509,17 @@ def with_private_people(labels: Codes, own: NDArray[np.bool_]) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _EnoughOwn:
-    """A group must hold k people of the private table, and these must keep what guards ask."""
+    """A group must hold k people of the private table, or `none`, and these must keep what guards ask."""
 
     own: NDArray[np.bool_]
     k: int
     guards: tuple[Guard, ...]
+    none: bool = False
 
     def allows(self, rows: NDArray[np.int32]) -> bool:
         mine = rows[self.own[rows]]
+        if self.none and not mine.size:
+            return True
         return mine.size >= self.k and all(guard.allows(mine) for guard in self.guards)
 
 

@@ -67,12 +67,13 @@ class JoinTerms:
 
     `blind`: neither the join nor the groups depend on who is in the private table, but for published numbers
     of people. `presence` is the largest share of them in a class, where these numbers are published, and
-    `certain` says that it may be everybody.
+    `certain` says that it may be everybody. `least` is how many private people a bucket has, where not k.
     """
 
     blind: bool = True
     presence: str | None = None
     certain: bool = False
+    least: int | None = None
 
     def settled(self, given: Mapping[str, Any]) -> str:
         """What decides who shares a group of sensitive values, where these are asked for."""
@@ -160,8 +161,13 @@ def _joined(
     models: list[Promise] = [KJoinAnonymity(given["k"], join.blind)]
     if join.presence is not None:
         models.append(EvenPresence(given["k"], join.presence, join.certain, join.blind))
+    if join.least is not None and sensitive and len(asked) == 1:
+        raise PolicyError(
+            "[privacy]: where values are published by class, a class may have few private people; give l or "
+            't, or leave values = "table"'
+        )
     if buckets and sensitive:
-        models += [SensitiveGroups(given["k"], join.settled(given)), *asked[1:]]
+        models += [SensitiveGroups(join.least or given["k"], join.settled(given)), *asked[1:]]
     return tuple(models)
 
 

@@ -100,8 +100,8 @@ UNEVEN_PERSONS = KnownExposure(
 )
 UNSAFE_ADAPTIVE = KnownExposure(
     "unsafe-adaptive",
-    "cuts are tried until one leaves k private people on both sides: whoever re-runs the program on every "
-    "candidate for the private table is certain that some are in it, or are not",
+    "cuts are tried until one leaves enough private people on both sides: whoever re-runs the program on "
+    "every candidate for the private table is certain that some are in it, or are not",
 )
 UNSAFE_JOIN = KnownExposure(
     "unsafe-join",

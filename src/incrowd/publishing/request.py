@@ -141,7 +141,7 @@ def _check_totals(algorithm: Algorithm, policy: Policy, allowed: Allowance | Non
 def _join_terms(algorithm: Algorithm, policy: Policy) -> JoinTerms:
     blind = not algorithm.exposures() and not UNSAFE_JOIN.accepted(policy.accept)
     certain = CERTAIN_PRESENCE.accepted(policy.accept)
-    return JoinTerms(blind, algorithm.most_present_share, certain)
+    return JoinTerms(blind, algorithm.most_present_share, certain, algorithm.least_bucket)
 
 
 def _check_columns(algorithm: Algorithm, policy: Policy) -> None:
