@@ -1,0 +1,1 @@
+"""Releases of a table that changes: k and l over all releases together."""
