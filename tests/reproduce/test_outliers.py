@@ -293,7 +293,8 @@ def times(factor: float, who: str, component: str = "", when: Callable[..., bool
             return point
         taken = getattr(point, measure)
         more = {c: x * factor if c == component or not component else x for c, x in taken.items()}
-        return replace(point, **{measure: more})
+        changed: dict[str, Any] = {measure: more}
+        return replace(point, **changed)
 
     return change
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, pairwise
+from math import sqrt
 from random import Random
 
 import numpy as np
@@ -80,7 +81,7 @@ def two_outliers() -> Finding:
     spans = [max(column) - min(column) for column in zip(*PEOPLE, strict=True)]
 
     def apart(i: int, j: int) -> float:
-        return sum(((a - b) / s) ** 2 for a, b, s in zip(PEOPLE[i], PEOPLE[j], spans, strict=True)) ** 0.5
+        return sqrt(sum(((a - b) / s) ** 2 for a, b, s in zip(PEOPLE[i], PEOPLE[j], spans, strict=True)))
 
     ends = sorted({0.0, *(apart(i, j) for i, j in combinations(places, 2))})
     # from one distance to the next all is alike
