@@ -70,8 +70,8 @@ class LocalDensity:
         gap = np.array([float(axis.weight) for axis in cloud.axes])
         reach = density.reaches(points, gap, m)
         place = {point.tobytes(): i for i, point in enumerate(cloud.points.astype(np.int32))}
-        made = density.factors(points, cloud.counts, gap, reach)
-        return cls(m, points, cloud.counts, gap, reach, *made, place, above)
+        dense, found = density.factors(points, cloud.counts, gap, reach)
+        return cls(m, points, cloud.counts, gap, reach, dense, found, place, above)
 
     def bad(self, cloud: Cloud, points: Codes) -> Bools:
         """Which of these points (q, d) of codes are outliers: the record there, or who would be there."""
