@@ -193,8 +193,7 @@ class Matrix:
         space, cloud, split = self.space, self.space.cloud, self.space.quasi
         if space.density is not None:
             bad = self.bad(columns, values)
-            lines = [np.asarray(bad.all(axis=axis), np.int8) for axis in (0, 1)]  # BAD is 1
-            return lines[0], lines[1]
+            return np.asarray(bad.all(axis=0), np.int8), np.asarray(bad.all(axis=1), np.int8)  # BAD is 1
         at, across = cloud.coordinates(columns, slice(split)), cloud.coordinates(values, slice(split, None))
         settled = kernel.NOTHING_SETTLED
         while True:
