@@ -25,10 +25,10 @@ def expansion_by_outliers(kd: float) -> Iterator[Figure]:
         return
     workers = load_workers(folder)
     model = Plain(p="0.8", d="1.2", distinct=K, margin=0, form="corner")
-    small = workers.first(1000, QUASI)
+    small = workers.sample(1000, QUASI)
     for approach in APPROACHES:
         approach(K).grouping(small, model.guards(small))
-    data = workers.first(ROWS, QUASI)
+    data = workers.sample(ROWS, QUASI)
     guards = model.guards(data)
     best = dict.fromkeys(APPROACHES, float("inf"))
     for _ in range(RUNS):  # by turns, so that what else the machine does meets all of them

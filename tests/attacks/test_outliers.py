@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.commands import incrowd
 from support.golden import vectors
 from support.night import NIGHT
+from twins import density
 from twins.attack_outliers import Attack, Subspace, Values, agreeing_values
 
 from incrowd.attacks.distinguish import (
@@ -33,6 +34,7 @@ from incrowd.attacks.outlier_subspaces import Subspaces
 from incrowd.commands.attack import attack
 from incrowd.distance_outliers import Setting, Space
 from incrowd.encode import encode
+from incrowd.errors import InputError
 from incrowd.flow import Microdata, Partition, Table
 from incrowd.generalize import generalize
 from incrowd.measures import published_from_regions
@@ -342,12 +344,14 @@ def test_a_plain_release_tells_of_no_outlier_and_plain_mondrian_does(planted: Pa
         assert result.control.won > 0
     assert here.details["outliers"] == here.attack.tried > 0
     where, value = of["outlier-subspaces"], of["outlier-subspace-values"]
-    assert (where.bound, where.attack.won, where.works, where.outcome) == (0, 0, True, "held")
+    assert [where.bound, where.attack.won, where.works, str(where.outcome)] == [0, 0, True, "held"]
     assert where.details["subspaces"] == 4
     assert (value.bound, value.outcome) == (None, "no bound")
     assert value.control is not None
-    assert value.details["rate_by_the_class_alone"] <= value.details["rate_without_the_columns"]
-    assert value.details["rate_without_the_columns"] <= round(value.attack.share, 4)
+    alone, without = (
+        float(value.details[f"rate_{how}"]) for how in ("by_the_class_alone", "without_the_columns")
+    )
+    assert alone <= without <= round(value.attack.share, 4)
 
 
 def test_a_promise_about_outliers_that_is_not_kept(planted: Path, tmp_path: Path) -> None:
@@ -375,6 +379,24 @@ def test_a_promise_about_outliers_that_is_not_kept(planted: Path, tmp_path: Path
     # it is the class of the one who should have been removed: nobody who is known fits, and yet it counts
     assert (found["candidate"].outcome, found["candidate"].attack.won) == ("broken", 1)
     assert found["candidate"].details["certain_persons"] == 0
+
+
+def test_outliers_by_density_on_demand(planted: Path) -> None:
+    found = attack(planted / "mondrian", planted / "people.csv", outliers="lof:10,1.5,age+income")
+    (result,) = [each for each in found.results if each.name.startswith("outlier")]
+    assert (result.name, result.bound) == ("outliers-density", None)
+    assert result.attack.exact
+    assert 0 < result.attack.won <= result.attack.tried
+    assert result.control is not None
+    assert result.control.won > 0
+    rows = [line.split(",") for line in (planted / "people.csv").read_text("utf-8").splitlines()[1:]]
+    records = [(int(row[0]), int(row[2])) for row in rows]
+    factors = density.local_outlier_factors(records, 10)
+    assert result.details["outliers"] == sum(factor > 1.5 for factor in factors)
+    plain = attack(planted / "plain", planted / "people.csv", outliers="lof:10,1.5").results
+    assert {each.name for each in plain} >= {"outliers", "outlier-subspaces", "outliers-density"}
+    with pytest.raises(InputError, match=r"as in lof:20,1\.5"):
+        attack(planted / "plain", planted / "people.csv", outliers="lof:0,1.5")
 
 
 def test_outliers_of_any_release_on_demand(planted: Path) -> None:

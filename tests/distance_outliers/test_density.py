@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -10,7 +12,7 @@ from support.night import NIGHT
 from twins import density as naive
 
 from incrowd.distance_outliers import Setting, Space
-from incrowd.distance_outliers.density import local_outlier_factors
+from incrowd.distance_outliers.density import LocalDensity, local_outlier_factors
 from incrowd.encode import encode
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, Table
@@ -44,6 +46,27 @@ def test_factors_are_those_of_the_definition_with_ties_equal_records_and_missing
 ) -> None:
     assume(len(set(records)) > m)
     assert factors(records, m) == pytest.approx(naive.local_outlier_factors(records, m), rel=1e-9)
+
+
+@given(
+    records=st.lists(st.tuples(VALUE, VALUE, st.integers(0, 9)), min_size=4, max_size=9),
+    rows=st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)),
+    m=st.integers(1, 3),
+)
+@settings(max_examples=100, deadline=None)
+def test_the_factor_of_somebody_elsewhere_is_that_of_the_definition(
+    records: list[naive.Record], rows: tuple[int, int, int], m: int
+) -> None:
+    """A point that has each of its values from some record, so that all are codes of the table."""
+    assume(len(set(records)) > m)
+    point = tuple(records[i][j] for j, i in enumerate(rows))
+    setting = Setting(p="0.8", d="0.85", distinct=2, margin=0, removal="none")
+    space = Space.of(numbers(records), setting)
+    codes = np.array([[axis.codes[i] for axis, i in zip(space.axes, rows, strict=True)]], np.int32)
+    factor = naive.factor_at(records, point, m)
+    for above, expected in ((factor * (1 - 1e-9), True), (factor * (1 + 1e-9), False)):
+        density = LocalDensity.of(space.cloud, m, above)
+        assert replace(space, density=density).bad(codes).tolist() == [expected]
 
 
 @pytest.mark.parametrize("m", [1, 5, 20])

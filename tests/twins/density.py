@@ -43,3 +43,24 @@ def local_outlier_factors(records: Sequence[Record], m: int) -> list[float]:
     near = [[j for j in everyone if j != i and far[i][j] <= reach[i]] for i in everyone]
     density = [len(near[i]) / sum(sqrt(max(far[i][j], reach[j])) for j in near[i]) for i in everyone]
     return [sum(density[j] / density[i] for j in near[i]) / len(near[i]) for i in everyone]
+
+
+def factor_at(records: Sequence[Record], point: Record, m: int) -> float:
+    """Of somebody who was at a point, with the spans and the neighbourhoods of the records as they are."""
+    spans, everyone = spans_of(records), range(len(records))
+
+    def reach_of(here: Record) -> Fraction:
+        there = {r: square(here, r, spans) for r in records if r != here}
+        return sorted(there.values())[m - 1]
+
+    def density_of(here: Record, others: Sequence[Record]) -> float:
+        near = [o for o in others if square(here, o, spans) <= reach_of(here)]
+        return len(near) / sum(sqrt(max(square(here, o, spans), reach_of(o))) for o in near)
+
+    def density_of_record(i: int) -> float:
+        return density_of(records[i], [records[j] for j in everyone if j != i])
+
+    if point in records:
+        return local_outlier_factors(records, m)[records.index(point)]
+    near = [i for i in everyone if square(point, records[i], spans) <= reach_of(point)]
+    return sum(map(density_of_record, near)) / len(near) / density_of(point, records)

@@ -27,7 +27,7 @@ import numpy as np
 
 from incrowd.attacks.distinguish import Distinguished, ShownClass, distinguish, inside
 from incrowd.attacks.outliers import RULES_OF, SOME_OUTLIERS, OutlierHunt
-from incrowd.attacks.registry import AttackResult, Rate, attack, one_of
+from incrowd.attacks.registry import AttackResult, Details, Rate, attack, one_of
 from incrowd.attacks.target import Flags, Ints
 from incrowd.distance_outliers import Space
 from incrowd.flow import Codes
@@ -116,12 +116,8 @@ def outlier_subspaces(hunt: OutlierHunt) -> tuple[AttackResult, ...]:
     sub, promised = Subspaces(space, known), hunt.claimed is not None
     rules = RULES_OF[setting.form] if promised else RULES_OF["both"]
     won, control = (_named(sub, classes, rules) for classes in (hunt.shown, hunt.control))
-    told = {
-        "p": str(setting.p),
-        "d": str(setting.d),
-        "outliers": int(known.sum()),
-        "subspaces": len(sub.names),
-    }
+    told: Details = {"p": str(setting.p), "d": str(setting.d), "outliers": int(known.sum())}
+    told["subspaces"] = len(sub.names)
     named = AttackResult(
         "outlier-subspaces",
         "outlier-aware",
@@ -145,12 +141,12 @@ def _named(sub: Subspaces, classes: Sequence[ShownClass], rules: Sequence[str]) 
     return Rate(persons.size + len(nobody), everyone.size + len(nobody), exact=True)
 
 
-def _values(sub: Subspaces, hunt: OutlierHunt, told: dict[str, int | str]) -> AttackResult:
+def _values(sub: Subspaces, hunt: OutlierHunt, told: Details) -> AttackResult:
     """One of the values that agree with all that is known, picked at random; no luck is counted."""
     alone, outlier, agreeing = sub.values(hunt.shown)
     common = np.bincount(sub.whole.values).argmax()
     guess = Rate(int((sub.whole.values[sub.known] == common).sum()), int(sub.known.sum()))
-    details = {
+    details: Details = {
         **told,
         "values_found_for_certain": int((agreeing == 1).sum()),
         "certain_without_the_columns": int((outlier == 1).sum()),

@@ -230,6 +230,7 @@ NEEDS: Mapping[str, str] = {
     "remade": "what the method makes of the original, run again, a row for each record (`Published`)",
     "rings": "the rings that the method lays, run again, and how they are assigned (`LaidRings`)",
     "outliers": "who is an outlier, at a setting that is promised or asked for (`OutlierHunt`)",
+    "density": "who is an outlier by density, where that is asked for (`OutlierHunt`)",
     "second": "another release of the same people (`Target`)",
     "shared": "the private values that both releases show (`SharedValues`)",
     "joined": "the release of people of two tables (`JoinTarget`)",

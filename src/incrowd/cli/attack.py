@@ -34,7 +34,7 @@ def attack(
         typer.Option(
             metavar="P,D",
             help="Look for outliers at this p and d, if plain is not promised; over some columns alone with "
-            "P,D,age+cost.",
+            "P,D,age+cost; by density with lof:20,1.5.",
         ),
     ] = None,
     also: Annotated[

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from incrowd.attacks.outlier_density import AskedDensity
 from incrowd.attacks.outliers import asked_setting
 from incrowd.attacks.registry import AttackResult, NotTried, Outcome, every_result
 from incrowd.commands.attack_context import OneTable, TwoTables
@@ -125,7 +126,8 @@ def attack(
         Another release of the same people: what both disclose together.
     outliers : str, optional
         ``p,d``: try to distinguish outliers there, also if nothing is promised about them; ``p,d,age+cost``
-        measures distance over these columns alone.
+        measures distance over these columns alone. ``lof:m,factor``: outliers by density instead, those
+        whose local outlier factor with m neighbours is larger.
     public : path or frame, optional
         The public table that was joined, in the place of the one that the policy names.
     planted : path or frame, optional
@@ -152,7 +154,8 @@ def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, 
             f"{option('planted')}"
         )
     other = None if also is None else _other(folder, also)
-    return OneTable(folder, None if outliers is None else asked_setting(outliers), other)
+    asked = None if outliers is None else AskedDensity.of(outliers) or asked_setting(outliers)
+    return OneTable(folder, asked, other)
 
 
 def _of_two_tables(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> TwoTables:

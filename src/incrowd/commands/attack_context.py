@@ -22,6 +22,7 @@ from incrowd.attacks.definetti import BucketValues, buckets_as_groups
 from incrowd.attacks.disclosure import column_context
 from incrowd.attacks.joined import JoinTarget, fitting
 from incrowd.attacks.linked import SharedValues, known_rows, shared_values
+from incrowd.attacks.outlier_density import AskedDensity
 from incrowd.attacks.outliers import PLAIN, OutlierHunt, claimed_setting
 from incrowd.attacks.registry import Context, NotTried, Outcome
 from incrowd.attacks.target import Target
@@ -71,8 +72,12 @@ class OneTable:
     `source` says how it is known who is behind which row.
     """
 
-    def __init__(self, folder: ReleaseFolder, asked: Setting | None, other: ReleaseFolder | None) -> None:
-        self.folder, self.asked, self.other = folder, asked, other
+    def __init__(
+        self, folder: ReleaseFolder, asked: Setting | AskedDensity | None, other: ReleaseFolder | None
+    ) -> None:
+        self.folder, self.other = folder, other
+        self.density = asked if isinstance(asked, AskedDensity) else None
+        self.asked = None if isinstance(asked, AskedDensity) else asked
         _ = folder.schema  # what is wrong with the request is said in this order
         self.k = k_of(folder.claims)
         _ = folder.method
@@ -117,6 +122,7 @@ class OneTable:
             "remade": self._remade,
             "rings": lambda: laid_rings(self.folder),
             "outliers": self._outliers,
+            "density": self._density,
             "columns": self._columns,
         }
         if other is None:
@@ -138,6 +144,12 @@ class OneTable:
         tables = (self.folder.original, self.folder.rows)
         claimed = claimed_setting(self.folder.claims)
         return OutlierHunt.of(self.everyone, tables, claimed, self.asked, self._mondrian)
+
+    def _density(self) -> OutlierHunt | NotTried | None:
+        if self.density is None:
+            return None
+        tables, setting = (self.folder.original, self.folder.rows), self.density.setting
+        return self.density.hunt(OutlierHunt.of(self.everyone, tables, None, setting, self._mondrian))
 
     def _mondrian(self, people: Ints) -> Sequence[Ints]:
         """The classes of plain Mondrian over some records, numbered as in the original."""

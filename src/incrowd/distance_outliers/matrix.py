@@ -191,6 +191,9 @@ class Matrix:
     def _settle(self, columns: Codes, values: Codes, whole: bool) -> tuple[States, States]:
         """States of columns and rows; what floats leave open is settled in whole numbers, a few at a time."""
         space, cloud, split = self.space, self.space.cloud, self.space.quasi
+        if space.density is not None:
+            bad = self.bad(columns, values)
+            return np.asarray(bad.all(axis=0), np.int8), np.asarray(bad.all(axis=1), np.int8)  # BAD is 1
         at, across = cloud.coordinates(columns, slice(split)), cloud.coordinates(values, slice(split, None))
         settled = kernel.NOTHING_SETTLED
         while True:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from incrowd.contracts import exact
 from incrowd.distance_outliers.axes import Axis, axes_of
 from incrowd.distance_outliers.cloud import Bools, Cloud, Ints, distinct, far_in_line
+from incrowd.distance_outliers.density import LocalDensity
 from incrowd.distance_outliers.setting import Setting
 from incrowd.flow import Codes, Microdata
 from incrowd.kernels import outliers
@@ -48,6 +49,7 @@ class Space:
     removed: Bools
     p0: Fraction
     radius: Fraction
+    density: LocalDensity | None = None  # if there, outliers are those by density
 
     @classmethod
     def of(cls, data: Microdata, setting: Setting, scan: bool = False) -> Space:
@@ -123,7 +125,12 @@ class Space:
         return np.stack([axis.codes[rows] for axis in self.axes], axis=1)
 
     def bad(self, points: Codes, progress: Progress = silent) -> Bools:
-        """Which of these points (q, d) of codes are outliers, whether or not somebody is there. Exact."""
+        """Which of these points (q, d) of codes are outliers, whether or not somebody is there.
+
+        Exact, but for outliers by density, which floats decide.
+        """
+        if self.density is not None:
+            return self.density.bad(self.cloud, points)
         return self.cloud.bad(points, self.radius, self.least, progress)
 
     def outliers(self, progress: Progress = silent) -> Bools:

@@ -52,7 +52,7 @@ def reaches(points: Floats, gap: Floats, m: int) -> Any:
 
 @kernel
 def factors(points: Floats, counts: Ints, gap: Floats, reach: Floats) -> Any:
-    """The local outlier factor of each point, which `counts` records share -> (n,)."""
+    """The density and the local outlier factor of each point, which `counts` records share -> (n,), (n,)."""
     n = points.shape[0]
     density, found = np.empty(n), np.empty(n)
     for step in range(2):
@@ -69,4 +69,27 @@ def factors(points: Floats, counts: Ints, gap: Floats, reach: Floats) -> Any:
                 found[i] = total / people / density[i]
             else:
                 density[i] = people / total
-    return found
+    return density, found
+
+
+@kernel
+def factor_of_last(points: Floats, counts: Ints, gap: Floats, reach: Floats, density: Floats, m: int) -> Any:
+    """The factor that somebody at the last point would have, where nobody is, among the others."""
+    n = points.shape[0] - 1
+    least = np.full(m, np.inf)
+    for j in range(n):
+        far = squared(points, gap, n, j, least[m - 1])
+        if far < least[m - 1]:
+            at = m - 1
+            while at and least[at - 1] > far:
+                least[at] = least[at - 1]
+                at -= 1
+            least[at] = far
+    most, apart, dense, people = least[m - 1] * NEAR, 0.0, 0.0, 0
+    for j in range(n):
+        far = squared(points, gap, n, j, most)
+        if far <= most:
+            apart += counts[j] * np.sqrt(max(far, reach[j]))
+            dense += counts[j] * density[j]
+            people += counts[j]
+    return dense / people * (apart / people)

@@ -1,4 +1,4 @@
-"""What section 8 of Wang, Liu, "Hiding Distinguished Ones into Crowd" says, and how it is judged.
+"""What Wang, Liu, "Hiding Distinguished Ones into Crowd" say, and how it is judged.
 
 The paper prints its figures without numbers and says that a time is dominant, negligible or considerable, and
 that a loss is the same. What such words mean here are the bounds below; every statement also shows the
@@ -10,8 +10,12 @@ known is not counted again, and how often it was asked whether a point is an out
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
+from incrowd.attacks.distinguish import COLUMN, ROW
 from incrowd.reproduce.judging import (
     Claim,
     Finding,
@@ -25,6 +29,7 @@ from incrowd.reproduce.judging import (
     steps,
     within,
 )
+from incrowd.reproduce.outliers import examples
 from incrowd.reproduce.outliers.scale import RIVALS, THREE, Measured, Of
 from incrowd.reproduce.outliers.trials import (
     EXPANSION,
@@ -285,7 +290,60 @@ def _claims() -> Iterator[Claim[Measured]]:
         yield Claim(f"{figure}.{letter}", section, says, same_loss(letter, most), CENSUS)
 
 
-CLAIMS: tuple[Claim[Measured], ...] = tuple(_claims())
+def _examples() -> Iterator[Claim[Measured]]:
+    """What is shown on nine people, or proved: exact, or tried on drawn tables."""
+    nine, drawn = "Figure 1", "drawn tables of 5 or 6 records"
+
+    def claim(
+        id: str, section: str, says: str, judge: Callable[[], Finding], data: str = nine, **more: Any
+    ) -> Claim[Measured]:
+        return Claim(id, section, says, lambda _: judge(), data, **more)
+
+    yield claim("1.two", "1.1", "the outliers of Figure 1 are Justin and Bill", examples.two_outliers)
+    says = "Bill is an outlier by income alone, Justin by several columns; nobody else is one"
+    yield claim("3.kinds", "3.1", says, examples.both_kinds)
+    says = "Figure 2(a) reveals Justin, with his income"
+    yield claim("2a.named", "1.1, 4", says, partial(examples.named, "2a", True), printed="1, 1")
+    says = "the probability of Justin's income in Figure 2(a) is 1"
+    judge = partial(examples.association, "2a", Fraction(1), 0)
+    yield claim("2a.association", "4", says, judge, printed="1")
+    says = "Justin is distance-constrained in Figure 2(a)"
+    yield claim("2a.constrained", "4", says, examples.constrained)
+    says = "Figure 2(b) reveals that Justin is there"
+    yield claim("2b.named", "1.1, 4", says, partial(examples.named, "2b", True), printed="1")
+    says = "the probability of Justin's income in Figure 2(b) is 1/3"
+    judge = partial(examples.association, "2b", Fraction(1, 3), 1)
+    yield claim("2b.association", "4", says, judge, printed="1/3")
+    says = "Figure 3 hides Justin"
+    yield claim("3.hidden", "1.1, 5", says, partial(examples.named, "3", False))
+    says = "a lower bound on ranges, as by (k,e) and (epsilon,m), does not hide Justin"
+    yield claim("2a.ranges", "1.1, 2", says, examples.lower_bound_fails)
+    says = "ranges between 30K and 60K do not hide Justin"
+    yield claim("2b.ranges", "1.1", says, examples.upper_bound_fails, printed="30K to 60K")
+    for number in (5, 7):
+        says = f"with tuple {number} the group of tuples 1, 2 and 3 becomes plain"
+        judge = partial(examples.expansion_makes_plain, number)
+        yield claim(f"7.1.plain{number}", "7.2, Example 7.1", says, judge)
+    says = "tuple 7 costs less than tuple 5"
+    yield claim("7.1.cheaper", "7.2, Example 7.1", says, examples.cheaper_candidate)
+    says = "theorem 4.1: who is named by a hypercube is in the group"
+    yield claim("4.1", "4", says, partial(examples.theorem_4, ROW), drawn)
+    says = "theorem 4.2: who is named by hypercubes together is in the group"
+    yield claim("4.2", "4", says, partial(examples.theorem_4, COLUMN), drawn)
+    says = "theorem 5.1: where no row or column of nodes is all bad, nothing is inferred"
+    yield claim("5.1", "5", says, examples.theorem_5_1, drawn)
+    says = "theorem 6.1: a sensitive-attribute outlier is in no plain group"
+    yield claim("6.1", "6", says, partial(examples.theorem_6, True), drawn)
+    says = "theorem 6.2: every multi-attribute outlier is in some plain group"
+    yield claim("6.2", "6", says, partial(examples.theorem_6, False), drawn)
+    says = "a group that is plain at some d is plain at every larger d"
+    yield claim("13.plain", "8.3.2", says, partial(examples.plain_for_larger_d, "once"), drawn)
+    says += ", if nobody is removed"
+    judge = partial(examples.plain_for_larger_d, "none")
+    yield claim("13.plain.all", "8.3.2", says, judge, drawn, inferred=True)
+
+
+CLAIMS: tuple[Claim[Measured], ...] = (*_examples(), *_claims())
 BOUNDS: Mapping[str, object] = {
     "dominant": DOMINANT,
     "considerable": CONSIDERABLE,

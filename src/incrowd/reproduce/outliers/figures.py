@@ -8,15 +8,24 @@ from operator import attrgetter
 from pathlib import Path
 
 from incrowd.algorithms.outliers.expc import COMPONENTS
-from incrowd.errors import InputError
 from incrowd.long_work import Watch
 from incrowd.reproduce.judging import Estimate, Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet
 from incrowd.reproduce.outliers import trials as approaches
 from incrowd.reproduce.outliers.claims import BOUNDS, CENSUS, CLAIMS, loss, part, size, took
-from incrowd.reproduce.outliers.scale import FEW, FIVE, FULL, PRINTED_D, PRINTED_P, QUICK, THREE, Measured, Of
-from incrowd.reproduce.outliers.scale import OutlierScale as OutlierScale
+from incrowd.reproduce.outliers.scale import (
+    FEW,
+    FIVE,
+    FULL,
+    PRINTED_D,
+    PRINTED_P,
+    QUICK,
+    THREE,
+    Measured,
+    Of,
+    OutlierScale,
+)
 from incrowd.reproduce.outliers.trials import GroupingPoint, OutlierSetting
 from incrowd.reproduce.stored import SEED
 
@@ -27,10 +36,14 @@ PEOPLE = "people in the table"
 
 
 def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOTHING_KEPT) -> Outcome:
-    """Run all figures; without the census or one of its hierarchies there is nothing to run, an error."""
+    """Run all figures; without the census or one of its hierarchies there are the examples alone."""
     missing = [why for stored in approaches.NEEDED if (why := stored.missing_from(folder))]
     if folder is None or missing:
-        raise InputError(f"outliers needs a real table; {missing[0]}")
+        tables = Tables(missing={CENSUS: missing[0]})
+        nothing = Measured(QUICK if quick else FULL, {})
+        stated = judged("outliers", CLAIMS, nothing, tables, quick)
+        sheet = Sheet("All approaches", ("", *_SHOWN), (), missing[0])
+        return Outcome("outliers", TITLE, (sheet,), stated, {}, skipped=(missing[0],))
     watch("read the census")
     skipped = [f"more than {QUICK.sizes[-1]:,} people, and most points: left out by --quick"] if quick else []
     return run(approaches.load_workers(folder), QUICK if quick else FULL, skipped, watch, kept)

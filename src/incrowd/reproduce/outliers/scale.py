@@ -134,10 +134,10 @@ FULL = OutlierScale(
     printed_n=1000,
 )
 QUICK = OutlierScale(
-    sizes=(300, 800, 1600),
-    unlimited=300,
-    around=800,
-    n=800,
+    sizes=(200, 600, 1200),
+    unlimited=200,
+    around=600,
+    n=600,
     ks=(3, 5),
     ds=("1.15", "1.2"),
     ps=("0.8", "0.85"),

@@ -125,7 +125,7 @@ def equal_widths(wages: NDArray[np.int64]) -> Codes:
     >>> equal_widths(np.array([700, 10, 700, 900])).tolist()
     [38, 0, 38, 49]
     """
-    low, high = int(wages.min(initial=0)), int(wages.max(initial=0))
+    low, high = int(wages.min()), int(wages.max())
     return ((wages - low) * CLASSES // (high - low + 1)).astype(np.int32)
 
 
