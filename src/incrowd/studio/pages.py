@@ -240,7 +240,6 @@ def templates() -> Environment:
     made.globals |= {
         "roles": words.ROLES,
         "role_means": words.ROLE_MEANS,
-        "methods": words.METHODS,
         "kinds": words.KINDS,
         "work_steps": words.STEPS,
         "parted": parted,

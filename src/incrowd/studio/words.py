@@ -82,7 +82,7 @@ KINDS: Mapping[str, str] = {
     "categorical": "category",
 }
 STEPS: Mapping[str, str] = {"": "starting", **long_work.STEPS, "measure": "measuring"}  # also of tables
-# How each method goes about it, for who chooses one; what it promises is beside it where that differs.
+# How a method goes about it, for who chooses one; one that is not here says it in its own first line.
 METHODS: Mapping[str, str] = {
     "agglomerative": "joins the closest records, group by group",
     "anatomy": "publishes sensitive values in a table of their own, in buckets of l",
@@ -99,6 +99,7 @@ METHODS: Mapping[str, str] = {
     "k1-nearest": "gives each record the k-1 neighbours that cost least",
     "kfactor": "gives each record a neighbourhood of its own, from cheap groups",
     "kja-direct": "hides people among those of a public table",
+    "kja-direct-values": "as kja-direct, with the sensitive values of all private people, or of each class",
     "kja-refine": "hides people among those of a public table, and states how many are private",
     "kja-refine-adaptive": "groups the private table first, then within it with the public one",
     "kk": "grows neighbourhoods, then widens rows until everybody fits k of them",

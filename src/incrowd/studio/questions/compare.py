@@ -17,6 +17,7 @@ from incrowd.policy import Policy
 from incrowd.reports.cell_words import shown_cell
 from incrowd.schema import Role
 from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.words import METHODS
 
 CHOSEN_BY_A_TRIAL = ("method", "options")  # keys of a policy that each trial has for itself
 SHARES = ("gcp", E2, "tree")  # measures from 0 to 1, which are written in percent
@@ -33,6 +34,7 @@ def comparable(_opened: OpenTable | None, text: str, folder: str) -> dict[str, A
                 "name": name,
                 "quick": name in QUICK,
                 "own": name == policy.method,
+                "how": METHODS.get(name, (recipe.__doc__ or "").partition("\n")[0].rstrip(".")),
                 "guarantee": recipe.guarantee.removeprefix(K_EQUAL_ROWS).removeprefix("; "),
                 **_reasons(policy, name, k),
             }
