@@ -43,7 +43,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         *("kernels", "examples"),
     ),
     ("policy", *STAGES, "distance_outliers", "verifier", "measures"),
-    ("models", "join", "graph", "algorithms", "reports"),
+    ("models", "join", "graph", "algorithms", "reports", "series"),
     ("attacks", "release", "engines"),
     ("publishing", "queries"),
     ("commands", "reproduce"),
