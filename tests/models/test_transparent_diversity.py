@@ -95,6 +95,12 @@ def test_policy_words(privacy: dict[str, Any], k: int, l: int) -> None:  # noqa:
     assert found == (KAnonymity(privacy["k"]), TransparentDiversity(l, "x"))
 
 
+def test_l_is_promised_for_every_column() -> None:
+    both = (TransparentDiversity(3, "x"), TransparentDiversity(3, "y"))
+    assert from_policy({"k": 5, "l": 3}, ["x", "y"], "k-factor", transparent=True) == (KFactor(6), *both)
+    assert from_policy({"k": 5, "l": 3}, ["x", "y"], transparent=True) == (KAnonymity(5), *both)
+
+
 def test_without_l_rows_that_differ_promise_k_alone() -> None:
     assert from_policy({"k": 5}, ["x", "y"], "k-factor", transparent=True) == (KFactor(5),)
     assert from_policy({"k": 5}, [], "1k-anonymity", transparent=True) == (OneK(5),)
@@ -106,7 +112,6 @@ def test_without_l_rows_that_differ_promise_k_alone() -> None:
         ({"k": 5, "l": 3, "l_kind": "distinct"}, ["x"], "k-factor", 'one meaning, l_kind = "frequency"'),
         ({"k": 5, "l": 3, "l_kind": "entropy"}, ["x"], "k-anonymity", 'one meaning, l_kind = "frequency"'),
         ({"k": 5, "l": 3, "l_kind": "recursive", "c": 2}, ["x"], "k-factor", "one meaning"),
-        ({"k": 5, "l": 3}, ["x", "y"], "k-factor", "keeps l for one sensitive column, and there are 2"),
         ({"k": 5, "l": 3}, [], "k-factor", "no column is sensitive"),
         ({"k": 5}, ["x"], "k-anonymity", "this method is there for l"),
         ({"k": 5, "t": "0.2"}, ["x"], "k-factor", "t is about classes"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 Bytes = Callable[[int], bytes]
@@ -97,3 +98,85 @@ def dealt(values: Sequence[int], l: int, k: int, entropy: Bytes) -> list[dict[in
         number = order(len(own), entropy) if len(own) > 1 else [-1]
         buckets.append({person: number[c] for c, people in enumerate(own) for person in people})
     return buckets
+
+
+def plan_several(kinds: Sequence[tuple[int, ...]], counts: Sequence[int], l: int, k: int) -> list[Colours]:  # noqa: E741
+    """The same for people with a value in each of several columns: counts of kinds by colour."""
+    first = [
+        [next(i for i, other in enumerate(kinds) if other[c] == kind[c]) for c in range(len(kind))]
+        for kind in kinds
+    ]
+    left = {kind: count for kind, count in enumerate(counts) if count}
+    k, buckets = max(k, l), []
+    while left:
+        colours, left = first_of_several(left, first, l, k)
+        buckets.append(colours)
+    return buckets
+
+
+def first_of_several(
+    counts: dict[int, int],
+    values: Sequence[Sequence[int]],
+    l: int,  # noqa: E741
+    k: int,
+) -> tuple[Colours, dict[int, int]]:
+    n, columns = sum(counts.values()), range(len(values[0]))
+    best: tuple[int, Colours, dict[int, int]] = (0, [], {})
+    if n >= 2 * k:
+        bins = []
+        for c in columns:
+            often: dict[int, int] = {}
+            for kind, count in counts.items():
+                often[values[kind][c]] = often.get(values[kind][c], 0) + count
+            bins.append(packed(often, l))
+        for shift in product(range(l), repeat=len(bins) - 1):
+            blocks = [
+                {
+                    kind: count
+                    for kind, count in counts.items()
+                    if all(values[kind][c] in bins[c][(b + (0, *shift)[c]) % l] for c in columns)
+                }
+                for b in range(l)
+            ]
+            for level in range(min(sum(own.values()) for own in blocks), best[0], -1):
+                rest = {
+                    kind: count for kind, count in counts.items() if not any(kind in own for own in blocks)
+                }
+                for own in blocks:
+                    rest = leave_over(own, sum(own.values()) - level, values, rest)
+                most = max(
+                    (
+                        sum(rest[i] for i in rest if values[i][c] == v)
+                        for c in columns
+                        for v in [values[j][c] for j in rest]
+                    ),
+                    default=0,
+                )
+                if not rest or (sum(rest.values()) >= k and most * l <= sum(rest.values())):
+                    kept = [
+                        {i: own[i] - rest.get(i, 0) for i in own if own[i] > rest.get(i, 0)} for own in blocks
+                    ]
+                    best = (level, kept, rest)
+                    break
+    if l * best[0] < k:
+        return [dict(counts)], {}
+    return best[1], best[2]
+
+
+def leave_over(
+    own: dict[int, int], many: int, values: Sequence[Sequence[int]], rest: dict[int, int]
+) -> dict[int, int]:
+    """Leave so many over, one after the other: whose commonest value, then all, are left over most rarely."""
+    found = dict(rest)
+
+    def rarely(kind: int) -> tuple[int, int, int]:
+        often = [
+            sum(count for other, count in found.items() if values[other][c] == values[kind][c])
+            for c in range(len(values[kind]))
+        ]
+        return max(often), sum(often), -kind
+
+    for _ in range(many):
+        kind = min((i for i in own if found.get(i, 0) < own[i]), key=rarely)
+        found[kind] = found.get(kind, 0) + 1
+    return found

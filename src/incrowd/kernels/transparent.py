@@ -32,7 +32,7 @@ def cut_strata(
     """Cut all points by quasi-identifiers: labels (n,) by row id -> number of strata.
 
     Both sides of a cut have rules.k rows, and l times as many as the commonest value has in the node. Values
-    (n,) by row id are counted for nothing else.
+    (m, n) of m columns by row id, no two columns with the same numbers, are counted for nothing else.
     """
     n = points.ids.size
     geometry, queries, work = ground
@@ -69,11 +69,12 @@ def cut_strata(
 def commonest(rows: Codes, values: Codes, count: Ints) -> Any:
     """How often the commonest value of these rows occurs; count (size,) is zero before and afterwards."""
     most = np.int64(0)
-    for i in range(rows.size):
-        count[values[rows[i]]] += 1
-        most = max(most, count[values[rows[i]]])
-    for i in range(rows.size):
-        count[values[rows[i]]] = 0
+    for column in range(values.shape[0]):
+        for i in range(rows.size):
+            count[values[column, rows[i]]] += 1
+            most = max(most, count[values[column, rows[i]]])
+        for i in range(rows.size):
+            count[values[column, rows[i]]] = 0
     return most
 
 

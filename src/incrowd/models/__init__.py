@@ -98,7 +98,7 @@ def from_policy(
 
     `size` is what k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization,
     which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A method that is
-    `transparent` keeps l by frequency for one sensitive column, against somebody who re-runs it; where it
+    `transparent` keeps l by frequency, against somebody who re-runs it; where it
     makes no classes, k is then rounded up to a multiple of l; `by_candidates` says that l is counted in the
     k rows that may be anybody's. With a public table and `buckets`, sensitive
     values are published in these, and l and t hold for them; `join` says how both tables are joined.
@@ -233,21 +233,17 @@ def _transparent(
         raise PolicyError(
             '[privacy]: with this method l has one meaning, l_kind = "frequency"; use it or leave it out'
         )
-    if len(sensitive) > 1:
-        raise PolicyError(
-            f"[privacy]: this method keeps l for one sensitive column, and there are {len(sensitive)}; drop "
-            "the others, or use a method such as mondrian"
-        )
-    diversity = model(given["l"], sensitive[0])
+    diversity = [model(given["l"], column) for column in sensitive]
     if size == KAnonymity.name:
-        return KAnonymity(given["k"]), diversity
+        return KAnonymity(given["k"]), *diversity
     if size != KFactor.name:
         raise PolicyError(
             "[privacy]: l needs a randomized assignment over k rows for everybody, and less was asked for"
             "; leave out l, or what lowers the promise"
         )
     k = KFactor(given["k"]).k
-    return KFactor(-(-k // diversity.l) * diversity.l), diversity
+    l = diversity[0].l  # noqa: E741
+    return KFactor(-(-k // l) * l), *diversity
 
 
 def _diversity(given: Mapping[str, Any], column: str) -> Model:

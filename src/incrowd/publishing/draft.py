@@ -73,8 +73,7 @@ from incrowd.schema import Claim, Role, Schema
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
 GUARDED = (
-    f"l and t are kept in every class, but {MINIMALITY}; for l against them too, use the method transparent, "
-    "which takes one sensitive column"
+    f"l and t are kept in every class, but {MINIMALITY}; for l against them too, use the method transparent"
 )
 
 

@@ -33,7 +33,12 @@ from incrowd.algorithms.partitions.lexicographic import (
     eligible_parts,
     sorted_row,
 )
-from incrowd.algorithms.transparent.method import STRATUM, SplitBucket, TransparentClasses
+from incrowd.algorithms.transparent.method import (
+    STRATUM,
+    SplitBucket,
+    TransparentClasses,
+    eligible_rules,
+)
 from incrowd.assign import WAYS, Entropy, system
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
@@ -104,7 +109,7 @@ class Ring(NonHomogeneous):
 
     paper: ClassVar[str] = NONHOMOGENEOUS
     section: ClassVar[str] = "5, Figures 5, 7 and 8; 5.3 for other groups; 6 for l: the method NH"
-    needs: ClassVar[str] = "nothing; l for one sensitive column; no t, entity or means"
+    needs: ClassVar[str] = "nothing; l for each sensitive column; no t, entity or means"
     model_kept: ClassVar[str] = "global-1k-anonymity"
     transparent: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
@@ -169,20 +174,21 @@ class Ring(NonHomogeneous):
             return self._rings(data, self._plain_parts(data, progress), progress)
         if self.hide_rows or self.assignment != "matching":
             raise PolicyError("hide_rows and assignment go without l")
-        if len(guards) > 1 or not isinstance(guards[0], Eligible):
-            raise PolicyError("a ring keeps k, and l for one sensitive column; for all else use mondrian")
+        rules = eligible_rules(guards)
+        if len(rules) > 1 and (self.groups != ROW or self.split == "printed"):
+            raise PolicyError("groups and split keep l for one sensitive column; leave them out")
         if self.groups == Anatomy.name:
-            return self._over_anatomy(data, guards[0], progress, entropy)
+            return self._over_anatomy(data, rules[0], progress, entropy)
         if self.split == "printed":
-            return self._printed(data, guards[0], progress)
+            return self._printed(data, rules[0], progress)
         if (self.order, self.groups, self.rule) != ("lexicographic", ROW, "text"):
             raise PolicyError(
                 "order and rule go without l, and so do groups that are made by looking at values; leave "
                 'them out, or take groups = "anatomy"'
             )
-        k = self.smallest_group(self.k, guards[0].l)
+        k = self.smallest_group(self.k, rules[0].l)
         recipe = TransparentClasses(k, self.stratum)
-        return tuple_rings(data, recipe.buckets(data, guards, progress, entropy), guards[0].l, k)
+        return tuple_rings(data, recipe.buckets(data, rules, progress, entropy), rules[0].l, k)
 
     def _over_anatomy(
         self, data: Microdata, rule: Eligible, progress: Progress, entropy: Entropy

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.transparent.plan import PlannedBucket, plan
+from incrowd.algorithms.transparent.plan_several import plan_several
 from incrowd.assign import Entropy, shuffled
 from incrowd.flow import Codes
 
@@ -27,16 +28,24 @@ class Bucket:
 
 
 def dealt(people: Ints, values: Codes, l: int, k: int, entropy: Entropy) -> list[Bucket]:  # noqa: E741
-    """The buckets of a stratum: `values` are those of its `people`.
+    """The buckets of a stratum: `values` are those of its `people`, of one column (n,) or of several (m, n).
 
-    Chance is asked for an order of the values, which settles ties between equally frequent ones; then for an
-    order of the people of each value; then, for each bucket, for an order of its colours.
+    Chance is asked for an order of the values, or of those together that somebody has in several columns,
+    which settles ties between equally frequent ones; then for an order of the people of each; then, for each
+    bucket, for an order of its colours.
     """
-    present, of = np.unique(values, return_inverse=True)
-    value = order_of_values(present.size, entropy)[of.reshape(-1)]
+    columns = np.atleast_2d(values)
+    present, of = np.unique(columns, axis=1, return_inverse=True)
+    order = order_of_values(present.shape[1], entropy)
+    value = order[of.reshape(-1)]
     sorted_out = np.split(people[np.argsort(value, kind="stable")], np.cumsum(np.bincount(value))[:-1])
     hands = [hand[shuffled(hand.size, entropy)] for hand in sorted_out]
-    buckets = plan([hand.size for hand in hands], l, k)
+    counts = [hand.size for hand in hands]
+    if len(columns) == 1:
+        buckets = plan(counts, l, k)
+    else:
+        kinds = [tuple(kind) for kind in present.T[np.argsort(order)].tolist()]
+        buckets = plan_several(kinds, counts, l, k)
     taken = [0] * len(hands)
     return [_handed_out(bucket, hands, taken, entropy) for bucket in buckets]
 

@@ -42,18 +42,21 @@ class TransparentClasses:
     k: int
     stratum: int = STRATUM
     swaps: bool = True
+    need: int = 0  # of each colour in every class; 0 for as many as k asks for
 
     def buckets(
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy
     ) -> Iterator[SplitBucket]:
-        """All buckets of a table, split; the one guard names the values that it counts, and l."""
-        rule = _only_rule(guards)
-        _need_eligible(data, rule, self.k)
+        """All buckets of a table, split; guards name the values that they count, a column each, and one l."""
+        rules = eligible_rules(guards)
+        l, values = rules[0].l, np.stack([rule.codes for rule in rules])  # noqa: E741
+        for rule in rules:
+            _need_eligible(data, rule, self.k)
         ground = Ground.under(data)
-        split = ColourSplit(ground, rule.l, -(-self.k // rule.l), self.swaps)
+        split = ColourSplit(ground, l, self.need or -(-self.k // l), self.swaps)
         done = 0
-        for stratum in strata(data, rule.codes, rule.l, max(self.k, self.stratum), ground):
-            for bucket in dealt(stratum, rule.codes[stratum], rule.l, self.k, entropy):
+        for stratum in strata(data, values, l, max(self.k, self.stratum), ground):
+            for bucket in dealt(stratum, values[:, stratum], l, self.k, entropy):
                 people, colours = bucket.people, bucket.colours
                 if colours is None:
                     yield SplitBucket(people, np.zeros(people.size, np.int32), None)
@@ -63,10 +66,12 @@ class TransparentClasses:
             progress(done / len(data))
 
 
-def _only_rule(guards: tuple[Guard, ...]) -> Eligible:
-    if len(guards) != 1 or not isinstance(guards[0], Eligible):
-        raise PolicyError("l is kept for one sensitive column, by frequency, and nothing else beside k")
-    return guards[0]
+def eligible_rules(guards: tuple[Guard, ...]) -> tuple[Eligible, ...]:
+    """The guards, if each names the values that it counts, and all the same l."""
+    rules = tuple(guard for guard in guards if isinstance(guard, Eligible))
+    if not rules or len(rules) < len(guards) or len({rule.l for rule in rules}) > 1:
+        raise PolicyError("l is kept for sensitive columns, by frequency, and nothing else beside k")
+    return rules
 
 
 def _need_eligible(data: Microdata, rule: Eligible, k: int) -> None:
@@ -102,7 +107,7 @@ class Transparent(Algorithm):
         "probability above 1/l, even for somebody who re-runs the program"
     )
     adversary: ClassVar[str] = "knows everyone's quasi-identifiers and the program, and re-runs it"
-    needs: ClassVar[str] = "l by frequency for one sensitive column; no t, entity or plain"
+    needs: ClassVar[str] = "l by frequency, for each sensitive column; no t, entity or plain"
     not_claimed: ClassVar[str] = (
         "anything after somebody's sensitive value became known, or where values are known to go with "
         "quasi-identifiers; that presence is not disclosed; anything about two releases of the same people"

@@ -18,10 +18,13 @@ Ints = NDArray[np.int64]
 
 
 def strata(data: Microdata, values: Codes, l: int, least: int, ground: Ground) -> list[Ints]:  # noqa: E741
-    """The people of each stratum, ascending.
+    """The people of each stratum, ascending. Values are those of one column (n,), or of several (m, n).
 
-    Both sides of a cut have `least` people, and l times as many as have the commonest value of the node.
+    Both sides of a cut have `least` people, and l times as many as have the commonest value of the node, in
+    whichever column.
     """
+    columns = np.atleast_2d(values)
+    values = columns + np.arange(len(columns), dtype=np.int32)[:, None] * (columns.max(initial=0) + 1)
     labels = np.empty(len(data), np.int32)
     points, spare = ground.buffers(ground.columns(data.codes))
     about = ground.geometry, ground.queries, ground.work
