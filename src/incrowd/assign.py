@@ -111,6 +111,15 @@ def by_neighbourhoods(
     >>> sorted(by_neighbourhoods(ring).private.tolist())
     [0, 1, 2]
     """
+    return _shuffled_rows(drawn_rows(neighbourhoods, entropy, way), entropy)
+
+
+def drawn_rows(
+    neighbourhoods: Neighbourhoods, entropy: Entropy = system, way: str = "matching"
+) -> NDArray[np.int64]:
+    """The same before rows are shuffled: the row of each record; unless that was drawn already."""
+    if neighbourhoods.row_of is not None:
+        return neighbourhoods.row_of
     n = len(neighbourhoods)
     row_of = np.arange(n)
     drawn = row_of if neighbourhoods.alike is None else np.flatnonzero(~neighbourhoods.alike)
@@ -123,7 +132,7 @@ def by_neighbourhoods(
             row_of[drawn] = drawn[_drawn_rows(members, tuples, entropy)]
         else:
             row_of[drawn] = drawn[WAYS[way](rows_by_place(members), entropy)]
-    return _shuffled_rows(row_of, entropy)
+    return row_of
 
 
 def _drawn_rows(members: Codes, tuples: Codes | None, entropy: Entropy) -> NDArray[np.int64]:

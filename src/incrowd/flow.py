@@ -273,7 +273,8 @@ class Neighbourhoods:
     the table falls into parts, and no neighbourhood reaches from one into another, `parts` (n,) numbers them.
     Then ``whole[i, j]`` says that cell j of row i is made over all of its part, and ``alike[i]`` that all
     records of a part are equal, or all its rows, so that nobody need be exchanged with others of it. In other
-    parts ``tuples`` (n,) may number records that have one neighbourhood, and must get rows of one.
+    parts ``tuples`` (n,) may number records that have one neighbourhood, and must get rows of one. Where what
+    rows say depends on who got which, the assignment was drawn already: record i has the row ``row_of[i]``.
     """
 
     starts: NDArray[np.int64]
@@ -282,6 +283,7 @@ class Neighbourhoods:
     whole: NDArray[np.bool_] | None = None
     alike: NDArray[np.bool_] | None = None
     tuples: Codes | None = None
+    row_of: NDArray[np.int64] | None = None
     levels: ClassVar[None] = None
     buckets: ClassVar[None] = None
     tried: ClassVar[tuple[Attempt, ...]] = ()

@@ -112,3 +112,34 @@ def a_manifest_that_claims_more(r: Overlapping) -> None:
 def renamed(r: Overlapping) -> None:
     """Without candidates there are no classes either: rows of a ring differ."""
     r.say(*r.claims[:-1], replace(r.claims[-1], model="transparent-l-diversity"))
+
+
+# t of the same rows
+
+CLOSE = "candidate-t-closeness (ill, equal)"
+T = "0.22"  # in rings of six, two of five values are one person's too often by 2/6 - 1/5, or missing
+
+
+def close() -> Overlapping:
+    release = candidates()
+    parameters = {"t": T, "distance": "equal"}
+    release.say(*release.claims[:-1], Claim("candidate-t-closeness", parameters, "ill"))
+    return release
+
+
+def at(t: object, distance: object = "equal") -> Spoiler:
+    return other(parameters={"t": t, "distance": distance})
+
+
+CLOSE_FORGERIES: dict[str, tuple[str, Spoiler]] = {
+    "a value that three of six have": (CLOSE, a_value_that_three_of_six_have),
+    "values exchanged between rings": (CLOSE, values_exchanged_between_rings),
+    "without a witness": (CLOSE, without_a_witness),
+    "a witness of rows that hold others": (CLOSE, a_witness_of_rows_that_hold_others),
+    "a witness of two records": (CLOSE, a_witness_of_two_records),
+    "t too small": (CLOSE, at("0.01")),
+    "t is a word": (CLOSE, at("near")),
+    "a distance that nobody knows": ("candidate-t-closeness (ill, far)", at(T, "far")),
+    "an order that is none": ("candidate-t-closeness (ill, ordered)", at(T, "ordered")),
+    "of persons": (CLOSE, of_persons),
+}

@@ -22,6 +22,7 @@ from incrowd.contracts import Model, Rule, catalogue, exact, option_names
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Codes
 from incrowd.models import (
+    CandidateCloseness,
     CandidateDiversity,
     Closeness,
     DistinctDiversity,
@@ -101,6 +102,10 @@ EXAMPLES = {
     ),
     "t-closeness": Example(
         st.builds(close, decimals("0.01", "1"), st.sampled_from(["equal", "ordered", "hierarchical"])),
+        lambda model, values, table: distance(model, values, table) <= exact(model.t),
+    ),
+    "candidate-t-closeness": Example(
+        st.builds(CandidateCloseness, decimals("0.01", "1"), st.just("equal"), st.just("illness")),
         lambda model, values, table: distance(model, values, table) <= exact(model.t),
     ),
     "plain": Example(

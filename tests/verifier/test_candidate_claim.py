@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from forgeries.candidates import CANDIDATE_FORGERIES, CANDIDATES, K, L, candidates, overlapping, renamed
+from forgeries.candidates import (
+    CANDIDATE_FORGERIES,
+    CANDIDATES,
+    CLOSE,
+    CLOSE_FORGERIES,
+    K,
+    L,
+    T,
+    candidates,
+    close,
+    overlapping,
+    renamed,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.overlapping_tables import Lines
@@ -44,6 +57,21 @@ def test_no_forgery_is_accepted(tmp_path: Path, name: str, hinted: bool) -> None
     assert_rejected(verdict, caught_by, long_texts(release.original))
 
 
+def test_a_close_release_is_accepted(tmp_path: Path) -> None:
+    verdict = verified_folder(close(), tmp_path)
+    assert verdict.passed, verdict.failures
+    assert Fraction(verdict.facts["reached"][CLOSE]) <= Fraction(T)
+
+
+@pytest.mark.parametrize("name", CLOSE_FORGERIES)
+def test_no_forgery_of_t_is_accepted(tmp_path: Path, name: str) -> None:
+    caught_by, spoil = CLOSE_FORGERIES[name]
+    release = close()
+    spoil(release)
+    verdict = verified_folder(release, tmp_path)
+    assert_rejected(verdict, caught_by, long_texts(release.original))
+
+
 @st.composite
 def rings(draw: st.DrawFn) -> tuple[list[list[int]], list[int], list[str]]:
     """Neighbourhoods over parts of some people, their ages, and their values."""
@@ -67,8 +95,14 @@ def test_agrees_with_its_definition(made: tuple[list[list[int]], list[int], list
     shown = [f"[{low},{high}]" if low < high else str(low) for low, high in cells]
     original = Lines(("age", "ill"), [(str(age), value) for age, value in zip(ages, values, strict=True)])
     published = Lines(("age", "ill"), list(zip(shown, values, strict=True)))
-    claim = Claim("candidate-l-diversity", {"l": l}, "ill")
-    case = Case(original, published, SCHEMA, [claim], neighbourhoods=np.array(around), links=np.arange(n))
-    (check,) = (check for check in verified(case).checks if check.name == CANDIDATES)
-    most = max(max(own.values()) for own in naive_candidates.beliefs(around, shown, values))
-    assert check.passed == (most * l <= 1)
+    claims = [
+        Claim("candidate-l-diversity", {"l": l}, "ill"),
+        Claim("candidate-t-closeness", {"t": "0.5", "distance": "equal"}, "ill"),
+    ]
+    case = Case(original, published, SCHEMA, claims, neighbourhoods=np.array(around), links=np.arange(n))
+    diverse, near = (check for check in verified(case).checks if check.name in (CANDIDATES, CLOSE))
+    beliefs = naive_candidates.beliefs(around, shown, values)
+    assert diverse.passed == (max(max(own.values()) for own in beliefs) * l <= 1)
+    share = {v: Fraction(values.count(v), n) for v in values}
+    far = max(sum(abs(own.get(v, Fraction(0)) - share[v]) for v in share) / 2 for own in beliefs)
+    assert near.passed == (far <= Fraction(1, 2))

@@ -84,6 +84,7 @@ class Algorithm(Limited, ABC):
     buckets: ClassVar[bool] = False  # publishes sensitive values in buckets, beside the rows
     exact_rows: ClassVar[bool] = False  # rows keep their exact quasi-identifiers
     transparent: ClassVar[bool] = False  # keeps l against somebody who re-runs it, with chance of its own
+    closes: ClassVar[bool] = False  # non-homogeneous, and keeps t in the rows that may be anybody's
     full_domain: ClassVar[bool] = False  # publishes every column at one level of its hierarchy
     unpublished: ClassVar[Mapping[str, Any]] = {}  # options that may name values of the table: any such value
     strict: ClassVar[bool] = True  # the order of records does not matter, and equal ones stay together

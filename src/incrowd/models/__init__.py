@@ -35,9 +35,10 @@ from incrowd.models.l_diversity import (
     TransparentDiversity,
 )
 from incrowd.models.plain import Plain, plain_of
-from incrowd.models.t_closeness import Closeness
+from incrowd.models.t_closeness import CandidateCloseness, Closeness
 
 __all__ = [
+    "CandidateCloseness",
     "CandidateDiversity",
     "Closeness",
     "DistinctDiversity",
@@ -93,15 +94,17 @@ def from_policy(
     buckets: bool = False,
     join: JoinTerms = AS_USUAL,
     by_candidates: bool = False,
+    closes: bool = False,
 ) -> tuple[Promise, ...]:
     """The models that a policy's [privacy] asks for; l and t hold for every sensitive column.
 
     `size` is what k means: ``k-anonymity``; ``k-join-anonymity``; a model of non-homogeneous generalization,
     which goes with k alone; or ``sensitive-groups``, which needs l, by frequency. A method that is
-    `transparent` keeps l by frequency, against somebody who re-runs it; where it
-    makes no classes, k is then rounded up to a multiple of l; `by_candidates` says that l is counted in the
-    k rows that may be anybody's. With a public table and `buckets`, sensitive
-    values are published in these, and l and t hold for them; `join` says how both tables are joined.
+    `transparent` keeps l by frequency, against somebody who re-runs it; where it makes no classes, k is then
+    rounded up to a multiple of l. `by_candidates` says that l is counted in the k rows that may be anybody's,
+    `closes` that t can be, but not against somebody who re-runs it. With a public table and `buckets`,
+    sensitive values are published in these, and l and t hold for them; `join` says how both tables are
+    joined.
 
     Examples
     --------
@@ -124,6 +127,8 @@ def from_policy(
         )
     if size == SensitiveGroups.name:
         return _buckets(given, sensitive)
+    if closes and "t" in given and not by_candidates:
+        return _close(size, given, sensitive)
     if transparent and (size == KAnonymity.name or "l" in given):
         return _transparent(
             size, given, sensitive, CandidateDiversity if by_candidates else TransparentDiversity
@@ -244,6 +249,19 @@ def _transparent(
     k = KFactor(given["k"]).k
     l = diversity[0].l  # noqa: E741
     return KFactor(-(-k // l) * l), *diversity
+
+
+def _close(size: str, given: Mapping[str, Any], sensitive: Sequence[str]) -> tuple[Promise, ...]:
+    """k, and t of the k rows that may be anybody's."""
+    if "l" in given:
+        raise PolicyError("[privacy]: this method keeps l or t, not both; leave out one, or use mondrian")
+    if size != KFactor.name:
+        raise PolicyError(
+            "[privacy]: t needs a randomized assignment over k rows for everybody, and less was asked for"
+            "; leave out t, or what lowers the promise"
+        )
+    distance = given.get("t_distance", "equal")
+    return KFactor(given["k"]), *(CandidateCloseness(given["t"], distance, column) for column in sensitive)
 
 
 def _diversity(given: Mapping[str, Any], column: str) -> Model:

@@ -21,11 +21,12 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.contracts import AnyLimit, Choice, Rule, Share, exact, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Rule, Share, exact, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes, Microdata, Sensitive
 from incrowd.hierarchy import Hierarchy
 from incrowd.models.counting import Counting, Counts, counted_both_ways, dense
+from incrowd.models.k_anonymity import refuse_persons
 from incrowd.models.l_diversity import MINIMALITY, ColumnModel
 from incrowd.schema import Kind
 
@@ -247,3 +248,13 @@ class Closeness(ColumnModel):
                 f"t-closeness: {column.name} is categorical and has no order; say t_distance = "
                 '"equal", or give the column the type numeric, date or ordered'
             )
+
+
+@register("model", "candidate-t-closeness")
+@dataclass(frozen=True)
+class CandidateCloseness(Closeness):
+    """The same where rows differ: of the k rows that may be anybody's, instead of a class."""
+
+    def guards(self, data: Microdata) -> tuple[Guard, ...]:
+        refuse_persons(data, "this method counts rows, not persons; leave out entity, or use mondrian")
+        return super().guards(data)

@@ -72,9 +72,7 @@ from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
-GUARDED = (
-    f"l and t are kept in every class, but {MINIMALITY}; for l against them too, use the method transparent"
-)
+GUARDED = f"l and t are kept, but {MINIMALITY}; for l against them too, use the method transparent"
 
 
 NOBODY_ELSE = "here nobody else has a row, and the number of rows shows it; raise k, or join a longer list"

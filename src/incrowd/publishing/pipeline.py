@@ -25,6 +25,7 @@ from incrowd.long_work import WORTH_THREADS, Notice, Progress, Watch, side_by_si
 from incrowd.measures import TwoWayError
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.two_way import two_way_words
+from incrowd.models import CandidateCloseness, CandidateDiversity
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.publishing.disclosure import Disclosure
@@ -292,11 +293,14 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
     return release
 
 
+BY_CANDIDATES = (CandidateDiversity.name, CandidateCloseness.name)
+
+
 def _links(made: Draft) -> dict[str, Any]:
     """Which record is behind each row; where values are promised of rows that may be whose, also these."""
     found = {"record_of_each_row": made.behind.tolist()}
     around = made.randomized.neighbourhoods
-    if around is not None and made.request.algorithm.by_candidates:
+    if around is not None and any(claim.model in BY_CANDIDATES for claim in made.claims):
         found["records_of_each_row"] = around.tolist()
     return found
 

@@ -12,12 +12,15 @@ from incrowd.contracts import Guard, Promise
 from incrowd.errors import IncrowdError, PolicyError
 from incrowd.flow import Microdata
 from incrowd.models import JoinTerms, KAnonymity, KPersons
+from incrowd.models.k_anonymity import KFactor
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.policy.exposures import CERTAIN_PRESENCE, UNEVEN_PERSONS, UNSAFE_JOIN
 from incrowd.publishing.suppression import OF_SIZE, Allowance, allowance_of
 from incrowd.schema import Claim, Schema
 from incrowd.verifier import Expected
+
+WITHDRAWN = (*OF_SIZE, KFactor.name)  # what holds against fewer where values had a say in who shares rows
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,9 @@ class Request:
         if not any(MINIMALITY in claim.assumptions for claim in found):
             return found
         return tuple(
-            replace(claim, assumptions=(*claim.assumptions, MINIMALITY)) if claim.model in OF_SIZE else claim
+            replace(claim, assumptions=(*claim.assumptions, MINIMALITY))
+            if claim.model in WITHDRAWN
+            else claim
             for claim in found
         )
 
@@ -81,6 +86,7 @@ def requested(policy: Policy) -> Request:
         buckets=algorithm.buckets,
         join=_join_terms(algorithm, policy),
         by_candidates=algorithm.by_candidates,
+        closes=algorithm.closes,
     )
     if policy.entity is not None and UNEVEN_PERSONS.accepted(policy.accept):
         promised = tuple(KPersons(each.k) if isinstance(each, KAnonymity) else each for each in promised)

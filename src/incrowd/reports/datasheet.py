@@ -67,6 +67,9 @@ MEANS: Mapping[str, str] = {
     "t-closeness": "In every equivalence class, values of {column} are distributed nearly as in the whole "
     "table: the distance between the two ({distance}) is at most {t}, where 0 is equal and 1 is the largest "
     "possible difference.",
+    "candidate-t-closeness": "In the rows that may be a person's, values of {column} are distributed nearly "
+    "as in the whole table: the distance between the two ({distance}) is at most {t}, where 0 is equal and 1 "
+    "is the largest possible difference.",
     "plain": "No equivalence class reveals that somebody in it is an outlier, nor who or which value that "
     "would be. An outlier is a person from whom a share of at least {p} of all people lies further away than "
     "{d}.",

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import lcm
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,10 +40,11 @@ from incrowd.algorithms.transparent.method import (
     TransparentClasses,
     eligible_rules,
 )
-from incrowd.assign import WAYS, Entropy, system
+from incrowd.assign import WAYS, Entropy, drawn_rows, system
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, records_by_label
+from incrowd.generalize import generalize
 from incrowd.kernels import ring as kernels
 from incrowd.long_work import Progress
 from incrowd.policy.exposures import UNSAFE_ASSIGNMENT, UNSAFE_ORDER, KnownExposure
@@ -109,9 +111,10 @@ class Ring(NonHomogeneous):
 
     paper: ClassVar[str] = NONHOMOGENEOUS
     section: ClassVar[str] = "5, Figures 5, 7 and 8; 5.3 for other groups; 6 for l: the method NH"
-    needs: ClassVar[str] = "nothing; l for each sensitive column; no t, entity or means"
+    needs: ClassVar[str] = "nothing; l or t for each sensitive column; no entity or means"
     model_kept: ClassVar[str] = "global-1k-anonymity"
     transparent: ClassVar[bool] = True
+    closes: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "order": Choice(ORDERS),
@@ -173,7 +176,9 @@ class Ring(NonHomogeneous):
         if not guards:
             return self._rings(data, self._plain_parts(data, progress), progress)
         if self.hide_rows or self.assignment != "matching":
-            raise PolicyError("hide_rows and assignment go without l")
+            raise PolicyError("hide_rows and assignment go without l and t")
+        if not any(isinstance(guard, Eligible) for guard in guards):
+            return self._guarded(data, guards, progress, entropy)
         rules = eligible_rules(guards)
         if len(rules) > 1 and (self.groups != ROW or self.split == "printed"):
             raise PolicyError("groups and split keep l for one sensitive column; leave them out")
@@ -206,6 +211,28 @@ class Ring(NonHomogeneous):
         whole = np.broadcast_to(often[groups][:, None], data.codes.shape)
         return replace(found, whole=whole, alike=np.asarray(found.alike) | often[groups])
 
+    def _guarded(
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy
+    ) -> Neighbourhoods:
+        """Rings over groups that guards allow. Who gets which row is drawn at once, and looked at: where
+        somebody's k rows are not allowed, all rows of the group are equal.
+
+        There is no second draw: it would prefer some assignments to others.
+        """
+        rings = self._rings(data, self._plain_parts(data, progress, guards), progress)
+        row_of, parts, alike = drawn_rows(rings, entropy), np.asarray(rings.parts), np.asarray(rings.alike)
+        equal = generalize(data, rings).of
+        failed = np.zeros(int(parts.max()) + 1, np.bool_)
+        for part in records_by_label(np.where(alike, -1, parts)):
+            failed[parts[part[0]]] = not _allowed(part, rings, row_of, equal, guards)
+        whole = failed[parts]
+        return replace(
+            rings,
+            whole=np.broadcast_to(whole[:, None], data.codes.shape),
+            alike=alike | whole,
+            row_of=np.where(whole, np.arange(len(data)), row_of),
+        )
+
     def _printed(self, data: Microdata, rule: Eligible, progress: Progress) -> Neighbourhoods:
         sought = Sought.by(rule, self.k, per_neighbourhood=True)
         if self.order == "hilbert":
@@ -232,10 +259,10 @@ class Ring(NonHomogeneous):
         if self.assignment != "matching" and not self.drawn:
             raise PolicyError("assignment says how it is drawn, and drawn = false that it is not")
 
-    def _plain_parts(self, data: Microdata, progress: Progress) -> CutRow:
+    def _plain_parts(self, data: Microdata, progress: Progress, guards: tuple[Guard, ...] = ()) -> CutRow:
         if self._classes is not None:
-            return self._in_row(data, self._classes.group(data, (), progress))
-        parts = self._row.parts(data, (), progress)
+            return self._in_row(data, self._classes.group(data, guards, progress))
+        parts = self._row.parts(data, guards, progress)
         return without_lists(data, parts) if self.hide_rows else parts
 
     def _in_row(self, data: Microdata, groups: Partition) -> CutRow:
@@ -258,6 +285,31 @@ class Ring(NonHomogeneous):
         whole = np.zeros(data.codes.shape, np.bool_)
         kernels.tell_less(data.codes, parts.order, parts.starts, self.k, _shapes(data), whole)
         return whole
+
+
+def _allowed(
+    part: Ints, rings: Neighbourhoods, row_of: Ints, equal: Codes, guards: tuple[Guard, ...]
+) -> bool:
+    """Do guards allow the records behind the k rows that may be anybody's, for all of a part?
+
+    Nobody can tell equal rows of a part apart, so that each of them stands for all records behind these.
+    """
+    members = rings.members.reshape(len(rings), -1)
+    if part.size == members.shape[1]:  # everybody may have every row
+        return True
+    behind = {int(row_of[record]): int(record) for record in part}
+    rows: dict[int, list[int]] = {int(record): [] for record in part}
+    shown: dict[int, list[int]] = {}
+    for row in part.tolist():
+        shown.setdefault(int(equal[row]), []).append(behind[row])
+        for record in members[row].tolist():
+            rows[record].append(int(equal[row]))
+    unit = lcm(*map(len, shown.values()))
+    for mine in {tuple(sorted(own)) for own in rows.values()}:
+        people = [record for kind in mine for record in shown[kind] * (unit // len(shown[kind]))]
+        if not all(guard.allows(np.array(people, np.int32)) for guard in guards):
+            return False
+    return True
 
 
 def without_lists(data: Microdata, parts: CutRow) -> CutRow:

@@ -49,7 +49,7 @@ async def show_guarantee(request: Request) -> Response:
         l_kinds=forms.L_KINDS,
         t_distances=forms.T_DISTANCES,
         people=limits["rows"] if limits["persons"] is None else limits["persons"],
-        can_be_transparent=len(limits["values"]) == 1 and not limits["transparent"],
+        can_be_transparent=bool(limits["values"]) and not limits["transparent"],
         outliers=job,
         outliers_fit=job is not None and _fits(studio, job),
         outliers_used=job is not None and job.state == DONE and _is_used(job, facts),

@@ -5,7 +5,7 @@ Each distance gives numerators and denominators, one of each for every class.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from incrowd.schema import Claim, Column, Kind
 from incrowd.verifier.claims.classes import rounded_up
+from incrowd.verifier.claims.nonhomogeneous import candidate_values
 from incrowd.verifier.claims.subject import ClaimSubject, EquivalenceClasses, Histogram
 from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import CheckFailed, decimal, require
@@ -22,26 +23,46 @@ CELLS_AT_ONCE = 2_000_000
 SAFE_IN_INT64 = 2**62
 CLOSE = 1e-9  # floats decide only what differs by more than this
 
+Counted = Callable[[Ints, int], list[Histogram]]
 Shares = tuple[Sequence[int], Sequence[int]]
 
 
 def t_closeness(claim: Claim, subject: ClaimSubject) -> str:
     """No class is farther than t from the whole table, in earth mover's distance."""
-    classes = subject.classes
-    limit, distance = decimal(claim, "t"), str(claim.parameters["distance"])
+    worst = _worst(claim, subject.classes, subject.classes.histograms)
+    require(
+        worst <= decimal(claim, "t"),
+        f"one class is at a distance of {rounded_up(worst)} from the whole table",
+    )
+    return rounded_up(worst)
+
+
+def candidate_closeness(claim: Claim, subject: ClaimSubject) -> str:
+    """The k rows that may be anybody's are no farther than t from the whole table."""
+
+    def counted(values: Ints, size: int) -> list[Histogram]:
+        return [candidate_values(claim, subject, values, size)]
+
+    worst = _worst(claim, subject.classes, counted)
+    far = f"the rows that may be one person's are at a distance of {rounded_up(worst)} from the whole table"
+    require(worst <= decimal(claim, "t"), far)
+    return rounded_up(worst)
+
+
+def _worst(claim: Claim, classes: EquivalenceClasses, counted: Counted) -> Fraction:
+    """The farthest group, in earth mover's distance."""
+    distance = str(claim.parameters["distance"])
     if distance == "equal":
-        found = [equal(way) for way in classes.histograms(*classes.values(claim))]
+        found = [equal(way) for way in counted(*classes.values(claim))]
     elif distance == "ordered":
         require(classes.column(claim).kind is not Kind.CATEGORICAL, "the values of the column have no order")
-        found = [ordered(way) for way in classes.histograms(*classes.values(claim))]
+        found = [ordered(way) for way in counted(*classes.values(claim))]
     elif distance == "hierarchical":
         tree, leaves = _leaves_of_rows(claim, classes)
-        found = [hierarchical(way, tree) for way in classes.histograms(leaves, len(tree.leaf))]
+        found = [hierarchical(way, tree) for way in counted(leaves, len(tree.leaf))]
     else:
         raise CheckFailed("the verifier does not know this distance")
-    worst = max(map(farthest, found))
-    require(worst <= limit, f"one class is at a distance of {rounded_up(worst)} from the whole table")
-    return rounded_up(worst)
+    return max(map(farthest, found))
 
 
 def _leaves_of_rows(claim: Claim, classes: EquivalenceClasses) -> tuple[HierarchyTree, Ints]:

@@ -22,7 +22,7 @@ import numpy as np
 from incrowd.schema import Claim, Role
 from incrowd.verifier.claims.consistency_graph import ConsistencyGraph, DegreeCounts
 from incrowd.verifier.claims.subject import ClaimSubject, Histogram, sums_of
-from incrowd.verifier.columns import folded, within
+from incrowd.verifier.columns import Ints, folded, within
 from incrowd.verifier.failure import require, whole
 
 K_FACTOR = "k-factor"
@@ -65,7 +65,7 @@ def k_factor(claim: Claim, subject: ClaimSubject) -> int:
 
 def candidate_diversity(claim: Claim, subject: ClaimSubject) -> int:
     """No value is behind more than 1/l of the k rows that may be anybody's."""
-    found = candidate_values(claim, subject)
+    found = candidate_values(claim, subject, *subject.classes.values(claim))
     most = np.zeros(len(found), found.count.dtype)
     np.maximum.at(most, found.group, found.count)
     reached = int((found.rows // most).min())
@@ -74,8 +74,8 @@ def candidate_diversity(claim: Claim, subject: ClaimSubject) -> int:
     return reached
 
 
-def candidate_values(claim: Claim, subject: ClaimSubject) -> Histogram:
-    """The values in the k rows that each record may be behind; a group for each record, counted in votes.
+def candidate_values(claim: Claim, subject: ClaimSubject, values: Ints, size: int) -> Histogram:
+    """Values of the k rows that each record may be behind; a group for each record, counted in votes.
 
     Nobody can tell equal rows of a component apart, so that each of them votes for all their values evenly.
     Every row may be that of k records: together all groups have the values of the whole table, each k times.
@@ -83,7 +83,6 @@ def candidate_values(claim: Claim, subject: ClaimSubject) -> Histogram:
     several = subject.classes.schema.having(Role.ENTITY)
     require(not several, f"{claim.model} counts rows, but here one person may have several rows")
     rows, component = subject.graph.candidates()
-    values, size = subject.classes.values(claim)
     of = folded([subject.classes.row_class, component])
     shown = Histogram.of(of, values, size)
     pair, often = np.unique(np.arange(len(rows))[:, None] * len(shown) + of[rows], return_counts=True)

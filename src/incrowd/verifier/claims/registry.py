@@ -19,7 +19,7 @@ from incrowd.verifier.claims.classes import (
     sensitive_groups,
     transparent_diversity,
 )
-from incrowd.verifier.claims.closeness import t_closeness
+from incrowd.verifier.claims.closeness import candidate_closeness, t_closeness
 from incrowd.verifier.claims.join_presence import even_presence
 from incrowd.verifier.claims.nonhomogeneous import (
     candidate_diversity,
@@ -66,6 +66,7 @@ MODELS: Mapping[str, ClaimModel] = {
     "transparent-l-diversity": ClaimModel(transparent_diversity, ("l",)),
     "candidate-l-diversity": ClaimModel(candidate_diversity, ("l",)),
     "t-closeness": ClaimModel(t_closeness, ("t", "distance")),
+    "candidate-t-closeness": ClaimModel(candidate_closeness, ("t", "distance")),
     "1k-anonymity": ClaimModel(one_k, ("k",), (MATCHES,)),
     "k1-anonymity": ClaimModel(k_one, ("k",), (MATCHES,)),
     "kk-anonymity": ClaimModel(k_k, ("k",), (MATCHES,)),
