@@ -37,3 +37,9 @@ def beliefs(
                 own[values[other]] += Fraction(1, len(mine) * len(equal[row]))
         found.append(dict(own))
     return found
+
+
+def middles(tuples: Sequence[Sequence[int]], points: Sequence[Sequence[int]]) -> list[list[int]]:
+    """For each tuple of people the lower median of each column."""
+    columns = range(len(points[0]))
+    return [[sorted(points[i][j] for i in own)[(len(own) - 1) // 2] for j in columns] for own in tuples]

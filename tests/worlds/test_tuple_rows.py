@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from support.night import NIGHT
-from support.transparent_worlds import Small, values_of
+from support.transparent_worlds import Small, plain_data, values_of
 from support.tuple_rows import OneRing, TupleRows, assignments, row_beliefs
 
+from incrowd.algorithms.base import NonHomogeneous as Overlapping
+from incrowd.algorithms.base import method
 from incrowd.algorithms.nonhomogeneous.ring import tuple_rings
+from incrowd.algorithms.nonhomogeneous.tuples import bucket_neighbourhoods
 from incrowd.algorithms.transparent.method import SplitBucket
 from incrowd.assign import SMALL_RINGS
 from incrowd.flow import Neighbourhoods
+from incrowd.long_work import silent
 
 AGES = ((0,), (1,), (4,), (9,), (5,), (3,), (3,), (5,), (9,), (4,), (11,), (2,), (7,), (8,))
 
@@ -40,7 +46,33 @@ BY_DAY = {
     "the program, two values": program(10, (5, 5), 4),
     "the program, three values": program(10, (4, 1, 5), 4),
 }
+
+
+@dataclass
+class Revisited(OneRing):
+    """The same with the neighbourhoods of another method in the place of a ring."""
+
+    method: str = "kfactor"
+
+    def neighbourhoods(self, buckets: Sequence[SplitBucket]) -> Neighbourhoods:
+        few = method(self.method)(k=self.k // self.table.l)
+        assert isinstance(few, Overlapping)
+        data = plain_data(self.table.points)
+        return bucket_neighbourhoods(
+            data, buckets, self.table.l, self.k, lambda tuples: few.group(tuples, (), silent)
+        )
+
+
+BY_DAY |= {
+    f"{name}, four tuples": Revisited(
+        Small(AGES[:8], values_of((3, 1, 4)), 2, 4), colour_of=(0, 0, 1), method=name
+    )
+    for name in ("kfactor", "kk")
+}
 BY_NIGHT = {
+    "global-1k, four tuples": Revisited(
+        Small(AGES[:8], values_of((2, 2, 2, 2)), 2, 4), colour_of=(0, 0, 1, 1), method="global-1k"
+    ),
     "four tuples, two of each value": ring_of(8, (2, 2, 2, 2), 2, 6, (0, 0, 1, 1)),
     "three colours": ring_of(9, (3, 3, 3), 3, 6, (0, 1, 2)),
     "five tuples in windows of three": ring_of(10, (5, 5), 2, 6, (0, 1)),

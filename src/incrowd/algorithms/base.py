@@ -253,8 +253,14 @@ class NonHomogeneous(Algorithm):
         "randomized: one of k disjoint assignments; with drawn = false each row has its own record"
     )
     guarantee: ClassVar[str] = "no match of a person and a row has a probability above 1/k"
-    needs: ClassVar[str] = "hierarchies for columns of more than 64 categories; no l, t, entity or means"
+    needs: ClassVar[str] = "hierarchies for columns of more than 64 categories; no t, entity or means"
     not_claimed: ClassVar[str] = Algorithm.not_claimed.replace(" (ask for l or t)", "")
+
+    @classmethod
+    def smallest_group(cls, k: int, l: object) -> int:  # noqa: E741  the paper's letter
+        """With l, neighbourhoods are made of whole tuples of l."""
+        asked = cls.transparent and isinstance(l, int) and not isinstance(l, bool) and l > 0
+        return -(-k // l) * l if asked and isinstance(l, int) else k
 
     @property
     @abstractmethod

@@ -39,6 +39,7 @@ class KFactorNeighbourhoods(Revisited):
     )
     section: ClassVar[str] = "docs/claims/kfactor.md"
     model_kept: ClassVar[str] = "kk-anonymity"
+    transparent: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = Revisited.limits
 
     @property

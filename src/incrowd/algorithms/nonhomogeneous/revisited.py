@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -22,10 +22,13 @@ from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
     widened,
 )
 from incrowd.algorithms.nonhomogeneous.regular import mended
+from incrowd.algorithms.nonhomogeneous.tuples import bucket_neighbourhoods
+from incrowd.algorithms.transparent.method import TransparentClasses, eligible_rules
+from incrowd.assign import Entropy, system
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
 from incrowd.flow import Microdata, Neighbourhoods
-from incrowd.long_work import Progress
+from incrowd.long_work import Progress, silent
 
 STARTS = {"expansion": Expansion, "nearest": Nearest}
 
@@ -57,12 +60,21 @@ class Revisited(NonHomogeneous):
     def regular(self) -> bool:
         return False
 
-    def group(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress) -> Neighbourhoods:
-        """The neighbourhood that each record's row is made over."""
-        if guards:
-            raise PolicyError("this method keeps k alone; for l, t or an entity use mondrian")
-        need_enough(data, self.k)
-        return self._neighbourhoods(data, progress)
+    def group(
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
+    ) -> Neighbourhoods:
+        """The neighbourhood that each record's row is made over; with l, of tuples in each bucket."""
+        if not guards:
+            need_enough(data, self.k)
+            return self._neighbourhoods(data, progress)
+        if not self.regular:
+            raise PolicyError("this method keeps k alone as printed; for l leave mend = true, or use kfactor")
+        rules = eligible_rules(guards)
+        l = rules[0].l  # noqa: E741
+        k = self.smallest_group(self.k, l)
+        buckets = TransparentClasses(k, need=1).buckets(data, rules, progress, entropy)
+        few = replace(self, k=k // l)
+        return bucket_neighbourhoods(data, buckets, l, k, lambda tuples: few._neighbourhoods(tuples, silent))
 
     @abstractmethod
     def _neighbourhoods(self, data: Microdata, progress: Progress) -> Neighbourhoods:
@@ -147,6 +159,7 @@ class TwoSided(Revisited):
 
     start: str = "expansion"
     mend: bool = True
+    transparent: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         **Revisited.limits,
         "start": Choice(tuple(STARTS)),

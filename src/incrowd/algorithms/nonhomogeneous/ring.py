@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.anatomy import Anatomy
 from incrowd.algorithms.base import NONHOMOGENEOUS, NonHomogeneous, method
+from incrowd.algorithms.nonhomogeneous.tuples import over_tuples, places_in_row, tuples_by_class, windows
 from incrowd.algorithms.partitions.hilbert import Hilbert, curve_order
 from incrowd.algorithms.partitions.lexicographic import (
     RULES,
@@ -160,11 +161,6 @@ class Ring(NonHomogeneous):
         if self.assignment != "matching":
             found[UNSAFE_ASSIGNMENT] = 'leave assignment = "matching"'
         return found
-
-    @classmethod
-    def smallest_group(cls, k: int, l: object) -> int:  # noqa: E741  the paper's letter
-        """Rings of tuples of l have windows of whole tuples."""
-        return -(-k // l) * l if isinstance(l, int) and not isinstance(l, bool) and l > 0 else k
 
     def group(
         self, data: Microdata, guards: tuple[Guard, ...], progress: Progress, entropy: Entropy = system
@@ -335,31 +331,9 @@ def tuple_rings(data: Microdata, buckets: Iterable[SplitBucket], l: int, k: int)
 
     Rows of a tuple are equal. Where a class has no colours, all its rows are.
     """
-    n, row = len(data), _places_in_row(data)
-    members, part = np.empty((n, k), np.int32), np.empty(n, np.int32)
-    tuples, equal = np.full(n, -1, np.int32), np.zeros(n, np.bool_)
-    parts, made = 0, 0
-    for bucket in buckets:
-        colours = np.zeros(bucket.people.size, np.int32) if bucket.colours is None else bucket.colours
-        size = 1 if bucket.colours is None else l
-        order = np.lexsort((row[bucket.people], colours, bucket.labels))
-        for own in np.split(bucket.people[order], np.cumsum(np.bincount(bucket.labels))[:-1]):
-            ring = own.reshape(size, -1).T  # tuples in a row
-            window = (np.arange(len(ring))[:, None] + np.arange(k // size)) % len(ring)
-            members[ring] = ring[window].reshape(len(ring), 1, k)
-            tuples[ring] = made + np.arange(len(ring))[:, None]
-            part[own], equal[own] = parts, size == 1 or own.size == k
-            parts, made = parts + 1, made + len(ring)
-    whole = np.broadcast_to(equal[:, None], data.codes.shape)
-    return Neighbourhoods(np.arange(n + 1) * k, members.ravel(), part, whole, equal, tuples)
-
-
-def _places_in_row(data: Microdata) -> Ints:
-    """Where each record stands in lexicographic order."""
-    order = sorted_row(data)[1]
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    return place
+    row = places_in_row(data)
+    rings = (ring for bucket in buckets for ring in tuples_by_class(bucket, l, row))
+    return over_tuples(data, ((ring, windows(len(ring), k // size)) for size, ring in rings), k)
 
 
 def _dealt(rows: Codes, part: Ints, parts: int, sought: Sought, drawn: Ints) -> Ints:
