@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -403,7 +403,13 @@ def shifted(edges: Codes, entropy: Entropy = system) -> NDArray[np.int64]:
     return edges[np.arange(len(edges)), shift[label]].astype(np.int64)
 
 
-WAYS: Mapping[str, Callable[[Codes, Entropy], NDArray[np.int64]]] = {
+class Way(Protocol):
+    """How rows are assigned: the row of each record, from the k rows that each may have (n, k)."""
+
+    def __call__(self, edges: Codes, entropy: Entropy = system, /) -> NDArray[np.int64]: ...
+
+
+WAYS: Mapping[str, Way] = {
     "matching": one_of_disjoint_matchings,
     "draw": figure_seven,
     "shift": shifted,

@@ -26,7 +26,7 @@ TOWNS, N, K = 240, 5, 3
 
 def attacked(way: str) -> tuple[float, float]:
     """Success against rings of five, one in each town, and what is believed most surely."""
-    points = [(i // N, i) for i in range(TOWNS * N)]
+    points: list[tuple[int, ...]] = [(i // N, i) for i in range(TOWNS * N)]
     table = CodeTable(points, [("set", TOWNS), ("set", TOWNS * N)])
     data = table.data
     rings = Ring(K, assignment=way).group(data, (), silent)

@@ -30,7 +30,10 @@ from incrowd.schema import Kind
 def farthest(beliefs: list[dict[Any, Fraction]], values: list[int]) -> Fraction:
     """Half the sum of differences between what is believed of somebody and the whole table."""
     table = {v: Fraction(values.count(v), len(values)) for v in set(values)}
-    return max(sum(abs(own.get(v, Fraction(0)) - share) for v, share in table.items()) / 2 for own in beliefs)
+    zero = Fraction(0)
+    return max(
+        sum((abs(own.get(v, zero) - share) for v, share in table.items()), zero) / 2 for own in beliefs
+    )
 
 
 @settings(max_examples=200 if NIGHT else 40, deadline=None)

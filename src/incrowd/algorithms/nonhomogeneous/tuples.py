@@ -56,7 +56,7 @@ def bucket_neighbourhoods(
                 continue
             middle = np.sort(data.codes[tuples], axis=1)[:, (l - 1) // 2]
             found = around(Microdata(np.ascontiguousarray(middle), data.attributes))
-            yield tuples, found.members.reshape(len(tuples), k // l)
+            yield tuples, found.members.reshape(len(tuples), k // l).astype(np.int64)
 
     return over_tuples(data, parts(), k)
 
