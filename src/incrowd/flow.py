@@ -269,12 +269,10 @@ class Partition:
 class Neighbourhoods:
     """Non-homogeneous generalization: the records that each record's own row is made over.
 
-    The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them. Where
-    the table falls into parts, and no neighbourhood reaches from one into another, `parts` (n,) numbers them.
-    Then ``whole[i, j]`` says that cell j of row i is made over all of its part, and ``alike[i]`` that all
-    records of a part are equal, or all its rows, so that nobody need be exchanged with others of it. In other
-    parts ``tuples`` (n,) may number records that have one neighbourhood, and must get rows of one. Where what
-    rows say depends on who got which, the assignment was drawn already: record i has the row ``row_of[i]``.
+    The row of record i is made over the records ``members[starts[i]:starts[i+1]]``, itself among them. Parts
+    (n,) are what no neighbourhood leaves. Then ``whole[i, j]`` says that cell j of row i is made over all of
+    its part, and ``alike[i]`` that all records of a part are equal, or all its rows: nobody is exchanged. In
+    others ``tuples`` (n,) number who must get rows of one. ``row_of`` (n,) is an assignment drawn before.
     """
 
     starts: NDArray[np.int64]
