@@ -25,6 +25,7 @@ from incrowd.commands.publish import publish
 from incrowd.errors import Exposure, Infeasible, PolicyError
 from incrowd.flow import Table
 from incrowd.long_work import silent
+from incrowd.models.l_diversity import _Frequency
 from incrowd.policy import Policy
 
 # CutRow in which no value is frequent
@@ -174,15 +175,16 @@ def test_the_printed_order_must_be_accepted_and_promises_no_l() -> None:
     assert release.manifest["method"]["form"] == "printed"
 
 
-def test_a_ring_takes_no_other_guard() -> None:
+def test_with_l_a_ring_takes_no_other_guard() -> None:
     table = CodeTable([(0,), (1,), (1,)], [("set", 2)])
+    rule = _Frequency(np.array([0, 1, 2], np.int32), 3, 2)
 
     class Veto:
         def allows(self, _rows: Any) -> bool:
             return True
 
     with pytest.raises(PolicyError, match="nothing else beside k"):
-        Ring(2).group(table.data, (Veto(),), silent)
+        Ring(2).group(table.data, (rule, Veto()), silent)
 
 
 def test_the_lexicographic_partition_is_the_same_without_l() -> None:
