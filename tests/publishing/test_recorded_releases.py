@@ -26,6 +26,9 @@ pytestmark = pytest.mark.quick
 FIGURES = TESTS / "recorded" / "demo_releases.json"
 PLAIN = ("expc", "gnof", "gof", "remove-outliers")
 DRAWN = {
+    "kk l": 0.1,
+    "global-1k l": 0.1,
+    "kfactor l": 0.1,
     "ring l": 0.1,
     "transparent l": 0.1,
 }  # groups are dealt by chance: how far the loss may be from the recorded one
