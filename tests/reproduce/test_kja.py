@@ -46,7 +46,7 @@ from incrowd.reproduce.kja.findings import (
     JoinFound,
     Panel,
 )
-from incrowd.reproduce.kja.letter import by_the_letter
+from incrowd.reproduce.kja.letter import GroupedPeople, by_the_letter
 from incrowd.reproduce.kja.trials import (
     BASES,
     COLUMNS,
@@ -60,7 +60,6 @@ from incrowd.reproduce.kja.trials import (
     TOPDOWN,
     UNI,
     UNTRIMMED,
-    GroupedPeople,
     Grouping,
     JoinPoint,
     JoinSample,

@@ -119,7 +119,7 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOT
     scales = {each.name: scale_of(each, quick) for each in populations}
     ways.compile_all()
     found = {each.name: _run(each, scales[each.name], watch, kept) for each in populations}
-    printed = {}
+    printed: JoinTrials = {}
     if RENTERS in scales:
         printed = _run_printed(populations[0], scales[RENTERS], watch, kept)
     skipped = [why] if why else []
