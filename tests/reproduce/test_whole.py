@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reproduce.test_nonhomogeneous import write_tables
+from support.night import NIGHT
 from typer.testing import CliRunner
 
 from incrowd.algorithms.nonhomogeneous.ring import Ring
@@ -25,11 +26,14 @@ from incrowd.reproduce import kept, papers, whole
 from incrowd.reproduce.judging import Claim, Tables, Verdict, above, exact, judged
 from incrowd.reproduce.kept import Keeper
 from incrowd.reproduce.multidimensional import figures as multidimensional
+from incrowd.reproduce.multidimensional.claims import CLAIMS as MULTIDIMENSIONAL
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
 from incrowd.reproduce.nonhomogeneous import trials as rings
+from incrowd.reproduce.nonhomogeneous.claims import CLAIMS as NONHOMOGENEOUS
 from incrowd.reproduce.outcome import Outcome, Sheet, check_destination, write
 from incrowd.reproduce.papers import Paper
 from incrowd.reproduce.revisited import figures as revisited
+from incrowd.reproduce.revisited.claims import CLAIMS as REVISITED
 from incrowd.reproduce.trial import run_each
 
 CLAIMS: tuple[Claim[list[float]], ...] = (
@@ -227,3 +231,20 @@ def test_a_broken_algorithm_turns_its_rows_red(
     monkeypatch.setattr(algorithm, "group", broken, raising=False)
     after = verdicts()
     assert {after[each] for each in red} == {Verdict.NOT_HELD}
+
+
+# All of it
+
+
+def test_there_are_at_least_130_statements() -> None:
+    declared = (REVISITED, NONHOMOGENEOUS, MULTIDIMENSIONAL)
+    assert sum(map(len, declared)) >= 130
+    assert all(claim.says and claim.section for claims in declared for claim in claims)
+
+
+@pytest.mark.skipif(not NIGHT, reason="minutes: every paper, as --quick has it")
+def test_the_quick_form_judges_every_paper(real_data: Path) -> None:
+    found = whole.reproduce_all(quick=True, data=real_data)
+    assert not found.not_run
+    assert {each.paper for each in found.statements} == set(papers.PAPERS)
+    assert found.html()
