@@ -59,7 +59,12 @@ UNITS = {
     ERROR: "average relative error",
     TIME: "processor seconds",
 }
-AXES = {RATIO: "|PD| / |MT|", RANGE: "|R|, % of the domain"}
+AXES = {
+    RATIO: "people of the public table for each of the private one, |PD| / |MT|",
+    "k": "k: people who share a row, at least",
+    "d": "d: quasi-identifiers",
+    RANGE: "|R|: share of the domain that a query covers, %",
+}
 
 
 @dataclass(frozen=True, slots=True)
