@@ -15,13 +15,11 @@ from incrowd.long_work import Watch
 from incrowd.reproduce.judging import Estimate, Samples, Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.kja import trials as ways
-from incrowd.reproduce.kja.findings import (
-    CLAIMS,
+from incrowd.reproduce.kja.findings import CLAIMS, ERRORS, GAINS
+from incrowd.reproduce.kja.panels import (
     DM,
     ERROR,
-    ERRORS,
     FIGURES,
-    GAINS,
     NCP,
     RANGE,
     RATIO,
