@@ -138,3 +138,17 @@ def test_a_line_needs_numbers(points: tuple[tuple[float, float], ...]) -> None:
 def test_a_chart_needs_a_line() -> None:
     with pytest.raises(ValueError, match="needs a line"):
         Chart("x", "y", "z", ())
+
+
+def test_a_band_lies_around_its_line_and_inside_the_frame() -> None:
+    band = ((0.5, 1.0), (1.0, 1.6), (1.2, 1.7), (1.4, 3.4))
+    root = drawn(ChartLine(OURS.name, OURS.points, band=band))
+    shade, line = polylines(root)
+    low, high = shade[:4], shade[:3:-1]
+    assert [x for x, _ in low] == [x for x, _ in high] == [x for x, _ in line]
+    assert all(a > b > c for (_, a), (_, b), (_, c) in zip(low, line, high, strict=True))  # down is larger
+    assert min(y for _, y in shade) >= TOP
+    with pytest.raises(ValueError, match="two ends for each point"):
+        ChartLine("x", ((1, 1), (2, 2)), band=((0, 1),))
+    with pytest.raises(ValueError, match="must be numbers"):
+        ChartLine("x", ((1, 1),), band=((0, math.inf),))

@@ -38,7 +38,7 @@ def test_student_is_scipys(level: float, freedom: int) -> None:
     assert isclose(student(level, freedom), stats.t.ppf((1 + level) / 2, freedom), rel_tol=1e-5, abs_tol=1e-7)
 
 
-@given(st.lists(st.floats(-10, 10), min_size=2, max_size=12))
+@given(st.lists(st.integers(-80, 80).map(lambda eighths: eighths / 8), min_size=2, max_size=12))
 def test_an_interval_is_scipys(samples: list[float]) -> None:
     ours = Estimate.of("", samples)
     error = stats.sem(samples)

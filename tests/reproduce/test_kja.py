@@ -34,7 +34,8 @@ from incrowd.reproduce.kja import figures as kja
 from incrowd.reproduce.kja import findings as kja_findings
 from incrowd.reproduce.kja import trials as kja_trials
 from incrowd.reproduce.kja.figures import JoinScale
-from incrowd.reproduce.kja.findings import (
+from incrowd.reproduce.kja.letter import GroupedPeople, by_the_letter
+from incrowd.reproduce.kja.panels import (
     DM,
     ERROR,
     FIGURES,
@@ -46,7 +47,6 @@ from incrowd.reproduce.kja.findings import (
     JoinFound,
     Panel,
 )
-from incrowd.reproduce.kja.letter import GroupedPeople, by_the_letter
 from incrowd.reproduce.kja.trials import (
     BASES,
     COLUMNS,

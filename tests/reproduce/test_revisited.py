@@ -25,12 +25,12 @@ from incrowd.reproduce.outcome import Outcome
 from incrowd.reproduce.revisited import examples
 from incrowd.reproduce.revisited import figures as revisited
 from incrowd.reproduce.revisited.claims import CLAIMS, LossTrials
+from incrowd.reproduce.revisited.graphs import EPSILONS, GraphPoint, graph_point
 from incrowd.reproduce.revisited.trials import (
     ADT_TABLE,
     ALGORITHMS,
     BEST,
     CMC_TABLE,
-    EPSILONS,
     EXPANSION,
     FOREST,
     KK,
@@ -41,13 +41,11 @@ from incrowd.reproduce.revisited.trials import (
     TABLE,
     VARIANTS,
     Curve,
-    GraphPoint,
     LossSample,
     LossTrial,
     RealTable,
     art,
     curves,
-    graph_point,
     printed,
     trial,
 )

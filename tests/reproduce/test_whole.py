@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from reproduce.test_nonhomogeneous import write_tables
+from support.night import NIGHT
 from typer.testing import CliRunner
 
+from incrowd.algorithms.kja import Direct
 from incrowd.algorithms.nonhomogeneous.ring import Ring
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.mondrian import Mondrian
@@ -24,12 +26,17 @@ from incrowd.reports.chart import Chart, ChartLine
 from incrowd.reproduce import kept, papers, whole
 from incrowd.reproduce.judging import Claim, Tables, Verdict, above, exact, judged
 from incrowd.reproduce.kept import Keeper
+from incrowd.reproduce.kja import figures as kja
+from incrowd.reproduce.kja.findings import CLAIMS as KJA
 from incrowd.reproduce.multidimensional import figures as multidimensional
+from incrowd.reproduce.multidimensional.claims import CLAIMS as MULTIDIMENSIONAL
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
 from incrowd.reproduce.nonhomogeneous import trials as rings
+from incrowd.reproduce.nonhomogeneous.claims import CLAIMS as NONHOMOGENEOUS
 from incrowd.reproduce.outcome import Outcome, Sheet, check_destination, write
 from incrowd.reproduce.papers import Paper
 from incrowd.reproduce.revisited import figures as revisited
+from incrowd.reproduce.revisited.claims import CLAIMS as REVISITED
 from incrowd.reproduce.trial import run_each
 
 CLAIMS: tuple[Claim[list[float]], ...] = (
@@ -204,10 +211,15 @@ def small_cuts(monkeypatch: pytest.MonkeyPatch, _home: Path) -> None:
     monkeypatch.setattr(multidimensional, "QUICK", multidimensional.CutScale((2, 10), (2, 5), 200, 5))
 
 
-BROKEN: dict[str, tuple[Callable[[pytest.MonkeyPatch, Path], None], type, Any, set[str]]] = {
-    "revisited": (small_revisited, Agglomerative, one_class, {"variants.art", "order.art"}),
-    "nonhomogeneous": (small_rings, Ring, whole_table, {"figure9.lowest", "figure11.less"}),
-    "multidimensional": (small_cuts, Mondrian, one_class, {"classes", "often.uniform"}),
+def small_joins(monkeypatch: pytest.MonkeyPatch, _home: Path) -> None:
+    monkeypatch.setattr(kja, "PEOPLE", 1000)  # 200 of them in a quick run
+
+
+BROKEN: dict[str, tuple[Callable[[pytest.MonkeyPatch, Path], None], type, str, Any, set[str]]] = {
+    "revisited": (small_revisited, Agglomerative, "group", one_class, {"variants.art", "order.art"}),
+    "nonhomogeneous": (small_rings, Ring, "group", whole_table, {"figure9.lowest", "figure11.less"}),
+    "kja": (small_joins, Direct, "grouped", one_class, {"16.below", "17.below"}),
+    "multidimensional": (small_cuts, Mondrian, "group", one_class, {"classes", "often.uniform"}),
 }
 
 
@@ -215,7 +227,7 @@ BROKEN: dict[str, tuple[Callable[[pytest.MonkeyPatch, Path], None], type, Any, s
 def test_a_broken_algorithm_turns_its_rows_red(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    small, algorithm, broken, red = BROKEN[name]
+    small, algorithm, does, broken, red = BROKEN[name]
     small(monkeypatch, tmp_path)
 
     def verdicts() -> dict[str, Verdict]:
@@ -224,6 +236,23 @@ def test_a_broken_algorithm_turns_its_rows_red(
 
     before = verdicts()
     assert {before[each] for each in red} == {Verdict.HELD}
-    monkeypatch.setattr(algorithm, "group", broken, raising=False)
+    monkeypatch.setattr(algorithm, does, broken, raising=False)
     after = verdicts()
     assert {after[each] for each in red} == {Verdict.NOT_HELD}
+
+
+# All of it
+
+
+def test_there_are_many_statements_and_none_is_empty() -> None:
+    declared = (REVISITED, NONHOMOGENEOUS, KJA, MULTIDIMENSIONAL)
+    assert sum(map(len, declared)) >= 250
+    assert all(claim.says and claim.section for claims in declared for claim in claims)
+
+
+@pytest.mark.skipif(not NIGHT, reason="minutes: every paper, as --quick has it")
+def test_the_quick_form_judges_every_paper(real_data: Path) -> None:
+    found = whole.reproduce_all(quick=True, data=real_data)
+    assert not found.not_run
+    assert {each.paper for each in found.statements} == set(papers.PAPERS)
+    assert found.html()

@@ -34,7 +34,7 @@ from math import atan2, cos, inf, isfinite, nextafter, pi, sin, sqrt
 from statistics import fmean, stdev
 from typing import Any, Generic, TypeVar
 
-from incrowd.reproduce.trend import ratios
+from incrowd.reproduce.trend import ratios, span
 
 LEVEL = 0.95
 LEAST_SAMPLES = 5
@@ -303,8 +303,11 @@ class Statement:
 
     @property
     def detail(self) -> str:
-        """What was found, and why that decides it."""
-        return f"{self.ours} ({self.reason})" if self.ours else self.reason
+        """What was found, from the least to the most, and why that decides it."""
+        means = [each.mean for each in self.found.ours]
+        least_and_most = [span(means)] if means else []
+        shown = "; ".join([*([self.found.words] if self.found.words else []), *least_and_most])
+        return f"{shown} ({self.reason})" if shown else self.reason
 
     @property
     def reason(self) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-import incrowd
+from incrowd import __version__
 from incrowd.errors import InputError
 
 TAG = "@"  # before a dataclass
@@ -97,13 +97,13 @@ def _whole(value: Any, kinds: Mapping[str, type]) -> Any:
 
 def asked(name: str, quick: bool, data: Path | None) -> dict[str, Any]:
     """What a run depends on: the program, what it was asked for, the tables with their sizes and times."""
-    home = Path(incrowd.__file__).parent
+    home = Path(__file__).parents[1]
     code = sha256()
     for file in sorted(home.rglob("*.py")):
         code.update(file.read_bytes())
     tables = [] if data is None else sorted(file for file in data.rglob("*") if file.is_file())
     return {
-        "version": incrowd.__version__,
+        "version": __version__,
         "code": code.hexdigest(),
         "run": [name, quick],
         "tables": [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in tables],

@@ -15,13 +15,11 @@ from incrowd.long_work import Watch
 from incrowd.reproduce.judging import Estimate, Samples, Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.kja import trials as ways
-from incrowd.reproduce.kja.findings import (
-    CLAIMS,
+from incrowd.reproduce.kja.findings import CLAIMS, ERRORS, GAINS
+from incrowd.reproduce.kja.panels import (
     DM,
     ERROR,
-    ERRORS,
     FIGURES,
-    GAINS,
     NCP,
     RANGE,
     RATIO,
@@ -59,7 +57,12 @@ UNITS = {
     ERROR: "average relative error",
     TIME: "processor seconds",
 }
-AXES = {RATIO: "|PD| / |MT|", RANGE: "|R|, % of the domain"}
+AXES = {
+    RATIO: "people of the public table for each of the private one, |PD| / |MT|",
+    "k": "k: people who share a row, at least",
+    "d": "d: quasi-identifiers",
+    RANGE: "|R|: share of the domain that a query covers, %",
+}
 
 
 @dataclass(frozen=True, slots=True)

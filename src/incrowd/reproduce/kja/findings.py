@@ -8,7 +8,6 @@ A printed number is another table's: ours is near it within the factor `NEAR` ei
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from incrowd.reproduce.judging import (
     Claim,
@@ -22,12 +21,10 @@ from incrowd.reproduce.judging import (
     unbroken,
     within,
 )
-from incrowd.reproduce.kja.trials import DIR, MONDRIAN, PRINTED, REF, RENTERS_TABLE, TOPDOWN, UNI, JoinPoint
+from incrowd.reproduce.kja.panels import DM, ERROR, FIGURES, NCP, RENTERS, TIME, JoinFound, Panel
+from incrowd.reproduce.kja.trials import DIR, MONDRIAN, PRINTED, REF, TOPDOWN, UNI
 from incrowd.reproduce.trend import spread
 
-NCP, DM, ERROR, TIME = "NCP", "DM", "ARE", "seconds"  # what a figure shows
-RATIO, RANGE = "ratio", "|R|"
-RENTERS = RENTERS_TABLE.name
 NEAR = 1.5  # a printed number: larger to smaller
 ALMOST = 1.1  # almost identical: larger to smaller
 STEADY = 2.0  # not sensitive, unaffected, stable, roughly the same time: largest to smallest
@@ -38,18 +35,6 @@ TWO_TO_FOUR = (2.0, 4.0)
 ERROR_GAIN = (1.66, 3.04)
 MINUTES = 300.0  # "a few minutes", in seconds
 WAYS = {DIR: "Direct", REF: "Refinement"}
-FIGURES = {
-    10: (RENTERS, MONDRIAN, NCP),
-    11: (RENTERS, MONDRIAN, DM),
-    12: (RENTERS, TOPDOWN, NCP),
-    13: (RENTERS, TOPDOWN, DM),
-    14: (RENTERS, MONDRIAN, ERROR),
-    15: (RENTERS, TOPDOWN, ERROR),
-    16: (UNI, MONDRIAN, NCP),
-    17: (UNI, TOPDOWN, NCP),
-    18: (RENTERS, MONDRIAN, TIME),
-    19: (RENTERS, TOPDOWN, TIME),
-}
 GAINS = {  # how many times less than the conventional way, by what is measured, line and k
     (NCP, MONDRIAN + DIR, 50): 3.04,
     (DM, MONDRIAN + DIR, 50): 14.35,
@@ -74,58 +59,6 @@ ERRORS = {  # ARE of the conventional way and of Refinement, by base and k
     (TOPDOWN, 50): (6.1, 3.5),
     (TOPDOWN, 500): (51.2, 30.8),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A part of a figure: which base on which table it shows, and each line by the value it is `over`."""
-
-    name: str
-    over: str
-    lines: Mapping[str, Points]
-
-    @property
-    def number(self) -> int:
-        """Of the whole figure, of which this is a part."""
-        return int(self.name[:-1])
-
-    @property
-    def data(self) -> str:
-        return FIGURES[self.number][0]
-
-    @property
-    def base(self) -> str:
-        return FIGURES[self.number][1]
-
-    @property
-    def shows(self) -> str:
-        return FIGURES[self.number][2]
-
-    def line(self, way: str = "") -> Points:
-        """Of DIR, REF, or the conventional way."""
-        return self.lines[self.base + way]
-
-    @property
-    def joined(self) -> Mapping[str, Points]:
-        """The lines of k-join-anonymity, which are one if people are counted."""
-        return {name: line for name, line in self.lines.items() if name != self.base}
-
-    def shares(self, line: Points, other: Points) -> Points:
-        """Which share of another line a line is, where the public table has somebody else."""
-        return {at: each for at, each in ratio(line, other).items() if at != f"{RATIO}=1"}
-
-    def gains(self, line: Points) -> Points:
-        """How many times below the conventional way a line lies."""
-        return self.shares(self.line(), line)
-
-
-@dataclass(frozen=True, slots=True)
-class JoinFound:
-    """All that was run: parts of figures, and what was run besides them: every way, sample by sample."""
-
-    panels: Mapping[str, Panel]
-    default: Mapping[str, Sequence[JoinPoint]]
-    printed: Mapping[int, Mapping[str, Sequence[JoinPoint]]]  # TopDown as printed, by ratio
 
 
 Judge = Callable[[JoinFound], Finding]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from incrowd.reproduce.judging import (
     Claim,
@@ -51,9 +52,8 @@ FOUR = (HR, HS, HP, NH)
 TIMED = (HS, HP, NH)
 CENSUS, ADULT = CENSUS_TABLE.name, ADULT_TABLE.name
 
-Figures = Mapping[int, SampledFigure]
 Of = Callable[[SampledFigure], Finding]
-NHClaim = Claim[Figures]
+NHClaim = Claim[Any]
 
 
 def _named(lines: Mapping[str, Points]) -> dict[str, list[float]]:
@@ -297,54 +297,6 @@ def mean_part_cut(figure: SampledFigure) -> Finding:
     )
 
 
-def _examples() -> Iterator[NHClaim]:
-    def claim(name: str, section: str, says: str, judge: Callable[[], Finding], printed: str = "") -> NHClaim:
-        return Claim(name, section, says, lambda _figures: judge(), printed=printed or None)
-
-    half = "knowing everybody, one finds out who is behind a row with probability 1/2 at most"
-    yield claim("table2", "1, Table 2", half, partial(examples.two_anonymous, examples.TABLE_2), "1/2")
-    yield claim("table3", "1, Table 3", half, partial(examples.two_anonymous, examples.TABLE_3), "1/2")
-    says = "Table 3 is better than Table 2 whatever the measure: every cell is smaller or equal"
-    yield claim("table3.better", "1, 3.2", says, examples.better_than_table_2)
-    says = "every record of Table 4 has two matches and every row two"
-    yield claim("table4.two", "4.1", says, examples.two_matches_in_table_4, "2")
-    says = "in Table 4, t2 can only be behind t2'"
-    yield claim("table4.second", "4.1", says, examples.second_in_table_4, "1")
-    says = "a match is effective if and only if its record can be reached from its row"
-    yield claim("theorem1", "4.1.1, Theorem 1", says, examples.theorem_1)
-    says = "to assignments of a ring without common pairs one more can be found, up to k"
-    yield claim("lemma1", "4.2.1, Lemma 1", says, examples.disjoint_extend)
-    yield claim("ring.effective", "5.1", "every match of a ring is effective", examples.all_effective)
-    says = "a ring is locally optimal: nothing can be taken away"
-    yield claim("ring.optimal", "5.1", says, examples.locally_optimal)
-    says = "a ring loses no more than a homogeneous generalization of the same partition"
-    yield claim("lemma2", "5.1, Lemma 2", says, examples.never_worse)
-    says = "the ring over five records with k=3 has 13 assignments"
-    yield claim("figure5.13", "5.2", says, examples.thirteen, "13")
-    says = "if all are as likely, matches with the row before have 5/13, the others 4/13"
-    yield claim("figure5.uneven", "5.2", says, examples.uneven, "4/13, 5/13, 4/13")
-    says = "one known pair of a shift assignment tells everybody's row"
-    yield claim("columns", "5.2", says, examples.columns_reveal)
-    says = "one of k disjoint assignments, drawn, gives every match 1/k"
-    yield claim("draw", "5.2", says, partial(examples.even_draw, examples.disjoint_draw), "1/3")
-    says = "the algorithm of Figure 7 gives every match 1/k"
-    yield claim(
-        "figure7", "5.2, Figure 7", says, partial(examples.even_draw, examples.figure_seven_draw), "1/3"
-    )
-    says = "a ring stays connected when any k-1 nodes are removed"
-    yield claim("ring.connected", "5.2", says, examples.vertex_connected, "k-1")
-    says = "with one pair known everybody else has at least k-1 possible rows"
-    yield claim("corruption", "5.2", says, examples.candidates_left, "k-1")
-    says = "four tuples lose 8/(|A|-1) in two groups and 6/(|A|-1) as one ring"
-    yield claim("four", "5.3", says, examples.eight_and_six, "8, 6")
-    says = "the partitioning makes large partitions that cost a homogeneous generalization much"
-    yield claim("figure8.large", "7.2", says, examples.large_parts_are_equal)
-    says = "a ring over s1, s2, s1, s2 is 2-diverse"
-    yield claim("diverse.two", "6", says, partial(examples.diverse_ring, "abab", 2))
-    says = "a ring whose l neighbours have different values is l-diverse (l=3)"
-    yield claim("diverse.three", "6", says, partial(examples.diverse_ring, "abcabc", 3))
-
-
 def _of(
     number: int,
     name: str,
@@ -452,7 +404,7 @@ def _figures_14_15() -> Iterator[NHClaim]:
 
 
 CLAIMS = (
-    *_examples(),
+    *examples.CLAIMS,
     *_figure_9(),
     *_figures_10_11(),
     *_figures_12_13(),

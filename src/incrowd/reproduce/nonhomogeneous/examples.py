@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from incrowd.graph.consistency import Graph
 from incrowd.graph.factor import lambda_star
 from incrowd.graph.posterior import posterior
 from incrowd.long_work import silent
-from incrowd.reproduce.judging import Finding, exact, unbroken, within
+from incrowd.reproduce.judging import Claim, Finding, exact, unbroken, within
 from incrowd.reproduce.stored import SEED, whole_numbers
 from incrowd.reproduce.trial import loss
 
@@ -309,3 +311,57 @@ def diverse_ring(values: str, l: int) -> Finding:  # noqa: E741  # the paper's l
     words = f"{broken} of {len(every)} assignments show somebody a value more than once among {l} rows"
     against = f"the order {values}, l={l}"
     return exact(not broken, words, counterexample=against)
+
+
+# What the paper says of all these
+
+
+def _claims() -> Iterator[Claim[Any]]:
+    def claim(
+        name: str, section: str, says: str, judge: Callable[[], Finding], printed: str = ""
+    ) -> Claim[Any]:
+        return Claim(name, section, says, lambda _figures: judge(), printed=printed or None)
+
+    half = "knowing everybody, one finds out who is behind a row with probability 1/2 at most"
+    yield claim("table2", "1, Table 2", half, partial(two_anonymous, TABLE_2), "1/2")
+    yield claim("table3", "1, Table 3", half, partial(two_anonymous, TABLE_3), "1/2")
+    says = "Table 3 is better than Table 2 whatever the measure: every cell is smaller or equal"
+    yield claim("table3.better", "1, 3.2", says, better_than_table_2)
+    says = "every record of Table 4 has two matches and every row two"
+    yield claim("table4.two", "4.1", says, two_matches_in_table_4, "2")
+    says = "in Table 4, t2 can only be behind t2'"
+    yield claim("table4.second", "4.1", says, second_in_table_4, "1")
+    says = "a match is effective if and only if its record can be reached from its row"
+    yield claim("theorem1", "4.1.1, Theorem 1", says, theorem_1)
+    says = "to assignments of a ring without common pairs one more can be found, up to k"
+    yield claim("lemma1", "4.2.1, Lemma 1", says, disjoint_extend)
+    yield claim("ring.effective", "5.1", "every match of a ring is effective", all_effective)
+    says = "a ring is locally optimal: nothing can be taken away"
+    yield claim("ring.optimal", "5.1", says, locally_optimal)
+    says = "a ring loses no more than a homogeneous generalization of the same partition"
+    yield claim("lemma2", "5.1, Lemma 2", says, never_worse)
+    says = "the ring over five records with k=3 has 13 assignments"
+    yield claim("figure5.13", "5.2", says, thirteen, "13")
+    says = "if all are as likely, matches with the row before have 5/13, the others 4/13"
+    yield claim("figure5.uneven", "5.2", says, uneven, "4/13, 5/13, 4/13")
+    says = "one known pair of a shift assignment tells everybody's row"
+    yield claim("columns", "5.2", says, columns_reveal)
+    says = "one of k disjoint assignments, drawn, gives every match 1/k"
+    yield claim("draw", "5.2", says, partial(even_draw, disjoint_draw), "1/3")
+    says = "the algorithm of Figure 7 gives every match 1/k"
+    yield claim("figure7", "5.2, Figure 7", says, partial(even_draw, figure_seven_draw), "1/3")
+    says = "a ring stays connected when any k-1 nodes are removed"
+    yield claim("ring.connected", "5.2", says, vertex_connected, "k-1")
+    says = "with one pair known everybody else has at least k-1 possible rows"
+    yield claim("corruption", "5.2", says, candidates_left, "k-1")
+    says = "four tuples lose 8/(|A|-1) in two groups and 6/(|A|-1) as one ring"
+    yield claim("four", "5.3", says, eight_and_six, "8, 6")
+    says = "the partitioning makes large partitions that cost a homogeneous generalization much"
+    yield claim("figure8.large", "7.2", says, large_parts_are_equal)
+    says = "a ring over s1, s2, s1, s2 is 2-diverse"
+    yield claim("diverse.two", "6", says, partial(diverse_ring, "abab", 2))
+    says = "a ring whose l neighbours have different values is l-diverse (l=3)"
+    yield claim("diverse.three", "6", says, partial(diverse_ring, "abcabc", 3))
+
+
+CLAIMS = tuple(_claims())

@@ -22,6 +22,7 @@ from incrowd.reproduce.judging import (
     within,
 )
 from incrowd.reproduce.revisited import examples
+from incrowd.reproduce.revisited.graphs import TIMED, GraphPoint, TimePoint
 from incrowd.reproduce.revisited.trials import (
     BEST,
     EXPANSION,
@@ -32,11 +33,8 @@ from incrowd.reproduce.revisited.trials import (
     NEAREST,
     ROWS,
     TABLE,
-    TIMED,
     VARIANTS,
-    GraphPoint,
     LossTrial,
-    TimePoint,
 )
 
 ART_ROWS = 5000  # the paper does not say how many; so many lose about what is printed

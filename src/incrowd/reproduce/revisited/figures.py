@@ -12,9 +12,11 @@ from incrowd.long_work import Watch
 from incrowd.reproduce.judging import Estimate, Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet
+from incrowd.reproduce.revisited import graphs
 from incrowd.reproduce.revisited import trials as runs
 from incrowd.reproduce.revisited.claims import ART_ROWS, CLAIMS, LossTrials
-from incrowd.reproduce.revisited.trials import KS, ROWS, Curve, GraphPoint, LossSample, LossTrial, printed
+from incrowd.reproduce.revisited.graphs import GraphPoint
+from incrowd.reproduce.revisited.trials import KS, ROWS, Curve, LossSample, LossTrial, printed
 from incrowd.reproduce.stored import SEED
 from incrowd.reproduce.trial import run_each
 
@@ -73,7 +75,7 @@ def _graphs(
     asked = [(name, len(table), seed, k) for (name, seed), table in data.items() for k in ks]
     found = run_each(
         asked,
-        lambda at: runs.graph_point(data[at[0], at[2]], at[3]),
+        lambda at: graphs.graph_point(data[at[0], at[2]], at[3]),
         watch("who fits which row"),
         kept=kept.of("graphs", GraphPoint),
     )
@@ -84,12 +86,12 @@ def _graphs(
     }
 
 
-def _times(watch: Watch, kept: Keeper) -> dict[int, dict[int, runs.TimePoint]]:
+def _times(watch: Watch, kept: Keeper) -> dict[int, dict[int, graphs.TimePoint]]:
     seeds = range(SEED, SEED + SAMPLES)
-    runs.time_point(200, 0)  # compiles
+    graphs.time_point(200, 0)  # compiles
     asked = [(n, seed) for seed in seeds for n in TIMED_SIZES]
-    keeper = kept.of("times", runs.TimePoint)
-    found = run_each(asked, lambda at: runs.time_point(*at), watch("how times grow"), kept=keeper)
+    keeper = kept.of("times", graphs.TimePoint)
+    found = run_each(asked, lambda at: graphs.time_point(*at), watch("how times grow"), kept=keeper)
     return {seed: {n: found[n, seed] for n in TIMED_SIZES} for seed in seeds}
 
 
@@ -153,12 +155,12 @@ def _graph_sheet(found: LossTrials) -> Sheet:
     """Means over samples; of the most rows that a record fits the most."""
     rows = []
     for (name, k), some in found.graphs.items():
-        matched = (f"{fmean(point.matched[epsilon] for point in some):.1%}" for epsilon in runs.EPSILONS)
+        matched = (f"{fmean(point.matched[epsilon] for point in some):.1%}" for epsilon in graphs.EPSILONS)
         steps = [point.one for point in some if point.one is not None]
         one = f"{fmean(steps):.1%}" if steps else "-"
         above = f"{fmean(point.above for point in some):.1%}"
         rows.append((name, f"{k}", f"{max(point.most for point in some)}", above, *matched, one))
-    shown = (f"k matches, e={epsilon:g}" for epsilon in runs.EPSILONS)
+    shown = (f"k matches, e={epsilon:g}" for epsilon in graphs.EPSILONS)
     header = ("", "k", "most rows", "above 2k", *shown, "one step")
     about = (
         "(k,k) by Algorithms 4 and 5, LM: how many rows a record fits; who has k matches in "

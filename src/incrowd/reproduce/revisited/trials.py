@@ -13,9 +13,8 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from math import ceil, exp, log
+from math import exp, log
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -26,20 +25,17 @@ import numpy as np
 from incrowd.algorithms.nonhomogeneous.neighbourhoods import (
     Expansion,
     Nearest,
-    global_neighbourhoods,
     widened,
 )
 from incrowd.algorithms.partitions.agglomerative import Agglomerative
 from incrowd.algorithms.partitions.forest import Forest
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Neighbourhoods, Partition, Table
-from incrowd.graph.components import components
-from incrowd.graph.consistency import consistency
 from incrowd.long_work import Progress, silent
 from incrowd.policy import Policy
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.stored import ADULT_TABLE, SEED, Stored, drawn_order, first_rows
-from incrowd.reproduce.trial import loss, rows_of, run_each, timed
+from incrowd.reproduce.trial import loss, run_each
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 
 Sets = tuple[tuple[str, ...], ...]
@@ -323,64 +319,6 @@ def trial(
     kept = kept.of(f"{sample.name} {len(data)} {sample.seed} {measure} {tuple(ks)}")
     found = run_each(names, losses, progress, kept=kept)
     return LossTrial(sample.name, len(data), sample.seed, measure, tuple(ks), found)
-
-
-# The graph of who fits which row
-
-
-EPSILONS = (0.0, 0.2, 0.5, 1.0)  # of ((1+e)k, (1+e)k)
-
-
-@dataclass(frozen=True, slots=True)
-class GraphPoint:
-    """What became of (k,k) on one sample, by Algorithms 4 and 5 and LM.
-
-    `most` is the largest number of rows that a record fits, `above` the share of records that fit more than
-    2k. `matched` is by epsilon the share of records with at least k matches in ((1+e)k,(1+e)k). `one` is the
-    share of those whose row Algorithm 6 widened that needed one step, None if it widened none.
-    """
-
-    most: int
-    above: float
-    matched: Mapping[float, float]
-    one: float | None
-
-
-def graph_point(data: Microdata, k: int) -> GraphPoint:
-    """Made, read again as texts, and looked at as an adversary does who knows everybody."""
-    matched: dict[float, float] = {}
-    for epsilon in EPSILONS:
-        size = ceil(k * (1 + epsilon))
-        grouped = KK_ALGORITHMS[EXPANSION](data, size, MEASURES["LM"])
-        graph = consistency(rows_of(data, grouped), data)
-        weights, whole = graph.record_weight, graph.record_weight.sum()
-        matches = components(graph, np.arange(len(data))).matches().records
-        matched[epsilon] = float(weights[matches >= k].sum() / whole)
-        if not epsilon:
-            fits = graph.degrees().records
-            most, above = int(fits.max()), float(weights[fits > 2 * k].sum() / whole)
-            assert isinstance(grouped, Neighbourhoods)  # noqa: S101  # as (k,k) always is
-            steps = global_neighbourhoods(data, grouped, k, MEASURES["LM"]).sizes - grouped.sizes
-    widened_for = steps[steps > 0]
-    one = float((widened_for == 1).mean()) if widened_for.size else None
-    return GraphPoint(most, above, matched, one)
-
-
-TIMED = {"agglomerative": "(10), Algorithm 1", "(k,k)": EXPANSION}
-
-
-@dataclass(frozen=True, slots=True)
-class TimePoint:
-    """Processor seconds by algorithm."""
-
-    seconds: Mapping[str, float]
-
-
-def time_point(n: int, seed: int, k: int = 5) -> TimePoint:
-    """The quicker of two runs on ART."""
-    data = art(n, seed)
-    runs = {name: partial(ALGORITHMS[algorithm], data, k, "lm") for name, algorithm in TIMED.items()}
-    return TimePoint({name: min(timed(run)[1] for _ in range(2)) for name, run in runs.items()})
 
 
 @dataclass(frozen=True, slots=True)
