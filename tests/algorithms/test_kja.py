@@ -16,14 +16,8 @@ from support.tables_of_codes import CodeTable, code_tables, ks
 from twins import kja as naive
 
 from incrowd.algorithms.base import all_methods
-from incrowd.algorithms.kja import (
-    BASES,
-    CUTTING,
-    AdaptiveRefinement,
-    Direct,
-    DirectWithValues,
-    Refinement,
-)
+from incrowd.algorithms.kja import BASES, CUTTING, Direct, Refinement
+from incrowd.algorithms.kja_adaptive import AdaptiveRefinement, DirectWithValues
 from incrowd.algorithms.kja_printed import GroupBoxes, kept_of
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.contracts import Partitioner, catalogue

@@ -21,7 +21,7 @@ from campaigns.mutation_laboratory import NOTICED, PROGRAM
 from campaigns.page import page
 
 from incrowd import assign
-from incrowd.algorithms.kja import AdaptiveRefinement
+from incrowd.algorithms.kja_adaptive import AdaptiveRefinement
 
 SEED = 7
 DRAWN = [name for name, campaign in CAMPAIGNS.items() if not campaign.listed and campaign.in_ci]

@@ -25,7 +25,8 @@ from support.towns import Disclosed, Town, faults, posterior, towns, value_towns
 
 import incrowd as ic
 from incrowd.algorithms.base import all_methods
-from incrowd.algorithms.kja import BASES, AdaptiveRefinement, Direct, DirectWithValues, Refinement
+from incrowd.algorithms.kja import BASES, Direct, Refinement
+from incrowd.algorithms.kja_adaptive import AdaptiveRefinement, DirectWithValues
 from incrowd.errors import Exposure, Infeasible
 from incrowd.flow import Table
 from incrowd.long_work import unwatched

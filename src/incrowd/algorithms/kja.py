@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import EXTERNAL, Algorithm, all_methods, method, need_enough
-from incrowd.algorithms.kja_printed import around, trimmed
+from incrowd.algorithms.kja_printed import trimmed
 from incrowd.algorithms.partitions.mondrian import Mondrian, MondrianRun, StrictMondrian
 from incrowd.assign import Entropy, shuffled, system
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Partitioner, Share, SizedGuard, exact, register
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Codes, Microdata, Partition, records_by_label
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.long_work import Progress, silent
-from incrowd.policy.exposures import UNSAFE_ADAPTIVE, UNSAFE_OUTLINE, UNSAFE_TRIMMING, KnownExposure
+from incrowd.policy.exposures import UNSAFE_TRIMMING, KnownExposure
 
 Ints = NDArray[np.int64]
 TRIMS = ("none", "greedy", "exact")
@@ -108,7 +108,7 @@ class KJoinAnonymization(Algorithm):
         order, own = shuffled(len(data), entropy), own_people(data)
         mixed = Microdata(data.codes[order], data.attributes, own=own[order])
         number = (np.cumsum(own) - 1)[order].astype(np.int32)
-        partition = self._grouped(mixed, base, tuple(_numbered(guard, number) for guard in guards), progress)
+        partition = self._grouped(mixed, base, tuple(numbered(guard, number) for guard in guards), progress)
         back = np.argsort(order)
         buckets = None if partition.buckets is None else partition.buckets[back]
         return Partition(partition.labels[back], buckets=buckets)
@@ -167,67 +167,7 @@ class Direct(Trimming):
             raise PolicyError("kja-direct publishes no sensitive values, so it keeps k alone; use kja-refine")
         need_enough(data, self.k)
         partition = base.group(Microdata(data.codes, data.attributes), (), progress)
-        return self._finished(data, _labels(partition), None)
-
-
-@register("algorithm", "kja-direct-values")
-@dataclass(frozen=True)
-class DirectWithValues(KJoinAnonymization):
-    """Direct, with the sensitive values of all private people at once, or of each class.
-
-    Parameters
-    ----------
-    values : str
-        What is published together: the values of the whole private ``table``, which tell nothing of a class;
-        or those of each ``class``, which then keeps l and t itself. Which cuts leave enough private people
-        on both sides depends on who is private: whoever re-runs the program finds some.
-    """
-
-    values: str = "table"
-    limits: ClassVar[Mapping[str, AnyLimit]] = {
-        **KJoinAnonymization.limits,
-        "values": Choice(("table", "class")),
-    }
-    section: ClassVar[str] = "4, Direct; values, l and t, which it leaves open"
-    guarantee: ClassVar[str] = KJoinAnonymization.guarantee + ' (with values = "table")'
-    publishes: ClassVar[str] = (
-        "the same as kja-direct, and sensitive values apart: of everybody, or by class, with the number of "
-        "private people of each"
-    )
-    buckets: ClassVar[bool] = True
-
-    @property
-    def by_class(self) -> bool:
-        return self.values == "class"
-
-    @property
-    def printed(self) -> bool:
-        return False  # the paper publishes no values with Direct
-
-    @property
-    def least_bucket(self) -> int | None:
-        return LEAST_TOGETHER if self.by_class else None
-
-    @property
-    def most_present_share(self) -> str | None:
-        """Values of a class say how many of it are private."""
-        return "1" if self.by_class else None
-
-    def exposures(self) -> Mapping[KnownExposure, str]:
-        return {UNSAFE_ADAPTIVE: 'leave values = "table", or use kja-refine'} if self.by_class else {}
-
-    def _grouped(
-        self, data: Microdata, base: Partitioner, guards: tuple[Guard, ...], progress: Progress
-    ) -> Partition:
-        own = own_people(data)
-        need_enough(data, self.k)
-        need_enough(Microdata(data.codes[own], data.attributes), LEAST_TOGETHER if self.by_class else self.k)
-        enough = _EnoughOwn(own, LEAST_TOGETHER, guards, none=True)  # of nobody it is dropped
-        vetoes = (enough,) if self.by_class else ()
-        found = _labels(base.group(Microdata(data.codes, data.attributes), vetoes, progress))
-        labels = with_private_people(found, own)
-        together = labels if self.by_class else np.where(labels >= 0, 0, -1).astype(np.int32)
-        return Partition(labels, buckets=together)
+        return self._finished(data, group_labels(partition), None)
 
 
 @register("algorithm", "kja-refine")
@@ -292,7 +232,7 @@ class Refinement(KJoinAnonymization):
         blind = Microdata(data.codes, data.attributes)
         share, own = self.most_present, own_people(data)
         if share == 1:
-            return _labels(base.group(blind, (), progress))
+            return group_labels(base.group(blind, (), progress))
         if int(own.sum()) > share * len(data):
             raise Infeasible(
                 f"{int(own.sum())} of {len(data)} people are in the private table, more than presence = "
@@ -323,77 +263,6 @@ class Refinement(KJoinAnonymization):
 
         places = Microdata(classes.middles(data), data.attributes)
         return MondrianRun(self._of_values, places).by_need(need, others, silent, classes.private)
-
-
-@register("algorithm", "kja-refine-adaptive")
-@dataclass(frozen=True)
-class AdaptiveRefinement(Trimming):
-    """Make groups with k people of the private table, then group each again by k people of either.
-
-    For reproduction: whoever re-runs it finds out that some are in the private table.
-
-    Parameters
-    ----------
-    first : str
-        What the first groups are of. ``both`` tables, each group with k people of the private one: cuts are
-        made where people of either table are. The ``private`` one alone, joined by the public people inside
-        its boxes, as printed: nobody's box then is larger than without the public table, but boxes end
-        where private people do, and whoever alone stands at an end is one of them.
-    """
-
-    first: str = "both"
-    limits: ClassVar[Mapping[str, AnyLimit]] = {
-        **Trimming.limits,
-        "first": Choice(("both", "private")),
-    }
-    section: ClassVar[str] = "3 and 4, Refinement; l, which the paper leaves open"
-    guarantee: ClassVar[str] = (
-        "everyone's row equals those of at least k-1 other people, some of them of the public table"
-    )
-    adversary: ClassVar[str] = (
-        "knows everyone's quasi-identifiers and the public table, but not who is in the private one; does "
-        "not re-run the program"
-    )
-    publishes: ClassVar[str] = (
-        "the same as kja-direct, and sensitive values apart, by the groups of the first round"
-    )
-    buckets: ClassVar[bool] = True
-
-    def exposures(self) -> Mapping[KnownExposure, str]:
-        seen = UNSAFE_OUTLINE if self.first == "private" else UNSAFE_ADAPTIVE
-        return {**super().exposures(), seen: "use kja-refine"}
-
-    def _grouped(
-        self, data: Microdata, base: Partitioner, guards: tuple[Guard, ...], progress: Progress
-    ) -> Partition:
-        own = own_people(data)
-        private = Microdata(data.codes[own], data.attributes)
-        need_enough(private, self.k)
-        if self.first == "both":
-            enough = _EnoughOwn(own, self.k, guards)
-            home = _labels(base.group(Microdata(data.codes, data.attributes), (enough,), silent))
-        else:
-            number = np.flatnonzero(own).astype(np.int32)
-            asked = tuple(_numbered(guard, number) for guard in guards)
-            home = around(data, own, _labels(base.group(private, asked, silent)))
-        progress(0.4)
-        labels = self._divided(data, home, base, progress)
-        return self._finished(data, labels, home)
-
-    def _divided(self, data: Microdata, home: Codes, base: Partitioner, progress: Progress) -> Codes:
-        """The groups of each group, where people of the public table joined it."""
-        groups = records_by_label(home)
-        labels = np.full(len(data), -1, np.int32)
-        met = 0
-        own = own_people(data)
-        for done, people in enumerate(groups):
-            found = np.zeros(people.size, np.int32)
-            if not own[people].all() and people.size >= 2 * self.k:
-                found = _labels(base.group(Microdata(data.codes[people], data.attributes), (), silent))
-            labels[people] = met + found
-            met += int(found.max()) + 1
-            progress(0.4 + 0.6 * (done + 1) / len(groups))
-        return labels
 
 
 def _refuse_base(name: str, base: str) -> None:
@@ -444,7 +313,7 @@ class _SizedNumbered(_Numbered):
         return self.guard.enough(self.number[rows])
 
 
-def _numbered(guard: Guard, number: Codes) -> Guard:
+def numbered(guard: Guard, number: Codes) -> Guard:
     return _SizedNumbered(guard, number) if isinstance(guard, SizedGuard) else _Numbered(guard, number)
 
 
@@ -507,23 +376,7 @@ def with_private_people(labels: Codes, own: NDArray[np.bool_]) -> Codes:
     return np.where(labels >= 0, number[labels], -1).astype(np.int32)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _EnoughOwn:
-    """A group must hold k people of the private table, or `none`, and these must keep what guards ask."""
-
-    own: NDArray[np.bool_]
-    k: int
-    guards: tuple[Guard, ...]
-    none: bool = False
-
-    def allows(self, rows: NDArray[np.int32]) -> bool:
-        mine = rows[self.own[rows]]
-        if self.none and not mine.size:
-            return True
-        return mine.size >= self.k and all(guard.allows(mine) for guard in self.guards)
-
-
-def _labels(partition: Partition) -> Codes:
+def group_labels(partition: Partition) -> Codes:
     if partition.slabs is not None:
         raise PolicyError("a base of k-join-anonymity must make groups, each with a box of its own")
     return partition.labels

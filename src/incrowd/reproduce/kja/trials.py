@@ -16,7 +16,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.kja import AdaptiveRefinement, Direct, own_people
+from incrowd.algorithms.kja import Direct, own_people
+from incrowd.algorithms.kja_adaptive import AdaptiveRefinement
 from incrowd.algorithms.kja_printed import trimmed
 from incrowd.algorithms.partitions.mondrian import RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.topdown import TopDown
