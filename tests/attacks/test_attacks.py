@@ -189,7 +189,9 @@ def clinic_with_everything(folder: Path) -> tuple[AttackResult, ...]:
     source, asked = folder / "patients.csv", Policy.load(folder / "policy.toml")
     for name, policy in {"one": asked.with_(k=4, l=2, t="0.9"), "two": asked.with_(k=8)}.items():
         publish(source, policy).write(folder / name)
-    return run(folder / "one", source, outliers="0.8,0.5", also=folder / "two").results
+    dense = run(folder / "one", source, outliers="lof:20,1.5").results
+    by_density = [found for found in dense if found.name == "density"]
+    return (*run(folder / "one", source, outliers="0.8,0.5", also=folder / "two").results, *by_density)
 
 
 def town_with_everything(folder: Path) -> tuple[AttackResult, ...]:

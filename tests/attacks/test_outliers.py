@@ -343,7 +343,7 @@ def test_a_plain_release_tells_of_no_outlier_and_plain_mondrian_does(planted: Pa
         assert result.control is not None
         assert result.control.won > 0
     assert here.details["outliers"] == here.attack.tried > 0
-    where, value = of["outlier-subspaces"], of["outlier-subspace-values"]
+    where, value = of["subspaces"], of["subspaces-values"]
     assert [where.bound, where.attack.won, where.works, str(where.outcome)] == [0, 0, True, "held"]
     assert where.details["subspaces"] == 4
     assert (value.bound, value.outcome) == (None, "no bound")
@@ -383,8 +383,8 @@ def test_a_promise_about_outliers_that_is_not_kept(planted: Path, tmp_path: Path
 
 def test_outliers_by_density_on_demand(planted: Path) -> None:
     found = attack(planted / "mondrian", planted / "people.csv", outliers="lof:10,1.5,age+income")
-    (result,) = [each for each in found.results if each.name.startswith("outlier")]
-    assert (result.name, result.bound) == ("outliers-density", None)
+    (result,) = [each for each in found.results if each.name == "density"]
+    assert (result.name, result.bound) == ("density", None)
     assert result.attack.exact
     assert 0 < result.attack.won <= result.attack.tried
     assert result.control is not None
@@ -394,7 +394,7 @@ def test_outliers_by_density_on_demand(planted: Path) -> None:
     factors = density.local_outlier_factors(records, 10)
     assert result.details["outliers"] == sum(factor > 1.5 for factor in factors)
     plain = attack(planted / "plain", planted / "people.csv", outliers="lof:10,1.5").results
-    assert {each.name for each in plain} >= {"outliers", "outlier-subspaces", "outliers-density"}
+    assert {each.name for each in plain} >= {"outliers", "subspaces", "density"}
     with pytest.raises(InputError, match=r"as in lof:20,1\.5"):
         attack(planted / "plain", planted / "people.csv", outliers="lof:0,1.5")
 

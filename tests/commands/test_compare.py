@@ -106,13 +106,14 @@ def test_who_does_not_fit_is_skipped_with_the_reason() -> None:
 
 
 def test_with_and_without_l() -> None:
-    found = compare(AGES, request(privacy={"k": 5, "l": 3}), ["mondrian", "kfactor"], [5], [0, None])
+    methods, asked = ["mondrian", "k1-nearest"], request(privacy={"k": 5, "l": 3}).with_(accept=["all"])
+    found = compare(AGES, asked, methods, [5], [0, None])
     assert [(trial.method, trial.l) for trial in found.trials] == [
         ("mondrian", None),
         ("mondrian", 3),
-        ("kfactor", None),
+        ("k1-nearest", None),
     ]
-    assert [(skipped.method, skipped.l) for skipped in found.skipped] == [("kfactor", 3)]
+    assert [(skipped.method, skipped.l) for skipped in found.skipped] == [("k1-nearest", 3)]
     assert {trial.l for trial in found.frontier()} == {None, 3}  # each l has a frontier of its own
 
 

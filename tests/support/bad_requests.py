@@ -463,7 +463,12 @@ CROWDS = (
         "unsafe-identity",
         code=1,
     ),
-    of_crowds("crowds with l", ("--method", "kk", "--l", "2"), "l is about classes", "mondrian"),
+    of_crowds(
+        "crowds with l",
+        ("--method", "k1-nearest", "--l", "2", "--accept", "all"),
+        "l is about classes",
+        "mondrian",
+    ),
     of_crowds("crowds with t", ("--method", "kfactor", "--t", "0.5"), "t is about classes"),
     of_crowds("a start that is none", ("--method", "kk", "--set", "start=clusters"), "start", "expansion"),
     of_crowds("a measure that is none", ("--method", "global-1k", "--set", "measure=dm"), "measure", "lm"),

@@ -72,12 +72,12 @@ class AskedDensity:
             return found
         if found.space.size > MOST:
             why = f"the table has more than {MOST:,} records, and every pair is looked at"
-            return NotTried("outliers-density", why, "a sample of the table")
+            return NotTried("density", why, "a sample of the table")
         density = LocalDensity.of(found.space.cloud, self.neighbours, self.factor)
         return replace(found, space=replace(found.space, density=density))
 
 
-@attack("outliers-density", 305, ("density",))
+@attack("density", 305, ("density",))
 def outliers_density(hunt: OutlierHunt) -> AttackResult:
     """Names outliers by density who are certainly in a class, or certainly outliers there."""
     density = hunt.space.density
@@ -96,7 +96,7 @@ def outliers_density(hunt: OutlierHunt) -> AttackResult:
     control = _exact(_certain(adversary, hunt.control)) if hunt.control else None
     guess = Rate(0, hunt.people.size, exact=True)
     rates = (_exact(found), guess, control)
-    return AttackResult("outliers-density", "outlier-aware", KNOWS, *rates, None, told, SOME)
+    return AttackResult("density", "outlier-aware", KNOWS, *rates, None, told, SOME)
 
 
 def _exact(found: Distinguished) -> Rate:

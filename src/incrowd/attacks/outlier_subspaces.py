@@ -104,8 +104,8 @@ class Subspaces:
         return space.bad(np.hstack([quasi, values]).astype(np.int32))
 
 
-@attack("outlier-subspaces", 310, ("outliers",))
-def outlier_subspaces(hunt: OutlierHunt) -> tuple[AttackResult, ...]:
+@attack("subspaces", 302, ("outliers",))
+def subspaces(hunt: OutlierHunt) -> tuple[AttackResult, ...]:
     """Names outliers by subspaces, then tells their values; where it was promised, or where it is asked."""
     setting = hunt.claimed or hunt.asked
     if setting is None:
@@ -119,7 +119,7 @@ def outlier_subspaces(hunt: OutlierHunt) -> tuple[AttackResult, ...]:
     told: Details = {"p": str(setting.p), "d": str(setting.d), "outliers": int(known.sum())}
     told["subspaces"] = len(sub.names)
     named = AttackResult(
-        "outlier-subspaces",
+        "subspaces",
         "outlier-aware",
         KNOWS,
         won,
@@ -155,7 +155,7 @@ def _values(sub: Subspaces, hunt: OutlierHunt, told: Details) -> AttackResult:
     }
     control = one_of(sub.values(hunt.control)[2]) if hunt.control else None
     return AttackResult(
-        "outlier-subspace-values",
+        "subspaces-values",
         "outlier-aware",
         IN_THE_TABLE,
         one_of(agreeing),
