@@ -77,7 +77,7 @@ def test_a_method_is_in_the_docs_with_its_options(method: str) -> None:
     assert not [option for option in all_methods()[method].options() if f"`{option}`" not in claim]
 
 
-MODELS = [*catalogue("model"), *catalogue("matching model")]
+MODELS = [*catalogue("model"), *catalogue("matching model"), *catalogue("series model")]
 
 
 @pytest.mark.parametrize("claim", [*catalogue("algorithm"), *MODELS])
@@ -323,7 +323,7 @@ def test_all_blocks_about_python_run_one_after_the_other(
     assert comment[1] in printed
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/hierarchies.md", "docs/policy.md"])
+@pytest.mark.parametrize("path", ["README.md", "docs/hierarchies.md", "docs/policy.md", "docs/series.md"])
 def test_snippets_run(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_example(tmp_path / "tour", rows=300)
     (tmp_path / "policy.toml").write_bytes((tmp_path / "tour" / "policy.toml").read_bytes())
@@ -339,8 +339,8 @@ def test_the_policy_that_is_shown_is_a_policy() -> None:
     (shown,) = code_blocks("docs/policy.md", "toml")
     policy = Policy.from_dict(tomllib.loads(shown))
     assert policy.k == 10
-    # a public table is a population, so that no policy has both
-    assert set(Policy.model_fields) - set(tomllib.loads(shown)) == {"population"}
+    # a public table is a population, and no series has one, so that no policy has all of them
+    assert set(Policy.model_fields) - set(tomllib.loads(shown)) == {"population", "series"}
 
 
 def test_the_readme_snippet_publishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

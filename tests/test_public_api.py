@@ -25,7 +25,7 @@ from incrowd.schema import Verdict
 
 VERBS = (
     *("attack", "audit", "compare", "inspect", "learn", "measure", "methods", "outliers", "publish"),
-    *("query", "report", "verify"),
+    *("query", "report", "series", "verify"),
 )
 ROLES: dict[str, Any] = {
     "identifiers": ["name", "ssn"],
@@ -51,6 +51,8 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = write_example(tmp_path_factory.mktemp("tour"), rows=400)
     (home / "own.toml").write_text(TOML, encoding="utf-8")
     ic.publish(home / "patients.csv", home / "own.toml", home / "release")
+    asked = {**ROLES, "identifiers": ["name"], "entity": "ssn", "privacy": {"k": 10}, "series": {}}
+    ic.publish(home / "patients.csv", asked, home / "series")
     return home
 
 
@@ -173,6 +175,7 @@ def results(home: Path) -> dict[str, Result]:
         "learn": ic.learn(release, table, "sex"),
         "outliers": ic.outliers(table, policy, p=["0.8"], d=["0.5"]),
         "methods": ic.methods(),
+        "series": ic.series(home / "series"),
     }
 
 

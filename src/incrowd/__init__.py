@@ -10,6 +10,7 @@ Every command of the command line is a function here, under the same name::
     inspect   look at a table: columns, suggested roles, risks
     publish   anonymize a table, verify the result, write it
     verify    check a written release once more, independently
+    series    the history of a series of releases
     measure   what a release lost, by every measure
     attack    what each adversary gets out of a release
     audit     what a published table protects, whoever wrote it
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from incrowd.commands.publish import publish
     from incrowd.commands.query import query
     from incrowd.commands.report import report
+    from incrowd.commands.series import series
     from incrowd.commands.verify import verify
     from incrowd.errors import (
         Exposure,
@@ -69,6 +71,7 @@ __all__ = [  # noqa: RUF022  # verbs first
     "publish",
     "query",
     "report",
+    "series",
     "verify",
     "Policy",
     "Source",

@@ -206,6 +206,9 @@ CHECKS: Mapping[str, str] = {
     "totals": "every total is the number of rows with such a value, and about at least k persons",
     "hierarchies": "the hierarchies name the labels that cells and totals name, and those above them",
     "means": "all class means are correct, and none is of fewer than five values unless accepted",
+    "chain": "the ledgers of the series follow each other, unchanged, and no release is left out",
+    "effective": "every class has one date, and is current or equal to one of the release before",
+    "erased": "nobody has a row who was erased",
     "odds": "a randomized assignment with the stated match probability is possible",
     "bytes": "the manifest is, byte for byte, what it says written again, as data files are",
 }

@@ -18,6 +18,8 @@ from support.anonymity_classes import classes
 from support.golden import golden
 from support.measure_tables import box, flat, microdata, ranged, release, treed
 from support.places import TESTS
+from support.series_tables import months, table
+from support.series_tables import policy as series_policy
 
 from incrowd import tables
 from incrowd.assign import one_of_disjoint_matchings
@@ -158,7 +160,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[AttackResult]:
     two = town_with_everything(tmp_path_factory.mktemp("two"))
     three = some_left_out(tmp_path_factory.mktemp("three"))
     four = with_totals(tmp_path_factory.mktemp("four"))
-    return [found for found in (*one, *two, *three, *four) if isinstance(found, AttackResult)]
+    five = of_a_series(tmp_path_factory.mktemp("five"))
+    return [found for found in (*one, *two, *three, *four, *five) if isinstance(found, AttackResult)]
+
+
+def of_a_series(folder: Path) -> list[AttackResult]:
+    """The second release of a series, in which some have left and some are new."""
+    first = {f"p{number}": (number, "abc"[number % 3]) for number in range(40)}
+    second = dict(list(first.items())[3:]) | {f"q{number}": (7 * number, "a") for number in range(5)}
+    months(folder, [first, second], series_policy())
+    return [found for found in run(folder / "m1", table(second)).results if found.name.startswith("series")]
 
 
 def with_totals(folder: Path) -> list[AttackResult]:

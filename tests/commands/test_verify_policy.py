@@ -77,6 +77,10 @@ def public(**said: Any) -> dict[str, Any]:
     return with_(method="kja-direct", public={**PUBLIC, **said}, sensitive={})
 
 
+def series(**said: Any) -> dict[str, Any]:
+    return with_(entity="id", series=said)
+
+
 def population(**said: Any) -> dict[str, Any]:
     return with_(population=said)
 
@@ -180,11 +184,20 @@ PAIRS: dict[str, Pair] = {
     "Public.date": (public(date="2024-02-29"), public()),
     "Public.check": (public(check="second.csv"), public()),
     "Public.conflicts": (differing("microdata"), differing("refuse")),
+    "series": (series(), with_()),
+    "Series.wait": (series(), series(wait=2)),
+    "Series.tau": (series(), series(tau=5)),
+    "Series.size": (series(), series(size=7)),
+    "Series.left": (series(), series(left="companions")),
 }
 NOT_PUBLISHED = "estimates of risk in the population are for the publisher; nothing of it is published"
 SAME = {
     **dict.fromkeys(
         ("population", "Population.fraction", "Population.size", "Population.weight"), NOT_PUBLISHED
+    ),
+    **dict.fromkeys(
+        ("Series.wait", "Series.tau", "Series.size", "Series.left"),
+        "how a series waits is no promise, and not published",
     ),
     "identifiers": "neither an identifier nor a dropped column is published; one that joins is named by id",
     "Quasi.values": "the order only helps to cut; cells are sets, and classes are counted whatever it is",

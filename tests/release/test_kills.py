@@ -31,9 +31,10 @@ from incrowd.engines.resources import Resources
 from incrowd.errors import InputError, NotVerified
 from incrowd.policy import Policy
 from incrowd.publishing.large import publish_large
-from incrowd.publishing.pipeline import Form, publish_to
+from incrowd.publishing.pipeline import Form, publish_next, publish_to
+from incrowd.publishing.series import Continued
 from incrowd.release import stage
-from incrowd.release.stage import PREFIX, audit_folder, sweep
+from incrowd.release.stage import PREFIX, SUCCESSOR, audit_folder, sweep
 
 Order = dict[str, Any]
 KILLS = int(os.environ.get("INCROWD_KILLS", "5"))  # of each kind of run; 0 kills it at every single call
@@ -43,7 +44,8 @@ ROLES: dict[str, Any] = {"quasi_identifiers": ["age", "sex"], "sensitive": ["ill
 POLICY = Policy(**ROLES, privacy={"k": 3, "l": 2})
 WIDEST = Policy(**ROLES, privacy={"k": 3}, options={"choose": "widest"})
 BUCKETS = Policy(**ROLES, privacy={"k": 2, "l": 2}, method="anatomy", accept=["exact-rows"])
-POLICIES = {"plain": POLICY, "widest": WIDEST, "buckets": BUCKETS}
+SERIES = Policy(**{**ROLES, "identifiers": []}, entity="name", privacy={"k": 3}, series={})
+POLICIES = {"plain": POLICY, "widest": WIDEST, "buckets": BUCKETS, "series": SERIES}
 # Every kind of run that writes in a way of its own: what is read, by which policy, in which format.
 KINDS: dict[str, Order] = {
     "csv": {},
@@ -111,6 +113,8 @@ def _publish(table: Path, order: Order) -> None:
     policy = POLICIES[order.get("policy", "plain")]
     if order.get("engine"):
         publish_large(source, policy, order["out"], form, Resources(512_000_000, 1))
+    elif "after" in order:
+        publish_next(source, policy, order["out"], Continued(Path(order["after"])), form)
     else:
         publish_to(source, policy, order["out"], form)
 
@@ -308,6 +312,26 @@ def test_the_counting_sees_what_a_run_writes_elsewhere(tmp_path: Path) -> None:
     seen = traced(lambda: stray.write_text("codes of quasi-identifiers"), 0)
     assert seen.made == [str(stray)]
     assert traced(lambda: stray.write_text("x"), 2).last == "write"
+
+
+def test_killed_anywhere_release_ledger_and_mark_are_all_there_or_none(
+    tmp_path: Path, server: Server
+) -> None:
+    """The next release of a series: a kill leaves the old state or the new one."""
+    first, out = tmp_path / "first", tmp_path / "out"
+    server.run(first, policy="series")
+    killed = 0
+    for at in range(1, 1000, STEP):
+        end = server.run(out, at=at, policy="series", after=str(first))
+        killed += end["killed"]
+        sweep(tmp_path)
+        there = [out.exists(), audit_folder(out).exists(), (audit_folder(first) / SUCCESSOR).exists()]
+        assert all(there) or not any(there)
+        if out.exists():
+            assert_one_run(out, server.table, SERIES)
+            break
+    assert killed > 10
+    assert out.exists()
 
 
 # Kills at every operation that Python announces: the same where calls cannot be counted

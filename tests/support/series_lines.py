@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from incrowd.series.cohorts import diverse
+from incrowd.cohorts import diverse
 
 Ints = NDArray[np.int64]
 
@@ -105,7 +105,9 @@ class LineOfNights:
         return span(self.places, people.tolist())
 
     def mean_loss(self, cohort: NDArray[np.int32], as_of: NDArray[np.int32]) -> Fraction:
-        classes = [(np.flatnonzero(cohort == c).tolist(), int(date), {}) for c, date in enumerate(as_of)]
+        classes: list[Any] = [
+            (np.flatnonzero(cohort == c).tolist(), int(date), {}) for c, date in enumerate(as_of)
+        ]
         return ListedLine(self.nights).mean_loss(classes)
 
 

@@ -1,21 +1,34 @@
 """A series of releases by its definition: histories in full, atoms found anew from them each time."""
 
+from __future__ import annotations
 
-def atoms(histories):
+from typing import Any
+
+Class = tuple[list[int], int, dict[int, int]]  # people, date, and what the row of each says
+
+
+def atoms(histories: dict[int, list[Any]]) -> dict[tuple[Any, ...], list[int]]:
     """People with the same history, by history; whoever never had a row is no atom."""
-    found = {}
+    found: dict[tuple[Any, ...], list[int]] = {}
     for person, history in sorted(histories.items()):
         if any(each is not None for each in history):
             found.setdefault(tuple(history), []).append(person)
     return found
 
 
-def diverse(values, most):
+def diverse(values: list[int], most: int) -> bool:
     """No value is more frequent than 1/l."""
     return all(values.count(value) * most <= len(values) for value in values)
 
 
-def next_release(past, present, erased, values, terms, method):
+def next_release(
+    past: list[list[Class]],
+    present: set[int],
+    erased: set[int],
+    values: dict[int, int],
+    terms: dict[str, Any],
+    method: Any,
+) -> list[Class]:
     """The classes of the next release, as (people, date, rows) in no order.
 
     `past` is a list of releases, each a list of such classes; rows say the value of each person. `terms` are
@@ -26,12 +39,12 @@ def next_release(past, present, erased, values, terms, method):
     everyone = sorted(present | erased | {p for release in past for people, _, _ in release for p in people})
     history = {p: [place_of(p, release) for release in past] for p in everyone}
     here = present - erased
-    shown = []
+    shown: list[Class] = []
 
-    def ok_now(people):
+    def ok_now(people: list[int]) -> bool:
         return ell == 1 or diverse([values[p] for p in people], ell)
 
-    def ok_then(people):
+    def ok_then(people: list[int]) -> bool:
         """In every release in which these had rows, by what their rows said."""
         for release in past:
             said = [rows[p] for members, _, rows in release for p in members if p in people]
@@ -39,13 +52,13 @@ def next_release(past, present, erased, values, terms, method):
                 return False
         return True
 
-    def whole(people):
+    def whole(people: list[int]) -> bool:
         return not people or (len(people) >= k and ok_then(people))
 
-    def may_part(people):
+    def may_part(people: list[int]) -> bool:
         return ok_now(people) and ok_then(people)
 
-    def show(people):
+    def show(people: list[int]) -> None:
         if people:
             shown.append((sorted(people), today, {p: values[p] for p in people}))
 
@@ -91,12 +104,12 @@ def next_release(past, present, erased, values, terms, method):
     return shown
 
 
-def place_of(person, release):
+def place_of(person: int, release: list[Class]) -> int | None:
     """The place of somebody's class in a release."""
     return next((i for i, (people, _, _) in enumerate(release) if person in people), None)
 
 
-def waits_since(person, past, present_then):
+def waits_since(person: int, past: list[list[Class]], present_then: list[set[int]]) -> int:
     """For how many releases somebody has been in the table without a row, without a break."""
     waited = 0
     for release, present in zip(reversed(past), reversed(present_then), strict=True):
@@ -106,7 +119,7 @@ def waits_since(person, past, present_then):
     return waited
 
 
-def faults(releases, k, ell):
+def faults(releases: list[list[Class]], k: int, ell: int) -> list[tuple[str, list[int]]]:
     """Atoms of fewer than k people, and atoms whose rows were not diverse in some release."""
     everyone = {p for release in releases for people, _, _ in release for p in people}
     history = {p: [place_of(p, release) for release in releases] for p in everyone}

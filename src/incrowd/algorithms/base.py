@@ -86,6 +86,8 @@ class Algorithm(Limited, ABC):
     transparent: ClassVar[bool] = False  # keeps l against somebody who re-runs it, with chance of its own
     closes: ClassVar[bool] = False  # non-homogeneous, and keeps t in the rows that may be anybody's
     full_domain: ClassVar[bool] = False  # publishes every column at one level of its hierarchy
+    recodes: ClassVar[bool] = False  # every column is recoded for the whole table, not class by class
+    timed: ClassVar[bool] = False  # what it makes depends on how long it may try
     unpublished: ClassVar[Mapping[str, Any]] = {}  # options that may name values of the table: any such value
     strict: ClassVar[bool] = True  # the order of records does not matter, and equal ones stay together
 
@@ -99,6 +101,21 @@ class Algorithm(Limited, ABC):
     def printed(self) -> bool:
         """Is this the paper's own form?"""
         return False
+
+    @property
+    def not_in_series(self) -> str:
+        """Why no series of releases can be made by this algorithm; empty if one can."""
+        reasons = {
+            f"{self.name} joins a public table": self.joins,
+            f"rows of {self.name} overlap, and a cohort is one equivalence class": self.overlapping,
+            f"{self.name} publishes values in buckets, not in rows": self.buckets,
+            f"{self.name} is there for outliers, which are of one release": self.needs_plain,
+            f"{self.name} draws its classes again each time": self.transparent,
+            f"{self.name} recodes whole columns, so that no class can be repeated as it was": self.recodes,
+            f"{self.name} leaves records out, and in a series they would wait": self.suppresses,
+            f"{self.name} depends on the time that it has": self.timed,
+        }
+        return next((reason for reason, there in reasons.items() if there), "")
 
     @property
     def promises_l(self) -> bool:

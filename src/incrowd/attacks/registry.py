@@ -231,6 +231,7 @@ NEEDS: Mapping[str, str] = {
     "rings": "the rings that the method lays, run again, and how they are assigned (`LaidRings`)",
     "outliers": "who is an outlier, at a setting that is promised or asked for (`OutlierHunt`)",
     "density": "who is an outlier by density, where that is asked for (`OutlierHunt`)",
+    "series": "everybody's class in every release of a series (`SeriesTarget`)",
     "second": "another release of the same people (`Target`)",
     "shared": "the private values that both releases show (`SharedValues`)",
     "joined": "the release of people of two tables (`JoinTarget`)",

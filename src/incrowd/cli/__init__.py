@@ -16,6 +16,7 @@ from incrowd.cli import (  # noqa: F401  # each adds its command
     query,
     report,
     reproduce,
+    series,
     studio,
     verify,
 )
@@ -32,6 +33,7 @@ _ORDER = (
         "policy",
         "publish",
         "verify",
+        "series",
         "measure",
         "query",
         "attack",

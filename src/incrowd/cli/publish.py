@@ -60,6 +60,12 @@ def publish(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace the release once the new one is verified.")
     ] = False,
+    after: Annotated[
+        Path | None, typer.Option("--after", help="The release of the series that it comes after.")
+    ] = None,
+    erase: Annotated[
+        Path | None, typer.Option("--erase", help="People whose rows must go: a table of their ids.")
+    ] = None,
     engine: options.Engine = "auto",
     memory: options.EngineMemory = None,
     threads: options.EngineThreads = None,
@@ -91,6 +97,8 @@ def publish(
                 drop_rest=drop_rest,
                 **asked,
                 totals=totals,
+                after=after,
+                erase=erase,
                 format=format,
                 typed=typed,
                 replace=replace,
@@ -134,6 +142,11 @@ def show(written: Written, original: str, joined: Path | None = None) -> None:
         out.print(f"  {on_the_command_line(line)}")
     if levels := written.manifest.get("levels"):
         out.print(f"  levels: {screen.parameter(levels)}")
+    if series := written.manifest.get("series"):
+        words = ", ".join(f"{name} {series[name]:,}" for name in ("waiting", "lingering", "withheld"))
+        out.print(
+            f"  release {series['number']} of its series: {words}; oldest rows of release {series['oldest']}"
+        )
     if written.saved is not None:
         out.print(screen.folded(written.saved.sentence(), "  "))
     elif gone := facts.get("suppressed", 0):

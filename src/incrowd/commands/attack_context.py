@@ -27,6 +27,7 @@ from incrowd.attacks.outliers import PLAIN, OutlierHunt, claimed_setting
 from incrowd.attacks.registry import Context, NotTried, Outcome
 from incrowd.attacks.target import Target
 from incrowd.attacks.totals import StatedTotals
+from incrowd.commands.attack_series import series_target
 from incrowd.commands.learn_features import places
 from incrowd.contracts import Promise, catalogue
 from incrowd.distance_outliers import Setting
@@ -53,6 +54,12 @@ RERUN_OF_OTHERS = NotTried(
     Outcome.INCONCLUSIVE,
 )
 RERUN_OF_A_JOIN = NotTried("rerun", "rows of a class are equal, and nobody's is found by it")
+RERUN_OF_A_SERIES = NotTried(
+    "rerun",
+    "classes of a series follow from all its tables",
+    "the tables of all its releases",
+    Outcome.INCONCLUSIVE,
+)
 RERUN_OF_EXACT_ROWS = NotTried("rerun", "rows are published as they are, and groups were drawn by chance")
 NOTHING_SHARED = NotTried(
     "composition", "no sensitive or kept column stands beside the rows of both releases"
@@ -123,6 +130,7 @@ class OneTable:
             "rings": lambda: laid_rings(self.folder),
             "outliers": self._outliers,
             "density": self._density,
+            "series": lambda: series_target(self.folder),
             "columns": self._columns,
         }
         if other is None:
@@ -353,6 +361,8 @@ def remade(folder: ReleaseFolder, kept: Ints) -> Published | NotTried:
     try:
         if method(str(folder.method["name"])).joins:
             return RERUN_OF_A_JOIN
+        if folder.in_series:
+            return RERUN_OF_A_SERIES
         grouping = _grouped_again(folder, _promised(folder.claims))
         if not np.array_equal(grouping.kept, kept):
             return RERUN_OF_OTHERS

@@ -12,7 +12,8 @@ from incrowd.errors import InputError, PolicyError, option
 from incrowd.long_work import Notice, Watch, unnoticed, unwatched, with_threads
 from incrowd.policy import Policy
 from incrowd.publishing.engine_choice import check_engine, engine_for, resources_of
-from incrowd.publishing.pipeline import Form, Release, publish_in_memory, publish_to
+from incrowd.publishing.pipeline import Form, Release, publish_in_memory, publish_next, publish_to
+from incrowd.publishing.series import Continued
 
 Columns = Sequence[str] | Mapping[str, Any]
 
@@ -40,6 +41,8 @@ def publish(
     totals: bool | None = None,
     public: object = None,
     check: object = None,
+    after: str | Path | None = None,
+    erase: object = None,
     format: str | None = None,
     typed: bool = False,
     replace: bool = False,
@@ -73,6 +76,11 @@ def publish(
         State how many rows have which value of each quasi-identifier; overrides the policy.
     public, check : path or frame, optional
         The public table of k-join-anonymity and its second source, in the place of those of the policy.
+    after : path, optional
+        The release of the same series that this one comes after (``docs/series.md``). A policy with
+        ``[series]`` and no `after` begins a series.
+    erase : path, frame or list of ids, optional
+        People who must have no row any more, by the ids of ``entity``.
     format, typed, replace
         How it is written: ``"csv"``, the default, or ``"parquet"``, that of Spark; typed Parquet columns;
         over an existing release.
@@ -133,6 +141,17 @@ def publish(
         max_suppression=_decimal(max_suppression),
         totals=totals,
     )
+    if asked.series is not None or after is not None or erase is not None:
+        if output is None:
+            raise InputError(
+                f"a series keeps its ledger beside each release: say where, with {option('output')}"
+            )
+        if engine not in ("auto", "memory") or is_spark(table):
+            raise InputError("a series is published in memory; leave out the engine")
+        continued = Continued(None if after is None else Path(after), erase)
+        with with_threads(threads):
+            form = Form(format or "csv", typed, replace)
+            return publish_next(table, asked, output, continued, form, watch, notice)
     if output is not None:
         spark = engine == "spark" or is_spark(table)
         form = Form(format or ("parquet" if spark else "csv"), typed, replace)

@@ -53,4 +53,5 @@ def stated_policy(folder: ReleaseFolder) -> Policy:
         privacy=privacy,
         public=joined,
         totals="totals" in folder.manifest,
+        series={} if folder.in_series else None,
     )

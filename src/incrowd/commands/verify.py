@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from incrowd import tables
 from incrowd.commands.stated_policy import stated_policy
 from incrowd.engines.resources import Resources
 from incrowd.engines.spark_tables import is_spark
@@ -15,13 +16,15 @@ from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_exact_columns, check_names
 from incrowd.publishing.engine_choice import check_engine, resources_of
+from incrowd.publishing.pipeline import earlier_releases
 from incrowd.publishing.request import Request, requested
 from incrowd.release.data_files import data_files, read_file
 from incrowd.release.folder import ReleaseFolder
+from incrowd.release.ledger import KeptLedger
 from incrowd.release.typed import written_again
 from incrowd.reports.datasheet import datasheet
-from incrowd.schema import MANIFEST, Source, Verdict
-from incrowd.verifier import Expected, PublicTable, ReleaseFiles, Witness, rows_of
+from incrowd.schema import MANIFEST, Role, Source, Verdict
+from incrowd.verifier import Expected, PublicTable, ReleaseFiles, SeriesHistory, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
 
 
@@ -45,7 +48,7 @@ def verify(
     release : path or ReleaseFolder
         The folder of the release.
     original : path or frame
-        The table that it was made from.
+        The table that it was made from; of a release of a series the table of its day.
     policy : Policy, dict or path, optional
         The release must then be one that the policy asks for: its claims, method, options, accepted exposures
         and share of suppressed records, no others. Without it, roles, hierarchies and where a public table is
@@ -83,12 +86,32 @@ def verify(
         public=_public(folder),
         progress=watch("verify"),
         threads=Resources.of(threads=threads).threads,
+        series=_history(folder) if folder.in_series else None,
     )
+
+
+def _history(folder: ReleaseFolder) -> SeriesHistory | None:
+    """What came before a release of a series: the releases and ledgers beside it."""
+    if folder.today is None:
+        return None
+    try:
+        parent = KeptLedger.open(folder.path).head.parent
+        last = None if parent is None else KeptLedger.open(folder.path.resolve().parent / parent["folder"])
+        earlier = () if last is None else earlier_releases(last)
+    except (IncrowdError, KeyError) as problem:
+        raise NotVerified(f"the release is not what it claims: {problem}") from None
+    entity = next(iter(folder.schema.having(Role.IDENTIFIER))).name
+    table = folder.today if isinstance(folder.today, Table) else tables.read(folder.today)
+    return SeriesHistory(rows_of(folder.today, table), entity, folder.path, folder.audit, earlier)
 
 
 def _by_engine(folder: ReleaseFolder, engine: str) -> str | None:
     """The engine that a release is to be verified by: asked for, or since one has published it."""
     check_engine(engine, folder.source)
+    if folder.in_series:
+        if engine not in ("auto", "memory"):
+            raise InputError("a series is verified in memory; leave out the engine")
+        return None
     if engine != "auto":
         return None if engine == "memory" else engine
     if is_spark(folder.source):

@@ -346,6 +346,23 @@ class Population(Part):
         return self
 
 
+class Series(Part):
+    """A series of releases about the same people, and how it waits."""
+
+    wait: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="After so many releases somebody who waits gets a row, whatever it loses."
+    )
+    tau: Annotated[int | str, _between("0", "1000000", low_included=True)] = Field(
+        default=3, description="Until then a new class may lose at most so many times the mean."
+    )
+    size: Annotated[int, Field(ge=2)] | None = Field(
+        default=None, description="The least size of a new class; k by default, more leaves room for leavers."
+    )
+    left: Literal["repeat", "companions"] = Field(
+        default="repeat", description="Rows of people who left are repeated, or go with companions."
+    )
+
+
 QuasiTable = Annotated[
     dict[str, Quasi], BeforeValidator(_described, json_schema_input_type=list[str] | dict[str, Quasi])
 ]

@@ -31,6 +31,7 @@ from incrowd.policy.parts import (
     Quasi,
     QuasiTable,
     SensitiveTable,
+    Series,
     Texts,
 )
 from incrowd.schema import Role, Schema
@@ -76,6 +77,8 @@ class Policy(Part):
         The public table of k-join-anonymity: ``table``, ``id``, ``membership_secret``.
     population : dict, optional
         What the table is a sample of: ``fraction``, ``size`` or ``weight``; for estimates, not published.
+    series : dict, optional
+        The release is one of a series about the same people: ``wait``, ``tau``, ``size``, ``left``.
 
     Examples
     --------
@@ -113,6 +116,10 @@ class Policy(Part):
 
     population: Population | None = Field(
         default=None, description="The population that the table is a sample of; never published."
+    )
+
+    series: Series | None = Field(
+        default=None, description="The release is one of a series about the same people (docs/series.md)."
     )
 
     totals: bool = Field(
@@ -305,6 +312,7 @@ _SHOWN: dict[str, Any] = {
     "options": {},
     "public": None,
     "population": None,
+    "series": None,
     "totals": False,
     "descriptions": {},
     "rest": None,
@@ -322,12 +330,24 @@ def needed(policy: object) -> Policy:
     return given
 
 
+def effective_policy(policy: Policy) -> Policy:
+    """The policy of a series as to what its audits keep: published columns, and a digest for a person."""
+    if policy.entity is None:
+        raise PolicyError(
+            "[series]: a series needs entity, the column whose id a person has in every release"
+        )
+    parts = {key: said for key, said in policy.to_dict().items() if key not in ("entity", "rest")}
+    kept = {"identifiers": [policy.entity], "drop": [], "undecided": []}
+    return Policy.from_dict(parts | kept, folder=policy.folder)
+
+
 def _keys_at(place: Location) -> Sequence[str]:
     """The keys that a policy knows at a place."""
     parts: dict[str, type[Part]] = {
         "privacy": Privacy,
         "public": Public,
         "population": Population,
+        "series": Series,
         "sensitive": Described,
     }
     part = parts.get(str(place[0]), Quasi) if place else Policy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -64,7 +65,7 @@ from incrowd.publishing.render import (
     published_table,
 )
 from incrowd.publishing.request import Request, diversity_remedy, requested
-from incrowd.publishing.rows import RandomizedAssignment, assigned, check_suppressed, grouped
+from incrowd.publishing.rows import Grouping, RandomizedAssignment, assigned, check_suppressed, grouped
 from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
 from incrowd.publishing.suppression import Saved
 from incrowd.publishing.totals import totals
@@ -111,7 +112,7 @@ class Draft:
 
     ``grouping`` is of all `people`, ``data`` are those of them who have a row, and ``regions`` what their
     rows say. ``values`` is there where sensitive values are published in buckets beside exact rows, ``saved``
-    where it was chosen who is left out.
+    where it was chosen who is left out, ``series`` is what the manifest says of a series.
     """
 
     request: Request
@@ -124,6 +125,7 @@ class Draft:
     values: ValueDisclosure | None
     counts: PrivateCounts | None = None
     saved: Saved | None = None
+    series: Mapping[str, Any] | None = None
 
     @property
     def policy(self) -> Policy:
@@ -162,7 +164,7 @@ class Draft:
         Where boxes overlap, several records may fit a row. That matters where rows are counted by person.
         """
         drawn, allowed = self.randomized.match_probability, self.request.allowed
-        several = (drawn, self.buckets, self.stand_ins, allowed, self.data.entity)
+        several = (drawn, self.buckets, self.stand_ins, allowed, self.data.entity, self.series)
         return bool(self.regions.means) or any(part is not None for part in several)
 
     @cached_property
@@ -208,7 +210,7 @@ class Draft:
             found["levels"] = {column.name: level for column, level in levels if column.tree is not None}
         if self.totals is not None or self.hierarchies is not None:
             found |= files_beside(self.schema, self.policy.totals, self.hierarchies)
-        return found
+        return found if self.series is None else found | {"series": dict(self.series)}
 
     @property
     def _published_schema(self) -> Schema:
@@ -298,8 +300,12 @@ def draft(
     public: object = None,
     check: object = None,
     notice: Notice = unnoticed,
+    ready: Partition | None = None,
 ) -> Draft:
-    """All stages up to the verifier; `public` and `check` take the place of what the policy names."""
+    """All stages up to the verifier; `public` and `check` take the place of what the policy names.
+
+    A grouping that is `ready` takes the place of the algorithm's.
+    """
     check_names(policy.accept)
     request = requested(policy)
     people = _read(source, request, watch, public, check)
@@ -308,15 +314,7 @@ def draft(
         asked = demand(people.private, policy.k)
         if asked.too_much:
             notice(asked.sentence())
-    made = grouped(
-        people.everyone,
-        request.algorithm,
-        request.promised,
-        watch,
-        people.private,
-        request.allowed,
-        policy.totals,
-    )
+    made = Grouping(ready) if ready is not None else _grouped(request, people, watch)
     grouping = made.found
     if people.stand_ins is None:
         check_suppressed(grouping, request.allowed)
@@ -342,6 +340,11 @@ def draft(
     if request.algorithm.concealed_by:
         check_rows(found.disclosure, request.algorithm.concealed_by)
     return found
+
+
+def _grouped(request: Request, people: EncodedPeople, watch: Watch) -> Grouping:
+    asked = (people.private, request.allowed, request.policy.totals)
+    return grouped(people.everyone, request.algorithm, request.promised, watch, *asked)
 
 
 def _read(source: object, request: Request, watch: Watch, public: object, check: object) -> EncodedPeople:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import long_work, tables
-from incrowd.errors import InputError, NotVerified
+from incrowd.errors import InputError, NotVerified, option
 from incrowd.flow import Table
 from incrowd.long_work import WORTH_THREADS, Notice, Progress, Watch, side_by_side, unnoticed, unwatched
 from incrowd.measures import TwoWayError
@@ -30,10 +30,12 @@ from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
+from incrowd.publishing.series import Continued, SeriesDraft, series_draft
 from incrowd.publishing.suppression import Saved
 from incrowd.release.audit import AUDIT, LINKS, POLICY, SCHEMA, kept_of_policy, schema_as_dict
-from incrowd.release.data_files import read_buckets, read_rows
+from incrowd.release.data_files import data_files, read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
+from incrowd.release.ledger import EFFECTIVE, KeptLedger
 from incrowd.release.stage import audit_folder, commit, private_folder, stage
 from incrowd.release.typed import typed_columns
 from incrowd.reports.datasheet import FILE as DATASHEET
@@ -42,9 +44,11 @@ from incrowd.results import Attempt, Result, Row
 from incrowd.schema import MANIFEST, Role, Source, Verdict
 from incrowd.tables.csv_writer import write_csv
 from incrowd.verifier import (
+    EarlierRelease,
     PublicTable,
     PublishedTables,
     ReleaseFiles,
+    SeriesHistory,
     Stated,
     Witness,
     rows_of,
@@ -174,6 +178,8 @@ class Release(Result):
         self, folder: str | Path, format: str = "csv", typed: bool = False, replace: bool = False
     ) -> Path:
         """Write the release and its private audit beside it; verified once more from the written bytes."""
+        if self._draft.series is not None:
+            raise InputError("a release of a series is written once, with its ledger; copy the folder")
         return _write(self._draft, Path(folder), Form(format, typed, replace), unwatched).folder
 
 
@@ -215,6 +221,8 @@ def publish_in_memory(
     notice: Notice = unnoticed,
 ) -> Release:
     """Anonymize a table and verify the result; nothing is written."""
+    if policy.series is not None:
+        raise InputError(f"a series keeps its ledger beside each release: say where, with {option('output')}")
     made = draft(source, policy, watch, public, check, notice)
     stated = Stated(
         levels=made.manifest.get("levels"), match_probability=made.manifest.get("match_probability")
@@ -254,15 +262,40 @@ def publish_to(
     check: object = None,
     notice: Notice = unnoticed,
 ) -> WrittenRelease:
-    """Anonymize a table and write the verified release."""
+    """Anonymize a table and write the verified release; by a policy with [series] the first of a series."""
     form = form or Form()
     destination = Path(folder)
+    if policy.series is not None:
+        return publish_next(source, policy, destination, Continued(), form, watch, notice)
     with private_folder(destination, form.replace):  # a bad destination is known before hours of work
         made = draft(source, policy, watch, public, check, notice)
     return _write(made, destination, form, watch)
 
 
-def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenRelease:
+def publish_next(
+    source: object,
+    policy: Policy,
+    folder: str | Path,
+    continued: Continued,
+    form: Form | None = None,
+    watch: Watch = unwatched,
+    notice: Notice = unnoticed,
+) -> WrittenRelease:
+    """Write the next release of a series, and its ledger; or the first one."""
+    form, destination = form or Form(), Path(folder)
+    if form.replace:
+        raise InputError(
+            f"a release of a series replaces none: even one that was retracted counts; leave out "
+            f"{option('replace')}"
+        )
+    with private_folder(destination):
+        made = series_draft(source, policy, continued, destination, watch, notice)
+    return _write(made.made, destination, form, watch, made)
+
+
+def _write(
+    made: Draft, destination: Path, form: Form, watch: Watch, series: SeriesDraft | None = None
+) -> WrittenRelease:
     """Stage, verify from the staged bytes, then rename."""
     with stage(destination, form.replace) as folder:
         watch("write")
@@ -274,23 +307,33 @@ def _write(made: Draft, destination: Path, form: Form, watch: Watch) -> WrittenR
 
         def verified() -> None:
             said = _write_release(made, folder / "release", form)
-            verdict = _verified(made, folder / "release", form, watch("verify"), threads)
+            if series is not None:
+                _write_schema_and_links(made, folder / "audit")
+                series.ledger.write(folder / "audit", folder / "release" / MANIFEST)
+            verdict = _verified(made, folder, form, watch("verify"), threads, series)
             found.append(WrittenRelease(verdict, made, said, destination))
 
         side_by_side([verified, made.measure], rows)
         release = found[0]
         watch("measure")
-        kept = release.to_dict() | {"source": _fingerprint(made.source), POLICY: kept_of_policy(made.policy)}
+        source = made.source if series is None else series.source
+        kept = release.to_dict() | {"source": _fingerprint(source), POLICY: kept_of_policy(made.policy)}
         _write_json(folder / "audit" / AUDIT, kept)
-        _write_json(folder / "audit" / SCHEMA, schema_as_dict(made.schema))
-        if made.linked:  # nothing else states whose row it is
-            links = json.dumps(_links(made)) + "\n"  # all on one line, which is written far faster
-            (folder / "audit" / LINKS).write_text(links, encoding="utf-8")
+        if series is None:
+            _write_schema_and_links(made, folder / "audit")
+        after = None if series is None or series.parent is None else series.parent.release
         long_work.check()
         with long_work.held():
-            commit(folder, destination, form.replace)
+            commit(folder, destination, form.replace, after)
             long_work.ignore()
     return release
+
+
+def _write_schema_and_links(made: Draft, audit: Path) -> None:
+    _write_json(audit / SCHEMA, schema_as_dict(made.schema))
+    if made.linked:  # nothing else states whose row it is
+        links = json.dumps(_links(made)) + "\n"  # all on one line, which is written far faster
+        (audit / LINKS).write_text(links, encoding="utf-8")
 
 
 BY_CANDIDATES = (CandidateDiversity.name, CandidateCloseness.name)
@@ -336,19 +379,45 @@ def _described(path: Path) -> dict[str, Any]:
     return {"sha256": digest, "bytes": path.stat().st_size}
 
 
-def _verified(made: Draft, folder: Path, form: Form, progress: Progress, threads: int) -> Verdict:
-    parquet = form.format != "csv"
+def _verified(
+    made: Draft, stage: Path, form: Form, progress: Progress, threads: int, series: SeriesDraft | None
+) -> Verdict:
+    folder, parquet = stage / "release", form.format != "csv"
     rows = read_rows(folder, lambda: made.schema) if parquet else None
     sensitive = read_buckets(folder) if parquet and made.buckets is not None else None
+    source: object = made.source if series is None else stage / "audit" / EFFECTIVE
     return verify(
         ReleaseFiles(folder, rows, sensitive, datasheet),
-        rows_of(made.source, made.original),
+        rows_of(source, made.original),
         made.request.expected(made.schema, made.people.private),
         witness=_witness(made),
         public=_public(made),
         progress=progress,
         threads=threads,
+        series=None if series is None else _history(series, stage),
     )
+
+
+def _history(series: SeriesDraft, stage: Path) -> SeriesHistory:
+    """What the verifier needs of a series whose last release is still in the stage."""
+    return SeriesHistory(
+        rows_of(series.source, series.table),
+        series.entity,
+        stage / "release",
+        stage / "audit",
+        () if series.parent is None else earlier_releases(series.parent),
+        staged=True,
+    )
+
+
+def earlier_releases(last: KeptLedger) -> tuple[EarlierRelease, ...]:
+    """A release of a series and all before it, as the verifier wants them; the first one first."""
+    return tuple(map(_earlier, last.chain()))
+
+
+def _earlier(kept: KeptLedger) -> EarlierRelease:
+    rows = read_rows(kept.release, lambda: kept.schema) if data_files(kept.release) else None
+    return EarlierRelease(kept.release, kept.audit, kept.schema, rows)
 
 
 def _failures(verdict: Verdict) -> str:

@@ -8,14 +8,17 @@ from typing import Any, ClassVar
 
 from incrowd import models
 from incrowd.algorithms.base import Algorithm, check_feasible, method
+from incrowd.cohorts import SeriesTerms
 from incrowd.contracts import Guard, Promise
 from incrowd.errors import IncrowdError, PolicyError
 from incrowd.flow import Microdata
 from incrowd.models import JoinTerms, KAnonymity, KPersons
 from incrowd.models.k_anonymity import KFactor
 from incrowd.models.l_diversity import MINIMALITY
+from incrowd.models.series import SeriesK, SeriesL
 from incrowd.policy import Policy
 from incrowd.policy.exposures import CERTAIN_PRESENCE, UNEVEN_PERSONS, UNSAFE_JOIN
+from incrowd.policy.parts import Series
 from incrowd.publishing.suppression import OF_SIZE, Allowance, allowance_of
 from incrowd.schema import Claim, Schema
 from incrowd.verifier import Expected
@@ -78,6 +81,9 @@ def requested(policy: Policy) -> Request:
     algorithm = chosen.configured(chosen.smallest_group(policy.k, privacy.l), policy.options, left_out)
     _check_columns(algorithm, policy)
     _check_rare(policy)
+    if policy.series is not None:
+        _check_series(algorithm, policy)
+        privacy = privacy.model_copy(update={"l_kind": None if privacy.l is None else "frequency"})
     promised = models.from_policy(
         privacy.model_dump(exclude={"max_suppression"}),
         list(policy.sensitive),
@@ -101,7 +107,52 @@ def requested(policy: Policy) -> Request:
     if not algorithm.promises_l:
         sought = SoughtDiversity.name
         promised = tuple(SoughtDiversity(each) if each.name == sought else each for each in promised)
+    if policy.series is not None:
+        terms = series_terms(policy)
+        columns = list(policy.sensitive) if terms.l > 1 else []
+        promised = (*promised, SeriesK(terms.k), *(SeriesL(terms.l, column) for column in columns))
     return Request(policy, algorithm, promised, allowed)
+
+
+def series_terms(policy: Policy) -> SeriesTerms:
+    """What a policy with [series] promises over all releases, and how it waits."""
+    said = policy.series or Series()
+    l = 1 if policy.privacy.l is None else int(policy.privacy.l)  # noqa: E741  the paper's letter
+    return SeriesTerms(policy.k, l, said.size or 0, said.wait, str(said.tau), said.left)
+
+
+def _check_series(algorithm: Algorithm, policy: Policy) -> None:
+    """Refuse what no later release could go on with: a cohort is one class, and repeated as it was."""
+    privacy = policy.privacy
+    means = [column for column, said in policy.quasi_identifiers.items() if said.mean]
+    rare = [
+        column
+        for column, said in policy.quasi_identifiers.items()
+        if isinstance(said.hierarchy, dict) and "rare" in said.hierarchy
+    ]
+    problems = {
+        algorithm.not_in_series: "take a method such as mondrian",
+        "t is about the whole table of one release" if privacy.t is not None else "": "leave out t",
+        "plain counts the people of one release" if privacy.plain is not None else "": "leave out plain",
+        "whoever has no row yet waits, and nobody is suppressed"
+        if Fraction(privacy.max_suppression or 0)
+        else "": "leave out max_suppression",
+        f"l is promised by frequency, not as {privacy.l_kind}"
+        if privacy.l_kind not in (None, "frequency")
+        else "": 'write l_kind = "frequency"',
+        "l is a whole number there" if Fraction(privacy.l or 1).denominator > 1 else "": "round it up",
+        f"{means[0]} has a mean, which no series has yet" if means else "": "leave out mean",
+        f"{rare[0]} has the hierarchy rare, whose labels change with every release"
+        if rare
+        else "": "take another hierarchy, or none",
+        "totals count one release" if policy.totals else "": "leave out totals",
+        "weights are of one table"
+        if policy.population is not None and policy.population.weight is not None
+        else "": "leave out population.weight",
+    }
+    problems.pop("", None)
+    for problem, remedy in problems.items():
+        raise PolicyError(f"[series]: {problem}; {remedy}")
 
 
 LEAST_L = 2  # of different values

@@ -28,12 +28,13 @@ from incrowd.measures import Combinations, published_from_regions, quasi_identif
 from incrowd.measures.totals import one_way_totals
 from incrowd.measures.two_way import percent
 from incrowd.models import KAnonymity, KPersons
+from incrowd.models.series import SeriesK
 from incrowd.policy import Policy
 from incrowd.publishing.totals import totals
 from incrowd.values import number_text
 
 WITH_PLAIN = "0.05"  # of all records, where outliers are to be hidden and the policy says nothing
-OF_SIZE = (KAnonymity.name, KPersons.name)  # models that look at no sensitive value
+OF_SIZE = (KAnonymity.name, KPersons.name, SeriesK.name)  # models that look at no sensitive value
 WORTH_IT = 0.99  # nobody is left out for less than a hundredth of the error
 PARTS = (4, 2, 1)  # a quarter, a half and all of those who may be left out are tried
 

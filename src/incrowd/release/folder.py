@@ -12,7 +12,7 @@ import io
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -32,24 +32,16 @@ from incrowd.measures.totals import TOTALS
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.policy.parts import Population
+from incrowd.policy.policy import effective_policy
 from incrowd.release.audit import LINKS, SCHEMA, AuditedRequest, schema_from_dict
 from incrowd.release.buckets import BucketCounts, bucket_counts
 from incrowd.release.data_files import read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
 from incrowd.release.hierarchies import HIERARCHIES, PublishedHierarchy, read_hierarchies
+from incrowd.release.ledger import EFFECTIVE, SERIES
+from incrowd.release.manifest import manifest_schema
 from incrowd.release.stage import audit_folder
-from incrowd.schema import (
-    CLASSES,
-    FORMAT_VERSION,
-    MANIFEST,
-    RECORDS,
-    Claim,
-    Column,
-    Kind,
-    Role,
-    Schema,
-    Shape,
-)
+from incrowd.schema import CLASSES, MANIFEST, RECORDS, Claim, Schema
 
 Ints = NDArray[np.int64]
 JOINED, EVEN_PRESENCE = "k-join-anonymity", "even-presence"
@@ -92,6 +84,8 @@ class ReleaseFolder:
         Roles and hierarchies; without it they come from the audit beside the release.
     public_source, check_source : path, frame or Table
         The public table that was joined and its second source, in the place of those that the policy names.
+    today : path, frame or Table
+        Of a release of a series, the table of its day; `source` is then the effective table of its audit.
     sparing : bool
         Of the original read only texts that the policy has a use for; the other columns are checked.
     """
@@ -102,6 +96,7 @@ class ReleaseFolder:
     public_source: object = None
     check_source: object = None
     sparing: bool = False
+    today: object = None
 
     @classmethod
     def open(
@@ -130,7 +125,26 @@ class ReleaseFolder:
             raise InputError(f"{path} {reason}; a release is a folder with {MANIFEST} in it")
         if not (path / MANIFEST).exists():
             raise InputError(f"{path} is no release: it has no {MANIFEST}")
-        return cls(path, original, policy, public, check, sparing)
+        folder = cls(path, original, policy, public, check, sparing)
+        return folder if original is None or not folder.in_series else folder._effective()
+
+    @property
+    def in_series(self) -> bool:
+        """Is the release one of a series? What cannot be read is of none."""
+        try:
+            return SERIES in self.manifest
+        except InputError:
+            return False
+
+    def _effective(self) -> Self:
+        """With the table that a release of a series was made from: its audit has it."""
+        table = self.audit / EFFECTIVE
+        if not table.is_file():
+            raise InputError(
+                f"{self.path} is of a series, and {table} is lost: nobody knows what is behind it"
+            )
+        policy = None if self.policy is None else effective_policy(self.policy)
+        return replace(self, source=table, policy=policy, today=self.source, sparing=False)
 
     # What is published
 
@@ -427,24 +441,3 @@ def is_folder(release: object) -> bool:
     if isinstance(release, ReleaseFolder):
         return True
     return isinstance(release, str | os.PathLike) and Path(release).is_dir()
-
-
-def manifest_schema(manifest: Mapping[str, Any], where: Path) -> Schema:
-    """The columns of a release, as its manifest describes them."""
-    if (manifest.get("format"), manifest.get("version")) != ("incrowd-release", FORMAT_VERSION):
-        raise InputError(f"{where / MANIFEST} is of another format or version than this program knows")
-    try:
-        return Schema(
-            tuple(
-                Column(
-                    said["name"],
-                    Role(said["role"]),
-                    Kind(said["kind"]),
-                    Shape(said["shape"]) if "shape" in said else Shape.SET,
-                    mean=said.get("mean") is True,
-                )
-                for said in manifest["columns"]
-            )
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"the columns in the manifest of {where} cannot be read") from None

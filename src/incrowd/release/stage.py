@@ -7,7 +7,8 @@ in such a folder too, never in the common one for temporary files.
 
 A stage is alive while its lock is held. The lock is the first thing in a stage and the last to go, so a
 stage without one is empty. Release and audit are two folders and two renames; what is needed to take the
-first back, should the second never happen, is noted in the stage beforehand.
+first back, should the second never happen, is noted in the stage beforehand. A release of a series takes a
+third: the mark of a successor, which goes into the audit of its parent, where there may be one only.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import secrets
@@ -34,6 +36,7 @@ PREFIX = ".incrowd-stage-"
 LOCK = "lock"
 NOTE = "commit"
 AUDIT = "audit.json"  # what tells an audit from other folders, as MANIFEST does a release
+LEDGER, SUCCESSOR = "ledger.json", "successor.json"  # of the audit, where a release is of a series
 EPOCH = 315532800  # 1980-01-01: the time of writing tells outsiders nothing
 _TRIES = 100
 _NOREPLACE, _EXCHANGE = 1, 2
@@ -70,6 +73,7 @@ def private_folder(destination: Path, replace: bool = False) -> Iterator[Path]:
         try:
             _check(destination, replace)
             sweep(destination.parent)
+            _check_ledger(destination)
             folder, lock = _new(destination.parent, mine)
         except OSError as error:
             raise _cannot_write(destination, error) from None
@@ -106,6 +110,14 @@ def _check(destination: Path, replace: bool) -> None:
     private = audit_folder(destination)
     if _exists(private) and (private.is_symlink() or not (private / AUDIT).is_file()):
         raise InputError(f"{private} exists and is no audit of a release; it is not replaced")
+
+
+def _check_ledger(destination: Path) -> None:
+    """Not before the sweep, which takes away the ledger of a release that was never committed."""
+    if _exists(audit_folder(destination) / LEDGER):
+        raise InputError(
+            f"{destination} is a release of a series and not replaced: even one that was retracted counts"
+        )
 
 
 def _exists(path: Path) -> bool:
@@ -151,9 +163,11 @@ class _Move:
     source: Path
     target: Path
     inode: int
+    alone: bool = False  # nothing may be there before
 
     def forth(self) -> None:
-        _rename(self.source, self.target, _EXCHANGE if _exists(self.target) else _NOREPLACE)
+        there = not self.alone and _exists(self.target)
+        _rename(self.source, self.target, _EXCHANGE if there else _NOREPLACE)
 
     def back(self) -> None:
         """Put everything where it was, however far `forth` came."""
@@ -164,20 +178,23 @@ class _Move:
             os.rename(aside, self.target)
 
 
-def commit(folder: Path, destination: Path, replace: bool = False) -> None:
+def commit(folder: Path, destination: Path, replace: bool = False, after: Path | None = None) -> None:
     """Give a stage its final names: the audit first, the release last and in one step.
 
-    Refused if something came to the destination since the stage was made.
+    Refused if something came to the destination since the stage was made, or if the release that it is to
+    come `after`, beside it, got another successor.
     """
     _settle(folder / "audit", 0o700, 0o600)
     _settle(folder / "release", 0o755, 0o644)  # a release is meant to be read by others
     with _alone(destination.parent):
         _check_again(destination, replace)
-        moves = _noted(folder, destination)
+        if after is not None:
+            _mark(folder, destination, after)
+        moves = _noted(folder, destination, after)
         try:
             for move in moves:
                 move.forth()
-            _sync(destination.parent)
+                _sync(move.target.parent)
         except BaseException as problem:
             for move in reversed(moves):
                 move.back()
@@ -186,9 +203,25 @@ def commit(folder: Path, destination: Path, replace: bool = False) -> None:
             raise
 
 
+def _mark(folder: Path, destination: Path, after: Path) -> None:
+    """Write the mark of a successor; refused where the parent has one."""
+    if _exists(audit_folder(after) / SUCCESSOR):
+        raise Refused(
+            f"another release came after {after.name} while this one was made; go on after that one"
+        )
+    with (folder / "release" / MANIFEST).open("rb") as file:
+        manifest = hashlib.file_digest(file, "sha256").hexdigest()
+    mark = folder / SUCCESSOR
+    mark.write_text(json.dumps({"folder": destination.name, "manifest": manifest}) + "\n", encoding="utf-8")
+    os.chmod(mark, 0o600)
+    os.utime(mark, (EPOCH, EPOCH))
+    _sync(mark)
+
+
 def _check_again(destination: Path, replace: bool) -> None:
     try:
         _check(destination, replace)
+        _check_ledger(destination)
     except InputError:
         raise _appeared(destination) from None
 
@@ -231,9 +264,11 @@ def _alone(parent: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _noted(folder: Path, destination: Path) -> list[_Move]:
+def _noted(folder: Path, destination: Path, after: Path | None = None) -> list[_Move]:
     """What is about to be moved, written down for whoever finds the stage if we die on the way."""
     note = {"destination": destination.name}
+    if after is not None:
+        note |= {"after": after.name, "mark": str(_inode(folder / SUCCESSOR))}
     note |= {name: str(_inode(folder / name)) for name in ("audit", "release")}
     with (folder / NOTE).open("x", encoding="utf-8") as file:
         json.dump(note, file)
@@ -247,7 +282,10 @@ def _moves(folder: Path) -> list[_Move]:
     try:
         note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
         destination = folder.parent / Path(note["destination"]).name
+        marked = audit_folder(folder.parent / Path(note.get("after", "-")).name) / SUCCESSOR
+        mark = [_Move(folder / SUCCESSOR, marked, int(note["mark"]), alone=True)] if "mark" in note else []
         return [
+            *mark,
             _Move(folder / "audit", audit_folder(destination), int(note["audit"])),
             _Move(folder / "release", destination, int(note["release"])),
         ]

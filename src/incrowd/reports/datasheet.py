@@ -78,6 +78,11 @@ MEANS: Mapping[str, str] = {
     "k-join-anonymity": "Every equivalence class has at least {k} people, some of them from a public table, "
     "who have rows as well. An adversary who looks for a person and does not know who is in the private "
     "table picks the right row with a probability of at most 1/{k} (journalist risk).",
+    "series-k": "All releases of this series together: at least {k} people have the same history, that is "
+    "the same equivalence class in every release, or no row. Whoever has all releases and links their rows "
+    "still cannot tell a person from {others} others.",
+    "series-l": "All releases of this series together: among people with the same history no value of "
+    "{column} makes up more than 1/{l}, in every release that shows them.",
     "even-presence": "Every row states how many people its class has, and how many are in the private "
     "table. All of a class are there with the same probability, even for an adversary who re-runs the "
     "program; it is at most {most}.",
@@ -108,9 +113,14 @@ KEPT = (
     "That sensitive and kept columns together do not identify a row: they are published unchanged, and "
     "distinguish rows for an adversary who knows several of them."
 )
-ALWAYS = (
+OTHER_RELEASES = (
     "Anything about two releases taken together. A second release about the same people, or what others "
-    "publish about them, may reduce an equivalence class to one person.",
+    "publish about them, may reduce an equivalence class to one person."
+)
+BESIDE_THE_SERIES = (
+    "Anything about these data taken together with others about the same people that are not of this series."
+)
+ALWAYS = (
     "That columns have the right roles. A column that others know, but that is published unchanged, breaks "
     "the promise.",
     "Anonymity in the sense of a law. People must decide that; what is said here helps them.",
@@ -144,9 +154,22 @@ def _head(manifest: Mapping[str, Any]) -> Iterator[str]:
         people = rows["published"] + rows["suppressed"]
         yield f"{rows['suppressed']:,} of {people:,} records were left out, because they would have made the"
         yield "rows of others coarser: who is unusual is missing here more often than others."
+    if "series" in manifest:
+        yield ""
+        yield from _series(manifest["series"])
     yield ""
     yield f"Made with {manifest['tool']}, method `{manifest['method']['name']}`. This text follows from"
     yield "`release.json`, which is exact, and for programs."
+
+
+def _series(said: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader must know of rows that are older than the release."""
+    yield f"This is release {said['number']} of a series, counted from 0. Some rows are repeated as an"
+    yield "earlier release showed them: when a few people of an equivalence class leave the table, their rows"
+    yield "stay, and so do those of their class, since rows that vanish would tell whose they were. The"
+    yield f"oldest rows are as of release {said['oldest']}. Rows of people who left the table (lingering):"
+    yield f"{said['lingering']:,}. People of the table who have no row yet (waiting): {said['waiting']:,};"
+    yield f"who had one and have none now (withheld): {said['withheld']:,}."
 
 
 def _promises(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -283,7 +306,7 @@ def not_promised(manifest: Mapping[str, Any]) -> list[str]:
     found.append(JOINED if "public" in manifest else PRESENCE)
     if roles & {"sensitive", "keep"} and "apart" not in manifest:
         found.append(KEPT)
-    return [*found, *ALWAYS]
+    return [*found, BESIDE_THE_SERIES if "series" in manifest else OTHER_RELEASES, *ALWAYS]
 
 
 def questions(manifest: Mapping[str, Any]) -> list[str]:

@@ -11,15 +11,24 @@ from incrowd.verifier.columns import RowSource
 from incrowd.verifier.csv_file import CsvRows
 from incrowd.verifier.folder import ReleaseFiles, verify
 from incrowd.verifier.original import rows_of
-from incrowd.verifier.request import Expected, PublishedTables, Stated, Witness
+from incrowd.verifier.request import (
+    EarlierRelease,
+    Expected,
+    PublishedTables,
+    SeriesHistory,
+    Stated,
+    Witness,
+)
 
 __all__ = [
     "CsvRows",
+    "EarlierRelease",
     "Expected",
     "PublicTable",
     "PublishedTables",
     "ReleaseFiles",
     "RowSource",
+    "SeriesHistory",
     "Stated",
     "Witness",
     "claim_name",

@@ -8,7 +8,7 @@ of that check.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -62,6 +62,7 @@ from incrowd.verifier.request import (
     Witness,
     silent,
 )
+from incrowd.verifier.series import SeriesChecks
 from incrowd.verifier.tables import read
 from incrowd.verifier.totals import WHAT as TOTALS
 from incrowd.verifier.totals import check_totals
@@ -156,6 +157,7 @@ class ReleaseChecks:
         self._subject: ClaimSubject
         self._row_group: Ints | None = None
         self._groups: ClaimSubject
+        self._series: SeriesChecks
         self._in_totals: Mapping[str, frozenset[str]] = {}  # labels that totals name
 
     def run(self, checklist: Checklist) -> tuple[str, ...]:
@@ -379,6 +381,22 @@ class ReleaseChecks:
             sums = ClassSums.of(row_class, matched, column, self.request.schema.missing)
             check_means(column.name, row_class, shown, sums, small_too)
 
+    def chain(self) -> str:
+        series = self.request.series
+        if series is None:
+            raise CheckFailed("the ledger of the series and its earlier releases are not there")
+        self._series = SeriesChecks(series, self.request.schema, self.request.stated.series)
+        return self._series.chain()
+
+    def effective(self) -> str:
+        said = self._series.effective()
+        given = (self._tables, self._match, self._subject.classes, self.request.expected.claims)
+        self._subject = replace(self._subject, histories=self._series.histories(*given))
+        return said
+
+    def erased(self) -> str:
+        return self._series.erased()
+
     def claim(self, claim: Claim) -> str:
         """A claim about values is checked on the groups of values, where these are published in buckets."""
         expected = self.request.expected
@@ -419,6 +437,9 @@ BEFORE_CLAIMS = (
         basic=False,
     ),
     CheckStep("means", ReleaseChecks.means, lambda request: bool(request.means), basic=False),
+    CheckStep("chain", ReleaseChecks.chain, lambda request: request.expected.in_series),
+    CheckStep("effective", ReleaseChecks.effective, lambda request: request.expected.in_series),
+    CheckStep("erased", ReleaseChecks.erased, lambda request: request.expected.in_series, basic=False),
 )
 AFTER_CLAIMS = (
     CheckStep(

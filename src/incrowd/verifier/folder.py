@@ -25,11 +25,13 @@ from incrowd.verifier.request import (
     Expected,
     Progress,
     PublishedTables,
+    SeriesHistory,
     Stated,
     Verification,
     Witness,
     silent,
 )
+from incrowd.verifier.series import SAID
 from incrowd.verifier.values import written
 
 CSV, PARQUET = "data.csv", "data.parquet"
@@ -41,6 +43,7 @@ DATASHEET = "README.md"
 LARGEST_MANIFEST = 2**26
 KEYS = {"format", "version", "tool", "method", "claims", "accepted", "columns", "rows", "missing", "files"}
 LEVELS = "levels"  # only where whole levels of hierarchies are published
+SERIES = "series"  # only where the release is one of a series
 TOTALS = "totals"  # only where they were asked for
 HIERARCHIES = "hierarchies"  # only where columns have such
 BUCKETS, MATCHES, PUBLIC = "apart", "match_probability", "public"  # only with claims about them
@@ -77,11 +80,12 @@ def verify(
     public: PublicTable | None = None,
     progress: Progress = silent,
     threads: int = 1,
+    series: SeriesHistory | None = None,
 ) -> Verdict:
     """Verify a release folder against the original table.
 
-    The arguments are those of `verify_rows`. The verdict never passes by omission: its `passed` needs every
-    required check to have run and passed.
+    The arguments are those of `verify_rows`; of a release of a `series` also what came before it. The verdict
+    never passes by omission: its `passed` needs every required check to have run and passed.
     """
     for table in (original, *([public.rows] if public is not None else [])):
         list(table.names)  # a table that cannot be read is no verdict on the release
@@ -90,7 +94,8 @@ def verify(
     checklist = Checklist()
     checklist.run("files", folder.check_files)
     checklist.run("manifest", lambda: folder.check_manifest(public))
-    request = Verification(original, folder.published(), expected, witness or Witness(), public, threads)
+    given = (original, folder.published(), expected, witness or Witness(), public, threads, series)
+    request = Verification(*given)
     checks = ReleaseChecks(request, progress)
     required = checks.run(checklist)
     checklist.run("bytes", lambda: folder.check_bytes(checks.named_domains))
@@ -190,7 +195,7 @@ class OpenedFolder:
         """Known keys only, and exactly what was asked for."""
         stated, expected = self._manifest, self._expected
         extra = {MATCHES: expected.randomized, BUCKETS: expected.bucketed, PUBLIC: expected.joined}
-        extra |= {LEVELS: expected.levels} | dict.fromkeys(self._beside, True)
+        extra |= {LEVELS: expected.levels, SERIES: expected.in_series} | dict.fromkeys(self._beside, True)
         wanted = KEYS | {key for key, there in extra.items() if there}
         require(set(stated) == wanted, "the manifest has unknown keys, or lacks some")
         require(stated["format"] == "incrowd-release", "this is not the manifest of an incrowd release")
@@ -228,6 +233,7 @@ class OpenedFolder:
             groups=groups,
             public_rows=public_rows,
             second_rows=second_rows,
+            series=stated.get(SERIES),
         )
 
     def check_bytes(self, domains: Mapping[str, Any]) -> None:
@@ -266,6 +272,8 @@ class OpenedFolder:
         if expected.levels:
             found[LEVELS] = {name: stated[LEVELS][name] for name in domains if name in stated[LEVELS]}
         found |= self._described_beside
+        if expected.in_series:
+            found[SERIES] = {key: stated[SERIES][key] for key in SAID}
         data = sorted(name for name in self._all_files() if name != MANIFEST)
         return found | {"files": {name: fingerprint(self.path / name) for name in data}}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -70,6 +71,11 @@ class Expected:
         return registry.requires(self.claims, registry.COUNTED)
 
     @property
+    def in_series(self) -> bool:
+        """Is the release one of a series?"""
+        return registry.requires(self.claims, registry.SERIES)
+
+    @property
     def joined(self) -> bool:
         """Do people of a public table have rows, too?"""
         return registry.joins(self.claims)
@@ -106,6 +112,7 @@ class Stated:
     groups: int | None = None
     public_rows: int | None = None
     second_rows: int | None = None
+    series: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +144,32 @@ class PublishedTables:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class EarlierRelease:
+    """An earlier release of a series, its audit and its columns; `rows` are those of Parquet files."""
+
+    folder: Path
+    audit: Path
+    schema: Schema
+    rows: RowSource | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeriesHistory:
+    """A release of a series and its audit, and the table of `today`, whose people `entity` tells apart.
+
+    `earlier` are the releases before it, the first one first. One that is `staged` is not yet the successor
+    of the last of them.
+    """
+
+    today: RowSource
+    entity: str
+    release: Path
+    audit: Path
+    earlier: Sequence[EarlierRelease] = ()
+    staged: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Verification:
     """Everything that one verification is given, and how many `threads` it may use."""
 
@@ -146,6 +179,7 @@ class Verification:
     witness: Witness = Witness()
     public: PublicTable | None = None
     threads: int = 1
+    series: SeriesHistory | None = None
 
     @property
     def stated(self) -> Stated:

@@ -80,6 +80,7 @@ class Best(Algorithm):
     section: ClassVar[str] = "docs/claims/best.md"
     needs: ClassVar[str] = "time: half a minute by default"
     strict: ClassVar[bool] = False  # as those that may win
+    timed: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "seconds": Limit(0),

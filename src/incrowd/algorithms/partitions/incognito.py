@@ -97,6 +97,7 @@ class Incognito(Algorithm):
     )
     suppresses: ClassVar[bool] = True
     full_domain: ClassVar[bool] = True
+    recodes: ClassVar[bool] = True
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "measure": Choice(MEASURES),

@@ -37,6 +37,7 @@ class SingleDimensional(Algorithm):
     paper: ClassVar[str] = MULTIDIMENSIONAL
     section: ClassVar[str] = "2.2, single-dimensional partitioning"
     publishes: ClassVar[str] = "each column recoded on its own, the same for all records"
+    recodes: ClassVar[bool] = True
     needs: ClassVar[str] = "nothing; loses far more than mondrian, for comparison"
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),

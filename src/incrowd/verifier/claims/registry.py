@@ -20,6 +20,7 @@ from incrowd.verifier.claims.classes import (
     transparent_diversity,
 )
 from incrowd.verifier.claims.closeness import candidate_closeness, t_closeness
+from incrowd.verifier.claims.histories import series_k, series_l
 from incrowd.verifier.claims.join_presence import even_presence
 from incrowd.verifier.claims.nonhomogeneous import (
     candidate_diversity,
@@ -36,6 +37,7 @@ from incrowd.verifier.failure import CheckFailed, require
 
 BUCKETS = "sensitive"  # the check of the table of sensitive values
 COUNTED = "counts"  # rows say how many people of their class are private
+SERIES = "chain"  # the checks of a series
 MATCHES = "odds"  # the check of the stated match probabilities
 
 
@@ -76,6 +78,8 @@ MODELS: Mapping[str, ClaimModel] = {
     "sensitive-groups": ClaimModel(sensitive_groups, ("k",), (BUCKETS,)),
     "k-join-anonymity": ClaimModel(k_anonymity, ("k",), joins=True),
     "even-presence": ClaimModel(even_presence, ("k", "most", "certain"), (COUNTED,), joins=True),
+    "series-k": ClaimModel(series_k, ("k",), (SERIES,)),
+    "series-l": ClaimModel(series_l, ("l",), (SERIES,)),
     "plain": ClaimModel(plain, PARAMETERS, hides_suppression=True),
 }
 

@@ -123,12 +123,13 @@ class ClaimSubject:
     """What a claim is checked against.
 
     `classes` are those of the rows or, where values are published in buckets, those of the buckets. `graph`
-    joins records and rows that are consistent.
+    joins records and rows that are consistent. `histories` are those of a series.
     """
 
     classes: EquivalenceClasses
     graph: ConsistencyGraph
     tables: BothTables
+    histories: object = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

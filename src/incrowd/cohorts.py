@@ -162,8 +162,8 @@ class _Next:
 
     def state(self) -> SeriesState:
         today, since = self.before.releases, self.before.since
-        for people, as_of in self._keep_the_simple():
-            self._renew(people, as_of)
+        for people, date in self._keep_the_simple():
+            self._renew(people, date)
         waiting = self.here & (self.cohort == NONE)
         since = np.where(waiting, np.where(since == NONE, today, since), NONE).astype(np.int32)
         self._publish_waiting(since)

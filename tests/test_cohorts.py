@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support.series_lines import LineOfNights, ListedLine, Night, nights
 from twins import series as twin
 
+from incrowd.cohorts import NONE, Now, SeriesState, SeriesTerms, advanced
 from incrowd.errors import PolicyError
-from incrowd.series.cohorts import NONE, Now, SeriesState, SeriesTerms, advanced
 
 Release = list[tuple[list[int], int, dict[int, int]]]
 
@@ -34,9 +34,9 @@ def played(line: list[Night], terms: SeriesTerms) -> list[Release]:
     state, found = SeriesState.empty(), list[Release]()
     for night, today in enumerate(line):
         ids = range(len(today.places))
-        flags = [np.array([p in some for p in ids]) for some in (today.present, today.erased)]
+        there, gone = (np.array([p in some for p in ids]) for some in (today.present, today.erased))
         values = (np.array(today.values, np.int32),)
-        state = advanced(state, Now(*flags, values), terms, LineOfNights(line[: night + 1], terms.l))
+        state = advanced(state, Now(there, gone, values), terms, LineOfNights(line[: night + 1], terms.l))
         release: Release = []
         for c, date in enumerate(state.as_of.tolist()):
             people = np.flatnonzero(state.cohort == c).tolist()
@@ -90,15 +90,15 @@ def test_who_waits_long_enough_gets_a_row_or_is_too_few(line: list[Night], terms
     state = SeriesState.empty()
     for night, today in enumerate(line):
         ids = range(len(today.places))
-        flags = [np.array([p in some for p in ids]) for some in (today.present, today.erased)]
+        there, gone = (np.array([p in some for p in ids]) for some in (today.present, today.erased))
         before = state
         state = advanced(
             state,
-            Now(*flags, (np.array(today.values, np.int32),)),
+            Now(there, gone, (np.array(today.values, np.int32),)),
             terms,
             LineOfNights(line[: night + 1], terms.l),
         )
-        new = flags[0] & ~flags[1] & (before.with_people(len(ids)).atom == 0)
+        new = there & ~gone & (before.with_people(len(ids)).atom == 0)
         unseen = np.flatnonzero(new & (state.cohort == NONE))
         long = unseen[night - state.since[unseen] >= terms.wait]
         if long.size and terms.l == 1:

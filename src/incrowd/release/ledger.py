@@ -1,0 +1,261 @@
+"""The private ledger of a series: who had which row in which release, in the audit beside each of them.
+
+A ledger is a head (ledger.json) and CSV files. The head has the digests of these, of the manifest it belongs
+to, and of its parent's manifest and head: so a ledger that was changed, or is of another series, is seen. It
+is written into the stage of its release and committed with it. A parent has one successor: whoever commits
+first leaves its name in the parent's audit.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from incrowd import tables
+from incrowd.assign import system
+from incrowd.cohorts import NONE, Codes, Flags, SeriesState
+from incrowd.errors import InputError, Refused
+from incrowd.flow import Table
+from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
+from incrowd.schema import MANIFEST, Schema
+
+EFFECTIVE, PEOPLE, VALUES = "effective.csv", "people.csv", "values.csv"
+COLUMNS = ("person", "atom", "cohort", "as_of", "since", "present", "erased")
+SERIES = "series"  # the key of the manifest
+
+
+@dataclass(frozen=True)
+class Head:
+    """What links a ledger to its release and to its parent."""
+
+    series: str
+    number: int
+    key: str
+    k: int
+    l: int  # noqa: E741  the paper's letter
+    parent: Mapping[str, str] | None = None
+
+    @classmethod
+    def first(cls, k: int, l: int) -> Head:  # noqa: E741
+        """Of a new series; its name and its key come from the operating system."""
+        return cls(system(16).hex(), 0, system(32).hex(), k, l)
+
+    def digest(self, entity: str) -> str:
+        """A person in the ledger: nobody without the key finds the id again."""
+        return hmac.new(bytes.fromhex(self.key), entity.encode(), hashlib.sha256).hexdigest()[:32]
+
+    def written(self, manifest: str, files: Mapping[str, str]) -> dict[str, Any]:
+        parent = None if self.parent is None else dict(self.parent)
+        said = {"series": self.series, "number": self.number, "key": self.key, "k": self.k, "l": self.l}
+        return {"format": "incrowd-ledger", "version": 1, **said, "manifest": manifest, "parent": parent} | {
+            "files": dict(files)
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """Where a series stands after a release.
+
+    ``people`` are digests in the order of the state. ``texts`` are, for each sensitive column, the values
+    that codes of the state mean. ``effective`` is what the release was made from: a row for each person with
+    one, as they are now or, where a class is repeated, as they were.
+    """
+
+    head: Head
+    people: tuple[str, ...]
+    state: SeriesState
+    present: Flags
+    erased: Flags
+    effective: Table
+    texts: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the manifest tells: who waits for a first row, is shown though gone, or has lost a row."""
+        shown, here = self.state.cohort != NONE, self.present & ~self.erased
+        new = self.state.atom == 0
+        return {
+            "waiting": int((here & ~shown & new).sum()),
+            "lingering": int((shown & ~self.present).sum()),
+            "withheld": int((here & ~shown & ~new).sum()),
+            "oldest": int(self.state.as_of.min(initial=self.head.number)),
+        }
+
+    def said(self) -> dict[str, Any]:
+        """What the manifest says of the series."""
+        parent = None if self.head.parent is None else self.head.parent["manifest"]
+        return {"id": self.head.series, "number": self.head.number, "parent": parent, **self.counts}
+
+    @cached_property
+    def with_rows(self) -> Codes:
+        """The people who have a row, in the order of the effective table."""
+        return np.flatnonzero(self.state.cohort != NONE).astype(np.int32)
+
+    def write(self, audit: Path, manifest: Path) -> None:
+        """Write it into an audit that has links and schema already; the head comes last."""
+        write_texts(audit / EFFECTIVE, self.effective.names, self.effective)
+        state, as_of = self.state, np.append(self.state.as_of, NONE)[self.state.cohort]
+        columns = (state.atom, state.cohort, as_of, state.since, self.present, self.erased)
+        lines = zip(self.people, *(column.astype(np.int64).tolist() for column in columns), strict=True)
+        write_texts(audit / PEOPLE, COLUMNS, lines)
+        files = [EFFECTIVE, LINKS, PEOPLE, SCHEMA]
+        if self.texts:
+            write_texts(audit / VALUES, *self._values())
+            files.append(VALUES)
+        head = self.head.written(sha256(manifest), {name: sha256(audit / name) for name in files})
+        (audit / LEDGER).write_text(json.dumps(head, indent=2) + "\n", encoding="utf-8")
+
+    def _values(self) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
+        """What the rows of each release showed: a value after a sign of equality, nothing without a row."""
+        names, columns = ["person"], [list(self.people)]
+        for release, shown in enumerate(self.state.values):
+            for j, codes in enumerate(shown):
+                texts = [*(f"={text}" for text in self.texts[j]), ""]
+                names.append(f"{release}:{j}")
+                columns.append([texts[code] for code in codes.tolist()])
+        return names, zip(*columns, strict=True)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptLedger:
+    """The ledger beside a release, as it was read: unchanged, or it is refused."""
+
+    release: Path
+    head: Head
+    digest: str
+    manifest: str
+
+    @classmethod
+    def open(cls, release: Path) -> KeptLedger:
+        release = release.resolve()
+        audit = audit_folder(release)
+        if not (release / MANIFEST).is_file():
+            raise InputError(f"{release} is no release: it has no {MANIFEST}")
+        if SERIES not in _json(release / MANIFEST):
+            raise InputError(
+                f"{release.name} is not of a series: write [series] into its policy, and begin one with it"
+            )
+        if not (audit / LEDGER).is_file():
+            raise Refused(
+                f"the ledger of {release.name} is lost: {audit.name} has no {LEDGER}; without it nobody "
+                "knows who shared a class, so the series cannot go on"
+            )
+        said = _json(audit / LEDGER)
+        try:
+            parent = None if said["parent"] is None else {str(k): str(v) for k, v in said["parent"].items()}
+            head = Head(said["series"], said["number"], said["key"], said["k"], said["l"], parent)
+            same = said["manifest"] == sha256(release / MANIFEST)
+            same &= all(sha256(audit / name) == digest for name, digest in said["files"].items())
+            same &= {EFFECTIVE, LINKS, PEOPLE, SCHEMA} <= set(said["files"])
+        except (KeyError, TypeError, ValueError, AttributeError, OSError):
+            same = False
+        if not same:
+            raise Refused(
+                f"the ledger of {release.name} was changed, or is not that of this release; the series "
+                "cannot go on without the ledger as it was written"
+            )
+        return cls(release, head, sha256(audit / LEDGER), sha256(release / MANIFEST))
+
+    @property
+    def audit(self) -> Path:
+        return audit_folder(self.release)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What the columns of the effective table are."""
+        return schema_from_dict(_json(self.audit / SCHEMA))
+
+    @property
+    def as_parent(self) -> dict[str, str]:
+        return {"folder": self.release.name, "manifest": self.manifest, "ledger": self.digest}
+
+    def check_last(self) -> None:
+        """Refuse a parent that has a successor, be it one that was retracted."""
+        if not (self.audit / SUCCESSOR).exists():
+            return
+        name = str(_json(self.audit / SUCCESSOR).get("folder", "another release"))
+        there = (self.release.parent / name / MANIFEST).is_file()
+        gone = "" if there else ", which is not there any more: a release that was retracted still counts"
+        raise Refused(f"after {self.release.name} came {name} already{gone}; go on after {name}")
+
+    def read(self) -> Ledger:
+        """All of it."""
+        people = tables.read(self.audit / PEOPLE)
+        numbers = {name: _whole(people, name) for name in COLUMNS[1:]}
+        cohort, dates = numbers["cohort"].astype(np.int32), numbers["as_of"]
+        as_of = np.full(int(cohort.max(initial=NONE)) + 1, NONE, np.int32)
+        as_of[cohort[cohort != NONE]] = dates[cohort != NONE]
+        values, texts = self._values() if (self.audit / VALUES).is_file() else ((), ())
+        since = numbers["since"].astype(np.int32)
+        state = SeriesState(self.head.number + 1, numbers["atom"], cohort, as_of, since, values)
+        column = people.column("person")
+        persons = tuple(str(column.texts[code]) for code in column.codes.tolist())
+        flags = (numbers["present"] != 0, numbers["erased"] != 0)
+        return Ledger(self.head, persons, state, *flags, tables.read(self.audit / EFFECTIVE), texts)
+
+    def _values(self) -> tuple[tuple[tuple[Codes, ...], ...], tuple[tuple[str, ...], ...]]:
+        table = tables.read(self.audit / VALUES)
+        width = sum(name.startswith("0:") for name in table.names)
+        numbers: list[dict[str, int]] = [{} for _ in range(width)]
+        found = []
+        for release in range(self.head.number + 1):
+            shown = []
+            for j, known in enumerate(numbers):
+                column = table.column(f"{release}:{j}")
+                of = [known.setdefault(text[1:], len(known)) if text else NONE for text in column.texts]
+                shown.append(np.array([*of, NONE], np.int32)[column.codes])
+            found.append(tuple(shown))
+        return tuple(found), tuple(tuple(known) for known in numbers)
+
+    def chain(self) -> list[KeptLedger]:
+        """This release and all before it, the first one first."""
+        found = [self]
+        while (parent := found[0].head.parent) is not None:
+            path = self.release.parent / Path(parent["folder"]).name
+            if not path.is_dir():
+                raise Refused(
+                    f"the release {path.name} of this series is not beside {self.release.name}; a series is "
+                    "kept in one folder, with all its releases and audits"
+                )
+            found.insert(0, KeptLedger.open(path))
+            if found[0].head.number != found[1].head.number - 1:
+                raise Refused(f"{path.name} is not the release before {found[1].release.name}")
+        return found
+
+
+def write_texts(path: Path, names: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
+    """A CSV file in which everything is quoted and nothing protected: it is read by programs alone."""
+    with path.open("x", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        writer.writerow(names)
+        writer.writerows(lines)
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _whole(table: Table, name: str) -> Any:
+    column = table.column(name)
+    return np.array([int(text or "") for text in column.texts], np.int64)[column.codes]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise InputError(f"{path} cannot be read")
+    return said

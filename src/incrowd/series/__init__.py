@@ -1,1 +1,0 @@
-"""Releases of a table that changes: k and l over all releases together."""

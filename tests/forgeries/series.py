@@ -1,0 +1,160 @@
+"""Every way we know to spoil a series: states of a publisher that does wrong, and audits that were rewritten.
+
+All start from two months of 26 people with k = 3. In the second one p0 has left, whose class is repeated, and
+a newcomer waits. Each forgery names the check that must catch it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from support.series_tables import crowd, months, policy, rehash
+
+from incrowd.cohorts import NONE, SeriesState
+from incrowd.release.ledger import PEOPLE, sha256
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
+from incrowd.schema import MANIFEST
+
+FIRST = crowd()
+SECOND = {who: said for who, said in FIRST.items() if who != "p0"} | {"new": (31, "a")}
+
+State = Callable[[SeriesState], SeriesState]
+STATES: dict[str, tuple[str, State]] = {}
+AUDITS: dict[str, tuple[str, Callable[[Path], None]]] = {}
+
+
+def state(caught_by: str) -> Callable[[State], State]:
+    def enter(spoil: State) -> State:
+        STATES[spoil.__name__] = (caught_by, spoil)
+        return spoil
+
+    return enter
+
+
+def audit(caught_by: str) -> Callable[[Callable[[Path], None]], Callable[[Path], None]]:
+    def enter(spoil: Callable[[Path], None]) -> Callable[[Path], None]:
+        AUDITS[spoil.__name__] = (caught_by, spoil)
+        return spoil
+
+    return enter
+
+
+def repeated(found: SeriesState) -> int:
+    """The class that shows how things were."""
+    (cohort,) = np.flatnonzero(found.as_of < found.releases - 1)
+    return int(cohort)
+
+
+def without(found: SeriesState, person: int) -> SeriesState:
+    cohort = found.cohort.copy()
+    cohort[person] = NONE
+    return replace(found, cohort=cohort)
+
+
+@state("effective")
+def one_leaver_is_dropped_from_a_repeated_class(found: SeriesState) -> SeriesState:
+    return without(found, int(np.flatnonzero(found.cohort == repeated(found))[0]))
+
+
+@state("series-k")
+def one_person_is_dropped_from_a_current_class(found: SeriesState) -> SeriesState:
+    """A class of four or more, so that what is left is large enough."""
+    size = np.bincount(found.cohort[found.cohort != NONE])
+    (large,) = np.flatnonzero((size > 3) & (found.as_of == found.releases - 1))[:1]
+    return without(found, int(np.flatnonzero(found.cohort == large)[0]))
+
+
+@state("series-k")
+def one_newcomer_is_joined_to_an_old_class(found: SeriesState) -> SeriesState:
+    cohort = found.cohort.copy()
+    cohort[np.flatnonzero((cohort == NONE) & (found.atom == 0))[0]] = (repeated(found) + 1) % found.as_of.size
+    return replace(found, cohort=cohort)
+
+
+@state("effective")
+def a_class_that_could_be_current_has_an_older_date(found: SeriesState) -> SeriesState:
+    """With people who were in different classes before: it is no repetition."""
+    cohort, as_of = found.cohort.copy(), found.as_of.copy()
+    one, two = np.flatnonzero(as_of == found.releases - 1)[:2]
+    a, b = np.flatnonzero(cohort == one)[0], np.flatnonzero(cohort == two)[0]
+    cohort[[a, b]] = cohort[[b, a]]
+    as_of[[one, two]] = found.releases - 2
+    return replace(found, cohort=cohort, as_of=as_of)
+
+
+@state("series-k")
+def two_people_change_their_classes(found: SeriesState) -> SeriesState:
+    cohort = found.cohort.copy()
+    one, two = np.flatnonzero(found.as_of == found.releases - 1)[:2]
+    a, b = np.flatnonzero(cohort == one)[0], np.flatnonzero(cohort == two)[0]
+    cohort[[a, b]] = cohort[[b, a]]
+    return replace(found, cohort=cohort)
+
+
+@audit("effective")
+def a_class_of_mixed_dates(folder: Path) -> None:
+    people = audit_folder(folder / "m1") / PEOPLE
+    lines = people.read_text().splitlines()
+    place = next(at for at, line in enumerate(lines) if line.split(",")[3] == '"0"')
+    cells = lines[place].split(",")
+    cells[3] = '"1"'
+    people.write_text("\n".join([*lines[:place], ",".join(cells), *lines[place + 1 :]]) + "\n")
+    rehash(folder / "m1")
+
+
+@audit("effective")
+def a_repeated_row_says_something_else(folder: Path) -> None:
+    effective = audit_folder(folder / "m0") / "effective.csv"
+    effective.write_text(effective.read_text().replace('"20"', '"21"'))
+    rehash(folder / "m0")
+    head = {"folder": "m0", "manifest": sha256(folder / "m0" / MANIFEST)}
+    rehash(folder / "m1", parent=head | {"ledger": sha256(audit_folder(folder / "m0") / LEDGER)})
+
+
+@audit("chain")
+def a_forked_chain(folder: Path) -> None:
+    """Somebody took the mark away, and went on after the same release once more."""
+    (audit_folder(folder / "m0") / SUCCESSOR).unlink()
+    months_after(folder, "other")
+
+
+def months_after(folder: Path, name: str) -> None:
+    from support.series_tables import table
+
+    from incrowd.commands.publish import publish
+
+    publish(table(SECOND), policy(), folder / name, after=folder / "m0")
+
+
+@audit("chain")
+def the_mark_of_the_successor_is_gone(folder: Path) -> None:
+    (audit_folder(folder / "m0") / SUCCESSOR).unlink()
+
+
+@audit("chain")
+def a_ledger_of_another_series(folder: Path) -> None:
+    other = folder / "other series"
+    other.mkdir()
+    months(other, [FIRST], policy())
+    for name in (PEOPLE, "effective.csv", "links.json", "schema.json", LEDGER):
+        shutil.copy(audit_folder(other / "m0") / name, audit_folder(folder / "m0") / name)
+    rehash(folder / "m0", manifest=sha256(folder / "m0" / MANIFEST))
+
+
+@audit("chain")
+def a_ledger_that_counts_a_release_too_many(folder: Path) -> None:
+    rehash(folder / "m1", number=2)
+
+
+@audit("erased")
+def somebody_who_was_erased_has_a_row(folder: Path) -> None:
+    people = audit_folder(folder / "m1") / PEOPLE
+    lines = people.read_text().splitlines()
+    place = next(at for at, line in enumerate(lines) if line.split(",")[3] == '"1"')
+    lines[place] = lines[place].removesuffix('"0"') + '"1"'
+    people.write_text("\n".join(lines) + "\n")
+    rehash(folder / "m1")
