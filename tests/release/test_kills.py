@@ -37,7 +37,7 @@ from incrowd.release import stage
 from incrowd.release.stage import PREFIX, SUCCESSOR, audit_folder, sweep
 
 Order = dict[str, Any]
-KILLS = int(os.environ.get("INCROWD_KILLS", "5"))  # of each kind of run; 0 kills it at every single call
+KILLS = int(os.environ.get("INCROWD_KILLS", "4"))  # of each kind of run; 0 kills it at every single call
 # By day every fourth operation is killed or fails, but for a full disk, where each one does; by night all.
 STEP = 4 if KILLS else 1
 ROLES: dict[str, Any] = {"quasi_identifiers": ["age", "sex"], "sensitive": ["ill"], "identifiers": ["name"]}
