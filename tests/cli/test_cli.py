@@ -29,6 +29,7 @@ COMMANDS = (
         "policy",
         "publish",
         "verify",
+        "series",
         "measure",
         "query",
         "attack",
