@@ -161,7 +161,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[AttackResult]:
     three = some_left_out(tmp_path_factory.mktemp("three"))
     four = with_totals(tmp_path_factory.mktemp("four"))
     five = of_a_series(tmp_path_factory.mktemp("five"))
-    return [found for found in (*one, *two, *three, *four, *five) if isinstance(found, AttackResult)]
+    six = by_density(tmp_path_factory.mktemp("six"))
+    return [found for found in (*one, *two, *three, *four, *five, *six) if isinstance(found, AttackResult)]
 
 
 def of_a_series(folder: Path) -> list[AttackResult]:
@@ -200,9 +201,16 @@ def clinic_with_everything(folder: Path) -> tuple[AttackResult, ...]:
     source, asked = folder / "patients.csv", Policy.load(folder / "policy.toml")
     for name, policy in {"one": asked.with_(k=4, l=2, t="0.9"), "two": asked.with_(k=8)}.items():
         publish(source, policy).write(folder / name)
-    dense = run(folder / "one", source, outliers="lof:20,1.5").results
-    by_density = [found for found in dense if found.name == "density"]
-    return (*run(folder / "one", source, outliers="0.8,0.5", also=folder / "two").results, *by_density)
+    return run(folder / "one", source, outliers="0.8,0.5", also=folder / "two").results
+
+
+def by_density(folder: Path) -> list[AttackResult]:
+    """Outliers by density are asked for."""
+    write_example(folder, rows=200)
+    source = folder / "patients.csv"
+    publish(source, Policy.load(folder / "policy.toml").with_(k=4)).write(folder / "out")
+    found = run(folder / "out", source, outliers="lof:20,1.2").results
+    return [result for result in found if result.name == "density"]
 
 
 def town_with_everything(folder: Path) -> tuple[AttackResult, ...]:
