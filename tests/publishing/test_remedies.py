@@ -76,11 +76,13 @@ def test_what_is_advised_against_single_values_is_granted(name: str, table: Tabl
         ic.publish(table, changed)
 
 
-def test_kfactor_is_not_told_to_ask_for_l(table: Table) -> None:
-    (warning,) = draft(table, policy("kfactor"), unwatched).warnings
-    assert "kfactor does not keep l here; take mondrian with l = 2 or more" in warning
-    (warning,) = draft(table, policy("mondrian"), unwatched).warnings
-    assert "; ask for l = 2 or more" in warning
+def test_only_who_keeps_l_is_told_to_ask_for_it(table: Table) -> None:
+    one_sided = policy("k1-nearest").with_(accept=["unsafe-one-sided"])
+    said = " ".join(draft(table, one_sided, unwatched).warnings)
+    assert "k1-nearest does not keep l here; take mondrian with l = 2 or more" in said
+    for name in ("mondrian", "kfactor"):
+        (warning,) = draft(table, policy(name), unwatched).warnings
+        assert "; ask for l = 2 or more" in warning
 
 
 def test_where_no_method_can_keep_l_none_is_advised() -> None:
