@@ -31,15 +31,15 @@ def audit(
         options.Names, typer.Option(help="Quasi-identifiers; without them and a policy, all shared columns.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Demand this many matches of everybody.")] = None,
+    encoding: options.Encoding = "",
+    sheet: options.Sheet = "",
+    sql: options.Sql = "",
     epsilon: Annotated[
         str | None,
         typer.Option(
             help="How near two sensitive numbers are alike: for which m it is (epsilon,m)-anonymous."
         ),
     ] = None,
-    encoding: options.Encoding = "",
-    sheet: options.Sheet = "",
-    sql: options.Sql = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Which k a published table reaches, whatever tool wrote it. With --k, exit code 1 if it is less.

@@ -25,12 +25,12 @@ def outliers(
     definition: Annotated[
         str, typer.Option(help="distance: (p,d)-outliers; lof: by the local outlier factor (density).")
     ] = "distance",
-    neighbours: Annotated[
-        int | None, typer.Option(help="For lof: how many neighbours; 10, 20 and 40 if not given.")
-    ] = None,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
+    neighbours: Annotated[
+        int | None, typer.Option(help="For lof: how many neighbours; 10, 20 and 40 if not given.")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """How many people are outliers at which p and d, and a proposal for [privacy.plain].
