@@ -269,3 +269,60 @@ def test_few_records_are_looked_at_before_all_of_them_are(monkeypatch: pytest.Mo
     overlapping = tables([1] * 5000, [(1, 2), (1, 3)] * 2500)
     assert fits(overlapping, record_of_each_row(overlapping, None))
     assert asked == [1000]
+
+
+def most_given(edges: set[tuple[int, int]], demand: list[int], supply: list[int]) -> int:
+    """How many rows can get a record, by augmenting paths, one record at a time."""
+    held: dict[tuple[int, int], int] = {}
+    met = 0
+    for row in [row for row, wanted in enumerate(demand) for _ in range(wanted)]:
+        seen: set[int] = set()
+
+        def finds(row: int, seen: set[int]) -> bool:
+            for record in sorted(record for at, record in edges if at == row and record not in seen):
+                seen.add(record)
+                users = [other for (other, of), count in held.items() if of == record and count]
+                if sum(held.get((other, record), 0) for other in users) < supply[record]:
+                    held[row, record] = held.get((row, record), 0) + 1
+                    return True
+                for other in users:
+                    if finds(other, seen):
+                        held[other, record] -= 1
+                        held[row, record] = held.get((row, record), 0) + 1
+                        return True
+            return False
+
+        met += finds(row, seen)
+    return met
+
+
+def test_what_is_forced_leaves_as_much_to_be_met(rng: np.random.Generator) -> None:
+    """What edges give is theirs to give, nothing is lost by it, and no edge is left that can give nothing."""
+    given_some = 0
+    for _ in range(150):
+        rows, records = (int(n) for n in rng.integers(1, 7, 2))
+        edges = {(r, c) for r in range(rows) for c in range(records) if rng.random() < rng.choice([0.2, 0.5])}
+        if not edges:
+            continue
+        demand, supply = rng.integers(1, 4, rows), rng.integers(1, 4, records)
+        row, record = (np.array(side) for side in zip(*sorted(edges), strict=True))
+        network = MatchingNetwork.of_edges(row, record, demand, supply)
+        parts, rest = network.without_the_forced()
+        to_row, of_record = np.zeros(rows, np.int64), np.zeros(records, np.int64)
+        for record_of, row_of, amount in parts:
+            assert (amount > 0).all()
+            assert {*zip(row_of.tolist(), record_of.tolist(), strict=True)} <= edges
+            np.add.at(to_row, row_of, amount)
+            np.add.at(of_record, record_of, amount)
+        assert (rest.demand == demand - to_row).all()
+        assert (rest.supply == supply - of_record).all()
+        assert (rest.demand >= 0).all()
+        assert (rest.supply >= 0).all()
+        left = {*zip(rest.row_of_each_edge.tolist(), rest.records.tolist(), strict=True)}
+        assert left <= edges
+        assert all(rest.demand[r] and rest.supply[c] for r, c in left)
+        asked = [(edges, network), (left, rest)]
+        most, fewer = (most_given(some, of.demand.tolist(), of.supply.tolist()) for some, of in asked)
+        assert most == int(to_row.sum()) + fewer
+        given_some += bool(to_row.sum())
+    assert given_some > 50
