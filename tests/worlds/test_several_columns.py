@@ -89,7 +89,7 @@ IN_A_ROW = ((0,), (1,), (4,), (5,), (9,), (11,))
 BY_DAY = {"all four pairs": Pairs(IN_A_ROW[:4], ((0, 0), (0, 1), (1, 0), (1, 1)), (1, 1, 1, 1), 2, 2)}
 BY_NIGHT = {
     "values that go together": Pairs(IN_A_ROW[:4], ((0, 0), (1, 1)), (2, 2), 2, 2),
-    "three of one column": Pairs(IN_A_ROW[:5], ((0, 0), (1, 1), (2, 0), (1, 2)), (2, 1, 1, 1), 2, 2),
+    "three of one column": Pairs(IN_A_ROW[:5], ((0, 0), (1, 1), (2, 1), (1, 2)), (2, 1, 1, 1), 2, 2),
     "six people": Pairs(IN_A_ROW, ((0, 0), (1, 1), (0, 1), (1, 0)), (2, 2, 1, 1), 2, 2),
     "three colours": Pairs(IN_A_ROW, ((0, 0), (1, 1), (2, 2)), (2, 2, 2), 3, 3),
 }
