@@ -193,13 +193,12 @@ CHECKS = [
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", MODELS)
-def test_model(name: str, check: Callable[..., None]) -> None:
-    @settings(deadline=None, max_examples=80)
-    @given(EXAMPLES[name].models, tables())
-    def run(model: Model, table: tuple[Values, list[Codes]]) -> None:
-        check(name, model, *table)
-
-    run()
+@settings(deadline=None, max_examples=80)
+@given(drawn=st.data(), table=tables())
+def test_model(
+    name: str, check: Callable[..., None], drawn: st.DataObject, table: tuple[Values, list[Codes]]
+) -> None:
+    check(name, drawn.draw(EXAMPLES[name].models), *table)
 
 
 GOOD: dict[str, Any] = {"k": 3, "l": 2, "c": "2", "t": "0.2", "distance": "equal", "column": "illness"}
@@ -352,25 +351,23 @@ IN_PERSONS = [
 
 
 @pytest.mark.parametrize("name", IN_PERSONS)
-def test_values_are_counted_in_rows_and_in_persons(name: str) -> None:
+@settings(deadline=None, max_examples=60)
+@given(drawn=st.data(), table=tables(), persons=st.lists(st.integers(0, 5), min_size=30, max_size=30))
+def test_values_are_counted_in_rows_and_in_persons(
+    name: str, drawn: st.DataObject, table: tuple[Values, list[Codes]], persons: Values
+) -> None:
     """Each person has one vote, shared by their rows: as if each row were there so many times."""
-
-    @settings(deadline=None, max_examples=60)
-    @given(EXAMPLES[name].models, tables(), st.lists(st.integers(0, 5), min_size=30, max_size=30))
-    def run(model: Model, table: tuple[Values, list[Codes]], persons: Values) -> None:
-        values, classes = table
-        persons = persons[: len(values)]
-        data, keeps = microdata(values, persons=persons), EXAMPLES[name].keeps
-        rule, everybody = model.rule(data), naive.as_votes(values, persons, range(len(values)))
-        for rows in classes:
-            in_rows = keeps(model, [values[i] for i in rows], values)
-            in_persons = keeps(model, naive.as_votes(values, persons, rows.tolist()), everybody)
-            assert rule.allows(rows) == (in_rows and in_persons)
-        if all(rule.allows(rows) for rows in classes):
-            assert rule.allows(np.concatenate(classes))
-        assert "one vote" in " ".join(model.claims(data)[0].assumptions)
-
-    run()
+    model, (values, classes) = drawn.draw(EXAMPLES[name].models), table
+    persons = persons[: len(values)]
+    data, keeps = microdata(values, persons=persons), EXAMPLES[name].keeps
+    rule, everybody = model.rule(data), naive.as_votes(values, persons, range(len(values)))
+    for rows in classes:
+        in_rows = keeps(model, [values[i] for i in rows], values)
+        in_persons = keeps(model, naive.as_votes(values, persons, rows.tolist()), everybody)
+        assert rule.allows(rows) == (in_rows and in_persons)
+    if all(rule.allows(rows) for rows in classes):
+        assert rule.allows(np.concatenate(classes))
+    assert "one vote" in " ".join(model.claims(data)[0].assumptions)
 
 
 @pytest.mark.parametrize("name", ["equal", "ordered", "hierarchical"])
