@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -10,6 +11,8 @@ from starlette.testclient import TestClient
 
 from incrowd.examples import write_example
 from incrowd.studio.app import build
+from incrowd.studio.bench import Bench
+from incrowd.studio.bench_process import Answers
 from incrowd.studio.guard import Keys
 from incrowd.studio.releases import releases_of
 from incrowd.studio.state import Studio
@@ -25,11 +28,30 @@ def patients(folder: Path, rows: int = 400) -> Path:
     return folder / "patients.csv"
 
 
-class Visitor:
-    """Talks to a studio of its own, started in a folder; plain forms, as without scripts."""
+class NearBench(Bench):
+    """The bench without a process of its own: the same lines, answered in the process of the test."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
-        self.studio = Studio(folder, Keys(PORT), **settings)
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers = Answers()
+
+    async def _exchanged(self, asked: bytes) -> bytes:
+        return self._answers.line(json.loads(asked))
+
+    async def _end(self) -> None:
+        await super()._end()
+        self._answers = Answers()
+
+
+class Visitor:
+    """Talks to a studio of its own, started in a folder; plain forms, as without scripts.
+
+    To start a process for the table takes longer than most tests: only those that are about it do so.
+    """
+
+    def __init__(self, folder: Path, processes: bool = False, **settings: Any) -> None:
+        bench = Bench() if processes else NearBench()
+        self.studio = Studio(folder, Keys(PORT), bench=bench, **settings)
         self.client = TestClient(build(self.studio), base_url=ORIGIN, raise_server_exceptions=False)
 
     def __enter__(self) -> Visitor:

@@ -26,7 +26,7 @@ from incrowd.attacks.joined import JoinTarget
 from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.target import Floats, Ints, Target
 from incrowd.errors import TableError
-from incrowd.flow import Sensitive, Table, TextColumn
+from incrowd.flow import Sensitive, Table, TextColumn, distinct_rows
 from incrowd.measures.buckets import BucketTable
 
 ROUNDS = 50
@@ -64,15 +64,18 @@ class ValueGroups:
 
 @dataclass(frozen=True, eq=False)
 class _Choices:
-    """Each row with each value of its group: row, value, and a place in the list of (group, value) pairs.
+    """Each kind of row with each value of its group: kind, value, and a place among (group, value) pairs.
 
-    ``count`` is how often the group has the value. Choices of a row stand together, from ``start[row]`` on.
+    Rows that are equal and in one group are of one kind: all that is ever said of them is equal. ``count`` is
+    how often the group has the value, ``rows`` how many rows of this kind there are. Choices of a kind stand
+    together, from ``start[kind]`` on.
     """
 
-    row: Ints
+    kind: Ints
     value: Ints
     pair: Ints
     count: Floats
+    rows: Floats
     start: Ints
 
 
@@ -96,18 +99,26 @@ def definetti(
     120
     """
     truth = value if truth is None else truth
-    group = np.unique(group, return_inverse=True)[1].reshape(-1)
+    group = np.unique(group, return_inverse=True)[1].reshape(-1).astype(np.int64)
     known, value = np.unique(value, return_inverse=True)
-    choices = _choices(group.astype(np.int64), value.reshape(-1).astype(np.int64), known.size)
-    likely = choices.count / np.bincount(group)[group[choices.row]]
+    first, of = _kinds(codes, group)
+    codes = np.asarray(codes)[first]
+    choices = _choices(group, value.reshape(-1).astype(np.int64), known.size, first, of)
+    likely = choices.count / np.bincount(group)[group[first]][choices.kind]
     rounds, moved = 0, 1.0
     while rounds < ROUNDS and moved >= SETTLED:
         before, rounds = likely, rounds + 1
         likely = _balanced(_fitting(codes, sizes, choices, before, known.size), choices)
-        moved = float(np.abs(likely - before).mean())
-    guesses = known[_likeliest(likely, choices)]
-    blind = known[_likeliest(choices.count, choices)]
+        moved = float(np.average(np.abs(likely - before), weights=choices.rows))
+    guesses = known[_likeliest(likely, choices)][of]
+    blind = known[_likeliest(choices.count, choices)][of]
     return Guessed(_right(guesses, truth), _right(blind, truth), guesses, rounds)
+
+
+def _kinds(codes: NDArray[np.integer], group: Ints) -> tuple[Ints, Ints]:
+    """Where each kind of row is first met, and which kind each row is."""
+    columns = [group, *np.asarray(codes).T]
+    return distinct_rows(columns, [int(each.max(initial=0)) + 1 for each in columns], group.size)
 
 
 def _right(guesses: Ints, truth: NDArray[np.integer]) -> Rate:
@@ -115,22 +126,29 @@ def _right(guesses: Ints, truth: NDArray[np.integer]) -> Rate:
     return Rate(int((guesses == truth)[known].sum()), int(known.sum()))
 
 
-def choices_of(group: NDArray[np.integer], value: NDArray[np.integer]) -> int:
-    """How many pairs of a row and a value of its group there are: what an attack takes in memory."""
+def choices_of(
+    group: NDArray[np.integer], value: NDArray[np.integer], codes: NDArray[np.integer] | None = None
+) -> int:
+    """How many pairs of a row and a value of its group there are: what an attack takes in memory.
+
+    With `codes` equal rows of a group count once, as they do there.
+    """
     group = np.unique(group, return_inverse=True)[1].reshape(-1).astype(np.int64)
     pairs = np.unique(group * (int(value.max(initial=0)) + 1) + value)
     distinct = np.bincount(pairs // (int(value.max(initial=0)) + 1), minlength=1)
-    return int((np.bincount(group, minlength=1) * distinct).sum())
+    rows = group if codes is None else group[_kinds(codes, group)[0]]
+    return int((np.bincount(rows, minlength=1) * distinct).sum())
 
 
-def _choices(group: Ints, value: Ints, size: int) -> _Choices:
+def _choices(group: Ints, value: Ints, size: int, first: Ints, of: Ints) -> _Choices:
     pairs, count = np.unique(group * size + value, return_counts=True)
-    first = np.searchsorted(pairs // max(size, 1), np.arange(int(group.max(initial=-1)) + 2))
-    many = np.diff(first)[group]
-    row = np.repeat(np.arange(group.size), many)
+    begin = np.searchsorted(pairs // max(size, 1), np.arange(int(group.max(initial=-1)) + 2))
+    many = np.diff(begin)[group[first]]
+    kind = np.repeat(np.arange(first.size), many)
     start = np.cumsum(many) - many
-    pair = first[group[row]] + np.arange(row.size) - start[row]
-    return _Choices(row, pairs[pair] % max(size, 1), pair, count[pair].astype(np.float64), start)
+    pair = begin[group[first[kind]]] + np.arange(kind.size) - start[kind]
+    rows = np.bincount(of, minlength=first.size)[kind].astype(np.float64)
+    return _Choices(kind, pairs[pair] % max(size, 1), pair, count[pair].astype(np.float64), rows, start)
 
 
 def _fitting(
@@ -140,32 +158,33 @@ def _fitting(
 
     The largest of a row is 1. How common a value is need not enter: groups say how often they have it.
     """
+    likely = likely * choices.rows
     weight = np.bincount(choices.value, likely, values)
     score = np.zeros(likely.size)
     for j, size in enumerate(sizes):
-        key = codes[choices.row, j].astype(np.int64) * values + choices.value
+        key = codes[choices.kind, j].astype(np.int64) * values + choices.value
         if size * values > 4 * key.size:  # most combinations do not occur: number those that do
             key = np.unique(key, return_inverse=True)[1].reshape(-1)
         seen = np.bincount(key, likely)
         score += np.log((seen[key] + 1.0) / (weight[choices.value] + size))
     best = np.maximum.reduceat(score, choices.start)
-    fit: Floats = np.maximum(np.exp(score - best[choices.row]), LEAST)
+    fit: Floats = np.maximum(np.exp(score - best[choices.kind]), LEAST)
     return fit
 
 
 def _balanced(fit: Floats, choices: _Choices) -> Floats:
     """Scaled so that a row's add up to 1, and a value's to how often the group has it (Sinkhorn)."""
-    rows, pairs = choices.start.size, int(choices.pair.max(initial=-1)) + 1
+    kinds, pairs = choices.start.size, int(choices.pair.max(initial=-1)) + 1
     for _ in range(BALANCES):
-        fit = fit * (choices.count / np.bincount(choices.pair, fit, pairs)[choices.pair])
-        fit = fit / np.bincount(choices.row, fit, rows)[choices.row]
+        fit = fit * (choices.count / np.bincount(choices.pair, fit * choices.rows, pairs)[choices.pair])
+        fit = fit / np.bincount(choices.kind, fit, kinds)[choices.kind]
     return fit
 
 
 def _likeliest(likely: Floats, choices: _Choices) -> Ints:
-    """For each row which of the values has the largest likelihood, the first of equal ones."""
+    """For each kind of row which of the values has the largest likelihood, the first of equal ones."""
     best = np.maximum.reduceat(likely, choices.start)
-    where = np.where(likely >= best[choices.row], np.arange(likely.size), likely.size)
+    where = np.where(likely >= best[choices.kind], np.arange(likely.size), likely.size)
     return choices.value[np.minimum.reduceat(where, choices.start)]
 
 
@@ -177,7 +196,7 @@ def learned(groups: ValueGroups) -> AttackResult:
     """
     codes, sizes, group, value = groups.codes, groups.sizes, groups.group, groups.value
     name, knows = f"definetti-{groups.column}", "every row's group, and which values each group has"
-    needed = choices_of(group, value)
+    needed = choices_of(group, value, codes)
     if needed > MOST_CHOICES or not len(codes):
         why = {"skipped": f"{needed:,} pairs of a row and a value of its group" if needed else "no rows"}
         return AttackResult(name, "deFinetti", knows, Rate(0, 0), Rate(0, 0), None, None, why)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.contracts import catalogue, register
-from incrowd.long_work import Watch, unwatched
+from incrowd.long_work import Progress, silent
 
 USUAL = 1.959964  # 95 % of a normal distribution lie this near its mean
 CAREFUL = 3.290527  # 99.9 %
@@ -333,22 +333,49 @@ def attacks() -> tuple[Attack, ...]:
     return tuple(sorted(catalogue("attack").values(), key=lambda entered: entered.place))
 
 
-def every_result(context: Context, watch: Watch = unwatched) -> Iterator[AttackResult | NotTried]:
-    """The results of every attack whose needs a context meets, and why others were not tried."""
+@dataclass(frozen=True, slots=True)
+class PlannedAttack:
+    """An attack, and the context in which it is run; `about` is the sensitive column, if it is of one."""
+
+    attack: Attack
+    context: Context
+    about: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.attack.name}-{self.about}" if self.about else self.attack.name
+
+    def run(self, progress: Progress = silent) -> Iterator[AttackResult | NotTried]:
+        """Its results; why it was not tried, if a need has a reason not to be there, else nothing."""
+        attack, context = self.attack, self.context
+        given = [context.get(need) for need in attack.needs]
+        untried = [need for need in given if isinstance(need, NotTried)]
+        if untried or any(need is None for need in given):
+            yield from untried
+            return
+        more = {"progress": progress} if attack.watched else {}
+        found = attack.run(*given, *(context.get(use) for use in attack.uses), **more)
+        yield from found if isinstance(found, tuple) else (found,)
+
+    def stopped(self) -> NotTried:
+        """For one that was never come to: it may not apply, but nobody knows."""
+        return NotTried(self.name, STOPPED, TO_THE_END, Outcome.INCONCLUSIVE)
+
+
+STOPPED = "the attacks were stopped before it"
+TO_THE_END = "attacks that run to their end"
+
+
+def planned_attacks(context: Context) -> Iterator[PlannedAttack]:
+    """Every attack for which a context offers all that it needs, in the order in which they are tried."""
     for each_column, some in groupby(attacks(), lambda attack: attack.each_column):
         contexts = (context.get("columns") or ()) if each_column else (context,)
         for here, attack in product(contexts, list(some)):
             if here.offers(attack.needs):
-                yield from _tried(attack, here, watch)
+                yield PlannedAttack(attack, here, here.get("values").name if each_column else "")
 
 
-def _tried(attack: Attack, context: Context, watch: Watch) -> Iterator[AttackResult | NotTried]:
-    progress = watch(f"attack: {attack.name}")
-    given = [context.get(need) for need in attack.needs]
-    untried = [need for need in given if isinstance(need, NotTried)]
-    if untried or any(need is None for need in given):
-        yield from untried
-        return
-    more = {"progress": progress} if attack.watched else {}
-    found = attack.run(*given, *(context.get(use) for use in attack.uses), **more)
-    yield from found if isinstance(found, tuple) else (found,)
+def every_result(context: Context) -> Iterator[AttackResult | NotTried]:
+    """The results of every attack whose needs a context meets, and why others were not tried."""
+    for planned in planned_attacks(context):
+        yield from planned.run()

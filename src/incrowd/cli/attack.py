@@ -57,7 +57,7 @@ def attack(
         given: dict[str, Any] = {"public": public, "planted": planted, "outliers": outliers, "also": also}
         source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            attacked = attack(folder, source, policy, **given, watch=watch)
+            attacked = attack(folder, source, policy, **given, stoppable=True, watch=watch)
         code = 1 if attacked.outcome is Outcome.BROKEN else INCONCLUSIVE
         finish(attacked.to_dict(), as_json, lambda: show(attacked), good=attacked.holds, code=code)
 
@@ -70,6 +70,8 @@ def show(attacked: Attacked) -> None:
         f"{attacked.rows:,} rows of {attacked.records:,} records, made by {attacked.method}: {promised}"
     )
     out.print(f"The true row is known for {attacked.known:,} of them, from {attacked.truth}.")
+    if attacked.stopped:
+        out.print("Stopped before all attacks were tried; these are the results so far.")
     header = ("attack", "adversary", "success", "guess", "control", "bound", "outcome")
     rows = [_attack(result) for result in attacked.results]
     out.print(screen.table("", header, rows, least=("adversary", "guess", "control")))
@@ -90,8 +92,8 @@ def ending(attacked: Attacked) -> Iterator[str]:
     broken = [result.name for result in attacked.results if result.outcome == "broken"]
     if broken:
         yield f"BROKEN by {', '.join(broken)}."
-    for name, (reason, remedy) in attacked.doubts.items():
-        yield f"Inconclusive: {name}: {reason}. Needed: {remedy}."
+    for (reason, remedy), names in attacked.doubts_alike.items():
+        yield f"Inconclusive: {', '.join(names)}: {reason}. Needed: {remedy}."
     yield f"{attacked.headline()}."
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from incrowd.attacks.outlier_density import AskedDensity
 from incrowd.attacks.outliers import asked_setting
-from incrowd.attacks.registry import AttackResult, NotTried, Outcome, every_result
+from incrowd.attacks.registry import (
+    AttackResult,
+    Context,
+    NotTried,
+    Outcome,
+    planned_attacks,
+)
 from incrowd.commands.attack_context import OneTable, TwoTables
 from incrowd.errors import InputError, option
-from incrowd.long_work import Watch, unwatched
+from incrowd.long_work import Watch, part_of, unwatched
 from incrowd.policy import Policy
 from incrowd.release.audit import SCHEMA
 from incrowd.release.folder import ReleaseFolder
@@ -19,13 +25,19 @@ from incrowd.results import Result, Row
 
 NO_BOUNDS = "nothing that is promised was put to the test"
 VERIFY = "incrowd verify, which checks every claim without an adversary"
+OnResult = Callable[[AttackResult | NotTried], None]  # hears of each result when it is there
+
+
+def unheard(_result: AttackResult | NotTried) -> None:
+    """Nobody waits for single results."""
 
 
 @dataclass(frozen=True, repr=False)
 class Attacked(Result):
     """What every adversary got out of a release. ``truth`` says how it is known who is behind which row.
 
-    ``untried`` are attacks that could not be run, or that do not apply to what the method makes.
+    ``untried`` are attacks that could not be run, or that do not apply to what the method makes. ``stopped``
+    says that somebody interrupted them: those that were not come to are ``untried``, and inconclusive.
     """
 
     records: int
@@ -37,6 +49,7 @@ class Attacked(Result):
     results: tuple[AttackResult, ...]
     untried: tuple[NotTried, ...]
     notes: tuple[str, ...]
+    stopped: bool = False
 
     @property
     def _each(self) -> tuple[AttackResult | NotTried, ...]:
@@ -68,6 +81,14 @@ class Attacked(Result):
         }
         tested = self.ended(Outcome.HELD) or self.ended(Outcome.BROKEN)
         return found if found or tested else {"every attack": (NO_BOUNDS, VERIFY)}
+
+    @property
+    def doubts_alike(self) -> dict[tuple[str, str], list[str]]:
+        """The same the other way round: each reason with what would decide it, and all whom it concerns."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for name, doubt in self.doubts.items():
+            found.setdefault(doubt, []).append(name)
+        return found
 
     def headline(self) -> str:
         kinds = (Outcome.HELD, Outcome.BROKEN, Outcome.INCONCLUSIVE)
@@ -107,6 +128,8 @@ def attack(
     outliers: str | None = None,
     public: object = None,
     planted: object = None,
+    on_result: OnResult = unheard,
+    stoppable: bool = False,
     watch: Watch = unwatched,
 ) -> Attacked:
     """Run every attack on a release.
@@ -132,6 +155,11 @@ def attack(
         The public table that was joined, in the place of the one that the policy names.
     planted : path or frame, optional
         People of the public table who do not exist, by the ids in its first column.
+    on_result : callable
+        Called with each result when it is there, and with each `NotTried`. What it raises ends the attacks.
+    stoppable : bool
+        Interrupted (KeyboardInterrupt) after the first result, return what there is, with ``stopped`` true:
+        it is then never held. Otherwise the interrupt goes on to the caller.
     """
     asked = Policy.of(policy)
     folder = ReleaseFolder.open(release, original, asked, public)
@@ -139,12 +167,34 @@ def attack(
     _ = folder.original  # a table that is not there is missed before anything else
     attacked = _of_two_tables if folder.joined else _of_one_table
     subject: OneTable | TwoTables = attacked(folder, planted, outliers, also)
-    found = list(every_result(subject.context, watch))
+    found, stopped = _every_result(subject.context, on_result, stoppable, watch)
     untried = tuple(each for each in found if isinstance(each, NotTried))
     results = tuple(each for each in found if isinstance(each, AttackResult))
     sizes, k, method = (len(folder.original), len(folder.rows)), subject.target.k, str(folder.method["name"])
     known = subject.target.known.size
-    return Attacked(*sizes, k, method, subject.source, known, results, untried, subject.notes)
+    return Attacked(*sizes, k, method, subject.source, known, results, untried, subject.notes, stopped)
+
+
+def _every_result(
+    context: Context, on_result: OnResult, stoppable: bool, watch: Watch
+) -> tuple[list[AttackResult | NotTried], bool]:
+    """One attack after the other; of those that an interrupt leaves over, that they were not tried."""
+    found: list[AttackResult | NotTried] = []
+    done = 0
+    planned = list(planned_attacks(context))
+    try:
+        for number, each in enumerate(planned):
+            progress = watch(f"attack {number + 1} of {len(planned)}: {each.name}")
+            progress(number / len(planned))
+            for result in each.run(part_of(progress, number / len(planned), 1 / len(planned))):
+                on_result(result)
+                found.append(result)
+            done = number + 1
+    except KeyboardInterrupt:
+        if not (stoppable and found):
+            raise
+        return [*found, *(each.stopped() for each in planned[done:])], True
+    return found, False
 
 
 def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> OneTable:

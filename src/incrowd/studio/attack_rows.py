@@ -5,7 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from incrowd.studio.jobs import DONE, Job
+
 ORDER = ("broken", "inconclusive", "held", "no bound")
+
+
+def attacked(job: Job | None) -> dict[str, Any] | None:
+    """What a job found; of one that runs, or was ended at once, what it has told so far. None: nothing yet.
+
+    Nothing is held before all attacks were tried.
+    """
+    if job is None or isinstance(job.result, dict):
+        return None if job is None else {"whole": job.state == DONE, **job.result}
+    told = [part["attack"] for part in job.parts if "attack" in part]
+    untried = [part["untried"] for part in job.parts if "untried" in part]
+    if not told and not untried:
+        return None
+    broken = any(each["outcome"] == "broken" for each in told)
+    return {
+        "whole": False,
+        "outcome": "broken" if broken else "inconclusive",
+        "attacks": told,
+        "untried": untried,
+        "doubts": [],
+        "notes": [],
+        "k": None,
+    }
 
 
 def widest(attacks: Sequence[Mapping[str, Any]]) -> float:
@@ -67,7 +92,8 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
             )
         if each["outcome"] == "held" and details.get("persons_below_k"):
             said.append(
-                f"{name}: {details['persons_below_k']:,} people have fewer than {found['k']} candidates, "
+                f"{name}: {details['persons_below_k']:,} people have fewer than "
+                f"{found['k'] or 'k'} candidates, "
                 "though success is within the bound on average."
             )
     return said

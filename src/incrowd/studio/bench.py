@@ -114,10 +114,18 @@ class Bench:
         return found
 
     async def _asked(self, question: str, about: Mapping[str, Any]) -> Any:
+        line = await self._exchanged(json.dumps({"ask": question, "about": about}).encode() + b"\n")
+        answer = json.loads(line)
+        if "refused" in answer:
+            raise Refusal(answer["refused"], answer["sentence"])
+        return answer["answer"]
+
+    async def _exchanged(self, asked: bytes) -> bytes:
+        """One line to the process, and its line back."""
         process = await self._started()
         to, of = pipes(process)
         try:
-            to.write(json.dumps({"ask": question, "about": about}).encode() + b"\n")
+            to.write(asked)
             await to.drain()
             line = await of.readline()
         except asyncio.CancelledError:
@@ -128,10 +136,7 @@ class Bench:
         if not line.endswith(b"\n"):
             await self._end()
             raise BenchDied
-        answer = json.loads(line)
-        if "refused" in answer:
-            raise Refusal(answer["refused"], answer["sentence"])
-        return answer["answer"]
+        return line
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:

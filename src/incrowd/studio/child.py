@@ -35,8 +35,12 @@ def messages(lines: IO[bytes]) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
+def line_of(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=True).encode() + b"\n"
+
+
 def say(out: IO[bytes], message: Mapping[str, Any]) -> None:
-    out.write(json.dumps(message, ensure_ascii=True).encode() + b"\n")
+    out.write(line_of(message))
     out.flush()
 
 

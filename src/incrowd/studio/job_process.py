@@ -32,6 +32,11 @@ class Reporter:
         self._say({"step": step})
         return self._share
 
+    def watch_parts(self, step: str) -> long_work.Progress:
+        """The same where steps are parts of one work, and their shares are shares of it."""
+        self._say({"goes_on": step})
+        return self._share
+
     def part(self, found: Any) -> None:
         """Something that is ready before the rest; it is kept also if the rest never comes."""
         self._say({"part": found})

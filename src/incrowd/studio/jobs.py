@@ -44,6 +44,7 @@ class Job:
     share: float | None = None
     compiling: bool = False  # the present step takes longer, this one time
     started: float = 0.0
+    since: float = 0.0  # when the work began of which `share` is done
     seconds: float | None = None
     parts: tuple[Any, ...] = ()
     result: Any = None
@@ -60,10 +61,10 @@ class Job:
 
     @property
     def time_left(self) -> float | None:
-        """Seconds that the present step will probably take."""
+        """Seconds that the present step will probably take, or all steps of which `share` is done."""
         if not self.share or not self.running:
             return None
-        passed = time.time() - self.started
+        passed = time.time() - self.since
         return max(passed * (1 - self.share) / self.share, 0.0) if passed > 1 else None
 
 
@@ -104,7 +105,8 @@ class Jobs:
         if self.running is not None:
             raise Busy
         number = max((int(known) for known in self._jobs), default=0) + 1
-        job = replace(job, id=f"{number:06d}", started=time.time())
+        now = time.time()
+        job = replace(job, id=f"{number:06d}", started=now, since=now)
         await self._note(job)
         self._cancelling = False
         self._task = asyncio.create_task(self._run(job, request))
@@ -169,8 +171,10 @@ class Jobs:
         last: dict[str, Any] = {}
         async for line in of:
             message = json.loads(line)
-            if "step" in message:
-                job = replace(job, step=message["step"], share=None, compiling=False)
+            if "goes_on" in message:
+                job = replace(job, step=message["goes_on"], compiling=False)
+            elif "step" in message:
+                job = replace(job, step=message["step"], share=None, since=time.time(), compiling=False)
             elif "compiling" in message:
                 job = replace(job, compiling=True)
             elif "share" in message:

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from incrowd.errors import IncrowdError, InputError
 from incrowd.studio import pages, release_commands, views
-from incrowd.studio.attack_rows import attack_rows, remarks, widest
+from incrowd.studio.attack_rows import attack_rows, attacked, remarks, widest
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import REPORT_POLICY, field_of, form_of
 from incrowd.studio.jobs import DONE, Job
@@ -154,19 +154,17 @@ def _stamp(found: Published, second: Published | None) -> str:
 
 
 def _attacks(known: dict[str, Any]) -> dict[str, Any]:
-    job = known["job"]
-    if job is None or job.state != DONE:
-        return {"attacks": [], "unpromised": [], "remarks": [], "scale": 0.0, "second": None}
-    found = job.result["attacks"]
+    result = attacked(known["job"])
+    found = [] if result is None else result["attacks"]
     bounded = [each for each in found if each["limit"] is not None]
-    others = [each for each in found if each["limit"] is None]
     scale = widest(bounded)
     return {
+        "attacked": result,
         "attacks": attack_rows(bounded, scale),
-        "unpromised": attack_rows(others, 1.0),
-        "remarks": remarks(job.result),
+        "unpromised": attack_rows([each for each in found if each["limit"] is None], 1.0),
+        "remarks": [] if result is None else remarks(result),
         "scale": scale,
-        "second": _second(job),
+        "second": None if known["job"] is None else _second(known["job"]),
     }
 
 
@@ -342,12 +340,11 @@ def _form(fields: dict[str, str], columns: list[dict[str, Any]]) -> dict[str, An
 
 
 async def step(studio: Studio) -> StepState:
-    jobs = [
-        job for job in (studio.jobs.latest(kind) for kind in (VERIFY, ATTACK)) if job and job.state == DONE
-    ]
+    last = [job for job in (studio.jobs.latest(kind) for kind in (VERIFY, ATTACK)) if job is not None]
+    jobs = [job for job in last if job.state == DONE]
     if any(job.result.get("passed") is False for job in jobs):
         return StepState(views.ATTENTION, "the verifier rejected a release")
-    if any(job.result.get("outcome") == "broken" for job in jobs):
+    if any(job.kind == ATTACK and (attacked(job) or {}).get("outcome") == "broken" for job in last):
         return StepState(views.ATTENTION, "an attack broke a promise")
     if jobs and all(job.table == studio.open.digest for job in jobs):
         return StepState(views.DONE)
