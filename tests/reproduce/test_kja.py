@@ -29,7 +29,7 @@ from incrowd.measures.boxes import Between, RangeCount
 from incrowd.measures.counting import counts
 from incrowd.reproduce import papers
 from incrowd.reproduce import trial as running
-from incrowd.reproduce.judging import Tables, Verdict, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.kja import figures as kja
 from incrowd.reproduce.kja import findings as kja_findings
 from incrowd.reproduce.kja import trials as kja_trials
@@ -75,6 +75,7 @@ from incrowd.reproduce.kja.trials import (
     variants,
     ways,
 )
+from incrowd.reproduce.rules import Verdict
 from incrowd.schema import Kind, Shape
 
 

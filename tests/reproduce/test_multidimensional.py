@@ -21,7 +21,7 @@ from incrowd.cli.app import app
 from incrowd.flow import Microdata
 from incrowd.long_work import silent, unwatched
 from incrowd.measures.boxes import Between, RangeCount
-from incrowd.reproduce.judging import Tables, Verdict, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.multidimensional import bounds, patients
 from incrowd.reproduce.multidimensional import figures as multidimensional
 from incrowd.reproduce.multidimensional.claims import CLAIMS, CutResults
@@ -46,6 +46,7 @@ from incrowd.reproduce.multidimensional.trials import (
     who,
     workloads,
 )
+from incrowd.reproduce.rules import Verdict
 from incrowd.reproduce.stored import whole_numbers
 
 GOLDEN = vectors("multidimensional")

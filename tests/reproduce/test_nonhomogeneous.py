@@ -28,7 +28,7 @@ from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Table
 from incrowd.long_work import silent, unwatched
 from incrowd.reproduce import papers
-from incrowd.reproduce.judging import Finding, Tables, Verdict, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.nonhomogeneous import examples
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
 from incrowd.reproduce.nonhomogeneous import trials as lines
@@ -53,6 +53,7 @@ from incrowd.reproduce.nonhomogeneous.trials import (
     methods_of,
     points,
 )
+from incrowd.reproduce.rules import Finding, Verdict
 from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_COLUMNS, CENSUS_TABLE, OCCUPATION, SEED
 
 Spoil = Callable[[dict[int, SampleFigure]], None]

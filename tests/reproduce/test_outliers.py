@@ -24,7 +24,6 @@ from incrowd.distance_outliers import Matrix, Space
 from incrowd.errors import TableError
 from incrowd.long_work import unwatched
 from incrowd.models.plain import PlainGuard
-from incrowd.reproduce.judging import Verdict
 from incrowd.reproduce.outliers import figures as outliers
 from incrowd.reproduce.outliers.claims import CENSUS, CLAIMS
 from incrowd.reproduce.outliers.scale import FULL, PRINTED_D, Measured, OutlierScale
@@ -49,6 +48,7 @@ from incrowd.reproduce.outliers.trials import (
     trial,
     trials,
 )
+from incrowd.reproduce.rules import Verdict
 
 TINY = OutlierScale(
     (40, 60, 80), 40, 60, 60, (2, 3), ("1.1", "1.2"), ("0.8", "0.9"), ("1.1",), 60, 40, samples=2, k=3

@@ -20,7 +20,7 @@ from incrowd.hierarchy import Family
 from incrowd.long_work import silent, unwatched
 from incrowd.reproduce import outcome as writing
 from incrowd.reproduce import papers
-from incrowd.reproduce.judging import Estimate, Finding, Tables, Verdict, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.outcome import Outcome
 from incrowd.reproduce.revisited import examples
 from incrowd.reproduce.revisited import figures as revisited
@@ -49,6 +49,8 @@ from incrowd.reproduce.revisited.trials import (
     printed,
     trial,
 )
+from incrowd.reproduce.rules import Finding, Verdict
+from incrowd.reproduce.samples import Estimate
 from incrowd.reproduce.trial import loss, rows_of
 
 GOLDEN = vectors("revisited")["table1"]

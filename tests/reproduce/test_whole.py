@@ -24,7 +24,7 @@ from incrowd.flow import Microdata, Neighbourhoods, Partition
 from incrowd.long_work import Watch, silent
 from incrowd.reports.chart import Chart, ChartLine
 from incrowd.reproduce import kept, papers, whole
-from incrowd.reproduce.judging import Claim, Tables, Verdict, above, exact, judged
+from incrowd.reproduce.judging import Claim, Tables, judged
 from incrowd.reproduce.kept import Keeper
 from incrowd.reproduce.kja import figures as kja
 from incrowd.reproduce.kja.findings import CLAIMS as KJA
@@ -37,6 +37,7 @@ from incrowd.reproduce.outcome import Outcome, Sheet, check_destination, write
 from incrowd.reproduce.papers import Paper
 from incrowd.reproduce.revisited import figures as revisited
 from incrowd.reproduce.revisited.claims import CLAIMS as REVISITED
+from incrowd.reproduce.rules import Verdict, above, exact
 from incrowd.reproduce.trial import run_each
 
 CLAIMS: tuple[Claim[list[float]], ...] = (
