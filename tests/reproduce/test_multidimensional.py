@@ -379,6 +379,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_without_adult_the_invented_tables_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multidimensional, "FULL", TINY)
+    monkeypatch.setattr(multidimensional, "SAMPLES", 1)
     for folder, why in ((None, "no folder of real tables"), (tmp_path, "adult/adult.csv is not in")):
         found = multidimensional.reproduce(False, folder, unwatched)
         assert [why in text for text in found.skipped] == [True]

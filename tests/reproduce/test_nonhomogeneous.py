@@ -389,11 +389,15 @@ def test_a_ring_that_is_none_breaks_lemma_2(monkeypatch: pytest.MonkeyPatch) -> 
 
 # The command
 
+JUDGED_ABOVE = ("theorem1", "lemma2", "draw", "corruption", "ring.connected", "ring.optimal")
+
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(nonhomogeneous, "QUICK_ROWS", 400)
     monkeypatch.setattr(nonhomogeneous, "ADULT_ROWS", 400)
+    monkeypatch.setattr(lines, "RUNS", 1)
+    monkeypatch.setattr(nonhomogeneous, "CLAIMS", [each for each in CLAIMS if each.id not in JUDGED_ABOVE])
     write_tables(tmp_path / "data")
     return tmp_path / "data"
 
@@ -418,7 +422,12 @@ def test_the_command_prints_and_writes(tiny: Path, tmp_path: Path) -> None:
     assert found["figures"][-1]["over"] == "l"
 
 
-def test_a_table_that_is_not_there_is_skipped_and_without_any_the_examples_are_left(tiny: Path) -> None:
+def test_a_table_that_is_not_there_is_skipped_and_without_any_the_examples_are_left(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the statements about examples one is enough to see that they are judged."""
+    some = [claim for claim in CLAIMS if claim.data or claim.id == "table3"]
+    monkeypatch.setattr(nonhomogeneous, "CLAIMS", some)
     (tiny / CENSUS_TABLE.path).unlink()
     found = papers.reproduce("nonhomogeneous", quick=True, data=tiny)
     assert {each["data"] for each in found.facts["figures"]} == {"ADULT"}
