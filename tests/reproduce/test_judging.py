@@ -10,25 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from incrowd.reproduce.judging import (
-    Claim,
-    Estimate,
-    Tables,
-    Verdict,
-    above,
-    all_of,
-    below,
-    difference,
-    exact,
-    judged,
-    not_run,
-    ratio,
-    shares,
-    steps,
-    student,
-    unbroken,
-    within,
-)
+from incrowd.reproduce.judging import Claim, Tables, judged
+from incrowd.reproduce.rules import Verdict, above, all_of, below, exact, not_run, unbroken, within
+from incrowd.reproduce.samples import Estimate, difference, ratio, shares, steps, student
 
 HELD, NOT_HELD, UNDECIDED, FALSE = Verdict
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.golden import vectors
+from support.night import NIGHT
 from twins import kja as naive_kja
 from twins import kja_figures as naive
 from typer.testing import CliRunner
@@ -29,7 +30,7 @@ from incrowd.measures.boxes import Between, RangeCount
 from incrowd.measures.counting import counts
 from incrowd.reproduce import papers
 from incrowd.reproduce import trial as running
-from incrowd.reproduce.judging import Tables, Verdict, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.kja import figures as kja
 from incrowd.reproduce.kja import findings as kja_findings
 from incrowd.reproduce.kja import trials as kja_trials
@@ -54,7 +55,6 @@ from incrowd.reproduce.kja.trials import (
     GRID,
     MONDRIAN,
     PRINTED,
-    QUERIES,
     REF,
     RENTERS_TABLE,
     TOPDOWN,
@@ -75,13 +75,17 @@ from incrowd.reproduce.kja.trials import (
     variants,
     ways,
 )
+from incrowd.reproduce.rules import Verdict
 from incrowd.schema import Kind, Shape
+
+QUERIES = 10  # of each size
 
 
 @pytest.fixture(autouse=True)
 def no_real_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INCROWD_DATA", raising=False)
     monkeypatch.setattr(running, "MOST_DRAWS", 10)
+    monkeypatch.setattr(kja_trials, "QUERIES", QUERIES)
 
 
 def write_renters(folder: Path, n: int = 1900) -> None:
@@ -117,7 +121,7 @@ def few_values(rows: Sequence[Sequence[int]]) -> Population:
 ROWS = st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=32, max_size=32)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25 if NIGHT else 8)
 @given(ROWS, st.integers(1, 4), st.integers(2, 6), st.integers(1, 3), st.sampled_from([*BASES]))
 def test_points_are_what_slow_twins_say(
     rows: list[tuple[int, ...]], ratio: int, k: int, d: int, base: str
@@ -554,7 +558,9 @@ def test_the_command_prints_and_writes(tiny: Path, tmp_path: Path) -> None:
     assert gain["mean"] == pytest.approx(default[MONDRIAN][-1] / default[MONDRIAN + DIR][-1], rel=0.05)
 
 
-def test_without_the_real_table_uni_alone_is_run(tiny: Path) -> None:
+def test_without_the_real_table_uni_alone_is_run(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kja, "SAMPLES", 1)
+    monkeypatch.setattr(kja_trials, "compile_all", lambda: None)
     (tiny / RENTERS_TABLE.path).unlink()
     for folder, why in ((tiny, "is not in the folder of real tables"), (None, "no folder of real tables")):
         found = papers.reproduce("kja", quick=True, data=folder)

@@ -21,7 +21,7 @@ from incrowd.cli.app import app
 from incrowd.flow import Microdata
 from incrowd.long_work import silent, unwatched
 from incrowd.measures.boxes import Between, RangeCount
-from incrowd.reproduce.judging import Tables, Verdict, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.multidimensional import bounds, patients
 from incrowd.reproduce.multidimensional import figures as multidimensional
 from incrowd.reproduce.multidimensional.claims import CLAIMS, CutResults
@@ -46,6 +46,7 @@ from incrowd.reproduce.multidimensional.trials import (
     who,
     workloads,
 )
+from incrowd.reproduce.rules import Verdict
 from incrowd.reproduce.stored import whole_numbers
 
 GOLDEN = vectors("multidimensional")
@@ -378,6 +379,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_without_adult_the_invented_tables_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multidimensional, "FULL", TINY)
+    monkeypatch.setattr(multidimensional, "SAMPLES", 1)
     for folder, why in ((None, "no folder of real tables"), (tmp_path, "adult/adult.csv is not in")):
         found = multidimensional.reproduce(False, folder, unwatched)
         assert [why in text for text in found.skipped] == [True]

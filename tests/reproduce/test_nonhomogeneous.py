@@ -28,7 +28,7 @@ from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Table
 from incrowd.long_work import silent, unwatched
 from incrowd.reproduce import papers
-from incrowd.reproduce.judging import Finding, Tables, Verdict, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.nonhomogeneous import examples
 from incrowd.reproduce.nonhomogeneous import figures as nonhomogeneous
 from incrowd.reproduce.nonhomogeneous import trials as lines
@@ -53,6 +53,7 @@ from incrowd.reproduce.nonhomogeneous.trials import (
     methods_of,
     points,
 )
+from incrowd.reproduce.rules import Finding, Verdict
 from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_COLUMNS, CENSUS_TABLE, OCCUPATION, SEED
 
 Spoil = Callable[[dict[int, SampleFigure]], None]
@@ -388,11 +389,15 @@ def test_a_ring_that_is_none_breaks_lemma_2(monkeypatch: pytest.MonkeyPatch) -> 
 
 # The command
 
+JUDGED_ABOVE = ("theorem1", "lemma2", "draw", "corruption", "ring.connected", "ring.optimal")
+
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(nonhomogeneous, "QUICK_ROWS", 400)
     monkeypatch.setattr(nonhomogeneous, "ADULT_ROWS", 400)
+    monkeypatch.setattr(lines, "RUNS", 1)
+    monkeypatch.setattr(nonhomogeneous, "CLAIMS", [each for each in CLAIMS if each.id not in JUDGED_ABOVE])
     write_tables(tmp_path / "data")
     return tmp_path / "data"
 
@@ -417,7 +422,12 @@ def test_the_command_prints_and_writes(tiny: Path, tmp_path: Path) -> None:
     assert found["figures"][-1]["over"] == "l"
 
 
-def test_a_table_that_is_not_there_is_skipped_and_without_any_the_examples_are_left(tiny: Path) -> None:
+def test_a_table_that_is_not_there_is_skipped_and_without_any_the_examples_are_left(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the statements about examples one is enough to see that they are judged."""
+    some = [claim for claim in CLAIMS if claim.data or claim.id == "table3"]
+    monkeypatch.setattr(nonhomogeneous, "CLAIMS", some)
     (tiny / CENSUS_TABLE.path).unlink()
     found = papers.reproduce("nonhomogeneous", quick=True, data=tiny)
     assert {each["data"] for each in found.facts["figures"]} == {"ADULT"}

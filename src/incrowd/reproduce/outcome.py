@@ -13,7 +13,8 @@ from typing import Any
 
 from incrowd.errors import InputError, Refused
 from incrowd.reports.chart import Chart, ChartLine
-from incrowd.reproduce.judging import Estimate, Samples, Statement
+from incrowd.reproduce.judging import Statement
+from incrowd.reproduce.samples import Estimate, Samples
 
 PREFIX = ".incrowd-reproduce-"
 

@@ -12,10 +12,11 @@ from incrowd import __version__
 from incrowd.errors import InputError
 from incrowd.long_work import Progress, Watch, unwatched
 from incrowd.reports import statements as page
-from incrowd.reproduce.judging import Statement, Verdict
+from incrowd.reproduce.judging import Statement
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.outcome import Outcome, files_of, markdown_row
 from incrowd.reproduce.papers import PAPERS, Paper, reproduce
+from incrowd.reproduce.rules import Verdict
 
 ALL = "all"
 TITLE = "What five papers say, and what was found"

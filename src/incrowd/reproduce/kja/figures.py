@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from incrowd.long_work import Watch
-from incrowd.reproduce.judging import Estimate, Samples, Tables, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.kja import trials as ways
 from incrowd.reproduce.kja.findings import CLAIMS, ERRORS, GAINS
@@ -39,6 +39,7 @@ from incrowd.reproduce.kja.trials import (
     JoinTrials,
 )
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet
+from incrowd.reproduce.samples import Estimate, Samples
 from incrowd.reproduce.stored import SEED
 
 TITLE = "k-Anonymity in the Presence of External Databases: Figures 10 to 19"

@@ -9,21 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from incrowd.reproduce.judging import (
-    Claim,
-    Finding,
-    Points,
-    above,
-    all_of,
-    below,
-    ratio,
-    steps,
-    unbroken,
-    within,
-)
+from incrowd.reproduce.judging import Claim
 from incrowd.reproduce.kja.panels import DM, ERROR, FIGURES, NCP, RENTERS, TIME, JoinFound, Panel
 from incrowd.reproduce.kja.trials import DIR, MONDRIAN, PRINTED, REF, TOPDOWN, UNI
-from incrowd.reproduce.trend import spread
+from incrowd.reproduce.rules import Finding, above, all_of, below, unbroken, within
+from incrowd.reproduce.samples import Points, ratio, spread, steps
 
 NEAR = 1.5  # a printed number: larger to smaller
 ALMOST = 1.1  # almost identical: larger to smaller

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from incrowd.reproduce.judging import Points, ratio
 from incrowd.reproduce.kja.trials import MONDRIAN, RENTERS_TABLE, TOPDOWN, UNI, JoinPoint
+from incrowd.reproduce.samples import Points, ratio
 
 NCP, DM, ERROR, TIME = "NCP", "DM", "ARE", "seconds"  # what a figure shows
 RATIO, RANGE = "ratio", "|R|"

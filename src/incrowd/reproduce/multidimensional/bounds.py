@@ -10,9 +10,9 @@ import numpy as np
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
 from incrowd.flow import Microdata
 from incrowd.long_work import silent
-from incrowd.reproduce.judging import Finding, exact
 from incrowd.reproduce.multidimensional.trials import RELAXED, SINGLE, STRICT, WAYS, Way, bound, records
 from incrowd.reproduce.outcome import Sheet
+from incrowd.reproduce.rules import Finding, exact
 from incrowd.reproduce.stored import whole_numbers
 
 PRINTED = "strict, at or below the median only"

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from math import log
 from statistics import fmean, linear_regression
 
-from incrowd.reproduce.judging import Claim, Finding, above, all_of, exact, not_run, shares, unbroken, within
+from incrowd.reproduce.judging import Claim
 from incrowd.reproduce.multidimensional import bounds, patients
 from incrowd.reproduce.multidimensional import trials as cuts
 from incrowd.reproduce.multidimensional.trials import ALL, ONE, RELAXED, SINGLE, STRICT, CutPoint, CutTrials
+from incrowd.reproduce.rules import Finding, above, all_of, exact, not_run, unbroken, within
+from incrowd.reproduce.samples import shares
 
 OFTEN = 0.5
 GROWTH = 1.2  # the power of n that a time of O(n log n) may show

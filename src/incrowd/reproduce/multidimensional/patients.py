@@ -24,8 +24,8 @@ from incrowd.generalize import Groups, means_of
 from incrowd.long_work import silent
 from incrowd.measures.published import Published
 from incrowd.queries import Answer, Queryable
-from incrowd.reproduce.judging import Finding, exact
 from incrowd.reproduce.outcome import Sheet
+from incrowd.reproduce.rules import Finding, exact
 from incrowd.reproduce.trial import rows_of
 from incrowd.schema import Column, Kind, Role, Schema
 

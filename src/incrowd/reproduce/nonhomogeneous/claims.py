@@ -11,18 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from incrowd.reproduce.judging import (
-    Claim,
-    Finding,
-    Points,
-    above,
-    below,
-    difference,
-    not_run,
-    ratio,
-    steps,
-    within,
-)
+from incrowd.reproduce.judging import Claim
 from incrowd.reproduce.nonhomogeneous import examples
 from incrowd.reproduce.nonhomogeneous.trials import (
     AT,
@@ -35,6 +24,8 @@ from incrowd.reproduce.nonhomogeneous.trials import (
     exponent,
     straightness,
 )
+from incrowd.reproduce.rules import Finding, above, below, not_run, within
+from incrowd.reproduce.samples import Points, difference, ratio, steps
 from incrowd.reproduce.stored import ADULT_TABLE, CENSUS_TABLE
 
 MARGINAL = 0.1  # loses at most so much less

@@ -21,7 +21,8 @@ from incrowd.graph.consistency import Graph
 from incrowd.graph.factor import lambda_star
 from incrowd.graph.posterior import posterior
 from incrowd.long_work import silent
-from incrowd.reproduce.judging import Claim, Finding, exact, unbroken, within
+from incrowd.reproduce.judging import Claim
+from incrowd.reproduce.rules import Finding, exact, unbroken, within
 from incrowd.reproduce.stored import SEED, whole_numbers
 from incrowd.reproduce.trial import loss
 

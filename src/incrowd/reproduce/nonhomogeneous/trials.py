@@ -32,6 +32,7 @@ from incrowd.generalize import generalize
 from incrowd.long_work import Progress, silent
 from incrowd.models.l_diversity import FrequencyDiversity
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
+from incrowd.reproduce.samples import TINY
 from incrowd.reproduce.stored import (
     ADULT_TABLE,
     CENSUS_COLUMNS,
@@ -42,7 +43,6 @@ from incrowd.reproduce.stored import (
     drawn_order,
     first_rows,
 )
-from incrowd.reproduce.trend import TINY
 from incrowd.reproduce.trial import loss, run_each, timed
 from incrowd.schema import Column, Kind, Role, Schema, Shape
 

@@ -16,19 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from incrowd.attacks.distinguish import COLUMN, ROW
-from incrowd.reproduce.judging import (
-    Claim,
-    Finding,
-    Points,
-    above,
-    all_of,
-    below,
-    not_run,
-    ratio,
-    shares,
-    steps,
-    within,
-)
+from incrowd.reproduce.judging import Claim
 from incrowd.reproduce.outliers import examples
 from incrowd.reproduce.outliers.scale import RIVALS, THREE, Measured, Of
 from incrowd.reproduce.outliers.trials import (
@@ -41,7 +29,8 @@ from incrowd.reproduce.outliers.trials import (
     RESIDUES,
     GroupingPoint,
 )
-from incrowd.reproduce.trend import TINY
+from incrowd.reproduce.rules import Finding, above, all_of, below, not_run, within
+from incrowd.reproduce.samples import TINY, Points, ratio, shares, steps
 
 DOMINANT = 0.5  # takes more than this share
 CONSIDERABLE = 0.1  # takes at least this share

@@ -21,7 +21,7 @@ from incrowd.distance_outliers import Matrix, Setting, Space
 from incrowd.encode import encode
 from incrowd.flow import Microdata, Table
 from incrowd.measures.proximity import Proximity, proximity
-from incrowd.reproduce.judging import Finding, exact, unbroken
+from incrowd.reproduce.rules import Finding, exact, unbroken
 from incrowd.reproduce.stored import SEED
 from incrowd.schema import Column, Kind, Role, Schema
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from incrowd.algorithms.outliers.expc import COMPONENTS
 from incrowd.long_work import Watch
-from incrowd.reproduce.judging import Estimate, Tables, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet
 from incrowd.reproduce.outliers import trials as approaches
@@ -27,6 +27,7 @@ from incrowd.reproduce.outliers.scale import (
     OutlierScale,
 )
 from incrowd.reproduce.outliers.trials import GroupingPoint, OutlierSetting
+from incrowd.reproduce.samples import Estimate
 from incrowd.reproduce.stored import SEED
 
 TITLE = "Hiding Distinguished Ones into Crowd: Figures 8 to 13"

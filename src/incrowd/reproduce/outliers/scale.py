@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from incrowd.reproduce.judging import Samples
 from incrowd.reproduce.outliers import trials as approaches
 from incrowd.reproduce.outliers.trials import EXPC, GNOF, GOF, RANKS, WIDTHS, GroupingPoint, OutlierSetting
+from incrowd.reproduce.samples import Samples
 
 PRINTED_P, PRINTED_D = "0.8", "0.85"
 FEW, ALL = 5, len(approaches.QUASI)

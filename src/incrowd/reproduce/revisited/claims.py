@@ -9,18 +9,7 @@ from statistics import linear_regression
 
 import numpy as np
 
-from incrowd.reproduce.judging import (
-    Claim,
-    Finding,
-    Points,
-    above,
-    all_of,
-    below,
-    not_run,
-    ratio,
-    unbroken,
-    within,
-)
+from incrowd.reproduce.judging import Claim
 from incrowd.reproduce.revisited import examples
 from incrowd.reproduce.revisited.graphs import TIMED, GraphPoint, TimePoint
 from incrowd.reproduce.revisited.trials import (
@@ -36,6 +25,8 @@ from incrowd.reproduce.revisited.trials import (
     VARIANTS,
     LossTrial,
 )
+from incrowd.reproduce.rules import Finding, above, all_of, below, not_run, unbroken, within
+from incrowd.reproduce.samples import Points, ratio
 
 ART_ROWS = 5000  # the paper does not say how many; so many lose about what is printed
 DATA = ("ART", "ADT", "CMC")

@@ -18,8 +18,8 @@ from incrowd.graph.consistency import Graph
 from incrowd.graph.factor import lambda_star
 from incrowd.graph.posterior import posterior
 from incrowd.long_work import silent
-from incrowd.reproduce.judging import Finding, exact, unbroken
 from incrowd.reproduce.revisited.trials import KS, TABLE, Sets, set_column
+from incrowd.reproduce.rules import Finding, exact, unbroken
 from incrowd.reproduce.stored import SEED
 from incrowd.reproduce.trial import loss
 from incrowd.schema import Schema

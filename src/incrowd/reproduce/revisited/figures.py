@@ -9,7 +9,7 @@ from statistics import fmean, median
 from typing import Any
 
 from incrowd.long_work import Watch
-from incrowd.reproduce.judging import Estimate, Tables, judged
+from incrowd.reproduce.judging import Tables, judged
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet
 from incrowd.reproduce.revisited import graphs
@@ -17,6 +17,7 @@ from incrowd.reproduce.revisited import trials as runs
 from incrowd.reproduce.revisited.claims import ART_ROWS, CLAIMS, LossTrials
 from incrowd.reproduce.revisited.graphs import GraphPoint
 from incrowd.reproduce.revisited.trials import KS, ROWS, Curve, LossSample, LossTrial, printed
+from incrowd.reproduce.samples import Estimate
 from incrowd.reproduce.stored import SEED
 from incrowd.reproduce.trial import run_each
 
