@@ -46,7 +46,7 @@ def options_page() -> str:
         options = [each for each in command.params if each.param_type_name == "option"]
         if arguments:
             told.append(table(("argument", ""), ((f"`{_upper(each)}`", each.help or "") for each in arguments)))
-        told.append(table(("option", "takes", "default", ""), (_option(each) for each in options)))
+        told.append(table(("option", "default", ""), (_option(each) for each in options)))
     return "\n".join(told)
 
 
@@ -62,16 +62,14 @@ def _help(text: str) -> str:
 
 
 def _upper(argument: Any) -> str:
-    return str(argument.human_readable_name).upper()
+    return str(argument.name).upper()
 
 
-def _option(option: Any) -> tuple[str, str, str, str]:
+def _option(option: Any) -> tuple[str, str, str]:
     flags = ", ".join(f"`{flag}`" for flag in (*option.opts, *option.secondary_opts))
-    takes = "" if option.is_flag else str(option.type.name)
-    several = " (repeat for more)" if getattr(option, "multiple", False) else ""
     given = option.default
-    default = "" if given is None or option.is_flag or callable(given) or given in ((), []) else f"`{given}`"
-    return flags, takes + several, default, option.help or ""
+    none = given is None or isinstance(given, bool) or callable(given) or given in ((), [], "")
+    return flags, "" if none else f"`{given}`", option.help or ""
 
 
 # Python, from the docstrings
