@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
+from click.testing import Result
 from support import module_table
 from support.night import NIGHT
 from support.places import ROOT
@@ -257,9 +260,60 @@ def test_the_architecture_is_short_enough_to_be_read() -> None:
     assert len(said("docs/architecture.md").splitlines()) < 250
 
 
-@pytest.mark.parametrize("page", ["README.md", *sorted(path.name for path in DOCS.glob("*.md"))])
-def test_every_page_can_be_found_from_the_readme(page: str) -> None:
-    assert page == "README.md" or f"(docs/{page})" in said("README.md")
+def linked(page: Path) -> set[Path]:
+    """The files to which a page links."""
+    return {(page.parent / link.partition("#")[0]).resolve() for link in links(page) if "://" not in link}
+
+
+def test_every_page_can_be_found_from_the_readme() -> None:
+    """The README leads to the list of all pages, and this to each of them, or to the list of its folder."""
+    lists = [DOCS / "README.md", *DOCS.glob("*/README.md")]
+    assert lists[0] in linked(ROOT / "README.md")
+    found = {page for listing in lists for page in linked(listing)}
+    assert set(lists[1:]) <= linked(lists[0])
+    assert not set(DOCS.rglob("*.md")) - found - {lists[0]}
+
+
+def test_the_readme_is_short_enough_to_be_read() -> None:
+    assert len(said("README.md").splitlines()) < 150
+
+
+def site_parts() -> list[str]:
+    parts = tomllib.loads(said("docs/site/parts.toml"))["part"]
+    return [page for part in parts for page in part["pages"] if not page.startswith("reference/")]
+
+
+def test_every_page_stands_in_a_part_of_the_site() -> None:
+    """By its name, or in the folder whose own page is named."""
+    pages = site_parts()
+    assert len(pages) == len(set(pages))
+    assert not [
+        page for page in pages if not ((DOCS / f"{page}.md").exists() or (ROOT / f"{page}.md").exists())
+    ]
+    folders = {page.removesuffix("/README") for page in pages if page.endswith("/README")}
+    there = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")} - {"README"}
+    assert not {page for page in there if page not in pages and page.partition("/")[0] not in folders}
+
+
+@pytest.mark.parametrize("method", all_methods())
+def test_a_method_has_a_picture(method: str) -> None:
+    page = said("docs/methods.md")
+    assert f"### {method}\n" in page
+    assert f"(pictures/methods/{method}.svg)" in page
+
+
+NOTEBOOKS = sorted((DOCS / "tutorials").glob("*.ipynb"))
+
+
+def test_notebooks_are_stored_with_what_they_print() -> None:
+    """`./run docs` runs them and holds the outputs against these."""
+    assert len(NOTEBOOKS) == 3
+    for path in NOTEBOOKS:
+        cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+        assert not [cell["source"] for cell in cells if cell["execution_count"] is None], path.name
+        printed = [output["output_type"] for cell in cells for output in cell["outputs"]]
+        assert len(printed) >= 4, path.name
+        assert "error" not in printed, path.name
 
 
 def test_news_have_a_kind() -> None:
@@ -275,36 +329,92 @@ def test_the_kinds_of_news_are_explained() -> None:
 # What is shown is what happens
 
 
+def commands_of(block: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command of a console block, and the lines that it is said to print."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, *lines = part.splitlines()
+        yield command, [line for line in lines if line.strip() not in ("", "…")]
+
+
 def shown_commands(path: str) -> Iterator[tuple[str, list[str]]]:
-    """Each command of the console blocks, and the lines that it is said to print."""
+    """Each command of the console blocks of a page."""
     for block in code_blocks(path, "console"):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, *lines = part.splitlines()
-            yield command, [line for line in lines if line.strip() not in ("", "…")]
+        yield from commands_of(block)
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/cli.md", "docs/positions.md"])
-def test_commands_print_what_is_shown(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+TUTORIALS = [
+    f"docs/tutorials/{name}.md" for name in ("hospital-extract", "nightly-pipeline", "comparison-for-a-paper")
+]
+# Seconds each. By day the README runs an attack, and the other commands have tests of their own.
+BY_NIGHT = {
+    "docs/cli.md": ("kernels", "attack", "learn", "reproduce", "publish figures/"),
+    "docs/tutorials/hospital-extract.md": ("attack",),
+    "docs/tutorials/nightly-pipeline.md": ("publish tour/month-2.parquet -p policy.toml --engine spark",),
+    "docs/tutorials/comparison-for-a-paper.md": ("reproduce",),
+}
+
+
+@dataclass
+class Tours:
+    """The demo, run once; pages that begin with it get a copy of its files."""
+
+    place: Path
+    said: Result | None = None
+
+    def begin(self, here: Path) -> Result:
+        if self.said is None:
+            shutil.rmtree(self.place, ignore_errors=True)
+            self.said = CliRunner().invoke(app, ["demo", "--folder", "tour"])
+            shutil.copytree(here / "tour", self.place)
+        elif not (here / "tour").exists():
+            shutil.copytree(self.place, here / "tour")
+        return self.said
+
+
+@pytest.fixture(scope="module")
+def tours(tmp_path_factory: pytest.TempPathFactory) -> Tours:
+    return Tours(tmp_path_factory.mktemp("tours") / "tour")
+
+
+def ran_in_order(path: str, here: Path, tours: Tours, names: dict[str, object]) -> Iterator[str]:
+    """Run the blocks of a page one after the other; a command must print what is shown."""
+    for language, block in re.findall(
+        r"^```(console|python)\n(.*?)^```$", said(path), re.MULTILINE | re.DOTALL
+    ):
+        if language == "python":
+            exec(compile(block, path, "exec"), names)
+            continue
+        for command, lines in commands_of(block):
+            if not NIGHT and command.removeprefix("incrowd ").startswith(BY_NIGHT.get(path, ())):
+                continue
+            line, _, comment = command.partition("#")
+            program, *arguments = shlex.split(line)
+            if program != "incrowd":
+                assert program == "./run"
+                continue
+            demo = arguments == ["demo", "--folder", "tour"]
+            result = tours.begin(here) if demo else CliRunner().invoke(app, arguments)
+            expected = int(comment.removeprefix(" exit code ")) if comment else 0
+            assert (command, result.exit_code) == (command, expected), result.output
+            printed = " ".join(result.output.split())
+            assert not [shown for shown in lines if " ".join(shown.split()) not in printed], command
+            yield command
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/cli.md", "docs/positions.md", *TUTORIALS])
+def test_commands_print_what_is_shown(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tours: Tours
+) -> None:
     monkeypatch.chdir(tmp_path)
-    if path == "docs/positions.md":  # its table comes from Python
-        exec("\n".join(code_blocks(path, "python")), {})
     monkeypatch.setenv("COLUMNS", "80")
-    ran = 0
-    for command, lines in shown_commands(path):
-        line, _, comment = command.partition("#")
-        program, *arguments = shlex.split(line)
-        if program != "incrowd":
-            assert program == "./run"
-            continue
-        if arguments[0] == "kernels" and not NIGHT:  # it has a test of its own
-            continue
-        result = CliRunner().invoke(app, arguments)
-        expected = int(comment.removeprefix(" exit code ")) if comment else 0
-        assert (command, result.exit_code) == (command, expected)
-        printed = " ".join(result.output.split())
-        assert not [shown for shown in lines if " ".join(shown.split()) not in printed], command
-        ran += 1
-    assert ran >= 4
+    names: dict[str, object] = {"__name__": "__main__"}
+    assert len(list(ran_in_order(path, tmp_path, tours, names))) >= 4
+    if path == "README.md":
+        release = names["release"]
+        assert isinstance(release, Release)
+        assert release.verdict.passed
+        assert f'release.loss()["gcp"]  # {release.loss()["gcp"]:.4f}' in said(path)
+        assert (tmp_path / "release-from-python" / "release.json").exists()
 
 
 def test_all_blocks_about_python_run_one_after_the_other(
@@ -323,7 +433,7 @@ def test_all_blocks_about_python_run_one_after_the_other(
     assert comment[1] in printed
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/hierarchies.md", "docs/policy.md", "docs/series.md"])
+@pytest.mark.parametrize("path", ["docs/hierarchies.md", "docs/policy.md", "docs/series.md"])
 def test_snippets_run(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_example(tmp_path / "tour", rows=300)
     (tmp_path / "policy.toml").write_bytes((tmp_path / "tour" / "policy.toml").read_bytes())
@@ -341,23 +451,6 @@ def test_the_policy_that_is_shown_is_a_policy() -> None:
     assert policy.k == 10
     # a public table is a population, and no series has one, so that no policy has all of them
     assert set(Policy.model_fields) - set(tomllib.loads(shown)) == {"population", "series"}
-
-
-def test_the_readme_snippet_publishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_example(tmp_path / "tour")
-    monkeypatch.chdir(tmp_path)
-    (snippet,) = code_blocks("README.md", "python")
-    names: dict[str, object] = {}
-    exec(compile(snippet, "README.md", "exec"), names)
-    release = names["release"]
-    assert isinstance(release, Release)
-    assert release.verdict.passed
-    assert f'release.loss()["gcp"]  # {release.loss()["gcp"]:.4f}' in snippet
-    assert sorted(path.name for path in (tmp_path / "release-from-python").iterdir()) == [
-        "README.md",
-        "data.csv",
-        "release.json",
-    ]
 
 
 WORKED_EXAMPLE = """

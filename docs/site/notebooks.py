@@ -1,0 +1,106 @@
+"""Notebooks of the tutorials: run in a kernel of their own, held against the outputs they are stored with, shown as pages.
+
+``python docs/site/notebooks.py`` runs them and stores their outputs. A cell with the tag `varies` draws something by
+chance: it must run, and its output may differ.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+HERE = Path(__file__).resolve().parents[1] / "tutorials"
+SECONDS = 120  # that a cell may take
+Notebook = Any
+
+
+def found() -> list[Path]:
+    return sorted(HERE.glob("*.ipynb"))
+
+
+def read(path: Path) -> Notebook:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def ran(path: Path) -> Notebook:
+    """A notebook with the outputs of a fresh kernel, in an empty folder; a cell that fails raises."""
+    from nbclient import NotebookClient
+
+    notebook = read(path)
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory(prefix="incrowd-notebook-") as home:
+        client = NotebookClient(
+            notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": home}}
+        )
+        client.execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # times of the run
+    return notebook
+
+
+def texts(cell: Any) -> list[str]:
+    """What a cell printed and showed, as texts."""
+    shown = []
+    for output in cell.get("outputs", ()):
+        said = output.get("text") or output.get("data", {})
+        shown += [said] if isinstance(said, str) else [str(said[kind]) for kind in sorted(said)]
+    return shown
+
+
+def changed(stored: Notebook, fresh: Notebook) -> list[int]:
+    """Numbers of the cells whose outputs differ, but for those that vary."""
+    pairs = enumerate(zip(stored.cells, fresh.cells, strict=True), 1)
+    return [
+        number
+        for number, (old, new) in pairs
+        if "varies" not in old.metadata.get("tags", ()) and texts(old) != texts(new)
+    ]
+
+
+def write() -> None:
+    for path in found():
+        nbformat.write(ran(path), path)  # type: ignore[no-untyped-call]
+
+
+def page(path: Path, run: bool) -> str:
+    """A notebook as a page: its text, its code, and what the code gave, just now or as it is stored."""
+    notebook = read(path)
+    if run:
+        fresh = ran(path)
+        if cells := changed(notebook, fresh):
+            sys.exit(f"{path.name}: outputs differ in cells {cells}; ./run docs --write stores those of today")
+        notebook = fresh
+    file = f"\n[This notebook as a file]({path.name}).\n"
+    pieces = [piece for cell in notebook.cells for piece in _shown(cell)]
+    return "\n".join([pieces[0], file, *pieces[1:]])
+
+
+def _shown(cell: Any) -> Iterator[str]:
+    if cell.cell_type == "markdown":
+        yield str(cell.source) + "\n"
+        return
+    yield f"```python\n{cell.source}\n```\n"
+    for output in cell.outputs:
+        data = output.get("data", {})
+        if "image/svg+xml" in data:
+            yield f"<div class='output'>\n{_one_piece(data['image/svg+xml'])}\n</div>\n"
+        elif "text/html" in data:
+            yield f"<div class='output'>\n{_one_piece(data['text/html'])}\n</div>\n"
+        else:
+            yield f"```text\n{(output.get('text') or data.get('text/plain', '')).rstrip()}\n```\n"
+
+
+def _one_piece(html: str) -> str:
+    """HTML without empty lines, at which Markdown would end it."""
+    return re.sub(r"\n\s*", "\n", html.strip())
+
+
+if __name__ == "__main__":
+    write()
