@@ -13,7 +13,7 @@ from support.places import ROOT
 
 PAGE = "# Changes\n\nWords.\n\n## 0.1.0 (unreleased)\n\nThe first version.\n\n### Guarantee\n* One.\n"
 WORDS = st.lists(st.sampled_from(["a change", "`k` is\ncounted", "Publish it again", "x: y."]), max_size=3)
-NEWS = st.fixed_dictionaries({kind: WORDS for kind in KINDS})
+NEWS = st.fixed_dictionaries(dict.fromkeys(KINDS, WORDS))
 
 
 @pytest.fixture

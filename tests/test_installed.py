@@ -1,7 +1,7 @@
 """The package without its checkout: what wheel and sdist hold, and that an installed wheel does its work.
 
-By day the wheel is installed beside the libraries of this environment. By night it is built from the sdist of a
-clean clone, and installed with its dependencies into empty environments, one for each Python that is promised.
+By day the wheel is installed beside the libraries of this environment. By night it is built from the sdist of
+a clean clone, and installed with its dependencies into empty environments, one for each promised Python.
 """
 
 from __future__ import annotations
@@ -128,8 +128,9 @@ def interpreters(version: str) -> Iterator[str]:
 
 
 def interpreter(version: str) -> str:
+    script = "import venv, sys; print(sys.version)"
     for each in interpreters(version):
-        said = subprocess.run([each, "-c", "import venv, sys; print(sys.version)"], capture_output=True, text=True)
+        said = subprocess.run([each, "-c", script], capture_output=True, text=True)
         if said.returncode == 0 and said.stdout.startswith(f"{version}."):
             return each
     pytest.skip(f"Python {version} is not on this machine")
@@ -158,7 +159,7 @@ def test_a_release_works_in_an_empty_environment(version: str, tmp_path: Path) -
 
 
 def test_dependencies_have_a_least_version_and_no_greatest() -> None:
-    """A least version is one that was tried; a greatest would keep others from installing it beside theirs."""
+    """A least version is one that was tried; a greatest would keep others from installing it."""
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = [one for several in asked["optional-dependencies"].values() for one in several]
     every = [*asked["dependencies"], *extras]

@@ -1,7 +1,7 @@
 """A release's part of CHANGELOG.md, made from the files of changelog.d.
 
-``./run changelog 0.2.0`` writes the part, gives the package this version, and removes the files. Run again with
-the version that stands on top, it adds what came since.
+``./run changelog 0.2.0`` writes the part, gives the package this version, and removes the files. Run again
+with the version that stands on top, it adds what came since.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def folded(page: str, version: str, date: str, news: dict[str, list[str]]) -> st
 
 def with_version(source: str, version: str) -> str:
     """The package's first module with another version."""
-    changed, found = re.subn(r'^__version__ = ".*"$', f'__version__ = "{version}"', source, flags=re.MULTILINE)
+    line = re.compile(r'^__version__ = ".*"$', re.MULTILINE)
+    changed, found = line.subn(f'__version__ = "{version}"', source)
     if found != 1:
         raise ValueError("the package says its version not once")
     return changed
