@@ -50,12 +50,17 @@ SEEDS = range(100) if NIGHT else (7,)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A profile would not do: most properties say themselves how many examples they want."""
+    """Fewer examples by day, and tests of Spark first.
+
+    A profile would not do: most properties say themselves how many examples they want. Tests of Spark that
+    stand together at one end are run by one process, and one Spark is started instead of one in each.
+    """
+    items.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))
     tests: set[Any] = {getattr(item, "obj", None) for item in items} if EXAMPLES != 1 else set()
     for test in filter(is_hypothesis_test, tests):
         own = test._hypothesis_internal_use_settings
         test._hypothesis_internal_use_settings = settings(
-            own, max_examples=max(min(own.max_examples, 20), round(EXAMPLES * own.max_examples))
+            own, max_examples=max(min(own.max_examples, 10), round(EXAMPLES * own.max_examples))
         )
 
 

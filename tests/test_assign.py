@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.stats import chi2
 from support.golden import golden
+from support.night import NIGHT
 from twins import assign as naive_rings
 
 from incrowd import assign
 from incrowd.assign import by_kinds, figure_seven, one_of_disjoint_matchings
 
 ALPHA = 1e-6
-DRAWS = 100_000
+DRAWS = 100_000 if NIGHT else 40_000
 Rows = NDArray[np.int64]
 Draw = Callable[[NDArray[np.int32]], Rows]
 RINGS = pytest.mark.parametrize(("n", "k"), [(5, 3), (8, 3), (8, 4), (20, 10)])

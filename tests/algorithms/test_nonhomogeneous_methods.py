@@ -18,7 +18,9 @@ from algorithms.test_partition_methods import CHECKS, every_class_keeps_the_prom
 from hypothesis import given, reject, settings
 from support.bounded_releases import not_below_the_bound
 from support.method_names import ACCEPTED, CROWDS, ONE_SIDED, SAFE
+from support.night import NIGHT, combined
 from support.requested import Request, asked, holds, people, requests, rows_of
+from support.written_forms import FORMS
 from twins import definitions as naive
 from twins import factor as naive_factor
 
@@ -36,7 +38,7 @@ from incrowd.measures import published
 from incrowd.policy import Policy
 from incrowd.publishing import draft as drafting
 from incrowd.publishing import rows as rows_made
-from incrowd.publishing.pipeline import Form, Release, publish_to
+from incrowd.publishing.pipeline import Release, publish_to
 from incrowd.publishing.rows import MatchProbability, RandomizedAssignment
 from incrowd.release.data_files import read_rows
 from incrowd.verifier.claims import kd_tree
@@ -140,7 +142,7 @@ def test_every_record_of_a_crowd_is_behind_its_row_equally_often() -> None:
     table = Table.of({"age": [str(age) for age in (20, 22, 25, 31, 38, 44)], "tag": list("abcdef")})
     policy = Policy(quasi_identifiers=["age"], sensitive=["tag"], privacy={"k": 3})
     seen: Counter[tuple[str, str]] = Counter()
-    draws = 400
+    draws = 400 if NIGHT else 150
     for _ in range(draws):
         shown = publish(table, policy, method="kfactor").table
         seen.update(zip(shown.column("age").rows(), shown.column("tag").rows(), strict=True))
@@ -240,11 +242,8 @@ def test_means_are_refused(method: str) -> None:
         publish(request.table, request.policy, method=method, accept=["all"])
 
 
-@pytest.mark.parametrize(
-    "form", [Form(), Form("parquet"), Form("parquet", typed=True)], ids=["csv", "parquet", "typed"]
-)
-@pytest.mark.parametrize("method", CROWDS)
-def test_what_is_written_is_judged_again(form: Form, method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("method", "form"), combined(CROWDS, FORMS))
+def test_what_is_written_is_judged_again(form: str, method: str, tmp_path: Path) -> None:
     request = people(90, QUASI)
     accept = [*request.policy.accept, *ACCEPTED[method]]
     policy = request.policy.with_(method=method, accept=accept)
@@ -255,7 +254,7 @@ def test_what_is_written_is_judged_again(form: Form, method: str, tmp_path: Path
         *(",".join(map(str, row)) for row in zip(*request.columns.values(), strict=True)),
     ]
     original.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    written = publish_to(original, policy, tmp_path / "out", form)
+    written = publish_to(original, policy, tmp_path / "out", FORMS[form])
     assert written.loss()["gcp"] > 0
     assert verify(tmp_path / "out", original, policy).passed
     assert verify(tmp_path / "out", original, None).passed

@@ -26,6 +26,7 @@ from support.canaries import (
 )
 from support.commands import Ran, incrowd, listing
 from support.method_names import BESIDE_K, COUNT_PERSONS, PARTITIONS, SAFE
+from support.night import combined
 
 from incrowd import tables
 from incrowd.algorithms.partitions.mondrian import StrictMondrian
@@ -76,8 +77,7 @@ def publish_by(method: str, place: Path, *arguments: str) -> Ran:
     return publish("--method", method, *arguments)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("method", [*PARTITIONS, *SAFE])
+@pytest.mark.parametrize(("method", "form"), combined([*PARTITIONS, *SAFE], FORMS))
 def test_nothing_of_the_private_columns_gets_out(method: str, form: str, place: Path) -> None:
     ran = publish_by(method, place, *FORMS[form])
     assert ran.code == 0, ran.err

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from support.commands import incrowd
+from support.night import combined
 
 from incrowd.cli.layout import MARK, abbreviated, laid_out
 
@@ -102,8 +103,7 @@ NAMED = {  # the columns that must be recognized in what is shown
 WHOLE: dict[str, list[str]] = {}  # what a command says where there is room for everything
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(("name", "width"), combined(COMMANDS, WIDTHS))
 def test_no_table_is_broken(
     messy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, width: int
 ) -> None:

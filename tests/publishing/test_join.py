@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import incrowd
 from support.method_names import ACCEPTED, JOINS
+from support.night import combined
+from support.written_forms import FORMS
 
 from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
@@ -22,7 +24,7 @@ from incrowd.errors import Exposure, Infeasible, InputError, PolicyError
 from incrowd.flow import Table
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
-from incrowd.publishing.pipeline import Form, Release, publish_to
+from incrowd.publishing.pipeline import Release, publish_to
 
 
 def asked(method: str = "kja-refine", **more: Any) -> Policy:
@@ -377,14 +379,11 @@ membership_secret = true
     return folder / "private.csv", folder / "policy.toml"
 
 
-@pytest.mark.parametrize(
-    "form", [Form(), Form("parquet"), Form("parquet", typed=True)], ids=["csv", "parquet", "typed"]
-)
-@pytest.mark.parametrize("method", JOINS)
-def test_what_is_written_is_confirmed_later(method: str, form: Form, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("method", "form"), combined(JOINS, FORMS))
+def test_what_is_written_is_confirmed_later(method: str, form: str, tmp_path: Path) -> None:
     table, policy = write(tmp_path)
     read = Policy.load(policy).with_(method=method, accept=ACCEPTED[method])
-    written = publish_to(table, read, tmp_path / "out", form)
+    written = publish_to(table, read, tmp_path / "out", FORMS[form])
     said = json.loads((written.folder / "release.json").read_text(encoding="utf-8"))
     assert len(said["public"]["sha256"]) == 64
     assert verify(written.folder, table, read).passed

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 from support.method_names import BESIDE_K, PARTITIONS
+from support.night import combined
 from support.requested import Request, classes_of, people, rows_of
 from support.verifier_cases import Case, verified
+from support.written_forms import FORMS
 
 from incrowd.algorithms.base import all_methods
 from incrowd.commands.measure import measure
@@ -104,14 +106,11 @@ def test_ranges_are_those_of_the_final_class(method: str) -> None:
 # What is written
 
 
-@pytest.mark.parametrize(
-    "form", [Form(), Form("parquet"), Form("parquet", typed=True)], ids=["csv", "parquet", "typed"]
-)
-@pytest.mark.parametrize("method", PARTITIONS)
-def test_what_is_written_says_the_same_in_every_form(form: Form, method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("method", "form"), combined(PARTITIONS, FORMS))
+def test_what_is_written_says_the_same_in_every_form(form: str, method: str, tmp_path: Path) -> None:
     request = people()
     policy = request.policy.with_(method=method, **BESIDE_K[method])
-    written = publish_to(request.table, policy, tmp_path / "out", form)
+    written = publish_to(request.table, policy, tmp_path / "out", FORMS[form])
     rows = read_rows(tmp_path / "out", lambda: policy.schema(request.table))
     assert rows.names == publish(request.table, policy).table.names
     assert min(map(len, classes_of(request, rows))) >= K

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.night import combined
 
 import incrowd as ic
 from incrowd.encode import encode
@@ -124,8 +125,10 @@ def patients(n: int = 60) -> Table:
     )
 
 
-@pytest.mark.parametrize("method", ["mondrian", "ring", "kfactor", "incognito", "transparent"])
-@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("method", "format"),
+    combined(["mondrian", "ring", "kfactor", "incognito", "transparent"], ["csv", "parquet"]),
+)
 def test_a_release_with_totals_is_written_and_verified_from_disk(
     tmp_path: Path, method: str, format: str
 ) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.night import NIGHT
+from support.night import NIGHT, combined
 from support.tables_of_codes import CodeTable
 from support.towns import Disclosed, Town, faults, posterior, towns, value_towns, wrong_about
 
@@ -37,8 +37,7 @@ KNOWN = [base for base in BASES if base in all_methods()]
 TIMES = 20 if NIGHT else 1
 
 
-@pytest.mark.parametrize("base", KNOWN)
-@pytest.mark.parametrize("method", [Direct, Refinement])
+@pytest.mark.parametrize(("base", "method"), combined(KNOWN, [Direct, Refinement]))
 def test_nobody_of_a_class_is_likelier_to_be_private(method: Any, base: str) -> None:
     tables = (8 if base == "mondrian" and NIGHT else 1 if base == "cells" else 3) * TIMES
     found = faults(lambda k: method(k, base=base), towns(1, tables))

@@ -30,7 +30,7 @@ from support.worlds import TooManyDraws, beliefs
 from incrowd.algorithms.base import all_methods
 from incrowd.errors import Infeasible
 
-TABLES = 40 if NIGHT else 2
+TABLES = 40 if NIGHT else 2  # by day the first that can keep it
 RUNS = 20_000 if NIGHT else 100
 
 
@@ -76,10 +76,12 @@ def test_nobody_is_found_behind_a_row(method: str, options: Mapping[str, Any]) -
         if all_methods()[method].overlapping:
             assert not sampled_break(people, policy, Fraction(1, 2), RUNS)
             tried += 1
-            continue
-        for belief in beliefs(people, values, policy):
-            assert all(agrees(claim, belief.row, belief.likeliest, belief.fewest) for claim in claims)
-            tried += 1
+        else:
+            for belief in beliefs(people, values, policy):
+                assert all(agrees(claim, belief.row, belief.likeliest, belief.fewest) for claim in claims)
+                tried += 1
+        if tried and not NIGHT:
+            break
     assert tried
 
 
@@ -107,6 +109,8 @@ def test_what_is_claimed_of_values_holds_or_is_said_not_to(method: str, guard: s
         for belief in found:
             for claim in held:
                 assert agrees(claim, belief.row, belief.likeliest, belief.fewest), (claim.model, belief)
+        if not NIGHT:
+            break
     assert tried
 
 
