@@ -65,6 +65,40 @@ def test_attack_a_release(clinic: Path, form: str) -> None:
     assert listing(clinic) == before
 
 
+def test_an_interrupt_keeps_what_was_found_and_is_never_held(clinic: Path) -> None:
+    asked_for = (clinic / "csv", clinic / "patients.csv")
+    whole = attack(*asked_for)
+    assert (whole.stopped, whole.holds, whole.untried) == (False, True, ())
+    for after in (1, 9):
+        found = attack(*asked_for, on_result=Interrupt(after), stoppable=True)
+        assert (found.stopped, found.holds) == (True, False)
+        assert found.results == whole.results[:after]
+        assert found.untried
+        assert {one.name for one in found.untried} <= set(found.doubts)
+
+
+class Interrupt:
+    """Ctrl-C after so many results."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def __call__(self, _result: object) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_goes_to_a_caller_that_does_not_ask_for_it(clinic: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        attack(clinic / "csv", clinic / "patients.csv", on_result=Interrupt(1))
+
+
+def test_an_interrupt_before_the_first_result_is_an_interrupt(clinic: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        attack(clinic / "csv", clinic / "patients.csv", on_result=Interrupt(0), stoppable=True)
+
+
 def test_attack_for_people(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     ran = attacked(clinic)

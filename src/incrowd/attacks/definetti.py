@@ -115,7 +115,7 @@ def definetti(
     return Guessed(_right(guesses, truth), _right(blind, truth), guesses, rounds)
 
 
-def _kinds(codes: NDArray[np.integer], group: Ints) -> tuple[Ints, Ints]:
+def _kinds(codes: NDArray[np.integer], group: NDArray[np.integer]) -> tuple[Ints, Ints]:
     """Where each kind of row is first met, and which kind each row is."""
     columns = [group, *np.asarray(codes).T]
     return distinct_rows(columns, [int(each.max(initial=0)) + 1 for each in columns], group.size)
@@ -140,7 +140,7 @@ def choices_of(
     return int((np.bincount(rows, minlength=1) * distinct).sum())
 
 
-def _choices(group: Ints, value: Ints, size: int, first: Ints, of: Ints) -> _Choices:
+def _choices(group: NDArray[np.integer], value: Ints, size: int, first: Ints, of: Ints) -> _Choices:
     pairs, count = np.unique(group * size + value, return_counts=True)
     begin = np.searchsorted(pairs // max(size, 1), np.arange(int(group.max(initial=-1)) + 2))
     many = np.diff(begin)[group[first]]

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class PolicyText:
         """The text of a file, with its line breaks."""
         return cls(read_policy_text(Path(path)), Path(path).parent)
 
-    @property
+    @cached_property
     def policy(self) -> Policy:
         """What the text says."""
         return Policy.from_text(self.text, self.folder)

@@ -66,6 +66,8 @@ def visible(words: str, also: str = "") -> str:
     >>> visible("a\\x1bb"), visible("a\\nb", also="\\n")
     ('a�b', 'a\\nb')
     """
+    if words.isprintable():
+        return words
     return "".join(sign if sign.isprintable() or sign in also else "�" for sign in words)
 
 

@@ -72,6 +72,7 @@ class Studio:
     quitting: bool = False
     deaths_told: int = 0  # of the bench
     _editing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _foreseen: asyncio.Task[None] | None = None
 
     # the open project
 
@@ -187,7 +188,19 @@ class Studio:
             if reads:
                 folder = str(self.open.project.folder)
                 await self.bench.ask("reads", text=text, folder=folder, column=reads)
+            await self._foresee(text)
             self.session.write(text, label)
+
+    async def _foresee(self, text: str) -> None:
+        """Have the risk of a new policy counted while it is written: the next page asks for it."""
+        words = {"text": text, "folder": str(self.open.project.folder)}
+        if self.bench.known("risk", **words) is None:
+            self._foreseen = asyncio.create_task(self._counted_ahead(words))
+            await asyncio.sleep(0)  # the question is on its way before anything is written
+
+    async def _counted_ahead(self, words: Mapping[str, str]) -> None:
+        with suppress(Refusal):  # the page that asks again says why
+            await self.bench.ask("risk", **words)
 
     async def start(self, kind: str, screen: str, label: str, **request: Any) -> Job:
         """Run a heavy command as a job: `incrowd.studio.work.KIND`. It gets the table and the policy file."""

@@ -16,7 +16,7 @@ from incrowd.errors import IncrowdError
 from incrowd.policy import Policy
 from incrowd.reports.cell_words import shown_cell
 from incrowd.schema import Role
-from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.open_table import OpenTable, policy_from
 from incrowd.studio.words import METHODS
 
 CHOSEN_BY_A_TRIAL = ("method", "options")  # keys of a policy that each trial has for itself
@@ -26,7 +26,7 @@ SURE = 1e-9  # of a risk that is a division of whole numbers
 
 def comparable(_opened: OpenTable | None, text: str, folder: str) -> dict[str, Any]:
     """All methods: which are quick, what each promises besides equal rows, and why one does not fit."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     k = policy.privacy.k or KS[-2]
     return {
         "methods": [
@@ -134,7 +134,7 @@ def trial_changes(
 
     `options`, as JSON, are those that it was made with.
     """
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     name, k, level = trial
     wanted = trial_policy(policy, name, k, WITHOUT if level is None else level).to_dict()
     wanted["options"] = json.loads(options)
@@ -156,7 +156,7 @@ def record_of_trial(
     opened: OpenTable, text: str, folder: str, trial: tuple[str, int, Level], count: int = 1
 ) -> dict[str, Any]:
     """What records become with a trial: from a draft that is neither verified nor written."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     name, k, level = trial
     asked = trial_policy(policy, name, k, WITHOUT if level is None else level)
     return shown_records(previewed(opened.table, asked, count))

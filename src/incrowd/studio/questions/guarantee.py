@@ -21,7 +21,7 @@ from incrowd.policy.toml_edits import toml
 from incrowd.publishing.request import requested
 from incrowd.schema import Role
 from incrowd.studio.questions.hierarchies import source_of
-from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.open_table import OpenTable, policy_from
 from incrowd.studio.questions.promise_words import Promised
 from incrowd.studio.questions.risk import near_unique_columns
 from incrowd.values import same_name
@@ -60,7 +60,7 @@ CONTROLS = (
 
 def check(opened: OpenTable, text: str, folder: str) -> list[dict[str, str]]:
     """What of a promise cannot be: the control it is about, why, and whether no release could keep it."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     if policy.privacy.k is None:
         return [_flaw("k", "Choose k: without it nothing is promised.")]
     try:
@@ -132,7 +132,7 @@ def _sensitive(opened: OpenTable, policy: Policy, name: str) -> Sensitive:
 
 def facts(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
     """What the controls must know: how many people there are, and values of each sensitive column."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     entity = _named(opened, () if policy.entity is None else (policy.entity,))
     persons = int(np.unique(opened.table.column(entity[0]).codes).size) if entity else None
     values = {}
@@ -161,7 +161,7 @@ def _recipe(policy: Policy) -> type[Algorithm] | None:
 
 def promise(opened: OpenTable, text: str, folder: str) -> dict[str, str]:
     """The whole promise in one sentence, what it is not in another, and whom it does not hold against."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     if policy.privacy.k is None:
         return {"promise": "", "not": "", "reruns": ""}
     if any(not flaw["impossible"] for flaw in check(opened, text, folder)):
@@ -176,7 +176,7 @@ def promise(opened: OpenTable, text: str, folder: str) -> dict[str, str]:
 
 def exposures(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]:
     """Exposures that concern this policy, or that it has accepted: by name, with what each discloses."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     why: dict[str, str] = {}
     blocks = {flaw["exposure"] for flaw in check(opened, text, folder)}
     for one in near_unique_columns(opened, text, folder):

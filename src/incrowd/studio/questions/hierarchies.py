@@ -18,7 +18,7 @@ from incrowd.policy.columns import Source, described
 from incrowd.policy.file import parsed_toml
 from incrowd.policy.parts import Quasi
 from incrowd.schema import Column, Kind, Role, Shape
-from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.open_table import OpenTable, policy_from
 from incrowd.values import same_name
 
 MOST_SHOWN = 200  # labels of one level; more are found by searching
@@ -34,7 +34,7 @@ def known_with(opened: OpenTable, text: str, folder: str, stamp: str) -> KnownCo
     held: dict[Any, KnownColumns] = opened.remembered.setdefault("hierarchies", {})
     key = text, folder, stamp
     if key not in held:
-        found = opened.known(text, folder).under(Policy.from_text(text, folder))
+        found = opened.known(text, folder).under(policy_from(text, folder))
         while len(held) >= REMEMBERED:
             held.pop(next(iter(held)))
         held[key] = found
@@ -105,7 +105,7 @@ def _profiled_kind(opened: OpenTable, name: str) -> str:
 
 def problems(opened: OpenTable, text: str, folder: str, stamp: str) -> list[str]:
     """Why a hierarchy or family of the policy does not fit the table; `stamp` is that of its files."""
-    policy, found = Policy.from_text(text, folder), []
+    policy, found = policy_from(text, folder), []
     names = {same_name(name): name for name in opened.table.names}
     for plain, said in policy.quasi_identifiers.items():
         if plain in names and (said.hierarchy is not None or said.family is not None):
@@ -166,7 +166,7 @@ def _wanted(rows: Rows, find: str) -> list[set[str]] | None:
 
 def values(opened: OpenTable, text: str, folder: str, column: str) -> list[str]:
     """The distinct values of a column in their order, to fill a form with; none if there are too many."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     rows = schema_column(opened, policy, column, _bare(said_of(policy, column), FLAT)).levels
     return [row[0] for row in rows] if len(rows) <= MOST_VALUES else []
 
@@ -181,7 +181,7 @@ def tree_with_groups(opened: OpenTable, of: Of) -> tuple[Levels, Rows]:
 
     A hierarchy without a level between values and everything gets one in which each value is a group.
     """
-    policy, column = Policy.from_text(of["text"], of["folder"]), of["column"]
+    policy, column = policy_from(of["text"], of["folder"]), of["column"]
     said = said_of(policy, column)
     if said.hierarchy is None:
         said = _bare(said, FLAT)

@@ -15,11 +15,10 @@ from incrowd.errors import HierarchyError, InputError
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import Rows, absent_values, levels_text, read_levels
 from incrowd.hierarchy.tree import MOST_LEVELS
-from incrowd.policy import Policy
 from incrowd.policy.columns import read_as
 from incrowd.schema import EVERYTHING
 from incrowd.studio.questions.hierarchies import Of, labels_at, said_of, schema_column, tree_with_groups
-from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.open_table import OpenTable, policy_from
 
 SHOWN_ABSENT = 12
 
@@ -39,7 +38,7 @@ def coverage(opened: OpenTable, of: Of, file: str) -> dict[str, Any]:
 
 
 def _compared(opened: OpenTable, of: Of, file: str) -> tuple[list[str], list[str], Rows]:
-    policy, column = Policy.from_text(of["text"], of["folder"]), of["column"]
+    policy, column = policy_from(of["text"], of["folder"]), of["column"]
     said = said_of(policy, column)
     texts = opened.table.column(column)
     met = (texts.texts[place] for place in np.flatnonzero(np.bincount(texts.codes)).tolist())
@@ -59,7 +58,7 @@ def completed(opened: OpenTable, of: Of, file: str) -> str:
 
 def exported(opened: OpenTable, of: Of) -> str:
     """The hierarchy of a column as the release would have it, as a file."""
-    policy, column = Policy.from_text(of["text"], of["folder"]), of["column"]
+    policy, column = policy_from(of["text"], of["folder"]), of["column"]
     rows = schema_column(opened, policy, column, said_of(policy, column)).levels
     if not rows:
         raise HierarchyError(f"{column} has no hierarchy to export; choose one first")

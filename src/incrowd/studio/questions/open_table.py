@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,12 @@ from incrowd.errors import TableError
 from incrowd.flow import Table
 from incrowd.policy import Policy
 from incrowd.schema import Source
+
+
+@lru_cache(maxsize=8)
+def policy_from(text: str, folder: str) -> Policy:
+    """What a text says; several questions ask about one text, and about the one before it."""
+    return Policy.from_text(text, folder)
 
 
 @dataclass
@@ -43,7 +49,7 @@ class OpenTable:
     def known(self, text: str, folder: str) -> KnownColumns:
         """The columns as a policy reads them; what the last policy read alike is not numbered again."""
         if self._known is None or self._known[0] != (text, folder):
-            policy = Policy.from_text(text, folder)
+            policy = policy_from(text, folder)
             fresh = KnownColumns.of(self.table, policy) if self._known is None else None
             self._known = (text, folder), fresh or self._known[1].under(policy)  # type: ignore[index]
         return self._known[1]

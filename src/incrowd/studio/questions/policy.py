@@ -10,7 +10,7 @@ from incrowd.commands.inspect import policy_text
 from incrowd.policy import Policy, PolicyText
 from incrowd.policy.exposures import EXPOSURES
 from incrowd.schema import Role
-from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.open_table import OpenTable, policy_from
 from incrowd.values import same_name
 
 
@@ -21,7 +21,7 @@ def first_policy(opened: OpenTable, name: str) -> str:
 
 def policy_facts(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
     """What a policy says of this table: the role of every column, the promise, and what does not fit."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     roles = dict(policy.roles())
     rest = Role.DROP if policy.rest == "drop" else None
     names = opened.table.names

@@ -25,7 +25,7 @@ from incrowd.reports.datasheet import meaning, not_promised
 from incrowd.reports.examples import RecordSearch, examples_with_records
 from incrowd.schema import Claim, Role
 from incrowd.studio.questions.compare import shown_records
-from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.open_table import OpenTable, policy_from
 from incrowd.studio.releases import as_sentence
 from incrowd.values import same_name
 
@@ -38,7 +38,7 @@ def readiness(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
 
     It is also what no longer fits after the table was replaced by another one.
     """
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     obstacles = list(_obstacles(opened, policy))
     promises: list[dict[str, Any]] = []
     if not obstacles:
@@ -106,12 +106,12 @@ def _promise(claim: Claim) -> dict[str, Any]:
 
 def draft_records(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
     """Some records before and after: from a draft that is neither verified nor written."""
-    return shown_records(previewed(opened.table, Policy.from_text(text, folder), SHOWN_BEFORE))
+    return shown_records(previewed(opened.table, policy_from(text, folder), SHOWN_BEFORE))
 
 
 def digest(_opened: OpenTable | None, text: str, folder: str) -> str:
     """What audits know a policy by, however its file is written."""
-    return policy_digest(Policy.from_text(text, folder))
+    return policy_digest(policy_from(text, folder))
 
 
 # A release that is there

@@ -10,7 +10,7 @@ from incrowd.errors import IncrowdError
 from incrowd.policy import Policy
 from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, UNIQUE_SHARE, near_unique
 from incrowd.schema import Role
-from incrowd.studio.questions.open_table import OpenTable
+from incrowd.studio.questions.open_table import OpenTable, policy_from
 from incrowd.values import same_name
 
 SHOWN_TRIPLES = 4
@@ -32,7 +32,7 @@ def risk(opened: OpenTable, text: str, folder: str) -> dict[str, Any] | None:
 
 def one_column(opened: OpenTable, text: str, folder: str) -> dict[str, dict[str, Any]]:
     """For each column by itself: among how many people one is left to guess, and how many stand alone."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     return {name: _alone(opened, policy, name) for name in opened.table.names}
 
 
@@ -54,7 +54,7 @@ def _counted_alone(opened: OpenTable, policy: Policy, name: str) -> dict[str, An
 
 def reads(opened: OpenTable, text: str, folder: str, column: str) -> bool:
     """Can the values of a column be read as a policy says? If not, the error says how many cannot."""
-    KnownColumns.of(opened.table, Policy.from_text(text, folder)).codes(column)
+    KnownColumns.of(opened.table, policy_from(text, folder)).codes(column)
     return True
 
 
@@ -107,7 +107,7 @@ def unchanged(opened: OpenTable, text: str, folder: str) -> dict[str, Any]:
 
 def near_unique_columns(opened: OpenTable, text: str, folder: str) -> list[dict[str, Any]]:
     """Columns that are published unchanged though their values single people out, and the exposure's name."""
-    policy = Policy.from_text(text, folder)
+    policy = policy_from(text, folder)
     rows = len(opened.table)
     found = []
     by_plain = {same_name(name): name for name in opened.table.names}
