@@ -201,6 +201,26 @@ def test_boxes_of_expc_end_at_private_people() -> None:
         assert all(ends <= world for world in fits)
 
 
+# Several private tables
+
+
+def test_two_releases_against_one_list_make_people_certain() -> None:
+    """Nobody is in both private tables. Each release alone makes nobody certain; both of them together do."""
+    data = CodeTable([*SEVEN], [("range", list(range(7)))] * 2).data
+    town = Town(data, range(7), 3, 3)
+    seen = {world: town.release(Refinement(3), world, {}) for world in town.worlds()}
+    by: dict[tuple[Disclosed | None, ...], list[tuple[frozenset[int], ...]]] = defaultdict(list)
+    for one, other in itertools.permutations(seen, 2):
+        if not one & other:
+            by[seen[one], seen[other]].append((one, other))
+    certain = 0
+    for releases, pairs in by.items():
+        alone = [frozenset.intersection(*(w for w in seen if seen[w] == release)) for release in releases]
+        together = frozenset.intersection(*(one | other for one, other in pairs))
+        certain += bool(together) and not any(alone)
+    assert certain
+
+
 # The whole program: read, join, encode, group, generalize, render
 
 
