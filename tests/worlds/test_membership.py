@@ -27,11 +27,14 @@ import incrowd as ic
 from incrowd.algorithms.base import all_methods
 from incrowd.algorithms.kja import BASES, Direct, Refinement
 from incrowd.algorithms.kja_adaptive import AdaptiveRefinement, DirectWithValues
+from incrowd.algorithms.outliers.expc import ExpC
 from incrowd.errors import Exposure, Infeasible
-from incrowd.flow import Table
-from incrowd.long_work import unwatched
+from incrowd.flow import Microdata, Sensitive, Table
+from incrowd.long_work import silent, unwatched
 from incrowd.models import Closeness, DistinctDiversity, EntropyDiversity, FrequencyDiversity
+from incrowd.models.plain import Plain
 from incrowd.publishing.draft import draft
+from incrowd.schema import Kind
 
 KNOWN = [base for base in BASES if base in all_methods()]
 TIMES = 20 if NIGHT else 1
@@ -142,6 +145,79 @@ def test_a_veto_that_sees_values_keeps_presence_even() -> None:
         assert by
         for seen, fits in by.items():
             assert not wrong_about(town, fits, seen)
+
+
+# Plain classes with a public table: why they are refused
+
+
+def test_plain_classes_of_private_people_tell_who_they_are() -> None:
+    """Four people aged 30, 30, 30 and 40 in one class, two of them private, with two different values.
+
+    The definition in fractions, p = 2/3 and d = 1/2, the scale that of the list. Without the person of 40 no
+    private one is near that age, whatever the value: a column of bad nodes.
+    """
+    ages, values, p, d = (30, 30, 30, 40), (0, 1), Fraction(2, 3), Fraction(1, 2)
+
+    def bad(age: int, value: int, records: Sequence[tuple[int, int]]) -> bool:
+        far = [Fraction(age - x, 10) ** 2 + (value - s) ** 2 > d**2 for x, s in records]
+        return sum(far) >= p * len(records)
+
+    def plain(records: Sequence[tuple[int, int]]) -> bool:
+        rows = [[bad(age, value, records) for age in (30, 40)] for value in values]
+        return not any(map(all, [*rows, *zip(*rows, strict=True)]))
+
+    published = [
+        set(world)
+        for world in itertools.combinations(range(4), 2)
+        for order in itertools.permutations(values)
+        if plain([(ages[i], value) for i, value in zip(world, order, strict=True)])
+    ]
+    assert len(published) == 6  # of 12
+    assert all(3 in world for world in published)  # where even presence says 1/2
+    assert {sum(i in world for world in published) for i in range(3)} == {2}
+
+
+def test_boxes_of_expc_end_at_private_people() -> None:
+    """Six people of different ages, four private; everybody of the list who lies in a box would join it.
+
+    Whoever stands at an end of a box is private in every world that gives it, whoever has which value.
+    """
+    ages = CodeTable([(i,) for i in range(6)], [("range", list(range(6)))]).data
+    by: dict[tuple[tuple[int, ...], ...], set[frozenset[int]]] = defaultdict(set)
+    for world in itertools.combinations(range(6), 4):
+        for held in sorted(set(itertools.permutations((0, 0, 1, 1)))):
+            named = Sensitive("d", Kind.CATEGORICAL, np.array(held, np.int32), 2)
+            private = Microdata(ages.codes[list(world)], ages.attributes, (named,))
+            guards = Plain(p="0.9", d="0.9", distinct=2).guards(private)
+            labels = ExpC(2).group(private, guards, silent).labels
+            groups = [np.array(world)[labels == label] for label in range(labels.max() + 1)]
+            boxes = {(int(group.min()), int(group.max()), group.size) for group in groups}
+            by[tuple(sorted(boxes))].add(frozenset(world))
+    assert len(by) > 15
+    assert any(high - low >= size for boxes in by for low, high, size in boxes)  # others of the list inside
+    for boxes, fits in by.items():
+        ends = {end for low, high, _ in boxes for end in (low, high)}
+        assert all(ends <= world for world in fits)
+
+
+# Several private tables
+
+
+def test_two_releases_against_one_list_make_people_certain() -> None:
+    """Nobody is in both private tables. Each release alone makes nobody certain; both of them together do."""
+    data = CodeTable([*SEVEN], [("range", list(range(7)))] * 2).data
+    town = Town(data, range(7), 3, 3)
+    seen = {world: town.release(Refinement(3), world, {}) for world in town.worlds()}
+    by: dict[tuple[Disclosed | None, ...], list[tuple[frozenset[int], ...]]] = defaultdict(list)
+    for one, other in itertools.permutations(seen, 2):
+        if not one & other:
+            by[seen[one], seen[other]].append((one, other))
+    certain = 0
+    for releases, pairs in by.items():
+        alone = [frozenset.intersection(*(w for w in seen if seen[w] == release)) for release in releases]
+        together = frozenset.intersection(*(one | other for one, other in pairs))
+        certain += bool(together) and not any(alone)
+    assert certain
 
 
 # The whole program: read, join, encode, group, generalize, render
