@@ -104,6 +104,10 @@ class LineOfNights:
     def loss(self, people: Ints) -> Fraction:
         return span(self.places, people.tolist())
 
+    def losses(self, cohort: NDArray[np.int32], as_of: NDArray[np.int32]) -> list[Fraction]:
+        dates = enumerate(as_of.tolist())
+        return [span(self.nights[date].places, np.flatnonzero(cohort == c).tolist()) for c, date in dates]
+
     def mean_loss(self, cohort: NDArray[np.int32], as_of: NDArray[np.int32]) -> Fraction:
         classes: list[Any] = [
             (np.flatnonzero(cohort == c).tolist(), int(date), {}) for c, date in enumerate(as_of)
@@ -125,6 +129,9 @@ class ListedLine:
 
     def loss(self, people: list[int]) -> Fraction:
         return span(self.nights[-1].places, people)
+
+    def loss_then(self, people: list[int], date: int) -> Fraction:
+        return span(self.nights[date].places, people)
 
     def mean_loss(self, classes: Sequence[Any]) -> Fraction:
         whole = sum(len(people) for people, _, _ in classes)
