@@ -67,7 +67,7 @@ def next_release(
         """Would the class lose much as its people are today, and was it shown as they are not long ago?"""
         lost = method.loss(people)
         much = lost > terms["tau"] * method.mean_loss(past[-1]) and lost > method.loss_then(people, date)
-        return much and today - date <= terms["hold"]
+        return bool(much and today - date <= terms["hold"])
 
     for people, date, rows in past[-1] if past else []:
         gone = [p for p in people if p not in here]

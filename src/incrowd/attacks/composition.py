@@ -134,7 +134,8 @@ def _outside(sides: Sequence[_OneRelease], counted: Sequence[_Counted], pools: I
     """
     names = [each.wanted[pools[:, r]] for r, each in enumerate(counted)]
     sizes = [np.bincount(c.owner, c.many, c.wanted.size)[pools[:, r]] for r, c in enumerate(counted)]
-    before, everyone, wanted = sizes[0], sides[0].held.of.astype(np.int64), names[0]
+    before: Floats = sizes[0].astype(np.float64)
+    everyone, wanted = sides[0].held.of.astype(np.int64), names[0]
     for r in range(1, len(sides)):
         width = int(sides[r].held.of.max(initial=0)) + 1
         both, of = np.unique(everyone * width + sides[r].held.of, return_inverse=True)

@@ -88,7 +88,7 @@ class CohortClasses:
         if not labels.size:
             return NO_CLASS
         lost = zip(self.losses(cohort, as_of), np.bincount(labels).tolist(), strict=True)
-        return sum((loss * people for loss, people in lost), Fraction(0)) / labels.size
+        return sum((loss * people for loss, people in lost), Fraction(0)) / int(labels.size)
 
     def _losses(self, rows: Ints, labels: Codes) -> list[Fraction]:
         """What each class loses: the mean share of the domain that its cells cover (GCP)."""
