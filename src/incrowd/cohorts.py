@@ -101,10 +101,6 @@ class Grouper(Protocol):
         """The same people, who lies farthest from the others first."""
         ...
 
-    def loss(self, people: Ints) -> Fraction:
-        """What a class of these people loses as they are now."""
-        ...
-
     def losses(self, cohort: Codes, as_of: Codes) -> Sequence[Fraction]:
         """What each class loses, as of its date: today, or the one as of which the last release showed it."""
         ...
@@ -290,9 +286,14 @@ class _Next:
                 self._show(*self._parted(people))
 
     def _publish_newcomers(self, people: Ints, since: Codes, typical: Fraction) -> None:
-        for part in self.method.parts(people, self.terms.least, None):
+        parts = list(self.method.parts(people, self.terms.least, None))
+        label = np.full(self.cohort.size, NONE, np.int32)
+        for number, part in enumerate(parts):
+            label[part] = number
+        losses = self.method.losses(label, np.full(len(parts), self.before.releases, np.int32))
+        for part, loss in zip(parts, losses, strict=True):
             waited = self.before.releases - int(since[part].min())
-            if waited >= self.terms.wait or self.method.loss(part) <= typical:
+            if waited >= self.terms.wait or loss <= typical:
                 self._tear(part)
                 self._show(part)
 

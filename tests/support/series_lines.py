@@ -101,9 +101,6 @@ class LineOfNights:
     def outermost_first(self, people: Ints) -> Ints:
         return np.array(outermost(self.places, people.tolist()), np.int64)
 
-    def loss(self, people: Ints) -> Fraction:
-        return span(self.places, people.tolist())
-
     def losses(self, cohort: NDArray[np.int32], as_of: NDArray[np.int32]) -> list[Fraction]:
         dates = enumerate(as_of.tolist())
         return [span(self.nights[date].places, np.flatnonzero(cohort == c).tolist()) for c, date in dates]

@@ -74,9 +74,6 @@ class CohortClasses:
             )
         return people[np.argsort(-far, kind="stable")]
 
-    def loss(self, people: Ints) -> Fraction:
-        return self._losses(self.today[people], np.zeros(people.size, np.int32))[0]
-
     def losses(self, cohort: Codes, as_of: Codes) -> list[Fraction]:
         people = np.flatnonzero(cohort != NONE)
         labels = cohort[people]
