@@ -19,6 +19,8 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
                            no speed: how far estimates of population risk are off (docs/risk.md)
     ./run bench suppression [--cells]
                            no speed: what leaving records or cells out saves (docs/suppression.md)
+    ./run bench series --table adult --case change
+                           a year of months, or ninety nights, of people who come and go (docs/series.md)
     ./run bench bounds [--quick]
                            lower bounds on information loss, with their CPU seconds (docs/bounds.md)
 """
@@ -141,6 +143,11 @@ def main() -> None:
         import suppression
 
         suppression.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["series"]:
+        import series
+
+        series.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["bounds"]:
         import bounds

@@ -26,6 +26,7 @@ TERMS = st.builds(
     wait=st.integers(0, 2),
     tau=st.sampled_from(["0.5", "1", "3"]),
     left=st.sampled_from(["repeat", "companions"]),
+    hold=st.integers(0, 2),
 )
 
 
@@ -51,7 +52,7 @@ def by_definition(line: list[Night], terms: SeriesTerms) -> list[Release]:
         then = [set(each.present - each.erased) for each in line[:night]]
         asked: dict[str, Any] = {
             **{"k": terms.k, "l": terms.l, "least": terms.least, "wait": terms.wait, "left": terms.left},
-            **{"tau": Fraction(str(terms.tau)), "present_then": then},
+            **{"hold": terms.hold, "tau": Fraction(str(terms.tau)), "present_then": then},
         }
         given_now = (set(today.present), set(today.erased), dict(enumerate(today.values)))
         past.append(twin.next_release(past, *given_now, asked, ListedLine(line[: night + 1])))
@@ -146,7 +147,14 @@ def test_nobody_is_likelier_to_have_a_private_history_than_one_of_k(
 
 @pytest.mark.parametrize(
     "words",
-    [{"k": 0}, {"k": 3, "size": 2}, {"k": 2, "wait": -1}, {"k": 2, "left": "stay"}, {"k": 2, "tau": "-1"}],
+    [
+        {"k": 0},
+        {"k": 3, "size": 2},
+        {"k": 2, "wait": -1},
+        {"k": 2, "left": "stay"},
+        {"k": 2, "tau": "-1"},
+        {"k": 2, "hold": -1},
+    ],
 )
 def test_terms_that_mean_nothing_are_refused(words: dict[str, Any]) -> None:
     with pytest.raises(PolicyError):

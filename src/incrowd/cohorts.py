@@ -7,7 +7,9 @@ in every release in which it had rows.
 
 A *cohort* is the part of one atom that is one class now; its rows have one date. In each release
 
-* a cohort from which nobody is gone is shown as it is now, in smaller cohorts where it has become large;
+* a cohort from which nobody is gone is shown as it is now, in smaller cohorts where it has become large; if
+  people changed so that it would lose much, it is repeated as it was for some releases, where that is asked
+  for;
 * if those who are gone, and those who stay, are both an atom that may be, the former lose their rows;
 * if somebody must go (an erasure), others go with them, or the whole cohort is withheld;
 * otherwise the cohort is repeated as it was: those who left linger.
@@ -53,14 +55,18 @@ class SeriesTerms(Limited):
         Until then their class must lose at most so many times what classes lose on average.
     left
         Rows of people who left are repeated (``repeat``), or taken out with companions (``companions``).
+    hold
+        For so many releases a class is repeated as it was if its people changed so that it would lose more
+        than before, and more than `tau` times what classes lose on average.
     """
 
     k: int
     l: int = 1  # noqa: E741 -- the name that the papers give it
     size: int = 0
     wait: int = 0
-    tau: float | str = "3"
+    tau: float | str = "1.5"
     left: str = "repeat"
+    hold: int = 0
     limits: ClassVar[Mapping[str, AnyLimit]] = {
         "k": Limit(1),
         "l": Limit(1),
@@ -68,6 +74,7 @@ class SeriesTerms(Limited):
         "wait": Limit(0),
         "tau": Share(Fraction(0), None, True),
         "left": Choice(("repeat", "companions")),
+        "hold": Limit(0),
     }
 
     def __post_init__(self) -> None:
@@ -94,8 +101,8 @@ class Grouper(Protocol):
         """The same people, who lies farthest from the others first."""
         ...
 
-    def loss(self, people: Ints) -> Fraction:
-        """What a class of these people loses as they are now."""
+    def losses(self, cohort: Codes, as_of: Codes) -> Sequence[Fraction]:
+        """What each class loses, as of its date: today, or the one as of which the last release showed it."""
         ...
 
     def mean_loss(self, cohort: Codes, as_of: Codes) -> Fraction:
@@ -190,10 +197,24 @@ class _Next:
         kept = whole | stuck
         number = np.append(np.where(kept, np.cumsum(kept) - 1, NONE), NONE).astype(np.int32)
         self.cohort = number[old]
-        self.dates = np.where(whole, self.before.releases, as_of)[kept].tolist()
+        current = whole & ~self._held(whole)
+        self.dates = np.where(current, self.before.releases, as_of)[kept].tolist()
         rest = np.append(~kept, False)[old]
         for people in members(np.where(rest, old, NONE)):
             yield people, int(as_of[old[people[0]]])
+
+    def _held(self, whole: Flags) -> Flags:
+        """Of every cohort: would it lose so much as its people are today that it is repeated for now?"""
+        old, as_of, today = self.before.cohort, self.before.as_of, self.before.releases
+        asked = whole & (today - as_of <= self.terms.hold)
+        found = np.zeros(whole.size, np.bool_)
+        if asked.any():
+            most = exact(self.terms.tau) * self.method.mean_loss(old, as_of)
+            number = np.append(np.where(asked, np.cumsum(asked) - 1, NONE), NONE).astype(np.int32)[old]
+            then = self.method.losses(number, as_of[asked])
+            now = self.method.losses(number, np.full(int(asked.sum()), today, np.int32))
+            found[asked] = [new > most and new > last for new, last in zip(now, then, strict=True)]
+        return found
 
     def _diverse_now(self, cohort: Codes, size: Ints) -> Flags:
         """Of every cohort: are the values of all its people diverse today?"""
@@ -265,9 +286,14 @@ class _Next:
                 self._show(*self._parted(people))
 
     def _publish_newcomers(self, people: Ints, since: Codes, typical: Fraction) -> None:
-        for part in self.method.parts(people, self.terms.least, None):
+        parts = list(self.method.parts(people, self.terms.least, None))
+        label = np.full(self.cohort.size, NONE, np.int32)
+        for number, part in enumerate(parts):
+            label[part] = number
+        losses = self.method.losses(label, np.full(len(parts), self.before.releases, np.int32))
+        for part, loss in zip(parts, losses, strict=True):
             waited = self.before.releases - int(since[part].min())
-            if waited >= self.terms.wait or self.method.loss(part) <= typical:
+            if waited >= self.terms.wait or loss <= typical:
                 self._tear(part)
                 self._show(part)
 

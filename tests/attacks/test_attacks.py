@@ -316,8 +316,8 @@ def test_a_need_is_made_once_and_only_if_asked_for() -> None:
     made = []
     context = Context(release=lambda: made.append("release"), remade=lambda: made.append("remade"))
     assert context.offers(["release"])
-    assert not context.offers(["release", "second"])
-    assert (context.get("release"), context.get("release"), context.get("second")) == (None, None, None)
+    assert not context.offers(["release", "others"])
+    assert (context.get("release"), context.get("release"), context.get("others")) == (None, None, None)
     assert made == ["release"]
 
 

@@ -189,6 +189,7 @@ PAIRS: dict[str, Pair] = {
     "Series.tau": (series(), series(tau=5)),
     "Series.size": (series(), series(size=7)),
     "Series.left": (series(), series(left="companions")),
+    "Series.hold": (series(), series(hold=2)),
 }
 NOT_PUBLISHED = "estimates of risk in the population are for the publisher; nothing of it is published"
 SAME = {
@@ -196,7 +197,7 @@ SAME = {
         ("population", "Population.fraction", "Population.size", "Population.weight"), NOT_PUBLISHED
     ),
     **dict.fromkeys(
-        ("Series.wait", "Series.tau", "Series.size", "Series.left"),
+        ("Series.wait", "Series.tau", "Series.size", "Series.left", "Series.hold"),
         "how a series waits is no promise, and not published",
     ),
     "identifiers": "neither an identifier nor a dropped column is published; one that joins is named by id",

@@ -101,8 +101,9 @@ class LineOfNights:
     def outermost_first(self, people: Ints) -> Ints:
         return np.array(outermost(self.places, people.tolist()), np.int64)
 
-    def loss(self, people: Ints) -> Fraction:
-        return span(self.places, people.tolist())
+    def losses(self, cohort: NDArray[np.int32], as_of: NDArray[np.int32]) -> list[Fraction]:
+        dates = enumerate(as_of.tolist())
+        return [span(self.nights[date].places, np.flatnonzero(cohort == c).tolist()) for c, date in dates]
 
     def mean_loss(self, cohort: NDArray[np.int32], as_of: NDArray[np.int32]) -> Fraction:
         classes: list[Any] = [
@@ -125,6 +126,9 @@ class ListedLine:
 
     def loss(self, people: list[int]) -> Fraction:
         return span(self.nights[-1].places, people)
+
+    def loss_then(self, people: list[int], date: int) -> Fraction:
+        return span(self.nights[date].places, people)
 
     def mean_loss(self, classes: Sequence[Any]) -> Fraction:
         whole = sum(len(people) for people, _, _ in classes)

@@ -1,4 +1,4 @@
-"""Slow twins of more attacks, in plain Python and without incrowd: two releases, values ruled out, nodes
+"""Slow twins of more attacks, in plain Python and without incrowd: several releases, values ruled out, nodes
 that are larger than one of their children."""
 
 from __future__ import annotations
@@ -11,37 +11,50 @@ Rows = Sequence[set[int]]  # for each record the rows that it can be behind
 Said = Sequence[Hashable]  # for each row the private values
 
 
-# ---- two releases
+# ---- several releases
 
 
-def left(mine: set[int], said: Said, theirs: set[int], other: Said) -> set[int]:
-    """The rows of one release that the other one does not rule out."""
-    return {row for row in mine if any(said[row] == other[there] for there in theirs)}
+def left(candidates: Sequence[set[int]], said: Sequence[Said]) -> list[set[int]]:
+    """Of each release the rows that no other one rules out; candidates are one person's in each."""
+    have = [{said[r][row] for row in rows} for r, rows in enumerate(candidates)]
+    return [
+        {row for row in rows if all(said[r][row] in others for others in have)}
+        for r, rows in enumerate(candidates)
+    ]
 
 
-def linked(said: Said, other: Said) -> dict[Hashable, tuple[int, int]]:
+def linked(said: Sequence[Said]) -> dict[Hashable, tuple[int, ...]]:
     """The one row of each release that has these private values."""
-    once = [value for value in set(said) if list(said).count(value) == list(other).count(value) == 1]
-    return {value: (list(said).index(value), list(other).index(value)) for value in once}
+    rows = [list(each) for each in said]
+    once = [value for value in set(rows[0]) if all(each.count(value) == 1 for each in rows)]
+    return {value: tuple(each.index(value) for each in rows) for value in once}
 
 
-def who_fits(first: Rows, second: Rows, rows: tuple[int, int]) -> set[int]:
-    return {i for i in range(len(first)) if rows[0] in first[i] and rows[1] in second[i]}
+def who_fits(releases: Sequence[Rows], rows: Sequence[int]) -> set[int]:
+    """Who can be behind these rows, one of each release."""
+    return {
+        i
+        for i in range(len(releases[0]))
+        if all(row in held[i] for held, row in zip(releases, rows, strict=True))
+    }
 
 
-def expected_in_both(
-    mine: Mapping[str, int],
-    theirs: Mapping[str, int],
-    common: int,
-    table: Mapping[str, int],
+def expected_in_all(
+    groups: Sequence[Mapping[str, int]], common: Sequence[int], table: Mapping[str, int]
 ) -> dict[str, float]:
-    """How many with each value are probably among those whom two groups have in common."""
-    a, b, n = sum(mine.values()), sum(theirs.values()), sum(table.values())
-    found = {}
-    for value in set(mine) & set(theirs):
-        q = table[value] / n * (a - common) * (b - common) / common
-        s = mine[value] + theirs[value] + q
-        found[value] = (s - sqrt(max(s * s - 4 * mine[value] * theirs[value], 0.0))) / 2
+    """How many with each value are probably among those whom groups have in common, one after another.
+
+    ``common[r]`` are the people of the groups up to r + 1.
+    """
+    n, size = sum(table.values()), sum(groups[0].values())
+    found = {value: float(many) for value, many in groups[0].items()}
+    for theirs, both in zip(groups[1:], common, strict=True):
+        after = {}
+        for value in set(found) & set(theirs):
+            q = table[value] / n * max(size - both, 0) * max(sum(theirs.values()) - both, 0) / both
+            s = found[value] + theirs[value] + q
+            after[value] = (s - sqrt(max(s * s - 4 * found[value] * theirs[value], 0.0))) / 2
+        found, size = after, both
     return found
 
 

@@ -32,7 +32,8 @@ def next_release(
     """The classes of the next release, as (people, date, rows) in no order.
 
     `past` is a list of releases, each a list of such classes; rows say the value of each person. `terms` are
-    k, l, least, wait, tau and left; `method` has parts, outermost_first, loss and mean_loss over lists.
+    k, l, least, wait, tau, left and hold; `method` has parts, outermost_first, loss, loss_then and mean_loss
+    over lists.
     """
     k, ell = terms["k"], terms["l"]
     today = len(past)
@@ -62,12 +63,21 @@ def next_release(
         if people:
             shown.append((sorted(people), today, {p: values[p] for p in people}))
 
+    def held(people: list[int], date: int) -> bool:
+        """Would the class lose much as its people are today, and was it shown as they are not long ago?"""
+        lost = method.loss(people)
+        much = lost > terms["tau"] * method.mean_loss(past[-1]) and lost > method.loss_then(people, date)
+        return bool(much and today - date <= terms["hold"])
+
     for people, date, rows in past[-1] if past else []:
         gone = [p for p in people if p not in here]
         stay = [p for p in people if p in here]
         must = [p for p in gone if terms["left"] == "companions" or p in erased]
         if not gone and ok_now(people):
             large = len(people) >= 2 * terms["least"]
+            if not large and held(people, date):
+                shown.append((people, date, rows))
+                continue
             for part in method.parts(people, terms["least"], may_part) if large else [people]:
                 show(part)
         elif gone and whole(gone) and whole(stay) and ok_now(stay):

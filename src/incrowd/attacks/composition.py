@@ -1,8 +1,8 @@
-"""Composition: what two releases of the same people disclose together.
+"""Composition: what several releases of the same people disclose together.
 
-Each release alone leaves everybody k candidates. Private values stand in both as they are, so a candidate row
-is ruled out if the other release has no candidate with the same ones; and a row whose private values nobody
-else has is the same person's in both, who is then inside both regions.
+Each release alone leaves everybody k candidates. Private values stand in all of them as they are, so a
+candidate row is ruled out if another release has no candidate with the same ones; and a row whose private
+values nobody else has is the same person's in all, who is then inside all regions.
 
 References
 ----------
@@ -11,7 +11,7 @@ Ganta, Kasiviswanathan, Smith, "Composition attacks and auxiliary information in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,20 +21,21 @@ from incrowd.attacks.linked import Linked, SharedValues, chunks, link
 from incrowd.attacks.registry import AttackResult, Details, Rate, attack
 from incrowd.attacks.target import Flags, Floats, Ints, Pools, Target, runs
 
-KNOWS = f"{MEMBERS}, and another release of the same people"
+KNOWS = f"{MEMBERS}, and all of these releases of the same people"
 MOST_WORK = 40_000_000  # candidates; above it, some persons stand for all
 VICTIMS = 2_000
 
 
-@attack("composition", 310, ("everyone", "second", "shared"))
-def compositions(first: Target, second: Target, private: SharedValues) -> tuple[AttackResult, ...]:
-    """What two releases disclose together: of rows, and of each private column.
+@attack("composition", 310, ("everyone", "others", "shared"))
+def compositions(first: Target, others: Sequence[Target], private: SharedValues) -> tuple[AttackResult, ...]:
+    """What several releases disclose together: of rows, and of each private column.
 
-    Both must be of the same records in the same order; their quasi-identifiers may differ.
+    All must be of the same records in the same order; their quasi-identifiers may differ.
     """
-    met = intersect(first, second, private)
-    exact = replace(private, first=private.own, second=private.own)  # everybody published as they are
-    control = intersect(first.control, second.control, exact)
+    releases = (first, *others)
+    met = intersect(releases, private)
+    exact = replace(private, shown=[private.own] * len(releases))  # everybody published as they are
+    control = intersect([target.control for target in releases], exact)
     about = [_about(met, control, private, name) for name in private.parts]
     return (_about_rows(met, control), *about)
 
@@ -53,10 +54,10 @@ class LikeliestValue:
 
 @dataclass(frozen=True, eq=False)
 class Intersection:
-    """Two releases held against each other; entries are of the `victims`, numbers of records.
+    """Releases held against each other; entries are of the `victims`, numbers of records.
 
-    ``candidates`` (2, v) are the rows of each release that are left to somebody, 0 if none is. ``likely`` and
-    ``alone`` are by column what both, and each one, disclose.
+    ``candidates`` (r, v) are the rows of each release that are left to somebody, 0 if none is. ``likely`` and
+    ``alone`` are by column what all together, and each one, disclose.
     """
 
     k: int
@@ -64,7 +65,7 @@ class Intersection:
     victims: Ints
     candidates: Ints
     likely: Mapping[str, LikeliestValue]
-    alone: Mapping[str, tuple[LikeliestValue, LikeliestValue]]
+    alone: Mapping[str, Sequence[LikeliestValue]]
     linked: Linked
 
     @property
@@ -75,37 +76,35 @@ class Intersection:
 
     @property
     def below(self) -> Flags:
-        """Which victims have fewer than k candidates left, or are one of fewer than k who fit two rows."""
+        """Which victims have fewer than k candidates left, or are one of fewer than k who fit linked rows."""
         few = self.able & (self.candidates.min(axis=0) < self.k)
         near = self.linked.combination[self.linked.people < self.k]
         below: Flags = few | np.isin(self.private.own[self.victims], near)
         return below
 
 
-def intersect(first: Target, second: Target, private: SharedValues) -> Intersection:
-    """Hold two releases against each other, for everybody; for some, where that is too much."""
-    sides = (
-        _OneRelease.of(first, private.first),
-        _OneRelease.of(second, private.second),
-    )
+def intersect(releases: Sequence[Target], private: SharedValues) -> Intersection:
+    """Hold releases against each other, for everybody; for some, where that is too much."""
+    sides = [_OneRelease.of(*pair) for pair in zip(releases, private.shown, strict=True)]
     victims = _victims(sides)
-    one, two = (side.counted(victims, private.size) for side in sides)
-    pairs, pair = np.unique(np.stack([one.of, two.of], axis=1), axis=0, return_inverse=True)
-    pair = pair.reshape(-1)
-    both = _in_both(one, two, pairs, private.size)
-    left = [np.bincount(both.owner, many, len(pairs)).astype(np.int64)[pair] for many in both.many]
-    rest = _outside(sides, one, two, pairs)[both.owner]
-    prior = np.bincount(private.first, minlength=private.size) / max(private.first.size, 1)
-    weight = expected(*both.many, rest * prior[both.combination])
+    counted = [side.counted(victims, private.size) for side in sides]
+    pools, of = np.unique(np.stack([each.of for each in counted], axis=1), axis=0, return_inverse=True)
+    of = of.reshape(-1)
+    met = _in_all(counted, pools, private.size)
+    left = [np.bincount(met.owner, many, len(pools)).astype(np.int64)[of] for many in met.many]
+    prior = np.bincount(private.shown[0], minlength=private.size) / max(private.shown[0].size, 1)
+    weight = met.many[0].astype(np.float64)
+    for many, rest in zip(met.many[1:], _outside(sides, counted, pools), strict=True):
+        weight = expected(weight, many, rest[met.owner] * prior[met.combination])
     likely, alone = {}, {}
     for name, part in private.parts.items():
-        likely[name] = _likeliest(both.owner, part[both.combination], weight, len(pairs), pair)
-        alone[name] = (_alone(one, part), _alone(two, part))
-    k = min([target.k for target in (first, second) if target.k is not None], default=2)
-    return Intersection(k, private, victims, np.stack(left), likely, alone, link(first, second, private))
+        likely[name] = _likeliest(met.owner, part[met.combination], weight, len(pools), of)
+        alone[name] = [_alone(each, part) for each in counted]
+    k = min([target.k for target in releases if target.k is not None], default=2)
+    return Intersection(k, private, victims, np.stack(left), likely, alone, link(releases, private))
 
 
-def expected(first: Ints, second: Ints, rest: Floats) -> Floats:
+def expected(first: Ints | Floats, second: Ints, rest: Floats) -> Floats:
     r"""How many people with one combination are probably in two groups that have it so often.
 
     A group of a people and one of b have m in common; a share p of everybody has the combination. If x of
@@ -115,7 +114,7 @@ def expected(first: Ints, second: Ints, rest: Floats) -> Floats:
     .. math:: x q = (c_1 - x) (c_2 - x), \quad q = p (a - m) (b - m) / m
 
     so it goes with c1 c2 / p where groups have little in common, and is the smaller count where one is
-    inside the other. ``rest`` is q.
+    inside the other. ``rest`` is q. Of more groups, what the first ones have in common is the next first.
 
     Examples
     --------
@@ -127,16 +126,24 @@ def expected(first: Ints, second: Ints, rest: Floats) -> Floats:
     return x
 
 
-def _outside(sides: Sequence[_OneRelease], one: _Counted, two: _Counted, pairs: Ints) -> Floats:
-    """(a - m) (b - m) / m for each pair of pools: a and b candidates, m people who have both pools."""
-    everyone, of = np.unique(np.stack([side.held.of for side in sides], axis=1), axis=0, return_inverse=True)
-    people = np.bincount(of.reshape(-1), minlength=len(everyone))
-    width = int(everyone[:, 1].max(initial=0)) + 1
-    wanted = one.wanted[pairs[:, 0]] * width + two.wanted[pairs[:, 1]]
-    common = people[np.searchsorted(everyone[:, 0] * width + everyone[:, 1], wanted)]
-    sizes = [np.bincount(c.owner, c.many, c.wanted.size)[pairs[:, s]] for s, c in enumerate((one, two))]
-    outside: Floats = np.maximum(sizes[0] - common, 0) * np.maximum(sizes[1] - common, 0) / common
-    return outside
+def _outside(sides: Sequence[_OneRelease], counted: Sequence[_Counted], pools: Ints) -> Iterator[Floats]:
+    """(a - m) (b - m) / m for each victims' pools: of each release from the second on.
+
+    b candidates of its pool, a candidates of the first one, or people who have all pools before it, and m
+    people who have this one, too.
+    """
+    names = [each.wanted[pools[:, r]] for r, each in enumerate(counted)]
+    sizes = [np.bincount(c.owner, c.many, c.wanted.size)[pools[:, r]] for r, c in enumerate(counted)]
+    before: Floats = sizes[0].astype(np.float64)
+    everyone, wanted = sides[0].held.of.astype(np.int64), names[0]
+    for r in range(1, len(sides)):
+        width = int(sides[r].held.of.max(initial=0)) + 1
+        both, of = np.unique(everyone * width + sides[r].held.of, return_inverse=True)
+        everyone = of.reshape(-1).astype(np.int64)
+        wanted = np.searchsorted(both, wanted * width + names[r])
+        common = np.bincount(everyone, minlength=both.size)[wanted].astype(np.float64)
+        yield np.maximum(before - common, 0) * np.maximum(sizes[r] - common, 0) / common
+        before = common
 
 
 def _alone(counted: _Counted, part: Ints) -> LikeliestValue:
@@ -212,37 +219,34 @@ class _OneRelease:
 
 
 @dataclass(frozen=True, eq=False)
-class _Both:
-    """Combinations that both pools of a pair have, and how many candidates have them in each."""
+class _InAll:
+    """Combinations that all pools of somebody have, and how many candidates have them in each (r, m)."""
 
     owner: Ints
     combination: Ints
-    many: tuple[Ints, Ints]
+    many: Ints
 
 
-def _in_both(first: _Counted, second: _Counted, pairs: Ints, size: int) -> _Both:
-    """What is in both pools of each pair (m, 2); the smaller pool is looked up in the larger one."""
-    sides = (first, second)
-    wide = np.stack([np.diff(side.starts)[pairs[:, s]] for s, side in enumerate(sides)])
-    owners, combinations = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    many: tuple[list[Ints], list[Ints]] = ([np.zeros(0, np.int64)], [np.zeros(0, np.int64)])
-    for s, chosen in enumerate((wide[0] <= wide[1], wide[0] > wide[1])):
-        small, large = sides[s], sides[1 - s]
-        keys = np.append(large.owner * size + large.combination, -1)
-        mine = np.flatnonzero(chosen)
-        for start, stop in chunks(wide[s][mine]):
+def _in_all(counted: Sequence[_Counted], pools: Ints, size: int) -> _InAll:
+    """What is in all pools (p, r) of somebody; the smallest pool is looked up in the others."""
+    wide = np.stack([np.diff(each.starts)[pools[:, r]] for r, each in enumerate(counted)])
+    keys = [np.append(each.owner * size + each.combination, -1) for each in counted]
+    fewest, found = wide.argmin(axis=0), [np.zeros((2 + len(counted), 0), np.int64)]
+    for r, small in enumerate(counted):
+        mine = np.flatnonzero(fewest == r)
+        for start, stop in chunks(wide[r][mine]):
             here = mine[start:stop]
-            at = runs(small.starts[pairs[here, s]], wide[s][here])
-            owner = np.repeat(here, wide[s][here])
-            wanted = pairs[owner, 1 - s] * size + small.combination[at]
-            place = np.searchsorted(keys[:-1], wanted)
-            hit = keys[place] == wanted
-            owners.append(owner[hit])
-            combinations.append(small.combination[at[hit]])
-            many[s].append(small.many[at[hit]])
-            many[1 - s].append(large.many[place[hit]])
-    counts = (np.concatenate(many[0]), np.concatenate(many[1]))
-    return _Both(np.concatenate(owners), np.concatenate(combinations), counts)
+            at = runs(small.starts[pools[here, r]], wide[r][here])
+            owner, combination = np.repeat(here, wide[r][here]), small.combination[at]
+            lines, hit = [owner, combination], np.ones(owner.size, np.bool_)
+            for other, each in enumerate(counted):
+                wanted = pools[owner, other] * size + combination
+                place = np.searchsorted(keys[other][:-1], wanted)
+                hit &= keys[other][place] == wanted
+                lines.append(np.append(each.many, 0)[place])
+            found.append(np.stack(lines)[:, hit])
+    owner, combination, *many = np.concatenate(found, axis=1)
+    return _InAll(owner, combination, np.stack(many))
 
 
 def _likeliest(owner: Ints, value: Ints, weight: Floats, owners: int, of: Ints) -> LikeliestValue:
@@ -269,6 +273,7 @@ def _about_rows(met: Intersection, control: Intersection) -> AttackResult:
     one = linked.person >= 0
     right = int((own[linked.person[one]] == linked.combination[one]).sum())
     details: Details = {
+        "releases": len(met.candidates),
         "k": met.k,
         "persons_with_one_candidate": int((met.candidates.min(axis=0) == 1).sum()),
         "fewest_candidates": int(met.candidates.min(axis=0)[met.able].min(initial=len(own))),
@@ -288,15 +293,15 @@ def _about(met: Intersection, control: Intersection, private: SharedValues, name
     """The value of one column that is likeliest if groups of one release know nothing of the other's."""
     likely, alone = met.likely[name], met.alone[name]
     own = private.parts[name][private.own]
-    common = int(np.bincount(private.parts[name][private.first]).argmax())
+    common = int(np.bincount(private.parts[name][private.shown[0]]).argmax())
     won = _right(met, likely, own)
     certain = met.able & (likely.different == 1)
+    by_one = np.logical_or.reduce([one.different == 1 for one in alone])
     details: Details = {
+        "releases": len(met.candidates),
         "persons_with_one_value": int(certain.sum()),
         "of_them_right": int((likely.top == own[met.victims])[certain].sum()),
-        "with_one_value_by_one_release": int(
-            (met.able & ((alone[0].different == 1) | (alone[1].different == 1))).sum()
-        ),
+        "with_one_value_by_one_release": int((met.able & by_one).sum()),
         "success_by_one_release": max(_right(met, one, own).share for one in alone),
         "largest_posterior": float(likely.share[met.able].max(initial=0.0)),
     }

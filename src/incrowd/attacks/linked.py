@@ -1,4 +1,4 @@
-"""Linking: a table with a public list, records with rows by private values, rows of two releases."""
+"""Linking: a table with a public list, records with rows by private values, rows of several releases."""
 
 from __future__ import annotations
 
@@ -47,31 +47,30 @@ AT_ONCE = 4_000_000  # candidates with a value, or people with a row, that are h
 
 @dataclass(frozen=True, eq=False)
 class SharedValues:
-    """Combinations of private values, numbered below `size`, for the columns that two releases share.
+    """Combinations of private values, numbered below `size`, for the columns that all releases have.
 
-    ``own`` (n,) is the combination of each record, ``first`` and ``second`` of each row of the releases.
+    ``own`` (n,) is the combination of each record, ``shown[r]`` that of each row of release r.
     ``parts[name]`` (size,) is the value that each combination has in one column.
     """
 
     own: Ints
-    first: Ints
-    second: Ints
+    shown: Sequence[Ints]
     size: int
     parts: Mapping[str, Ints]
 
 
-def shared_values(table: Table, first: Table, second: Table, names: Sequence[str]) -> SharedValues:
-    """Number the private values of an original and two releases alike: texts are published as they are.
+def shared_values(table: Table, releases: Sequence[Table], names: Sequence[str]) -> SharedValues:
+    """Number the private values of an original and its releases alike: texts are published as they are.
 
     Examples
     --------
     >>> table = Table.of({"illness": ["flu", "cold", "flu"]})
-    >>> found = shared_values(table, table, Table.of({"illness": ["cold", "flu", "flu"]}), ["illness"])
-    >>> found.own.tolist(), found.second.tolist()
+    >>> found = shared_values(table, [table, Table.of({"illness": ["cold", "flu", "flu"]})], ["illness"])
+    >>> found.own.tolist(), found.shown[1].tolist()
     ([1, 0, 1], [0, 1, 1])
     """
-    (own, one, two), values = _combinations((table, first, second), names)
-    return SharedValues(own, one, two, len(values), dict(zip(names, values.T, strict=True)))
+    (own, *shown), values = _combinations((table, *releases), names)
+    return SharedValues(own, shown, len(values), dict(zip(names, values.T, strict=True)))
 
 
 def known_rows(
@@ -127,9 +126,9 @@ def _numbered(columns: Sequence[TextColumn]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Linked:
-    """Rows of both releases that are one person's: their combination, and how many people fit both.
+    """Rows of all releases that are one person's: their combination, and how many people fit all of them.
 
-    ``person`` is who fits if only one does, else -1; ``alone`` (2, m) how many fit each row by itself.
+    ``person`` is who fits if only one does, else -1; ``alone`` (r, m) how many fit each row by itself.
     """
 
     combination: Ints
@@ -138,40 +137,44 @@ class Linked:
     alone: Ints
 
 
-def link(first: Target, second: Target, private: SharedValues) -> Linked:
-    """Rows whose combination no other row of their release has, and who fits both of them."""
-    once = [np.bincount(shown, minlength=private.size) == 1 for shown in (private.first, private.second)]
-    combination = np.flatnonzero(once[0] & once[1])
+def link(releases: Sequence[Target], private: SharedValues) -> Linked:
+    """Rows whose combination no other row of their release has, and who fits all of them."""
+    once = [np.bincount(shown, minlength=private.size) == 1 for shown in private.shown]
+    combination = np.flatnonzero(np.logical_and.reduce(once))
     rows = []
-    for target, shown in ((first, private.first), (second, private.second)):
+    for target, shown in zip(releases, private.shown, strict=True):
         where = np.zeros(private.size, dtype=np.int64)
         where[shown] = np.arange(shown.size)
         rows.append(target.graph.row_of[where[combination]].astype(np.int64))
-    pairs, of = np.unique(np.stack(rows, axis=1), axis=0, return_inverse=True)
-    people, person = fitting_both(first, second, pairs)
-    alone = [target.found.matches().rows[row] for target, row in zip((first, second), rows, strict=True)]
+    together, of = np.unique(np.stack(rows, axis=1), axis=0, return_inverse=True)
+    people, person = fitting_all(releases, together)
+    alone = [target.found.matches().rows[row] for target, row in zip(releases, rows, strict=True)]
     of = of.reshape(-1)
     return Linked(combination, people[of], person[of], np.stack(alone))
 
 
-def fitting_both(first: Target, second: Target, pairs: Ints) -> tuple[Ints, Ints]:
-    """How many people can be behind both distinct rows of each pair (m, 2); who, if it is only one."""
-    sides = (first, second)
-    lists = [people_of(target) for target in sides]
-    wide = np.stack([np.diff(starts)[pairs[:, s]] for s, (starts, _) in enumerate(lists)])
-    people, person = np.zeros(len(pairs), dtype=np.int64), np.full(len(pairs), -1, dtype=np.int64)
-    for s, chosen in enumerate((wide[0] <= wide[1], wide[0] > wide[1])):
-        starts, members = lists[s]
-        graph, found = sides[1 - s].graph, sides[1 - s].found
-        mine = np.flatnonzero(chosen)
-        for start, stop in chunks(wide[s][mine]):
+def fitting_all(releases: Sequence[Target], rows: Ints) -> tuple[Ints, Ints]:
+    """How many people can be behind all of some rows (m, r), one of each release; who, if it is only one.
+
+    The release whose row fewest people fit names them, the others are asked about each.
+    """
+    lists = [people_of(target) for target in releases]
+    wide = np.stack([np.diff(starts)[rows[:, r]] for r, (starts, _) in enumerate(lists)])
+    people, person = np.zeros(len(rows), dtype=np.int64), np.full(len(rows), -1, dtype=np.int64)
+    fewest = wide.argmin(axis=0)
+    for r, (starts, members) in enumerate(lists):
+        mine = np.flatnonzero(fewest == r)
+        for start, stop in chunks(wide[r][mine]):
             here = mine[start:stop]
-            who = members[runs(starts[pairs[here, s]], wide[s][here])]
-            owner = np.repeat(here, wide[s][here])
-            edge = graph.edge(graph.record_of[who], pairs[owner, 1 - s])
-            fits = np.append(found.effective, False)[edge]  # -1 is no edge
-            people += np.bincount(owner[fits], minlength=len(pairs))
-            person[owner[fits]] = who[fits]
+            who = members[runs(starts[rows[here, r]], wide[r][here])]
+            owner = np.repeat(here, wide[r][here])
+            for other, target in enumerate(releases):
+                if other != r:
+                    edge = target.graph.edge(target.graph.record_of[who], rows[owner, other])
+                    fits = np.append(target.found.effective, False)[edge]  # -1 is no edge
+                    who, owner = who[fits], owner[fits]
+            people += np.bincount(owner, minlength=len(rows))
+            person[owner] = who
     return people, np.where(people == 1, person, -1)
 
 

@@ -38,8 +38,11 @@ def attack(
         ),
     ] = None,
     also: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Another release of the same people: what both disclose together."),
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Another release of the same people: what all disclose together. Repeatable.",
+        ),
     ] = None,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
@@ -131,13 +134,15 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
             )
         if result.name == "composition" and result.attack.won:
             yield (
-                f"nothing is promised about two releases; together they leave {result.attack.won:,} persons "
-                f"({result.attack.share:.1%}) fewer than {result.details['k']} candidates"
+                f"nothing is promised about {_several(result)}; together they leave "
+                f"{result.attack.won:,} persons ({result.attack.share:.1%}) fewer than "
+                f"{result.details['k']} candidates"
             )
         if result.name.startswith("composition-") and result.details["persons_with_one_value"]:
             told = result.details
             yield (
-                f"two releases together leave one value of {result.name.removeprefix('composition-')} to "
+                f"{_several(result)} together leave one value of "
+                f"{result.name.removeprefix('composition-')} to "
                 f"{told['persons_with_one_value']:,} persons, one release alone to "
                 f"{told['with_one_value_by_one_release']:,}"
             )
@@ -153,6 +158,11 @@ def _remarks(attacked: Attacked) -> Iterator[str]:
                 f"all groups together reveal {column} of {result.attack.share:.1%} of the persons, one group "
                 f"alone of {result.guess.share:.1%}"
             )
+
+
+def _several(result: AttackResult) -> str:
+    releases = int(result.details["releases"])
+    return "two releases" if releases == 2 else f"{releases} releases"
 
 
 def _attack(result: AttackResult) -> tuple[str, ...]:

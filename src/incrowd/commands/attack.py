@@ -145,8 +145,8 @@ def attack(
         The table that it was made from; it tells whether an adversary is right.
     policy : Policy, dict or path, optional
         Roles and hierarchies; without it those of the audit beside the release.
-    also : path or ReleaseFolder, optional
-        Another release of the same people: what both disclose together.
+    also : path or ReleaseFolder, or a list of these, optional
+        Other releases of the same people: what all of them disclose together.
     outliers : str, optional
         ``p,d``: try to distinguish outliers there, also if nothing is promised about them; ``p,d,age+cost``
         measures distance over these columns alone. ``lof:m,factor``: outliers by density instead, those
@@ -203,9 +203,10 @@ def _of_one_table(folder: ReleaseFolder, planted: object, outliers: str | None, 
             f"{folder.path} was made without a public table; leave out {option('public')} and "
             f"{option('planted')}"
         )
-    other = None if also is None else _other(folder, also)
+    given = also if isinstance(also, list | tuple) else [] if also is None else [also]
+    others = [_other(folder, each) for each in given]
     asked = None if outliers is None else AskedDensity.of(outliers) or asked_setting(outliers)
-    return OneTable(folder, asked, other)
+    return OneTable(folder, asked, others)
 
 
 def _of_two_tables(folder: ReleaseFolder, planted: object, outliers: str | None, also: object) -> TwoTables:
@@ -214,13 +215,20 @@ def _of_two_tables(folder: ReleaseFolder, planted: object, outliers: str | None,
             f"{folder.path} was made with a public table, whose people have no sensitive values; "
             f"leave out {option('outliers')}"
         )
-    if also is not None:
+    if also:
         raise _of_other_people(folder)
     return TwoTables(folder, planted)
 
 
 def _other(folder: ReleaseFolder, also: object) -> ReleaseFolder:
-    """The other release, opened; its roles and hierarchies come from its own audit, else from the policy."""
+    """Another release, opened; its roles and hierarchies come from its own audit, else from the policy."""
+    other = ReleaseFolder.open(also)
+    series = [each.path for each in (folder, other) if each.in_series]
+    if series:
+        raise InputError(
+            f"{series[0]} is of a series, whose releases are attacked together anyway, each with the table "
+            f"of its day; leave out {option('also')}"
+        )
     other = ReleaseFolder.open(also, folder.original)
     if other.joined:
         raise _of_other_people(other)

@@ -31,7 +31,7 @@ from incrowd.commands.attack_series import series_target
 from incrowd.commands.learn_features import places
 from incrowd.contracts import Promise, catalogue
 from incrowd.distance_outliers import Setting
-from incrowd.errors import IncrowdError, InputError
+from incrowd.errors import IncrowdError, InputError, option
 from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, Sensitive, Table, TextColumn
 from incrowd.generalize import generalize
 from incrowd.long_work import silent, unwatched
@@ -62,7 +62,7 @@ RERUN_OF_A_SERIES = NotTried(
 )
 RERUN_OF_EXACT_ROWS = NotTried("rerun", "rows are published as they are, and groups were drawn by chance")
 NOTHING_SHARED = NotTried(
-    "composition", "no sensitive or kept column stands beside the rows of both releases"
+    "composition", "no sensitive or kept column stands beside the rows of all these releases"
 )
 NOT_FOR_TWO_TABLES = (
     "degree, probability, rerun, corruption, rows and definetti were not tried: with people of two tables, "
@@ -74,15 +74,18 @@ NOT_FOR_TWO_TABLES = (
 
 
 class OneTable:
-    """A release of records of one table, and what is asked besides: outliers, another release.
+    """A release of records of one table, and what is asked besides: outliers, other releases.
 
     `source` says how it is known who is behind which row.
     """
 
     def __init__(
-        self, folder: ReleaseFolder, asked: Setting | AskedDensity | None, other: ReleaseFolder | None
+        self,
+        folder: ReleaseFolder,
+        asked: Setting | AskedDensity | None,
+        others: Sequence[ReleaseFolder] = (),
     ) -> None:
-        self.folder, self.other = folder, other
+        self.folder, self.others = folder, others
         self.density = asked if isinstance(asked, AskedDensity) else None
         self.asked = None if isinstance(asked, AskedDensity) else asked
         _ = folder.schema  # what is wrong with the request is said in this order
@@ -117,7 +120,7 @@ class OneTable:
 
     @property
     def context(self) -> Context:
-        target, other = self.target, self.other
+        target, others = self.target, self.others
         trees = any(attribute.tree is not None for attribute in target.data.attributes)
         offered = {
             "release": lambda: target,
@@ -133,13 +136,13 @@ class OneTable:
             "series": lambda: series_target(self.folder),
             "columns": self._columns,
         }
-        if other is None:
+        if not others:
             return Context(**offered)
         return Context(
             **offered,
             everyone=lambda: self.everyone,
-            second=lambda: Target(other.shown, other.data, _truth_by_links(other), k_of(other.claims)),
-            shared=lambda: _shared(self.folder, other),
+            others=lambda: [_other_target(other) for other in others],
+            shared=lambda: _shared((self.folder, *others)),
         )
 
     def _stated(self) -> StatedTotals | None:
@@ -226,11 +229,28 @@ def _places(column: Sensitive, original: TextColumn, schema: Schema) -> NDArray[
     return places(texts, column.kind, schema.column(column.name).format)
 
 
-def _shared(folder: ReleaseFolder, other: ReleaseFolder) -> SharedValues | NotTried:
-    """The private columns beside the rows of both releases."""
-    ours = [column.name for column in _private(folder)]
-    names = [column.name for column in _private(other) if column.name in ours]
-    return shared_values(folder.original, folder.rows, other.rows, names) if names else NOTHING_SHARED
+def _other_target(other: ReleaseFolder) -> Target:
+    """Another release of the same records; refused if it is seen to be of others."""
+    found = Target(other.shown, other.data, _truth_by_links(other), k_of(other.claims))
+    graph, known = found.graph, found.known
+    strange = (graph.edge(graph.record_of[known], graph.row_of[found.truth[known]]) < 0).any()
+    lost = len(other.rows) == len(other.original) and (np.diff(graph.indptr)[graph.record_of] == 0).any()
+    if strange or lost:
+        raise InputError(
+            f"{other.path} was not made from this table: its rows do not describe these records; releases "
+            f"of tables that differ are not compared, so leave it out of {option('also')}"
+        )
+    return found
+
+
+def _shared(folders: Sequence[ReleaseFolder]) -> SharedValues | NotTried:
+    """The private columns beside the rows of all releases."""
+    names = [column.name for column in _private(folders[0])]
+    for other in folders[1:]:
+        theirs = {column.name for column in _private(other)}
+        names = [name for name in names if name in theirs]
+    rows = [folder.rows for folder in folders]
+    return shared_values(folders[0].original, rows, names) if names else NOTHING_SHARED
 
 
 def _of_buckets(

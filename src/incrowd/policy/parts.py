@@ -353,13 +353,16 @@ class Series(Part):
         default=0, description="After so many releases somebody who waits gets a row, whatever it loses."
     )
     tau: Annotated[int | str, _between("0", "1000000", low_included=True)] = Field(
-        default=3, description="Until then a new class may lose at most so many times the mean."
+        default="1.5", description="Until then a new class may lose at most so many times the mean."
     )
     size: Annotated[int, Field(ge=2)] | None = Field(
         default=None, description="The least size of a new class; k by default, more leaves room for leavers."
     )
     left: Literal["repeat", "companions"] = Field(
         default="repeat", description="Rows of people who left are repeated, or go with companions."
+    )
+    hold: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="For so many releases a class that changes would widen much is repeated."
     )
 
 

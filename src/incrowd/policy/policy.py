@@ -78,7 +78,8 @@ class Policy(Part):
     population : dict, optional
         What the table is a sample of: ``fraction``, ``size`` or ``weight``; for estimates, not published.
     series : dict, optional
-        The release is one of a series about the same people: ``wait``, ``tau``, ``size``, ``left``.
+        The release is one of a series about the same people: ``wait``, ``tau``, ``size``, ``left``,
+        ``hold``.
 
     Examples
     --------

@@ -74,18 +74,18 @@ class CohortClasses:
             )
         return people[np.argsort(-far, kind="stable")]
 
-    def loss(self, people: Ints) -> Fraction:
-        return self._losses(self.today[people], np.zeros(people.size, np.int32))[0]
-
-    def mean_loss(self, cohort: Codes, as_of: Codes) -> Fraction:
+    def losses(self, cohort: Codes, as_of: Codes) -> list[Fraction]:
         people = np.flatnonzero(cohort != NONE)
-        if not people.size:
-            return NO_CLASS
         labels = cohort[people]
         rows = np.where(as_of[labels] == self.number, self.today[people], self.before[people])
-        size = np.bincount(labels).tolist()
-        lost = zip(self._losses(rows, labels), size, strict=True)
-        return sum((loss * people for loss, people in lost), Fraction(0)) / people.size
+        return self._losses(rows, labels)
+
+    def mean_loss(self, cohort: Codes, as_of: Codes) -> Fraction:
+        labels = cohort[cohort != NONE]
+        if not labels.size:
+            return NO_CLASS
+        lost = zip(self.losses(cohort, as_of), np.bincount(labels).tolist(), strict=True)
+        return sum((loss * people for loss, people in lost), Fraction(0)) / int(labels.size)
 
     def _losses(self, rows: Ints, labels: Codes) -> list[Fraction]:
         """What each class loses: the mean share of the domain that its cells cover (GCP)."""

@@ -118,7 +118,7 @@ def series_terms(policy: Policy) -> SeriesTerms:
     """What a policy with [series] promises over all releases, and how it waits."""
     said = policy.series or Series()
     l = 1 if policy.privacy.l is None else int(policy.privacy.l)  # noqa: E741  the paper's letter
-    return SeriesTerms(policy.k, l, said.size or 0, said.wait, str(said.tau), said.left)
+    return SeriesTerms(policy.k, l, said.size or 0, said.wait, str(said.tau), said.left, said.hold)
 
 
 def _check_series(algorithm: Algorithm, policy: Policy) -> None:
