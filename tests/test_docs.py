@@ -349,7 +349,9 @@ TUTORIALS = [
 BY_NIGHT = {
     "docs/cli.md": ("kernels", "attack", "learn", "reproduce", "publish figures/"),
     "docs/tutorials/hospital-extract.md": ("attack",),
-    "docs/tutorials/nightly-pipeline.md": ("publish tour/month-2.parquet -p policy.toml --engine spark",),
+    "docs/tutorials/nightly-pipeline.md": (
+        "publish second.parquet -p tour/policy.toml --method mondrian --engine spark",
+    ),
     "docs/tutorials/comparison-for-a-paper.md": ("reproduce",),
 }
 
