@@ -23,6 +23,10 @@ multiple of linear times logarithm for cuts, as an exponent elsewhere.
                            a year of months, or ninety nights, of people who come and go (docs/series.md)
     ./run bench bounds [--quick]
                            lower bounds on information loss, with their CPU seconds (docs/bounds.md)
+    ./run bench peers [--help]
+                           other tools and ours on the same tables (docs/peers.md)
+    ./run bench growth [--help]
+                           what each method takes over rows, columns and k (docs/benchmarks.md)
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -41,6 +46,7 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int32]
 RUNS = 5
+PROGRAMS = ("minimality", "population", "suppression", "series", "bounds", "peers", "growth")  # with words of their own
 
 
 @dataclass(frozen=True)
@@ -129,30 +135,8 @@ class Bench:
 def main() -> None:
     from figures import FIGURES
 
-    if sys.argv[1:2] == ["minimality"]:
-        import minimality
-
-        minimality.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["population"]:
-        import population
-
-        population.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["suppression"]:
-        import suppression
-
-        suppression.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["series"]:
-        import series
-
-        series.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["bounds"]:
-        import bounds
-
-        bounds.main(sys.argv[2:])
+    if sys.argv[1:2] and sys.argv[1] in PROGRAMS:
+        import_module(sys.argv[1]).main(sys.argv[2:])
         return
     names = "\n".join(f"    {name}" for name in FIGURES)
     if "--help" in sys.argv:

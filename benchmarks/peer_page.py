@@ -202,8 +202,14 @@ def _time_verdict(tool: Tool, theirs: Sequence[Result], results: Sequence[Result
     )
     if tool.tool not in PURE_PYTHON:
         return said + "."
-    missed = [f"{peer['table']}, k = {peer['k']}" for ratio, peer in ratios if ratio < GOAL]
-    return said + (f"; **less than {GOAL} times on {'; '.join(missed)}**." if missed else ".")
+    for how, word in (("done", "less than"), ("limit", "stopped before")):
+        missed = [
+            f"{peer['table']}, k = {peer['k']}"
+            for ratio, peer in ratios
+            if ratio < GOAL and peer["how"] == how
+        ]
+        said += f"; **{word} {GOAL} times on {'; '.join(missed)}**" if missed else ""
+    return said + "."
 
 
 # Pictures

@@ -74,22 +74,34 @@ def first(table: Table, rows: int, scratch: Path) -> Table:
     return replace(table, path=path, rows=rows)
 
 
-def spent(words: Sequence[str], limit: int) -> tuple[str, float, float]:
-    """Run a program -> how it ended (done, limit or failed), its CPU seconds and its peak megabytes."""
-    process = subprocess.Popen(
-        ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "sh", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        _, status, used = os.wait4(process.pid, 0)
-    except BaseException:
-        process.kill()
-        raise
-    process.returncode = os.waitstatus_to_exitcode(status)
+def spent(words: Sequence[str], limit: int) -> tuple[str, float, float, str]:
+    """Run a program -> how it ended (done, limit or failed), CPU seconds, peak megabytes, its last words."""
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "sh", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            raise
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip().splitlines()
     seconds = used.ru_utime + used.ru_stime
     how = "done" if process.returncode == 0 else "limit" if seconds >= limit - 1 else "failed"
-    return how, seconds, used.ru_maxrss / 1024
+    return how, seconds, used.ru_maxrss / 1024, said[-1] if said else ""
+
+
+def reason(tool: Tool, last: str) -> str:
+    """Why a run failed: our own refusals have a sentence; of others, the kind of error."""
+    refusal = "incrowd: "
+    if tool.ours and last.startswith(refusal):
+        return f"refused: {last.removeprefix(refusal)}"
+    kind = last.partition(":")[0]
+    return f"it ended with {kind}" if kind.isidentifier() else "it ended with an error"
 
 
 def one_run(tool: Tool, table: Table, k: int, limit: int, scratch: Path) -> Result:
@@ -106,10 +118,10 @@ def one_run(tool: Tool, table: Table, k: int, limit: int, scratch: Path) -> Resu
         with tempfile.TemporaryDirectory(dir=scratch) as work:
             words, output = command(tool, table, k, Path(work))
             load = os.getloadavg()[0]
-            how, seconds, megabytes = spent(words, limit)
+            how, seconds, megabytes, last = spent(words, limit)
             found |= {"version": version, "how": how, "load": round(load, 1), "date": today()}
             if how == "failed":
-                return found | {"why": "it ended with an error"}
+                return found | {"why": reason(tool, last)}
             found |= {"seconds": round(seconds, 2), "megabytes": round(megabytes)}
             return found if how == "limit" else found | _measures(tool, table, output)
     except Missing as missing:
@@ -152,10 +164,10 @@ class Kept:
 
 
 def is_known(result: Result | None, limit: int) -> bool:
-    """What was skipped, or stopped at a smaller limit, is tried again."""
-    if result is None or result["how"] == "skipped":
+    """What was skipped, or failed, or was stopped at a smaller limit, is tried again."""
+    if result is None or result["how"] in ("skipped", "failed"):
         return False
-    return result["how"] != "limit" or result["limit"] >= limit
+    return bool(result["how"] != "limit" or result["limit"] >= limit)
 
 
 def runs(asked: argparse.Namespace) -> Iterator[tuple[str, int, Tool]]:

@@ -21,7 +21,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 from peer_measures import Domain, columns_of, domains_of, measured
 from peer_page import page, verdicts
 from peer_tools import TOOLS, Missing, Table, command, jar, policy_text
-from peers import CENSUS, is_known, prepared
+from peers import CENSUS, is_known, prepared, reason, spent
 
 from incrowd.policy import Policy
 
@@ -165,7 +165,27 @@ def test_what_was_stopped_sooner_is_tried_again() -> None:
     assert is_known(result(PEER), 600)
     assert is_known(result(PEER, how="limit"), 300)
     assert not is_known(result(PEER, how="limit"), 600)
+    assert not is_known(result(PEER, how="failed"), 300)
     assert not is_known(None, 300)
+
+
+def test_a_run_that_fails_says_why_and_one_that_is_stopped_says_when() -> None:
+    refused = "import sys; sys.exit('incrowd: zip has too many values')"
+    how, _, _, last = spent([sys.executable, "-c", refused], 20)
+    ours = next(tool for tool in TOOLS if tool.ours)
+    assert (how, reason(ours, last)) == ("failed", "refused: zip has too many values")
+    how, seconds, _, last = spent([sys.executable, "-c", "while True: pass"], 1)
+    assert (how, last) == ("limit", "")
+    assert seconds < 2
+    peer = next(tool for tool in TOOLS if not tool.ours)
+    assert reason(peer, "KeyError: 'somebody'") == "it ended with KeyError"
+    assert reason(peer, "Killed by somebody") == "it ended with an error"
+
+
+def test_a_peer_that_was_stopped_is_not_said_to_be_nearly_as_fast() -> None:
+    said = "\n".join(verdicts([result(OURS), result(PEER, how="limit", seconds=12.0)]))
+    assert "**stopped before 10 times on adult_arx, k = 10**" in said
+    assert "less than" not in said
 
 
 def test_without_a_jar_arx_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
