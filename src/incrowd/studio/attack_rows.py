@@ -30,6 +30,7 @@ def attacked(job: Job | None) -> dict[str, Any] | None:
         "doubts": [],
         "notes": [],
         "k": None,
+        "truth": "",
     }
 
 
