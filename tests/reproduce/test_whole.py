@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -165,6 +166,18 @@ def test_what_a_run_depends_on_includes_the_program_and_the_tables(tmp_path: Pat
     assert before["tables"] != after["tables"]
     assert (before["code"], before["version"]) == (after["code"], after["version"])
     assert len(before["code"]) == 64
+
+
+def test_a_copy_of_the_tables_goes_on_where_the_first_one_ended(tmp_path: Path) -> None:
+    """Elsewhere, and written at another time."""
+    for name, moment in (("one", 10**9), ("two", 2 * 10**9)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.csv").write_text("x")
+        os.utime(tmp_path / name / "a.csv", (moment, moment))
+    one, two = (kept.asked("all", True, tmp_path / name) for name in ("one", "two"))
+    assert one == two
+    (tmp_path / "two" / "a.csv").write_text("y")  # as long
+    assert kept.asked("all", True, tmp_path / "two") != one
 
 
 def test_a_folder_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:

@@ -194,9 +194,9 @@ def test_boxes_of_expc_end_at_private_people() -> None:
             boxes = {(int(group.min()), int(group.max()), group.size) for group in groups}
             by[tuple(sorted(boxes))].add(frozenset(world))
     assert len(by) > 15
-    assert any(high - low >= size for boxes in by for low, high, size in boxes)  # others of the list inside
-    for boxes, fits in by.items():
-        ends = {end for low, high, _ in boxes for end in (low, high)}
+    assert any(high - low >= size for shown in by for low, high, size in shown)  # others of the list inside
+    for shown, fits in by.items():
+        ends = {end for low, high, _ in shown for end in (low, high)}
         assert all(ends <= world for world in fits)
 
 

@@ -18,7 +18,7 @@ from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -96,18 +96,28 @@ def _whole(value: Any, kinds: Mapping[str, type]) -> Any:
 
 
 def asked(name: str, quick: bool, data: Path | None) -> dict[str, Any]:
-    """What a run depends on: the program, what it was asked for, the tables with their sizes and times."""
+    """What a run depends on: the program, what it was asked for, and what the tables hold."""
     home = Path(__file__).parents[1]
     code = sha256()
     for file in sorted(home.rglob("*.py")):
         code.update(file.read_bytes())
-    tables = [] if data is None else sorted(file for file in data.rglob("*") if file.is_file())
+    tables = {} if data is None else {str(file.relative_to(data)): _digest(file) for file in _files(data)}
     return {
         "version": __version__,
         "code": code.hexdigest(),
         "run": [name, quick],
-        "tables": [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in tables],
+        "tables": tables,
     }
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file())
+
+
+def _digest(file: Path) -> str:
+    """Of what is in it, not of when: a table that is copied again is the same table."""
+    with file.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager
