@@ -26,7 +26,7 @@ from support.places import ROOT
 from typer.testing import CliRunner
 
 import incrowd
-from incrowd import errors
+from incrowd import contracts, errors
 from incrowd.algorithms.base import all_methods
 from incrowd.cli.app import app
 from incrowd.cli.measure import MEANINGS
@@ -352,7 +352,7 @@ BY_NIGHT = {
     "docs/tutorials/nightly-pipeline.md": (
         "publish second.parquet -p tour/policy.toml --method mondrian --engine spark",
     ),
-    "docs/tutorials/comparison-for-a-paper.md": ("reproduce",),
+    "docs/tutorials/comparison-for-a-paper.md": ("reproduce", "attack"),
 }
 
 
@@ -384,7 +384,7 @@ def ran_in_order(path: str, here: Path, tours: Tours, names: dict[str, object]) 
         r"^```(console|python)\n(.*?)^```$", said(path), re.MULTILINE | re.DOTALL
     ):
         if language == "python":
-            exec(compile(block, path, "exec"), names)
+            exec(compile(block, path, "exec", dont_inherit=True), names)
             continue
         for command, lines in commands_of(block):
             if not NIGHT and command.removeprefix("incrowd ").startswith(BY_NIGHT.get(path, ())):
@@ -409,6 +409,7 @@ def test_commands_print_what_is_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setitem(contracts._CATALOGUE, "algorithm", dict(catalogue("algorithm")))  # a page adds to it
     names: dict[str, object] = {"__name__": "__main__"}
     assert len(list(ran_in_order(path, tmp_path, tours, names))) >= 4
     if path == "README.md":
