@@ -116,16 +116,16 @@ def test_each_release_alone_would_give_somebody_away() -> None:
 
 
 @settings(max_examples=25)
-@given(nights(most=7, releases=4, kinds=2), st.integers(2, 3), st.integers(0, 1))
+@given(nights(most=7, releases=4, kinds=2), st.integers(2, 3), st.integers(0, 1), st.integers(0, 2))
 def test_nobody_is_likelier_to_have_a_private_history_than_one_of_k(
-    line: list[Night], k: int, wait: int
+    line: list[Night], k: int, wait: int, hold: int
 ) -> None:
     """All ways to hand out whole private histories that give the same files, enumerated.
 
     Somebody links rows of different releases by private values, at worst all of them: values here are long
     enough to tell everybody apart.
     """
-    terms = SeriesTerms(k=k, wait=wait, tau="9")
+    terms = SeriesTerms(k=k, wait=wait, tau="0.5" if hold else "9", hold=hold)
     releases = played(line, terms)
     people = len(line[0].places)
 
