@@ -40,7 +40,7 @@ ASKED: Mapping[str, dict[str, Any]] = {
     "best": {"options": {"seconds": 0}},
     "transparent": {"l": 2},
     "anatomy": {"l": 2, "accept": ["all"]},
-    **dict.fromkeys(("k1-nearest", "k1-expansion", "one-k"), {"accept": ["unsafe-one-sided"]}),
+    **{key: {"accept": ["unsafe-one-sided"]} for key in ("k1-nearest", "k1-expansion", "one-k")},
     **dict.fromkeys(("expc", "gnof", "gof", "remove-outliers"), OUTLIERS),
     "kja-refine-adaptive": {"accept": ["unsafe-adaptive"]},
     "kja-direct-values": {"accept": ["unsafe-adaptive"]},
@@ -140,7 +140,7 @@ def people_drawn(at: svg.Frame, public: bool) -> list[str]:
     ]
 
 
-def key(at: svg.Frame) -> list[str]:
+def key() -> list[str]:
     """Which mark is which diagnosis, below the axes."""
     parts, x = [], AREA.left
     for look, name in enumerate(DIAGNOSES):
@@ -178,7 +178,7 @@ def method_picture(method: str) -> str:
         *at.axes("age", "zip (last two digits)"),
         *drawn,
         *people_drawn(at, kind.joins),
-        *key(at),
+        *key(),
     ]
     return svg.picture(
         f"{method}, k = {k_of(method)}",

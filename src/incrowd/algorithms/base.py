@@ -327,7 +327,7 @@ def _places() -> Mapping[str, int]:
 
 
 def all_methods() -> Mapping[str, type[Algorithm]]:
-    """Every algorithm by name, in the order of packages and modules; then those that others registered, also since."""
+    """Every algorithm by name, by packages and modules; then those that others registered, also since."""
     place = _places()
     found = catalogue("algorithm").items()
     return dict(sorted(found, key=lambda entry: place.get(entry[1].__module__, len(place))))
