@@ -75,7 +75,9 @@ def page(path: Path, run: bool) -> str:
     if run:
         fresh = ran(path)
         if cells := changed(notebook, fresh):
-            sys.exit(f"{path.name}: outputs differ in cells {cells}; ./run docs --write stores those of today")
+            sys.exit(
+                f"{path.name}: outputs differ in cells {cells}; ./run docs --write stores those of today"
+            )
         notebook = fresh
     file = f"\n[This notebook as a file]({path.name}).\n"
     pieces = [piece for cell in notebook.cells for piece in _shown(cell)]

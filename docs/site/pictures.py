@@ -40,7 +40,7 @@ ASKED: Mapping[str, dict[str, Any]] = {
     "best": {"options": {"seconds": 0}},
     "transparent": {"l": 2},
     "anatomy": {"l": 2, "accept": ["all"]},
-    **dict.fromkeys(("k1-nearest", "k1-expansion", "one-k"), {"accept": ["unsafe-one-sided"]}),
+    **{key: {"accept": ["unsafe-one-sided"]} for key in ("k1-nearest", "k1-expansion", "one-k")},
     **dict.fromkeys(("expc", "gnof", "gof", "remove-outliers"), OUTLIERS),
     "kja-refine-adaptive": {"accept": ["unsafe-adaptive"]},
     "kja-direct-values": {"accept": ["unsafe-adaptive"]},
@@ -51,7 +51,10 @@ def frames() -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
     """The twelve people, and the public table that has all of them and twelve others."""
     own = {
         "name": list(PEOPLE),
-        **{name: [person[i] for person in PEOPLE.values()] for i, name in enumerate(("age", "zip", "diagnosis"))},
+        **{
+            name: [person[i] for person in PEOPLE.values()]
+            for i, name in enumerate(("age", "zip", "diagnosis"))
+        },
     }
     others = [f"other {i}" for i in range(len(OTHERS))]
     public = {
@@ -128,7 +131,8 @@ def people_drawn(at: svg.Frame, public: bool) -> list[str]:
     """A mark for each person, in the shape and colour of the diagnosis; people of the public table are small rings."""
     others = OTHERS if public else ()
     rings = [
-        f"<circle cx='{at.x(age):.1f}' cy='{at.y(digits):.1f}' r='3' fill='#fff' stroke='#666'/>" for age, digits in others
+        f"<circle cx='{at.x(age):.1f}' cy='{at.y(digits):.1f}' r='3' fill='#fff' stroke='#666'/>"
+        for age, digits in others
     ]
     return rings + [
         svg.marker(DIAGNOSES.index(diagnosis), True, at.x(age), at.y(digits), f"{name}: {diagnosis}")
@@ -136,11 +140,14 @@ def people_drawn(at: svg.Frame, public: bool) -> list[str]:
     ]
 
 
-def key(at: svg.Frame) -> list[str]:
+def key() -> list[str]:
     """Which mark is which diagnosis, below the axes."""
     parts, x = [], AREA.left
     for look, name in enumerate(DIAGNOSES):
-        parts += [svg.marker(look, True, x + 5, AREA.height - 10), svg.word(name, x + 14, AREA.height - 6, size=11)]
+        parts += [
+            svg.marker(look, True, x + 5, AREA.height - 10),
+            svg.word(name, x + 14, AREA.height - 6, size=11),
+        ]
         x += 30 + svg.text_width(name, 11)
     return parts
 
@@ -150,7 +157,9 @@ def summary(release: Release, found: Mapping[Box, int]) -> str:
     rows = sum(found.values())
     gone = len(PEOPLE) - rows
     left_out = f", {gone} left out" if gone > 0 else ""
-    return f"{rows} rows, {len(found)} different{left_out}; information loss (GCP) {release.loss()['gcp']:.3f}"
+    return (
+        f"{rows} rows, {len(found)} different{left_out}; information loss (GCP) {release.loss()['gcp']:.3f}"
+    )
 
 
 def method_picture(method: str) -> str:
@@ -169,9 +178,14 @@ def method_picture(method: str) -> str:
         *at.axes("age", "zip (last two digits)"),
         *drawn,
         *people_drawn(at, kind.joins),
-        *key(at),
+        *key(),
     ]
-    return svg.picture(f"{method}, k = {k_of(method)}", f"Twelve people by age and zip, with the rows of a release: {said}", parts, AREA)
+    return svg.picture(
+        f"{method}, k = {k_of(method)}",
+        f"Twelve people by age and zip, with the rows of a release: {said}",
+        parts,
+        AREA,
+    )
 
 
 def bucket_colours(release: Release) -> dict[tuple[int, int], int]:
@@ -205,15 +219,21 @@ def before_and_after() -> str:
     return svg.picture("Before, and after (k = 3)", about, parts, area)
 
 
-def _table(rows: Sequence[Sequence[str]], names: Sequence[str], at: Sequence[int], looks: Sequence[int | None]) -> list[str]:
+def _table(
+    rows: Sequence[Sequence[str]], names: Sequence[str], at: Sequence[int], looks: Sequence[int | None]
+) -> list[str]:
     """A table of texts at given places; rows of an equivalence class have a ground of one colour."""
-    parts = [svg.word(name, x, TOP_ROW - 10, "font-weight='bold'", 12) for name, x in zip(names, at, strict=True)]
+    parts = [
+        svg.word(name, x, TOP_ROW - 10, "font-weight='bold'", 12) for name, x in zip(names, at, strict=True)
+    ]
     parts.append(svg.stroke(at[0] - 6, TOP_ROW - 3, at[-1] + 96, TOP_ROW - 3, "stroke='#222'"))
     for number, (row, look) in enumerate(zip(rows, looks, strict=True)):
         y = TOP_ROW + CELL * number
         if look is not None:
             ground = f"fill='{svg.COLOURS[look % len(svg.COLOURS)]}' fill-opacity='0.14'"
-            parts.append(f"<rect x='{at[0] - 6}' y='{y}' width='{at[-1] - at[0] + 102}' height='{CELL}' {ground}/>")
+            parts.append(
+                f"<rect x='{at[0] - 6}' y='{y}' width='{at[-1] - at[0] + 102}' height='{CELL}' {ground}/>"
+            )
         parts += [svg.word(cell, x, y + 15, size=12) for cell, x in zip(row, at, strict=True)]
     return parts
 
@@ -238,7 +258,11 @@ def write() -> None:
 def stale() -> list[str]:
     """Pictures that are not what the program draws now."""
     now = {name: text for name, text in all_pictures().items() if not drawn_by_chance(name)}
-    return [name for name, text in now.items() if not (PLACE / name).exists() or (PLACE / name).read_text() != text]
+    return [
+        name
+        for name, text in now.items()
+        if not (PLACE / name).exists() or (PLACE / name).read_text() != text
+    ]
 
 
 if __name__ == "__main__":

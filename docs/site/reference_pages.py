@@ -25,7 +25,10 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A table in Markdown; bars inside cells do not end them."""
     head = list(header)
     lines = [head, ["---"] * len(head), *rows]
-    shown = ("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines)
+    shown = (
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
+        for line in lines
+    )
     return "\n".join(shown) + "\n"
 
 
@@ -45,7 +48,9 @@ def options_page() -> str:
         arguments = [each for each in command.params if each.param_type_name == "argument"]
         options = [each for each in command.params if each.param_type_name == "option"]
         if arguments:
-            told.append(table(("argument", ""), ((f"`{_upper(each)}`", each.help or "") for each in arguments)))
+            told.append(
+                table(("argument", ""), ((f"`{_upper(each)}`", each.help or "") for each in arguments))
+            )
         told.append(table(("option", "default", ""), (_option(each) for each in options)))
     return "\n".join(told)
 
@@ -88,7 +93,9 @@ def api_page() -> str:
         "## What they return\n",
         *(_directive("autoclass", place, "members", "no-index") for place in results(verbs)),
         "## Policy and source\n",
-        _directive("autoclass", "incrowd.Policy", "members: load, from_dict, of, with_, to_dict, json_schema"),
+        _directive(
+            "autoclass", "incrowd.Policy", "members: load, from_dict, of, with_, to_dict, json_schema"
+        ),
         _directive("autoclass", "incrowd.Source"),
         "## Errors\n",
         *(_directive("autoexception", f"incrowd.{name}", "show-inheritance") for name in errors),
@@ -157,7 +164,13 @@ def kind(said: Schema) -> str:
     if said.get("type") == "object":
         values = said.get("additionalProperties")
         return f"table of {kind(values)}" if isinstance(values, dict) else "table"
-    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "nothing"}
+    words = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "true or false",
+        "null": "nothing",
+    }
     return words.get(str(said.get("type")), "any value")
 
 
@@ -165,4 +178,8 @@ def _default(said: Schema, needed: bool) -> str:
     if needed:
         return "must be given"
     value = said.get("default")
-    return "" if value is None or isinstance(value, dict) else f"`{value}`".replace("True", "true").replace("False", "false")
+    return (
+        ""
+        if value is None or isinstance(value, dict)
+        else f"`{value}`".replace("True", "true").replace("False", "false")
+    )

@@ -319,11 +319,16 @@ def _modules() -> tuple[str, ...]:
 
 
 @cache
-def all_methods() -> Mapping[str, type[Algorithm]]:
-    """Every algorithm by name, in the order of packages and modules: importing a module registers its own."""
+def _places() -> Mapping[str, int]:
+    """The order of the modules of methods, all of them imported: importing a module registers its own."""
     for module in _modules():
         import_module(module)
-    place = {module: number for number, module in enumerate(_modules())}  # others came from elsewhere
+    return {module: number for number, module in enumerate(_modules())}
+
+
+def all_methods() -> Mapping[str, type[Algorithm]]:
+    """Every algorithm by name, by packages and modules; then those that others registered, also since."""
+    place = _places()
     found = catalogue("algorithm").items()
     return dict(sorted(found, key=lambda entry: place.get(entry[1].__module__, len(place))))
 
