@@ -54,9 +54,23 @@ def page(results: Sequence[Result], pictures: Sequence[str] = ()) -> str:
         for k in sorted({result["k"] for result in results if result["table"] == table}):
             parts.append(_table([one for one in results if (one["table"], one["k"]) == (table, k)], k))
     skipped = sorted({f"{one['tool']}: {one['why']}" for one in results if one["how"] == "skipped"})
+    skipped += not_measured(results)
     if skipped:
         parts.append("## Not run\n\n" + "\n".join(f"* {reason}." for reason in skipped) + "\n")
     return "\n".join(parts)
+
+
+def not_measured(results: Sequence[Result]) -> list[str]:
+    """What nobody has tried yet, by tool and table."""
+    known = {(one["tool"], one["table"], one["k"]) for one in results}
+    tables, ks = (list(dict.fromkeys(one[key] for one in results)) for key in ("table", "k"))
+    found = []
+    for tool in TOOLS:
+        for table in tables:
+            missing = [k for k in sorted(ks) if (tool.name, table, k) not in known]
+            if missing:
+                found.append(f"{tool.name}: not measured on {table}, k = {', '.join(map(str, missing))}")
+    return found
 
 
 def _about(picture: str) -> str:

@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (
         *(
             "errors",
+            "system",
             "results",
             "schema",
             "values",

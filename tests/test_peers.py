@@ -161,6 +161,12 @@ def test_what_was_skipped_is_named_with_the_reason() -> None:
     assert f"* {TOOLS[-1].name}: no jar of ARX." in text
 
 
+def test_what_nobody_tried_is_named() -> None:
+    text = page([result(OURS), result(OURS, k=50), result(PEER)])
+    assert f"* {PEER}: not measured on adult_arx, k = 50." in text
+    assert f"* {OURS}: not measured" not in text
+
+
 def test_what_was_stopped_sooner_is_tried_again() -> None:
     assert is_known(result(PEER), 600)
     assert is_known(result(PEER, how="limit"), 300)

@@ -22,8 +22,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, TypeVar
 
+from incrowd.system import SIGNALS, processors
+
 Result = TypeVar("Result")
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED = "stopped; nothing was published"
 EXIT_CODE = 1
 STEPS = {  # what a `Watch` hears, in words for people
@@ -205,7 +206,7 @@ def threads() -> int:
     """How many threads may work at once. Work that is already one of several has one."""
     if _threads.allowed is not None:
         return _threads.allowed
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors()
 
 
 @contextmanager

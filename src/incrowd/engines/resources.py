@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incrowd.errors import InputError, option
+from incrowd.system import memory, processors
 
 KB = 1000
 UNITS = {"": 1, "B": 1, "KB": KB, "MB": KB**2, "GB": KB**3, "TB": KB**4}
@@ -45,7 +45,7 @@ class Resources:
         size = machine_memory() // 2 if memory is None else size_of(memory)
         if size < LEAST_MEMORY:
             raise InputError(f"{option('memory')} must be at least {LEAST_MEMORY // KB**2}MB")
-        cores = len(os.sched_getaffinity(0)) if threads is None else threads
+        cores = processors() if threads is None else threads
         if isinstance(cores, bool) or not isinstance(cores, int) or not 1 <= cores <= MOST_THREADS:
             raise InputError(f"{option('threads')} must be a whole number from 1 to {MOST_THREADS}")
         return cls(size, cores)
@@ -94,7 +94,7 @@ def size_of(text: str | int) -> int:
 
 def machine_memory() -> int:
     """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return memory()
 
 
 def check_room(folder: Path, needed: int) -> None:

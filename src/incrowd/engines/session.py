@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from incrowd.engines.resources import Resources
 from incrowd.errors import InputError, TableError, option
+from incrowd.system import NOWHERE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-NOWHERE = "/proc"  # a folder in which nobody can make a file
 SPILL = "spill"
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -52,9 +52,10 @@ def own_folder() -> Path:
 
 def danger(*places: Path) -> str:
     """Why somebody else may have written to the first of these, which the others hold; else nothing."""
+    user = os.geteuid() if hasattr(os, "geteuid") else None  # where users have no number, modes decide
     for place in places:
         found = place.lstat()
-        if found.st_uid not in (0, os.geteuid()):
+        if found.st_uid not in (0, user):
             return f"{place} belongs to another user"
         sticky = place != places[0] and found.st_mode & stat.S_ISVTX
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not sticky:
@@ -160,7 +161,7 @@ class KeptFile(IndexDataCacheFile):
         try:
             with os.fdopen(number, "wb") as file:
                 yield file
-                if compiling.for_all:
+                if compiling.for_all and hasattr(os, "fchmod"):
                     os.fchmod(number, 0o644)
             os.replace(aside, filepath)
         except BaseException:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -28,6 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from incrowd import system
 from incrowd.errors import InputError, Refused, option
 from incrowd.long_work import cleaned_by, held
 from incrowd.schema import MANIFEST
@@ -83,6 +83,8 @@ def private_folder(destination: Path, replace: bool = False) -> Iterator[Path]:
             with held():
                 _discard(folder)
                 os.close(lock)
+                if system.KEEPS_OPEN_FILES:
+                    _discard(folder)
 
 
 def _cannot_write(destination: Path, error: OSError) -> InputError:
@@ -141,8 +143,8 @@ def _new(parent: Path, mine: list[Path]) -> tuple[Path, int]:
         folder.mkdir(mode=0o700)
         lock = -1
         try:
-            lock = os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock = os.open(folder / LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | system.PRIVATE, 0o600)
+            system.lock(lock)
             if os.fstat(lock).st_nlink:
                 return folder, lock
         except FileNotFoundError:
@@ -245,20 +247,19 @@ def _settle(folder: Path, folder_mode: int, file_mode: int) -> None:
 
 
 def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    system.flush(path)
 
 
 @contextmanager
 def _alone(parent: Path) -> Iterator[None]:
     """Nobody else commits into this folder meanwhile (where folders can be locked)."""
-    handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if not hasattr(os, "O_DIRECTORY"):  # the renames alone have to do: none of them replaces a folder
+        yield
+        return
+    handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | system.PRIVATE)
     try:
         with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            system.lock(handle)
         yield
     finally:
         os.close(handle)
@@ -311,7 +312,7 @@ def _rename(source: Path, target: Path, how: int) -> None:
 
 def _renameat2(source: Path, target: Path, how: int) -> int:
     """The system call -> its error number, 0 if it was done."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = system.c_library()
     at_cwd = -100
     if not hasattr(libc, "renameat2"):
         return errno.ENOSYS
@@ -353,13 +354,13 @@ def _ours(folder: Path) -> bool:
     """A stage of another user is not touched, and its note not believed."""
     with contextlib.suppress(OSError):
         found = folder.lstat()
-        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == system.user()
     return False
 
 
 def _swept(folder: Path) -> bool:
     try:
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        lock = os.open(folder / LOCK, os.O_RDWR | system.PRIVATE | system.NO_LINK)
     except FileNotFoundError:
         # without a lock it is empty; whoever is just making it will notice and make another
         with contextlib.suppress(OSError):
@@ -369,7 +370,7 @@ def _swept(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock(lock, wait=False)
         return _discard(folder)
     except OSError:
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import sys
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from incrowd.errors import IncrowdError
+from incrowd.system import limit
 
 
 def talk() -> tuple[IO[bytes], IO[bytes]]:
@@ -27,7 +27,7 @@ def talk() -> tuple[IO[bytes], IO[bytes]]:
 
 def no_core_dumps() -> None:
     """A dump of memory would hold the table."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit("RLIMIT_CORE", 0)
 
 
 def messages(lines: IO[bytes]) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from incrowd.errors import InputError
+from incrowd.system import user
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,19 @@ class Noted:
 
 def _home() -> Path:
     """The folder of running studios; only its user can look into it."""
+    if user() is None:
+        raise InputError(
+            "the studio needs a system that tells its users apart, Linux or macOS; use the commands"
+        )
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     home = (
         Path(base) / "incrowd-studio"
         if base and Path(base).is_dir()
-        else Path(tempfile.gettempdir()) / f"incrowd-studio-{os.geteuid()}"
+        else Path(tempfile.gettempdir()) / f"incrowd-studio-{user()}"
     )
     home.mkdir(mode=0o700, exist_ok=True)
     found = home.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user() or stat.S_IMODE(found.st_mode) & 0o077:
         raise InputError(f"{home} must be a folder of your own that nobody else can open; remove it")
     return home
 

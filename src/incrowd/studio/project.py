@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+from incrowd import system
 from incrowd.errors import InputError
 
 SUFFIX = ".incrowd"
@@ -130,7 +130,7 @@ def opened(folder: Path, table: TableFile | None = None) -> Project:
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+        if folder.is_symlink() or folder.stat().st_uid != system.user():
             raise InputError(f"{folder} must be a folder of your own, and no link")
         folder.chmod(0o700)
         for name in FOLDERS:
@@ -157,7 +157,7 @@ def _locked(folder: Path) -> _Lock | None:
     """The lock of a project; None if another process has it."""
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock(handle, wait=False)
     except OSError:
         os.close(handle)
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 import webbrowser
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from incrowd.studio.child import no_core_dumps
 from incrowd.studio.guard import Keys
 from incrowd.studio.project import SUFFIX, TableFile, project_for
 from incrowd.studio.state import Studio
+from incrowd.system import SIGNALS
 
 HOST = "127.0.0.1"
 SERVERS = ("postgresql:/", "postgres:/")  # as a path has it
@@ -114,7 +114,7 @@ async def _serve(
         address = links.new_link(noted)
         say(address)
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             loop.add_signal_handler(number, _end, server)
         ending = asyncio.create_task(_end_when_idle(server, studio, say))
         if browser:

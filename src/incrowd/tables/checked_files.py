@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from incrowd.errors import TableError, unknown
+from incrowd.system import open_plain
 
 CELL_LIMIT = 64 * 1024  # bytes of UTF-8 in one cell
 ROW_LIMIT = 16 * 1024 * 1024  # bytes of one row in its file, line end not counted
@@ -55,8 +56,7 @@ class Stream(Protocol):
 def open_regular(path: Path) -> BinaryIO:
     """Open a file that must be a plain one: no folder, link, device or pipe."""
     try:
-        # O_NONBLOCK: opening a pipe that nobody writes to must not hang
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_plain(path)
     except ValueError:
         raise TableError("a path cannot hold a NUL character") from None
     except OSError as error:

@@ -11,22 +11,21 @@ table in a folder for temporary files.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
-import resource
 import signal
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from incrowd import system
+from incrowd.system import NOWHERE
 from incrowd.tables.checked_files import check_width
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 NULL = "-"  # a NULL as the child writes it; any other cell is its text after one sign
-NOWHERE = "/proc"  # a folder in which nobody can make a file
 LIST = "VARCHAR[]"
 _SECONDS, _SECONDS_PER_MIB = 300, 10  # of processor time that a file may take to read
 _SPARE = 4 * 1024**3  # address space of the child beyond what DuckDB may use
@@ -36,7 +35,7 @@ _MEMBER = r"\*|\\?missing|(\\[\\|{}\[\]*]|[^\\|{}\[\]*])*"  # of a cell: what wo
 
 def memory() -> int:
     """Bytes that DuckDB may use: half of the machine."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return system.memory() // 2
 
 
 @contextlib.contextmanager
@@ -66,21 +65,15 @@ def connection(*paths: str, attached: str = "") -> Iterator[DuckDBPyConnection]:
 def limit(size: int) -> None:
     """Bound what a file of some size can cost, and leave no core dump with data in it."""
     seconds = _SECONDS + _SECONDS_PER_MIB * (size // 2**20)
-    wanted = {
-        resource.RLIMIT_AS: memory() + _SPARE,
-        resource.RLIMIT_CPU: seconds,
-        resource.RLIMIT_CORE: 0,
-    }
-    for which, value in wanted.items():
-        hard = resource.getrlimit(which)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (value, value))
+    system.limit("RLIMIT_AS", memory() + _SPARE)
+    system.limit("RLIMIT_CPU", seconds)
+    system.limit("RLIMIT_CORE", 0)
 
 
 def end_with_parent() -> None:
     """Nobody is left to end us if the parent is killed (Linux; elsewhere the closed pipe has to do)."""
     with contextlib.suppress(AttributeError):
-        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        system.c_library().prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def _describe(session: DuckDBPyConnection, path: str) -> tuple[list[str], list[str], int]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
+from incrowd.system import APART, NOWHERE
 from incrowd.tables import parquet_child
 from incrowd.tables.checked_files import (
     check_shape,
@@ -30,7 +31,7 @@ from incrowd.tables.checked_files import (
     too_large,
 )
 from incrowd.tables.csv_reader import blocks_of, read_rows
-from incrowd.tables.parquet_child import LIST, NOWHERE, NULL
+from incrowd.tables.parquet_child import LIST, NULL
 from incrowd.tables.texts import column_of, float_text, moment_texts
 
 _FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64}
@@ -61,6 +62,10 @@ def _child(descriptor: int) -> subprocess.Popen[bytes]:
 
 def start_child(module: str, descriptor: int, *words: str) -> subprocess.Popen[bytes]:
     """Start a reader of an open file; it can write neither into its folder nor for temporary use."""
+    if not APART:
+        raise TableError(
+            "this kind of file is read apart and with limits, which this system cannot do; save it as CSV"
+        )
     path = os.pathsep.join(map(os.path.abspath, sys.path))
     return subprocess.Popen(  # noqa: S603 -- our own module
         [sys.executable, "-P", "-m", module, str(descriptor), *words],
