@@ -148,7 +148,12 @@ def test_a_file_that_is_open_is_flushed_and_a_folder_is_not_opened(
     opened: list[tuple[Path, int]] = []
     (tmp_path / "t").touch()
     os_open = os.open
-    monkeypatch.setattr(os, "open", lambda path, how: opened.append((path, how)) or os_open(path, how))
+
+    def watched(path: Path, how: int) -> int:
+        opened.append((path, how))
+        return os_open(path, how)
+
+    monkeypatch.setattr(os, "open", watched)
     system.flush(tmp_path)
     system.flush(tmp_path / "t")
     assert opened == [(tmp_path / "t", os.O_RDWR | system.PRIVATE)]
