@@ -46,7 +46,8 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int32]
 RUNS = 5
-PROGRAMS = ("minimality", "population", "suppression", "series", "bounds", "peers", "growth")  # with words of their own
+# With words of their own.
+PROGRAMS = ("minimality", "population", "suppression", "series", "bounds", "peers", "growth")
 
 
 @dataclass(frozen=True)

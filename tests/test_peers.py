@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -29,7 +30,7 @@ NAMES = ("age", "job")
 PEOPLE = st.lists(st.tuples(st.integers(20, 25), st.sampled_from("abc")), min_size=2, max_size=9)
 
 
-def written(folder: Path, name: str, rows: list[tuple[str, ...]]) -> Path:
+def written(folder: Path, name: str, rows: Sequence[tuple[str, ...]]) -> Path:
     path = folder / name
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([NAMES, *rows])
@@ -56,7 +57,8 @@ def naive(people: list[tuple[int, str]], rows: list[tuple[range, frozenset[str]]
     cells = [(age, job) for age in ages for job in jobs]
     two = sum(max(Fraction(people.count(cell)) - spread[cell], Fraction(0)) for cell in cells) / n
     one = []
-    for which, values in enumerate((ages, jobs)):
+    several: tuple[list[Any], ...] = (ages, jobs)
+    for which, values in enumerate(several):
         for value in values:
             true = sum(person[which] == value for person in people)
             told = sum(Fraction(spread[cell]) for cell in cells if cell[which] == value)

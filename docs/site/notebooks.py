@@ -26,7 +26,7 @@ def found() -> list[Path]:
 
 
 def read(path: Path) -> Notebook:
-    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    return nbformat.read(path, as_version=4)
 
 
 def ran(path: Path) -> Notebook:
@@ -66,7 +66,7 @@ def changed(stored: Notebook, fresh: Notebook) -> list[int]:
 
 def write() -> None:
     for path in found():
-        nbformat.write(ran(path), path)  # type: ignore[no-untyped-call]
+        nbformat.write(ran(path), path)
 
 
 def page(path: Path, run: bool) -> str:

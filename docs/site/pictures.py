@@ -49,7 +49,7 @@ ASKED: Mapping[str, dict[str, Any]] = {
 
 def frames() -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
     """The twelve people, and the public table that has all of them and twelve others."""
-    own = {
+    own: dict[str, list[Any]] = {
         "name": list(PEOPLE),
         **{
             name: [person[i] for person in PEOPLE.values()]
@@ -98,7 +98,7 @@ def ends(cell: str, column: str) -> tuple[float, float]:
     numbers = [
         float(end)
         for atom in parts.atoms
-        for pair in range_ends(atom) or [tuple(atom.split("-"))]  # a label of the hierarchy is 15-29
+        for pair in range_ends(atom) or [atom.partition("-")[::2]]  # a label of the hierarchy is 15-29
         for end in pair
     ]
     return min(numbers), max(numbers)

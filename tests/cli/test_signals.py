@@ -16,7 +16,8 @@ import pytest
 
 from incrowd.commands.verify import verify
 from incrowd.examples import write_example
-from incrowd.long_work import SIGNALS, STOPPED
+from incrowd.long_work import STOPPED
+from incrowd.system import SIGNALS
 
 SENTENCE = f"incrowd: {STOPPED}\n"
 POINTS = int(os.environ.get("INCROWD_SIGNALS", "5"))  # of a run, for each command
