@@ -42,7 +42,7 @@ WORSE_THAN_NOTHING = (
     "quasi-identifiers for so few records: inspect, asked for costs, says which cost most; or take a "
     "smaller k"
 )
-STATE_TOTALS = ", or state totals (totals = true in the policy), which helps most."
+STATE_TOTALS = ", or state totals (totals = true in the policy; not in a series), which helps most."
 _DENSE = 0.25  # count pairs of cells first while there are at most so many for each row
 WORTH_COMPILING = 200_000  # rows
 
