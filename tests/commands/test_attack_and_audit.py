@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -187,7 +188,7 @@ def test_attack_where_nobody_can_be_scored_is_inconclusive(ring: Path, place: Pa
     last = shown.out.splitlines()[-1]
     why = " ".join(shown.out.rpartition("\nInconclusive: ")[2].split())
     assert last == f"INCONCLUSIVE: 2 attacks held, 0 broke, {len(ran.json['inconclusive'])} inconclusive."
-    assert why.startswith("rerun: ")
+    assert re.match(r"[a-z, ]*\brerun: ", why)  # beside others that the same would decide
     assert " Needed: " in why
     assert "nobody was scored" in shown.out
 

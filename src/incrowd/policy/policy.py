@@ -78,8 +78,7 @@ class Policy(Part):
     population : dict, optional
         What the table is a sample of: ``fraction``, ``size`` or ``weight``; for estimates, not published.
     series : dict, optional
-        The release is one of a series about the same people: ``wait``, ``tau``, ``size``, ``left``,
-        ``hold``.
+        One of a series about the same people: ``wait``, ``tau``, ``size``, ``left``, ``hold``.
 
     Examples
     --------
