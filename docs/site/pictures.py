@@ -100,6 +100,7 @@ def ends(cell: str, column: str) -> tuple[float, float]:
         for atom in parts.atoms
         for pair in range_ends(atom) or [atom.partition("-")[::2]]  # a label of the hierarchy is 15-29
         for end in pair
+        if end  # a number alone has no second end
     ]
     return min(numbers), max(numbers)
 
